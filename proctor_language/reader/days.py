@@ -83,31 +83,31 @@ def read_day(tokens: Tokens, place: int, today: date) -> Dated | None:
     first = _read_one(tokens, place, today)
     if first is None:
         return None
-    if first.is_weekday and tokens[place - 1].low in ("a", "an", "ein", "einem", "einen", "every", "jeden"):
+    if first.is_weekday and tokens.lows[place - 1] in ("a", "an", "ein", "einem", "einen", "every", "jeden"):
         return None  # any such day
     here = first.after
     steps = 0
-    is_aside = tokens[here].text in ("(", ",") and tokens[here + 1].low in ("that", "it", "which", "a", "das", "ein")
-    is_aside = is_aside or tokens[here].low in ("is", "ist")
+    is_aside = tokens.lows[here] in ("(", ",") and tokens.lows[here + 1] in ("that", "it", "which", "a", "das", "ein")
+    is_aside = is_aside or tokens.lows[here] in ("is", "ist")
     while steps < (6 if is_aside else 3) and (
-        tokens[here].low in _BETWEEN
-        or (is_aside and tokens[here].low in ("that", "it", "which", "is", "'", "s", "das", "ist"))
+        tokens.lows[here] in _BETWEEN
+        or (is_aside and tokens.lows[here] in ("that", "it", "which", "is", "'", "s", "das", "ist"))
     ):
         here, steps = here + 1, steps + 1
-    if tokens[here].text == "\n":
+    if tokens.lows[here] == "\n":
         return first
     second = _read_one(tokens, here, today, after_weekday=first.is_weekday)
     if second is None or first.is_weekday == second.is_weekday:
         return first
-    if tokens[first.after].text == "," and tokens[here - 1].low in ("on", "am") and not first.is_weekday:
+    if tokens.lows[first.after] == "," and tokens.lows[here - 1] in ("on", "am") and not first.is_weekday:
         return first
     weekday, dated = (first, second) if first.is_weekday else (second, first)
-    after = second.after + (tokens[second.after].text == ")")
-    if steps and not first.is_weekday and tokens[first.after].low not in ("(", ",", "a", "is", "ist"):
+    after = second.after + (tokens.lows[second.after] == ")")
+    if steps and not first.is_weekday and tokens.lows[first.after] not in ("(", ",", "a", "is", "ist"):
         return first
     wanted = weekday.days[0].weekday()
     fitting = tuple(day for day in dated.days if day.weekday() == wanted)
-    if not fitting and not first.is_weekday and tokens[first.after].low in (",", "is", "ist"):
+    if not fitting and not first.is_weekday and tokens.lows[first.after] in (",", "is", "ist"):
         return first
     if not fitting and dated.is_weak:
         return first if first.is_weekday else None
@@ -117,20 +117,20 @@ def read_day(tokens: Tokens, place: int, today: date) -> Dated | None:
 def _read_one(tokens: Tokens, place: int, today: date, *, after_weekday: bool = False) -> Dated | None:
     token = tokens[place]
     if token.is_number:
-        if tokens[place + 1].low in DAYS_OF:
+        if tokens.lows[place + 1] in DAYS_OF:
             return _weeks_from(tokens, place, today)
         return _dated_by_figures(tokens, place, today, after_weekday=after_weekday)
     if not token.is_word:
         return None
     low = token.low
-    if low in MONTHS and (low != "may" or token.text != "may" or tokens[place + 1].is_number):
+    if low in MONTHS and (low != "may" or token.text != "may" or tokens.lows[place + 1].isdecimal()):
         return _month_first(tokens, place, today)
     if low in RELATIVE_DAYS:
         return _relative(tokens, place, today)
     if low in WEEKDAYS:
         return _weekday(tokens, place, today)
     if low in SHORT_GERMAN_WEEKDAYS and _is_short_weekday(tokens, place):
-        after = place + 1 + (tokens[place + 1].text == "." and tokens.is_glued(place + 1))
+        after = place + 1 + (tokens.lows[place + 1] == "." and tokens.is_glued(place + 1))
         return _of_weekday(SHORT_GERMAN_WEEKDAYS[low], today, after, tokens=tokens, place=place)
     if low in ORDINALS or low in GERMAN_ORDINALS or low in TENS or low in _LAST:
         return (
@@ -149,7 +149,7 @@ def _dated_by_figures(tokens: Tokens, place: int, today: date, *, after_weekday:
         and not token.gap
         and (
             before.is_word
-            or (before.text in (".", "/", ":", ",", "-") and tokens[place - 2].is_number and not before.gap)
+            or (before.text in (".", "/", ":", ",", "-") and tokens.lows[place - 2].isdecimal() and not before.gap)
         )
     ):
         return None
@@ -160,29 +160,29 @@ def _dated_by_figures(tokens: Tokens, place: int, today: date, *, after_weekday:
         return _year_first(tokens, place, today)
     if len(token.text) > 2 or not 0 < number <= 31:
         return None
-    suffixed = tokens[after].low in _SUFFIXES and not tokens[after].gap
+    suffixed = tokens.lows[after] in _SUFFIXES and tokens.is_glued(after)
     if suffixed:
         after += 1
-    dotted = tokens[after].text == "." and not tokens[after].gap and not suffixed
+    dotted = tokens.lows[after] == "." and tokens.is_glued(after) and not suffixed
     here = after + 1 if dotted else after
-    while tokens[here].low == "of" or (tokens[here].text == "-" and tokens[here + 1].low in MONTHS):
+    while tokens.lows[here] == "of" or (tokens.lows[here] == "-" and tokens.lows[here + 1] in MONTHS):
         here += 1
-    if tokens[here].text == "/" and tokens[here + 1].low in MONTHS:
+    if tokens.lows[here] == "/" and tokens.lows[here + 1] in MONTHS:
         here += 1
-    if tokens[here].low in MONTHS and not (
-        tokens[here].low in ("dec", "mar", "may")
-        and tokens[here].text == tokens[here].low
-        and tokens[here].low == "may"
-        and tokens[here + 1].low in ("be", "have", "not")
+    if tokens.lows[here] in MONTHS and not (
+        tokens.lows[here] in ("dec", "mar", "may")
+        and tokens[here].text == tokens.lows[here]
+        and tokens.lows[here] == "may"
+        and tokens.lows[here + 1] in ("be", "have", "not")
     ):
-        return _with_year(tokens, number, MONTHS[tokens[here].low], here + 1, today)
+        return _with_year(tokens, number, MONTHS[tokens.lows[here]], here + 1, today)
     if not suffixed and (found := _numeric(tokens, place, today, after_weekday=after_weekday)):
         return found
     is_nth = suffixed or (
-        dotted and before.low in _BEFORE_FULL_STOP and not tokens[here].is_number
+        dotted and before.low in _BEFORE_FULL_STOP and not tokens.lows[here].isdecimal()
     )
     if is_nth and (before.low in _BEFORE_NTH or after_weekday):
-        if tokens[after].low in ("floor", "time", "edition", "item", "anniversary", "birthday", "attempt", "century"):
+        if tokens.lows[after] in ("floor", "time", "edition", "item", "anniversary", "birthday", "attempt", "century"):
             return None
         days = _of_day(number, today)
         end = here if dotted else after
@@ -190,9 +190,9 @@ def _dated_by_figures(tokens: Tokens, place: int, today: date, *, after_weekday:
     if (
         after_weekday
         and not tokens[after].text.startswith(":")
-        and tokens[after].low not in ("am", "pm", "uhr", "h", "p", "a", "o", "oclock")
+        and tokens.lows[after] not in ("am", "pm", "uhr", "h", "p", "a", "o", "oclock")
     ):
-        if tokens[after].text in (".", ":") and tokens[after + 1].is_number and tokens.is_glued(after + 1):
+        if tokens.lows[after] in (".", ":") and tokens.lows[after + 1].isdecimal() and tokens.is_glued(after + 1):
             return None
         days = _of_day(number, today)
         return Dated(days, after, is_weak=True) if days else None
@@ -203,14 +203,14 @@ def _numeric(tokens: Tokens, place: int, today: date, *, after_weekday: bool) ->
     """``31.8.2027``, ``31. 8.``, ``31/8``, ``31-08-2027``, ``8/31/2027``."""
     sign = tokens[place + 1].text
     second = tokens[place + 2]
-    if sign not in _NUMBER_SIGNS or not second.is_number or len(second.text) > 2 or tokens[place + 1].gap:
+    if sign not in _NUMBER_SIGNS or not second.is_number or len(second.text) > 2 or not tokens.is_glued(place + 1):
         return None
     if second.gap and sign != ".":
         return None
     one, two = int(tokens[place].text), int(second.text)
     after = place + 3
     year: int | None = None
-    has_second_sign = tokens[after].text == sign and not tokens[after].gap
+    has_second_sign = tokens[after].text == sign and tokens.is_glued(after)
     if has_second_sign:
         third = tokens[after + 1]
         is_year = (
@@ -225,9 +225,9 @@ def _numeric(tokens: Tokens, place: int, today: date, *, after_weekday: bool) ->
         if is_year:
             year, after = int(third.text) % 100 + 2000 if len(third.text) == 2 else int(third.text), after + 2
             if (
-                tokens[after].text in (".", ":")
+                tokens.lows[after] in (".", ":")
                 and tokens.is_glued(after)
-                and tokens[after + 1].is_number
+                and tokens.lows[after + 1].isdecimal()
                 and tokens.is_glued(after + 1)
             ):
                 return None
@@ -236,24 +236,24 @@ def _numeric(tokens: Tokens, place: int, today: date, *, after_weekday: bool) ->
         elif sign == ".":
             after += 1
             # "um 15.10." ends a sentence; a date goes on, or has "am" before it.
-            before = tokens[place - 1].low
+            before = tokens.lows[place - 1]
             has_second_sign = not _ends_sentence(tokens, after) or after_weekday or before in _DATE_BEFORE
     if sign == "." and year is None and second.gap and not has_second_sign:
         return None
-    if sign in ("-", "/") and year is None and has_second_sign and tokens[after + 1].is_number:
+    if sign in ("-", "/") and year is None and has_second_sign and tokens.lows[after + 1].isdecimal():
         return None
     if sign == "-" and year is None:
         return None
     is_weak = year is None and not has_second_sign and not after_weekday
     if (
         is_weak
-        and tokens[place - 1].low in ("on", "by", "am", "until", "before", "the", "vom", "zum", "bis", "for")
+        and tokens.lows[place - 1] in ("on", "by", "am", "until", "before", "the", "vom", "zum", "bis", "for")
         and sign == "/"
     ):
         is_weak = False
-    if sign == "." and is_weak and tokens[after].low in ("uhr", "h", "am", "pm", "a", "p", "euro", "eur"):
+    if sign == "." and is_weak and tokens.lows[after] in ("uhr", "h", "am", "pm", "a", "p", "euro", "eur"):
         return None
-    if tokens[after].is_word and tokens.is_glued(after) and tokens[after].low != "t":
+    if tokens[after].is_word and tokens.is_glued(after) and tokens.lows[after] != "t":
         return None
     found: list[date] = []
     orders = [(one, two), (two, one)] if sign == "/" or (two > 12 and sign == "-") else [(one, two)]
@@ -295,10 +295,10 @@ def _exact(year: int, month: int, day: int, after: int, today: date) -> Dated | 
 
 
 def _month_first(tokens: Tokens, place: int, today: date) -> Dated | None:
-    month, here = MONTHS[tokens[place].low], place + 1
-    if tokens[here].text in (".", "-", "/") and tokens[here + 1].is_number | (tokens[here + 1].low in _ARTICLES):
+    month, here = MONTHS[tokens.lows[place]], place + 1
+    if tokens.lows[here] in (".", "-", "/") and tokens.lows[here + 1].isdecimal() | (tokens.lows[here + 1] in _ARTICLES):
         here += 1
-    if tokens[here].low == "the":
+    if tokens.lows[here] == "the":
         here += 1
     token = tokens[here]
     if token.is_number and len(token.text) <= 2 and 0 < int(token.text) <= 31:
@@ -309,9 +309,9 @@ def _month_first(tokens: Tokens, place: int, today: date) -> Dated | None:
         elif (
             follower.text in (":", ".", "h", "%")
             and tokens.is_glued(after)
-            and tokens[after + 1].is_number
+            and tokens.lows[after + 1].isdecimal()
             and tokens.is_glued(after + 1)
-        ) or (follower.low in ("am", "pm", "uhr", "people", "guests") and tokens[here - 1].low != "the"):
+        ) or (follower.low in ("am", "pm", "uhr", "people", "guests") and tokens.lows[here - 1] != "the"):
             return None
         return _with_year(tokens, int(token.text), month, after, today)
     ordinal = _ordinal(tokens, here)
@@ -323,32 +323,32 @@ def _month_first(tokens: Tokens, place: int, today: date) -> Dated | None:
 def _with_year(tokens: Tokens, day: int, month: int, after: int, today: date) -> Dated | None:
     here = after
     if (
-        tokens[here].text == "."
+        tokens.lows[here] == "."
         and tokens.is_glued(here)
-        and tokens[here + 1].is_number
-        and len(tokens[here + 1].text) == 4
+        and tokens.lows[here + 1].isdecimal()
+        and len(tokens.lows[here + 1]) == 4
     ):
         here += 1
-    if tokens[here].text in (",", "-", "/") and tokens[here + 1].is_number and len(tokens[here + 1].text) == 4:
+    if tokens.lows[here] in (",", "-", "/") and tokens.lows[here + 1].isdecimal() and len(tokens.lows[here + 1]) == 4:
         here += 1
-    is_short = tokens[here].text == "'" and tokens[here + 1].is_number and len(tokens[here + 1].text) == 2
+    is_short = tokens.lows[here] == "'" and tokens.lows[here + 1].isdecimal() and len(tokens.lows[here + 1]) == 2
     token = tokens[here + 1] if is_short else tokens[here]
     if token.is_number and (is_short or _is_year(token)):
         after_year = here + (2 if is_short else 1)
-        is_time = tokens[after_year].low in ("h", "hrs", "hours", "uhr")
+        is_time = tokens.lows[after_year] in ("h", "hrs", "hours", "uhr")
         if not is_time:
             year = 2000 + int(token.text) if is_short else int(token.text)
             return _exact(year, month, day, after_year, today)
     if (
-        tokens[after].text == "-"
-        and tokens[after + 1].is_number
-        and len(tokens[after + 1].text) == 2
+        tokens.lows[after] == "-"
+        and tokens.lows[after + 1].isdecimal()
+        and len(tokens.lows[after + 1]) == 2
         and tokens.is_glued(after + 1)
     ):
         return _exact(2000 + int(tokens[after + 1].text), month, day, after + 2, today)
     days = _dates(day, month, today)
     # "29 Feb 28, a Tuesday": a year in two figures, where nothing is counted by it.
-    ends = tokens[here + 1].text in ("", "\n", ",", ".", ")", ";") and not tokens[here + 2].is_number
+    ends = tokens.lows[here + 1] in ("", "\n", ",", ".", ")", ";") and not tokens.lows[here + 2].isdecimal()
     if token.is_number and len(token.text) == 2 and ends and abs(2000 + int(token.text) - today.year) < 3:
         return _exact(2000 + int(token.text), month, day, here + 1, today)
     return Dated(tuple(days), after) if days else None
@@ -380,8 +380,8 @@ def _of_day(number: int, today: date) -> tuple[date, ...]:
 
 
 def _relative(tokens: Tokens, place: int, today: date) -> Dated | None:
-    day, after = today + timedelta(days=RELATIVE_DAYS[tokens[place].low]), place + 1
-    if [tokens[after + step].low for step in range(3)] in (["in", "einer", "woche"], ["in", "a", "week"]):
+    day, after = today + timedelta(days=RELATIVE_DAYS[tokens.lows[place]]), place + 1
+    if tokens.lows[after : after + 3] in (["in", "einer", "woche"], ["in", "a", "week"]):
         return Dated((day + timedelta(days=7),), after + 3)
     return Dated((day,), after)
 
@@ -389,17 +389,17 @@ def _relative(tokens: Tokens, place: int, today: date) -> Dated | None:
 def _weekday(tokens: Tokens, place: int, today: date) -> Dated | None:
     token = tokens[place]
     is_english_word = token.low in _ENGLISH_WORDS and token.text == token.low
-    if is_english_word and tokens[place - 1].low not in _BEFORE_WEEKDAY and not _is_before_date(tokens, place + 1):
+    if is_english_word and tokens.lows[place - 1] not in _BEFORE_WEEKDAY and not _is_before_date(tokens, place + 1):
         return None
     after = place + 1
     if (
-        tokens[after].low in ("vor", "before")
+        tokens.lows[after] in ("vor", "before")
         and tokens[after + 1].text[:1].isupper()
-        and not tokens[after + 1].is_number
+        and not tokens.lows[after + 1].isdecimal()
     ):
         return None  # "Dienstag vor Ostern"
     if (
-        tokens[after].text == "."
+        tokens.lows[after] == "."
         and tokens.is_glued(after)
         and len(token.text) <= 5
         and _is_before_date(tokens, after + 1)
@@ -415,7 +415,7 @@ def _of_weekday(number: int, today: date, after: int, *, tokens: Tokens | None =
     if ahead == 6:
         days = (soon - timedelta(days=7), soon)
     if tokens is not None:
-        before = tokens[place - 1].low
+        before = tokens.lows[place - 1]
         monday = today - timedelta(days=today.weekday())
         following = monday + timedelta(days=7 + number)
         if before in _NEXT:
@@ -425,13 +425,13 @@ def _of_weekday(number: int, today: date, after: int, *, tokens: Tokens | None =
             days = (soon - timedelta(days=7), soon - timedelta(days=14))
         elif before in _THIS:
             days = (soon if ahead else soon + timedelta(days=7), soon)
-        elif before in ("week",) and tokens[place - 2].low in (*_NEXT,):
+        elif before in ("week",) and tokens.lows[place - 2] in (*_NEXT,):
             days = (following,)
         if week := _calendar_week(tokens, after, today):
             return Dated((week[0] + timedelta(days=number),), week[1], is_weekday=True)
-        if tokens[after].low not in _OF_WEEK:
+        if tokens.lows[after] not in _OF_WEEK:
             return Dated(tuple(days), after, is_weekday=True)
-        words = [tokens[after + step].low for step in range(5)]
+        words = tokens.lows[after : after + 5]
         if words[:2] == ["next", "week"] or words[:2] == ["nächster", "woche"] or words[:2] == ["kommender", "woche"]:
             days, after = (following,), after + 2
         elif words[:3] in (["of", "next", "week"], ["in", "next", "week"]):
@@ -450,10 +450,10 @@ def _of_weekday(number: int, today: date, after: int, *, tokens: Tokens | None =
 def _calendar_week(tokens: Tokens, place: int, today: date) -> tuple[date, int] | None:
     """The Monday of a calendar week that is named after a weekday (``Di., KW 12``), and the place after it."""
     here = place
-    while here - place < 3 and tokens[here].low in (".", ",", "in", "der"):
+    while here - place < 3 and tokens.lows[here] in (".", ",", "in", "der"):
         here += 1
     number = tokens[here + 1]
-    if tokens[here].low != "kw" or not number.is_number or len(number.text) > 2 or not 0 < int(number.text) < 53:
+    if tokens.lows[here] != "kw" or not number.is_number or len(number.text) > 2 or not 0 < int(number.text) < 53:
         return None
     week = date.fromisocalendar(today.year, int(number.text), 1)
     if week < today - timedelta(days=60):
@@ -463,11 +463,11 @@ def _calendar_week(tokens: Tokens, place: int, today: date) -> tuple[date, int] 
 
 def _is_before_date(tokens: Tokens, place: int) -> bool:
     here = place
-    while tokens[here].text in (".", ",") or tokens[here].low in ("the", "den", "dem"):
+    while tokens.lows[here] in (".", ",") or tokens.lows[here] in ("the", "den", "dem"):
         here += 1
         if here - place > 3:
             return False
-    return tokens[here].is_number or tokens[here].low in MONTHS
+    return tokens.lows[here].isdecimal() or tokens.lows[here] in MONTHS
 
 
 def _is_short_weekday(tokens: Tokens, place: int) -> bool:
@@ -476,34 +476,34 @@ def _is_short_weekday(tokens: Tokens, place: int) -> bool:
         return False
     if follower.text in (".", ",") and tokens.is_glued(place + 1):
         return (
-            tokens[place + 2].is_number
-            or tokens[place + 2].text in (",", "")
-            or tokens[place + 2].low in ("um", "ab", "den")
+            tokens.lows[place + 2].isdecimal()
+            or tokens.lows[place + 2] in (",", "")
+            or tokens.lows[place + 2] in ("um", "ab", "den")
         )
-    return follower.is_number and tokens[place + 2].text == "."
+    return follower.is_number and tokens.lows[place + 2] == "."
 
 
 def _ordinal(tokens: Tokens, place: int) -> tuple[int, int] | None:
-    low = tokens[place].low
+    low = tokens.lows[place]
     if low in GERMAN_ORDINALS:
         return GERMAN_ORDINALS[low], place + 1
     if low in ORDINALS:
         return ORDINALS[low], place + 1
     if low in ("twenty", "thirty"):
         here = place + 1
-        if tokens[here].text == "-":
+        if tokens.lows[here] == "-":
             here += 1
-        if tokens[here].low in ORDINALS and ORDINALS[tokens[here].low] < 10:
-            return TENS[low] + ORDINALS[tokens[here].low], here + 1
+        if tokens.lows[here] in ORDINALS and ORDINALS[tokens.lows[here]] < 10:
+            return TENS[low] + ORDINALS[tokens.lows[here]], here + 1
     return None
 
 
 def _nth_weekday(tokens: Tokens, place: int, today: date) -> Dated | None:
     """``the first Monday in July``, ``am letzten Donnerstag im September``."""
-    low = tokens[place].low
+    low = tokens.lows[place]
     nth = -1 if low in _LAST else ORDINALS.get(low) or GERMAN_ORDINALS.get(low) or 0
-    weekday, month = WEEKDAYS.get(tokens[place + 1].low), MONTHS.get(tokens[place + 3].low)
-    if not -1 <= nth <= 5 or weekday is None or month is None or tokens[place + 2].low not in ("in", "of", "im"):
+    weekday, month = WEEKDAYS.get(tokens.lows[place + 1]), MONTHS.get(tokens.lows[place + 3])
+    if not -1 <= nth <= 5 or weekday is None or month is None or tokens.lows[place + 2] not in ("in", "of", "im"):
         return None
     year, after = today.year + (month < today.month), place + 4
     if _is_year(tokens[after]):
@@ -517,21 +517,21 @@ def _nth_weekday(tokens: Tokens, place: int, today: date) -> Dated | None:
 
 def _weeks_from(tokens: Tokens, place: int, today: date) -> Dated | None:
     """``a week from today``, ``three days from now``, ``two weeks from this Friday``, ``a week tomorrow``."""
-    low = tokens[place].low
+    low = tokens.lows[place]
     number = (
         1 if low in ("a", "one", "eine", "einer") else int(low) if low.isdigit() and len(low) < 3 else number_of(low)
     )
-    unit, here = tokens[place + 1].low, place + 2
+    unit, here = tokens.lows[place + 1], place + 2
     if number is None or not 0 < number <= 60 or unit not in DAYS_OF:
         return None
-    is_from = tokens[here].low in ("from", "after", "ab")
+    is_from = tokens.lows[here] in ("from", "after", "ab")
     here += is_from
-    if is_from and tokens[here].low == "now":
+    if is_from and tokens.lows[here] == "now":
         return Dated((today + timedelta(days=number * DAYS_OF[unit]),), here + 1)
-    here += is_from and tokens[here].low in (*_THIS, "on")
+    here += is_from and tokens.lows[here] in (*_THIS, "on")
     base = (
         _read_one(tokens, here, today)
-        if tokens[here].low in (*WEEKDAYS, "today", "tomorrow", "heute", "morgen")
+        if tokens.lows[here] in (*WEEKDAYS, "today", "tomorrow", "heute", "morgen")
         else None
     )
     if base is None or not (is_from or (DAYS_OF[unit] == 7 and not base.is_weekday)):
@@ -546,24 +546,24 @@ def _ordinal_in_words(tokens: Tokens, place: int, today: date, *, after_weekday:
         return None
     number, after = ordinal
     here = after
-    while tokens[here].low in ("of", "day"):
+    while tokens.lows[here] in ("of", "day"):
         here += 1
-    if tokens[here].low in MONTHS:
-        return _with_year(tokens, number, MONTHS[tokens[here].low], here + 1, today)
-    month = GERMAN_ORDINALS.get(tokens[here].low)
-    if month is not None and month <= 12 and tokens[place].low in GERMAN_ORDINALS and here == after:
+    if tokens.lows[here] in MONTHS:
+        return _with_year(tokens, number, MONTHS[tokens.lows[here]], here + 1, today)
+    month = GERMAN_ORDINALS.get(tokens.lows[here])
+    if month is not None and month <= 12 and tokens.lows[place] in GERMAN_ORDINALS and here == after:
         days = _dates(number, month, today)
         return Dated(tuple(days), here + 1) if days else None
     return Dated(_of_day(number, today), after) if after_weekday else None
 
 
 def _phrase(tokens: Tokens, place: int, today: date) -> Dated | None:
-    low = tokens[place].low
-    if tokens[place + 1].low in DAYS_OF and (found := _weeks_from(tokens, place, today)):
+    low = tokens.lows[place]
+    if tokens.lows[place + 1] in DAYS_OF and (found := _weeks_from(tokens, place, today)):
         return found
-    if low not in _PHRASES or (low == "in" and tokens[place + 2].low not in DAYS_OF):
+    if low not in _PHRASES or (low == "in" and tokens.lows[place + 2] not in DAYS_OF):
         return None
-    words = [tokens[place + step].low for step in range(6)]
+    words = tokens.lows[place : place + 6]
     match words:
         case ["day", "after", "tomorrow", *_]:
             return Dated((today + timedelta(days=2),), place + 3)
@@ -627,14 +627,14 @@ def _leap_day(tokens: Tokens, after: int, today: date) -> Dated:
 
 def _morgen(tokens: Tokens, place: int, today: date) -> Dated | None:
     """German "morgen": tomorrow, but not in "guten Morgen", "heute Morgen", "am Morgen"."""
-    before = tokens[place - 1].low
+    before = tokens.lows[place - 1]
     if before in ("guten", "heute", "gestern", "diesen", "am", "schönen", "jeden", "der", "den") or before in WEEKDAYS:
         return None
-    if tokens[place].text == "Morgen" and tokens[place - 1].text not in ("", "\n", ".", "!", "?", ":", "-", "*"):
+    if tokens[place].text == "Morgen" and tokens.lows[place - 1] not in ("", "\n", ".", "!", "?", ":", "-", "*"):
         return None
-    if (tokens[place].text == "Morgen" and tokens[place + 1].text in (",", "!")) or tokens[place + 1].text == "\n":
+    if (tokens[place].text == "Morgen" and tokens.lows[place + 1] in (",", "!")) or tokens.lows[place + 1] == "\n":
         return None
-    if [tokens[place + step].low for step in (1, 2, 3)] == ["in", "einer", "woche"]:
+    if tokens.lows[place + 1 : place + 4] == ["in", "einer", "woche"]:
         return Dated((today + timedelta(days=8),), place + 4)
     return Dated((today + timedelta(days=1),), place + 1)
 
@@ -671,6 +671,6 @@ def _last_of(year: int, month: int) -> date:
 
 def mention_of(dated: Dated, tokens: Tokens, place: int) -> Mention:
     """The mention of a day."""
-    start, end = tokens[place].start, tokens[dated.after - 1].end
+    start, end = tokens.starts[place], tokens.end_of(dated.after - 1)
     role = "doubtful" if dated.is_doubtful else ""
     return Mention("day", tuple(day.isoformat() for day in dated.days), start, end, "", dated.is_weak, role)

@@ -61,7 +61,7 @@ class Figure(NamedTuple):
 
 def read_number(tokens: Tokens, place: int) -> Figure | None:
     """The number that begins at a token, in figures or words, with a multiplier (``1.2k``, ``3 thousand``)."""
-    figure = _figures(tokens, place) if tokens[place].is_number else _spelled(tokens, place)
+    figure = _figures(tokens, place) if tokens.lows[place].isdecimal() else _spelled(tokens, place)
     if figure is None:
         return None
     follower = tokens[figure.after]
@@ -70,7 +70,7 @@ def read_number(tokens: Tokens, place: int) -> Figure | None:
         if follower.low in ("k", "m") and follower.gap:
             return figure
         after = figure.after + 1
-        if follower.low in ("tsd", "mio") and tokens[after].text == "." and tokens.is_glued(after):
+        if follower.low in ("tsd", "mio") and tokens.lows[after] == "." and tokens.is_glued(after):
             after += 1
         return Figure(figure.value * multiplier, after, True, False)
     return figure
@@ -100,23 +100,23 @@ def _figures(tokens: Tokens, place: int) -> Figure | None:
     else:
         value, has_cents = Decimal(re.sub(r"[.,]", "", plain)), False
     after = place
-    while after < tokens.size and tokens[after].start < end:
+    while after < tokens.size and tokens.starts[after] < end:
         after += 1
     return Figure(value, after, True, has_cents)
 
 
 def _spelled(tokens: Tokens, place: int, below: int = _NO_LIMIT) -> Figure | None:
     token = tokens[place]
-    if token.low in ("a", "an") and tokens[place + 1].low not in SCALED:
+    if token.low in ("a", "an") and tokens.lows[place + 1] not in SCALED:
         return None
     if token.low not in _FIRST and not _is_long_number(token.low):
         return None
     if token.low.endswith(("einhalb", "anderthalb")):
         return _halves(tokens, place)
-    if tokens[place - 1].low == "zu" and token.low in COMPANY:
+    if tokens.lows[place - 1] == "zu" and token.low in COMPANY:
         return Figure(Decimal(COMPANY[token.low]), place + 1, False, False)
     found = _whole_in_words(tokens, place, below)
-    words = [tokens[found.after + step].low for step in range(4)] if found else []
+    words = tokens.lows[found.after : found.after + 4] if found else []
     if found and words[:3] == ["and", "a", "half"] and words[3] in SCALES:
         return Figure((found.value + Decimal("0.5")) * SCALES[words[3]], found.after + 4, False, False)
     if found and words[0] in ("point", "komma") and words[2] in _MILLIONS:
@@ -133,7 +133,7 @@ def _is_long_number(word: str) -> bool:
 
 def _halves(tokens: Tokens, place: int) -> Figure | None:
     """``zweieinhalb Millionen``, ``anderthalb Tausend``."""
-    word, scale = tokens[place].low, tokens[place + 1].low
+    word, scale = tokens.lows[place], tokens.lows[place + 1]
     whole = 1 if word == "anderthalb" else number_of(word.removesuffix("einhalb")) or 0
     factor = {"million": 1_000_000, "millionen": 1_000_000, "mio": 1_000_000, "tausend": 1000}.get(scale)
     if not factor:
@@ -144,28 +144,28 @@ def _halves(tokens: Tokens, place: int) -> Figure | None:
 def _whole_in_words(tokens: Tokens, place: int, below: int) -> Figure | None:
     """A whole number; one of a hundred or more only if its scale is below a bound: it goes with a greater one."""
     token = tokens[place]
-    if token.low in ("a", "an", "half", "einer", "ein", "eine") and tokens[place + 1].low in SCALED:
-        factor = SCALES.get(tokens[place + 1].low) or MULTIPLIERS.get(tokens[place + 1].low) or 100
+    if token.low in ("a", "an", "half", "einer", "ein", "eine") and tokens.lows[place + 1] in SCALED:
+        factor = SCALES.get(tokens.lows[place + 1]) or MULTIPLIERS.get(tokens.lows[place + 1]) or 100
         if factor >= below:
             return None
-        behind = place + 3 if tokens[place + 2].low in ("and", "und") else place + 2
+        behind = place + 3 if tokens.lows[place + 2] in ("and", "und") else place + 2
         rest = _spelled(tokens, behind, factor) if factor >= 100 else None
         if rest and rest.value < factor:
             return Figure(factor + rest.value, rest.after, False, False)
         return Figure(Decimal(factor), place + 2, False, False)
-    if token.low in ("half", "halbes") and tokens[place + 1 + (tokens[place + 1].low == "a")].low in (
+    if token.low in ("half", "halbes") and tokens.lows[place + 1 + (tokens.lows[place + 1] == "a")] in (
         "dozen",
         "dutzend",
     ):
-        return Figure(Decimal(6), place + 2 + (tokens[place + 1].low == "a"), False, False)
-    if token.low == "single" and tokens[place - 1].low in ("a", "one"):
+        return Figure(Decimal(6), place + 2 + (tokens.lows[place + 1] == "a"), False, False)
+    if token.low == "single" and tokens.lows[place - 1] in ("a", "one"):
         return Figure(Decimal(1), place + 1, False, False)
-    if token.low in ("dozen", "dutzend") and tokens[place - 1].low not in ("a", "ein"):
+    if token.low in ("dozen", "dutzend") and tokens.lows[place - 1] not in ("a", "ein"):
         return None
     german = number_of(token.low)
     if german is not None and token.low not in ONES and token.low not in TENS:
-        if tokens[place + 1].low in ("dutzend", "millionen", "million", "tausend", "hundert"):
-            factor = {"dutzend": 12, "tausend": 1000, "hundert": 100}.get(tokens[place + 1].low, 1_000_000)
+        if tokens.lows[place + 1] in ("dutzend", "millionen", "million", "tausend", "hundert"):
+            factor = {"dutzend": 12, "tausend": 1000, "hundert": 100}.get(tokens.lows[place + 1], 1_000_000)
             return Figure(Decimal(german * factor), place + 2, False, False)
         return Figure(Decimal(german), place + 1, False, False)
     return _english(tokens, place)
@@ -175,19 +175,19 @@ def _english(tokens: Tokens, place: int) -> Figure | None:
     total, current, used, last = 0, 0, 0, ""
     here = place
     while used < _LONGEST:
-        word = tokens[here].low
+        word = tokens.lows[here]
         joined = here
-        if used and word == "-" and tokens[here + 1].low in ONES and last == "tens":
+        if used and word == "-" and tokens.lows[here + 1] in ONES and last == "tens":
             joined = here + 1
-        elif used == 1 and word == "-" and last == "ones" and tokens[here + 1].low in TENS:  # "three-seventy"
+        elif used == 1 and word == "-" and last == "ones" and tokens.lows[here + 1] in TENS:  # "three-seventy"
             total, current, last, joined = 100 * current, 0, "hundred", here + 1
         elif used and word == "and" and last in ("hundred", "thousand", "million"):
-            if tokens[here + 1].low not in ONES and tokens[here + 1].low not in TENS:
+            if tokens.lows[here + 1] not in ONES and tokens.lows[here + 1] not in TENS:
                 break
             joined = here + 1
-        elif used and word == "," and last == "thousand" and tokens[here + 2].low == "hundred":
+        elif used and word == "," and last == "thousand" and tokens.lows[here + 2] == "hundred":
             joined = here + 1
-        word = tokens[joined].low
+        word = tokens.lows[joined]
         if word in ONES and last not in ("ones", "teens") and not (last == "tens" and not 0 < ONES[word] < 10):
             current, last = current + ONES[word], "ones" if ONES[word] < 10 else "teens"
         elif word in TENS and last not in ("ones", "teens", "tens"):
@@ -223,7 +223,7 @@ def read_amounts_and_numbers(tokens: Tokens, taken: "list[tuple[int, int]]") -> 
 
 def _mentions(tokens: Tokens, place: int, figure: Figure, closed: "_Places") -> list[Mention]:
     first, value = tokens[place], figure.value
-    start, end = first.start, tokens[figure.after - 1].end
+    start, end = first.start, tokens.end_of(figure.after - 1)
     before, after = tokens[place - 1], tokens[figure.after]
     unit, start, end, value = _with_currency(tokens, place, figure, start, end)
     is_closed = closed.has(first.start, first.end)
@@ -248,7 +248,7 @@ def _mentions(tokens: Tokens, place: int, figure: Figure, closed: "_Places") -> 
         return found
     is_weak = is_label or is_ordinal or (not figure.is_digits and first.low in _ONE and figure.after == place + 1)
     is_weak = is_weak or after.low in _COUNTED_TIME or before.text in ("#", "/") or after.text == "/"
-    end = tokens[figure.after - 1].end
+    end = tokens.end_of(figure.after - 1)
     return [*found, Mention("number", (str(int(value)),), first.start, end, "", is_weak)]
 
 
@@ -259,23 +259,23 @@ def _with_currency(tokens: Tokens, place: int, figure: Figure, start: int, end: 
         unit, start = CURRENCIES[before.low], before.start
     after = figure.after
     trailing = _NO_CENTS.match(tokens.text, end) if not figure.has_cents else None
-    if trailing and tokens[after].start < trailing.end():
+    if trailing and tokens.starts[after] < trailing.end():
         behind = tokens.place_at(trailing.end())
-        if unit or tokens[behind].low in CURRENCIES:
+        if unit or tokens.lows[behind] in CURRENCIES:
             end, after = trailing.end(), behind
-    if not unit and tokens[after].low in _CURRENCY_ADJECTIVES and tokens[after + 1].low in CURRENCIES:
+    if not unit and tokens.lows[after] in _CURRENCY_ADJECTIVES and tokens.lows[after + 1] in CURRENCIES:
         after += 1
-    if not unit and tokens[after].low in CURRENCIES:
-        unit, end = CURRENCIES[tokens[after].low], tokens[after].end
+    if not unit and tokens.lows[after] in CURRENCIES:
+        unit, end = CURRENCIES[tokens.lows[after]], tokens.end_of(after)
         after += 1
-        if tokens[after].low == "sterling":
+        if tokens.lows[after] == "sterling":
             after += 1
         value, end = _with_cents(tokens, after, value, end, figure)
-    elif not unit and tokens[after].low in CENTS and figure.is_digits is not None and _is_cents(tokens, after):
+    elif not unit and tokens.lows[after] in CENTS and figure.is_digits is not None and _is_cents(tokens, after):
         return (
-            "EUR" if tokens[after].low in ("cent", "cents", "ct", "cts") else "GBP",
+            "EUR" if tokens.lows[after] in ("cent", "cents", "ct", "cts") else "GBP",
             start,
-            tokens[after].end,
+            tokens.end_of(after),
             value / 100,
         )
     elif unit and not figure.has_cents:
@@ -284,38 +284,38 @@ def _with_currency(tokens: Tokens, place: int, figure: Figure, start: int, end: 
 
 
 def _is_cents(tokens: Tokens, place: int) -> bool:
-    return tokens[place].low != "p" or not tokens[place].gap
+    return tokens.lows[place] != "p" or not tokens[place].gap
 
 
 def _with_cents(
     tokens: Tokens, place: int, value: Decimal, end: int, figure: Figure, *, needs_word: bool = False
 ) -> tuple[Decimal, int]:
     """Add cents that follow: ``48 euros and 20 cents``, ``48 € 20``."""
-    here = place + 1 if tokens[place].low in ("and", "und", ",") else place
+    here = place + 1 if tokens.lows[place] in ("and", "und", ",") else place
     cents = read_number(tokens, here)
     if cents is None or cents.has_cents or not 0 <= cents.value < 100 or figure.has_cents:
         return value, end
-    is_named = tokens[cents.after].low in CENTS
+    is_named = tokens.lows[cents.after] in CENTS
     follower = tokens[cents.after]
     is_bare = here == place and not needs_word and cents.value >= 10 and follower.low not in _COUNTED
     if cents.is_digits:
         is_bare = (
             is_bare
-            and len(tokens[here].text) == 2
+            and len(tokens.lows[here]) == 2
             and not (follower.text in (":", ".", "/", "-") and tokens.is_glued(cents.after + 1))
         )
     if not (is_named or is_bare):
         return value, end
     last = cents.after if is_named else cents.after - 1
-    return value + cents.value / 100, tokens[last].end
+    return value + cents.value / 100, tokens.end_of(last)
 
 
 def _is_list_label(tokens: Tokens, place: int, after: int) -> bool:
     """Whether a number at the beginning of a line counts the line: ``1. ``, ``2)``, ``3:``."""
     before = place - 1
-    while before >= 0 and tokens[before].text in ("*", "_", "-", "#", "(", ">", "|"):
+    while before >= 0 and tokens.lows[before] in ("*", "_", "-", "#", "(", ">", "|"):
         before -= 1
-    if before >= 0 and tokens[before].text != "\n":
+    if before >= 0 and tokens.lows[before] != "\n":
         return False
     mark = tokens[after]
     follower = tokens[after + 1]

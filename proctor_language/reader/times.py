@@ -76,10 +76,10 @@ def _in_figures(tokens: Tokens, place: int) -> Clock | None:
     is_glued = not token.gap and place > 0
     if is_glued and (
         (before.is_word and before.low not in ("t", "um", "at", "ab"))
-        or (before.text in (".", ",", "/") and tokens[place - 2].is_number)
+        or (before.text in (".", ",", "/") and tokens.lows[place - 2].isdecimal())
     ):
         return None
-    if is_glued and before.text == ":" and tokens[place - 2].is_number and not tokens[place - 1].gap:
+    if is_glued and before.text == ":" and tokens.lows[place - 2].isdecimal() and not tokens[place - 1].gap:
         return None
     if len(token.text) > 4:
         return None
@@ -119,7 +119,7 @@ def _in_figures(tokens: Tokens, place: int) -> Clock | None:
         and number >= _NIGHT_HOUR
         and (follower.low == "h" or len(token.text) == 2)
     ):
-        is_duration = tokens[place - 1].low in ("for", "takes", "in", "für")
+        is_duration = tokens.lows[place - 1] in ("for", "takes", "in", "für")
         return None if is_duration else Clock((number * 60 % 1440,), after + 1, follower.low != "h")
     if before.low in _AT and (before.low not in ("nach", "vor") or place < 2):
         return _bare_hour(tokens, place, number, after)
@@ -131,35 +131,35 @@ def _with_minutes(tokens: Tokens, place: int) -> Clock | None:
     after = place + 3
     if (
         sign.text == ":"
-        and tokens[after].text in (":", ".")
+        and tokens.lows[after] in (":", ".")
         and tokens.is_glued(after)
-        and tokens[after + 1].is_number
+        and tokens.lows[after + 1].isdecimal()
         and tokens.is_glued(after + 1)
     ):
-        if tokens[after].text == "." or len(tokens[after + 1].text) != 2:
+        if tokens.lows[after] == "." or len(tokens.lows[after + 1]) != 2:
             return None
         after += 2
         if (
-            tokens[after].text == "."
+            tokens.lows[after] == "."
             and tokens.is_glued(after)
-            and tokens[after + 1].is_number
+            and tokens.lows[after + 1].isdecimal()
             and tokens.is_glued(after + 1)
         ):
             after += 2
     elif (
-        tokens[after].text in (".", ",")
+        tokens.lows[after] in (".", ",")
         and tokens.is_glued(after)
-        and tokens[after + 1].is_number
+        and tokens.lows[after + 1].isdecimal()
         and tokens.is_glued(after + 1)
     ):
         return None
     if (
         tokens[after].is_word
         and tokens.is_glued(after)
-        and tokens[after].low not in ("am", "pm", "a", "p", "h", "hrs", "uhr", "z", "t", "gmt", "utc", "cet")
+        and tokens.lows[after] not in ("am", "pm", "a", "p", "h", "hrs", "uhr", "z", "t", "gmt", "utc", "cet")
     ):
         return None
-    if tokens[after].text in ("%", "€", "£", "$") or tokens[after].low in (
+    if tokens.lows[after] in ("%", "€", "£", "$") or tokens.lows[after] in (
         "eur",
         "euro",
         "euros",
@@ -169,14 +169,14 @@ def _with_minutes(tokens: Tokens, place: int) -> Clock | None:
         "usd",
     ):
         return None
-    if sign.text == "." and tokens[place - 1].text in ("€", "£", "$"):
+    if sign.text == "." and tokens.lows[place - 1] in ("€", "£", "$"):
         return None
     half, past_half = _half_day(tokens, after)
     if half and int(hour.text) <= _NOON_HOUR:
         return _clock(int(hour.text), minute, half, past_half)
-    is_named = sign.text in (":", "h", "H") or tokens[place - 1].low in _AT or tokens[place - 1].text == "@"
+    is_named = sign.text in (":", "h", "H") or tokens.lows[place - 1] in _AT or tokens.lows[place - 1] == "@"
     end = after
-    if tokens[after].low in ("uhr", "h", "hrs", "hours"):
+    if tokens.lows[after] in ("uhr", "h", "hrs", "hours"):
         end, is_named = after + 1, True
         half, past_half = _half_day(tokens, end)
     is_exact = len(hour.text) == 2 or int(hour.text) == 0
@@ -191,21 +191,21 @@ def _four_digits(tokens: Tokens, place: int) -> Clock | None:
     hour, minute = int(text[:2]), int(text[2:])
     if hour > 23 or minute > 59:
         return None
-    if after.text in ("-", "/", ".") and tokens[place + 2].is_number and len(tokens[place + 2].text) != 4:
+    if after.text in ("-", "/", ".") and tokens.lows[place + 2].isdecimal() and len(tokens.lows[place + 2]) != 4:
         return None
     if after.low in ("h", "hrs", "hours", "uhr"):
         return Clock((hour * 60 + minute,), place + 2, False)
     if (
         after.low in _TO_JOIN
-        and len(tokens[place + 2].text) == 4
-        and tokens[place + 2].is_number
-        and tokens[place + 3].low in ("h", "hrs", "hours", "uhr")
+        and len(tokens.lows[place + 2]) == 4
+        and tokens.lows[place + 2].isdecimal()
+        and tokens.lows[place + 3] in ("h", "hrs", "hours", "uhr")
     ):
         return Clock((hour * 60 + minute,), place + 1, False)
     half, end = _half_day(tokens, place + 1)
     if half and hour <= _NOON_HOUR:
         return _clock(hour, minute, half, end)
-    if tokens[place - 1].low in _AT and tokens[place - 1].low not in (
+    if tokens.lows[place - 1] in _AT and tokens.lows[place - 1] not in (
         "about",
         "to",
         "of",
@@ -219,12 +219,12 @@ def _four_digits(tokens: Tokens, place: int) -> Clock | None:
         is_year = hour in (19, 20)
         return Clock((hour * 60 + minute,), place + 1, is_year or (after.is_word and after.low in _NOUNS_AFTER_HOUR))
     # "Fri 1400", "1330 on Friday".
-    is_before_day = after.low in ("on", "am") and tokens[place + 2].low in WEEKDAYS
-    if tokens[place - 1].low in WEEKDAYS or is_before_day:
+    is_before_day = after.low in ("on", "am") and tokens.lows[place + 2] in WEEKDAYS
+    if tokens.lows[place - 1] in WEEKDAYS or is_before_day:
         return Clock((hour * 60 + minute,), place + 1, hour in (19, 20))
     if minute % 5:
         return None
-    is_last = tokens[place - 1].text == "-"
+    is_last = tokens.lows[place - 1] == "-"
     other = tokens[place - 2] if is_last else tokens[place + 2]
     is_span = (is_last or after.text == "-") and _is_round_time(other.text)
     if is_span and not (hour in (19, 20) and other.text[:2] in ("19", "20")):
@@ -232,8 +232,8 @@ def _four_digits(tokens: Tokens, place: int) -> Clock | None:
     # "0945 at reception", "wed 21/1, 1300": something like a time, if nothing says what else it is.
     if tokens.is_glued(place):
         return None
-    before = tokens[place - 2] if tokens[place - 1].text == "," else tokens[place - 1]
-    is_dated = before.low in _MONTHS_AFTER or (tokens[place - 1].text == "," and before.is_number)
+    before = tokens[place - 2] if tokens.lows[place - 1] == "," else tokens[place - 1]
+    is_dated = before.low in _MONTHS_AFTER or (tokens.lows[place - 1] == "," and before.is_number)
     is_alone = before.text in ("", "\n") or (is_dated and hour not in (19, 20))
     if hour < 10 or (is_alone and after.low not in _NOUNS_AFTER_HOUR):
         return Clock((hour * 60 + minute,), place + 1, True)
@@ -247,14 +247,14 @@ def _is_round_time(text: str) -> bool:
 def _bare_hour(tokens: Tokens, place: int, number: int, after: int) -> Clock | None:
     """An hour without a sign, after a word such as "at": ``at 4``, ``um drei``."""
     follower = tokens[after]
-    word = tokens[place - 1].low
+    word = tokens.lows[place - 1]
     if number == 0 or follower.low in _NOUNS_AFTER_HOUR or follower.text in ("%", "/", "€", "£", "$"):
         return None
-    if follower.text in (".", ",", ":") and tokens.is_glued(after) and tokens[after + 1].is_number:
+    if follower.text in (".", ",", ":") and tokens.is_glued(after) and tokens.lows[after + 1].isdecimal():
         return None
     if follower.is_word and not follower.gap:
         return None
-    if follower.text == "." and tokens[after + 1].low in _MONTHS_AFTER:
+    if follower.text == "." and tokens.lows[after + 1] in _MONTHS_AFTER:
         return None
     if follower.low in _MONTHS_AFTER or (number_of(follower.low) is not None and follower.low in TENS):
         return None
@@ -279,15 +279,15 @@ def _in_words(tokens: Tokens, place: int) -> Clock | None:
     token = tokens[place]
     word = token.low
     if (word in NOON and word not in ("mittags",)) or word == "mittags":
-        if tokens[place - 1].low in ("after", "nach") and word == "mittag":
+        if tokens.lows[place - 1] in ("after", "nach") and word == "mittag":
             return None
-        here = place + 2 if tokens[place + 1].low in ("um", "at", "gegen", "ab") else place + 1
+        here = place + 2 if tokens.lows[place + 1] in ("um", "at", "gegen", "ab") else place + 1
         if (
-            tokens[here].is_number or number_of(tokens[here].low) or tokens[here].low in ("halb", "viertel")
+            tokens.lows[here].isdecimal() or number_of(tokens.lows[here]) or tokens.lows[here] in ("halb", "viertel")
         ) and read_time(tokens, here):
             return None  # "mittags um eins"
-        is_weak = word == "mittag" and tokens[place - 1].low not in ("am", "zu", "heute", "um")
-        return Clock((720,), place + 1, is_weak or tokens[place - 1].low in ("after", "before", "nach", "vor"))
+        is_weak = word == "mittag" and tokens.lows[place - 1] not in ("am", "zu", "heute", "um")
+        return Clock((720,), place + 1, is_weak or tokens.lows[place - 1] in ("after", "before", "nach", "vor"))
     if word in MIDNIGHT:
         return Clock((0,), place + 1, False)
     if word in ("half", "halb"):
@@ -300,10 +300,10 @@ def _in_words(tokens: Tokens, place: int) -> Clock | None:
     if number is None or number > 59:
         return None
     after = place + 1
-    if word in TENS and tokens[after].text == "-" and tokens[after + 1].low in ONES:
-        number, after = number + ONES[tokens[after + 1].low], after + 2
-    elif word in TENS and tokens[after].low in ONES and 0 < ONES[tokens[after].low] < 10:
-        number, after = number + ONES[tokens[after].low], after + 1
+    if word in TENS and tokens.lows[after] == "-" and tokens.lows[after + 1] in ONES:
+        number, after = number + ONES[tokens.lows[after + 1]], after + 2
+    elif word in TENS and tokens.lows[after] in ONES and 0 < ONES[tokens.lows[after]] < 10:
+        number, after = number + ONES[tokens.lows[after]], after + 1
     if spoken := _minutes_past(tokens, place, number, after):
         return spoken
     if number > 24:
@@ -311,7 +311,7 @@ def _in_words(tokens: Tokens, place: int) -> Clock | None:
     if past := _o_clock(tokens, after):
         half, end = _half_day(tokens, past)
         return _clock(number, 0, half or _half_before(tokens, place), end if half else past)
-    if tokens[after].low == "uhr":
+    if tokens.lows[after] == "uhr":
         return _uhr(tokens, place, number, after + 1)
     half, end = _half_day(tokens, after)
     if half and 0 < number <= _NOON_HOUR and word not in ("a", "ein", "eine"):
@@ -319,35 +319,35 @@ def _in_words(tokens: Tokens, place: int) -> Clock | None:
     if minutes := _minutes_after_hour(tokens, after):
         minute, past = minutes
         half, end = _half_day(tokens, past)
-        is_named = bool(half) or tokens[place - 1].low in _AT
+        is_named = bool(half) or tokens.lows[place - 1] in _AT
         found = _clock(number, minute, half or _half_before(tokens, place), end if half else past)
         return found and found._replace(is_weak=not is_named)
-    if tokens[after].low == "hundred" and tokens[after + 1].low in ("hours", "hrs"):
+    if tokens.lows[after] == "hundred" and tokens.lows[after + 1] in ("hours", "hrs"):
         return Clock((number * 60 % 1440,), after + 2, False)
     if (
-        tokens[place - 1].low in _AT
+        tokens.lows[place - 1] in _AT
         and number >= 1
         and word not in ("a", "an", "eine", "einen", "einem", "einer", "ein")
     ):
         return _bare_hour(tokens, place, number, after)
-    if tokens[after].low in ("sharp", "pünktlich") and number <= _NOON_HOUR:
+    if tokens.lows[after] in ("sharp", "pünktlich") and number <= _NOON_HOUR:
         return _clock(number, 0, "", after + 1)
     return None
 
 
 def _minutes_after_hour(tokens: Tokens, place: int) -> tuple[int, int] | None:
     """The minutes of "three twenty", "nine fifteen", "six oh five"."""
-    here = place + 1 if tokens[place].text == "-" else place
-    word = tokens[here].low
-    ones = here + 2 if tokens[here + 1].text == "-" else here + 1
-    if word in ("oh", "o", "zero") and 0 < ONES.get(tokens[ones].low, 0) < 10:
-        return ONES[tokens[ones].low], ones + 1
+    here = place + 1 if tokens.lows[place] == "-" else place
+    word = tokens.lows[here]
+    ones = here + 2 if tokens.lows[here + 1] == "-" else here + 1
+    if word in ("oh", "o", "zero") and 0 < ONES.get(tokens.lows[ones], 0) < 10:
+        return ONES[tokens.lows[ones]], ones + 1
     if word in TENS and TENS[word] < 60:
         after = here + 1
-        if tokens[after].text == "-" and 0 < ONES.get(tokens[after + 1].low, 0) < 10:
-            return TENS[word] + ONES[tokens[after + 1].low], after + 2
-        if 0 < ONES.get(tokens[after].low, 0) < 10:
-            return TENS[word] + ONES[tokens[after].low], after + 1
+        if tokens.lows[after] == "-" and 0 < ONES.get(tokens.lows[after + 1], 0) < 10:
+            return TENS[word] + ONES[tokens.lows[after + 1]], after + 2
+        if 0 < ONES.get(tokens.lows[after], 0) < 10:
+            return TENS[word] + ONES[tokens.lows[after]], after + 1
         return TENS[word], after
     if word in ONES and ONES[word] >= 10:
         return ONES[word], here + 1
@@ -356,25 +356,25 @@ def _minutes_after_hour(tokens: Tokens, place: int) -> tuple[int, int] | None:
 
 def _minutes_past(tokens: Tokens, place: int, minutes: int, after: int) -> Clock | None:
     """``twenty past three``, ``10 vor 9``, ``fünf vor halb vier``."""
-    if tokens[after].low in ("minutes", "min", "minuten"):
+    if tokens.lows[after] in ("minutes", "min", "minuten"):
         after += 1
-    word = tokens[after].low
+    word = tokens.lows[after]
     if (word not in _PAST and word not in _TO) or not 0 < minutes < 60:
         return None
-    if tokens[after + 1].low == "halb":
+    if tokens.lows[after + 1] == "halb":
         base = _half_hour(tokens, after + 1)
         if base is None:
             return None
         shift = minutes if word in _PAST else -minutes
         return base._replace(minutes=tuple((each + shift) % 1440 for each in base.minutes))
     hour, past = _hour(tokens, after + 1)
-    if hour is None or (minutes % 5 and tokens[after - 1].low not in ("minutes", "min", "minuten")):
+    if hour is None or (minutes % 5 and tokens.lows[after - 1] not in ("minutes", "min", "minuten")):
         return None
-    if word in ("to", "of", "after", "before") and tokens[place - 1].low in ("from", "between"):
+    if word in ("to", "of", "after", "before") and tokens.lows[place - 1] in ("from", "between"):
         return None
     if (
         word in ("to", "before")
-        and tokens[place].is_number
+        and tokens.lows[place].isdecimal()
         and minutes < 13
         and not tokens[after + 1].is_word
         and minutes % 5
@@ -382,9 +382,9 @@ def _minutes_past(tokens: Tokens, place: int, minutes: int, after: int) -> Clock
         return None
     if (
         word in ("to", "til", "till")
-        and tokens[place].is_number
-        and tokens[after + 1].is_number
-        and (_half_day(tokens, past)[0] or tokens[past].text == ":")
+        and tokens.lows[place].isdecimal()
+        and tokens.lows[after + 1].isdecimal()
+        and (_half_day(tokens, past)[0] or tokens.lows[past] == ":")
         and minutes <= _NOON_HOUR
     ):
         return None  # "10 to 11 am" is a span
@@ -392,7 +392,7 @@ def _minutes_past(tokens: Tokens, place: int, minutes: int, after: int) -> Clock
     if past_clock := _o_clock(tokens, past):
         half, end = _half_day(tokens, past_clock)
         past = past_clock
-    elif tokens[past].low == "uhr":
+    elif tokens.lows[past] == "uhr":
         past += 1
         half, end = _half_day(tokens, past)
     base_hour = hour if word in _PAST else hour - 1
@@ -401,20 +401,20 @@ def _minutes_past(tokens: Tokens, place: int, minutes: int, after: int) -> Clock
 
 
 def _half_hour(tokens: Tokens, place: int) -> Clock | None:
-    word = tokens[place].low
+    word = tokens.lows[place]
     here = place + 1
-    if tokens[here].text == "-" and word == "half":
+    if tokens.lows[here] == "-" and word == "half":
         here += 1
-    if tokens[here].low == "past":
+    if tokens.lows[here] == "past":
         here += 1
-        if tokens[here].text == "-":
+        if tokens.lows[here] == "-":
             here += 1
     hour, past = _hour(tokens, here)
     if hour is None:
         return None
-    if word == "half" and here == place + 1 and tokens[past].low in _NOUNS_AFTER_HOUR:
+    if word == "half" and here == place + 1 and tokens.lows[past] in _NOUNS_AFTER_HOUR:
         return None
-    if tokens[past].low == "uhr":
+    if tokens.lows[past] == "uhr":
         past += 1
     half, end = _half_day(tokens, past)
     base = hour - 1 if word == "halb" else hour
@@ -422,20 +422,20 @@ def _half_hour(tokens: Tokens, place: int) -> Clock | None:
 
 
 def _quarter(tokens: Tokens, place: int) -> Clock | None:
-    word = tokens[place].low
+    word = tokens.lows[place]
     here = place + 1
     if word == "three":
-        if tokens[here].text == "-":
+        if tokens.lows[here] == "-":
             here += 1
-        if tokens[here].low not in ("quarters", "quarter"):
+        if tokens.lows[here] not in ("quarters", "quarter"):
             return None
         here += 1
-    if tokens[here].text == "-":
+    if tokens.lows[here] == "-":
         here += 1
-    link = tokens[here].low
+    link = tokens.lows[here]
     if link in _PAST or link in _TO:
         here += 1
-        if tokens[here].text == "-":
+        if tokens.lows[here] == "-":
             here += 1
     elif word == "quarter" or word == "three":
         return None
@@ -444,7 +444,7 @@ def _quarter(tokens: Tokens, place: int) -> Clock | None:
         return None
     if past_clock := _o_clock(tokens, past):
         past = past_clock
-    elif tokens[past].low == "uhr":
+    elif tokens.lows[past] == "uhr":
         past += 1
     half, end = _half_day(tokens, past)
     if link in _PAST:
@@ -460,9 +460,9 @@ def _hour(tokens: Tokens, place: int) -> tuple[int | None, int]:
     token = tokens[place]
     if token.is_number and len(token.text) <= 2 and 0 < int(token.text) <= 24:
         if (
-            tokens[place + 1].text in (":", ".")
+            tokens.lows[place + 1] in (":", ".")
             and tokens.is_glued(place + 1)
-            and tokens[place + 2].is_number
+            and tokens.lows[place + 2].isdecimal()
             and tokens.is_glued(place + 2)
         ):
             return None, place
@@ -476,11 +476,11 @@ def _hour(tokens: Tokens, place: int) -> tuple[int | None, int]:
 
 
 def _o_clock(tokens: Tokens, place: int) -> int | None:
-    if tokens[place].low in ("oclock",):
+    if tokens.lows[place] in ("oclock",):
         return place + 1
-    if tokens[place].low == "o":
-        here = place + 2 if tokens[place + 1].text == "'" else place + 1
-        if tokens[here].low == "clock":
+    if tokens.lows[place] == "o":
+        here = place + 2 if tokens.lows[place + 1] == "'" else place + 1
+        if tokens.lows[here] == "clock":
             return here + 1
     return None
 
@@ -488,12 +488,12 @@ def _o_clock(tokens: Tokens, place: int) -> int | None:
 def _uhr(tokens: Tokens, place: int, hour: int, after: int) -> Clock | None:
     """The rest of ``15 Uhr 20``, ``neun Uhr morgens``."""
     minute, end = 0, after
-    figure = read_number(tokens, after) if tokens[after].is_number or tokens[after].is_word else None
+    figure = read_number(tokens, after) if tokens.lows[after].isdecimal() or tokens[after].is_word else None
     if figure is not None and figure.value == int(figure.value) and 0 < figure.value < 60 and not figure.has_cents:
-        is_own = not (tokens[figure.after].is_word and tokens[figure.after].low in _NOUNS_AFTER_HOUR)
-        is_own = is_own and tokens[after].low not in ("ein", "eine", "einen", "einem", "einer", "a", "an")
-        if tokens[after].is_number:
-            is_own = is_own and len(tokens[after].text) == 2 and tokens[figure.after].text not in (".", ":")
+        is_own = not (tokens[figure.after].is_word and tokens.lows[figure.after] in _NOUNS_AFTER_HOUR)
+        is_own = is_own and tokens.lows[after] not in ("ein", "eine", "einen", "einem", "einer", "a", "an")
+        if tokens.lows[after].isdecimal():
+            is_own = is_own and len(tokens.lows[after]) == 2 and tokens.lows[figure.after] not in (".", ":")
         if is_own:
             minute, end = int(figure.value), figure.after
     half, past = _half_day(tokens, end)
@@ -513,26 +513,26 @@ def _half_day(tokens: Tokens, place: int) -> tuple[str, int]:
         return "", place
     if low in ("am", "pm"):
         follower = tokens[place + 1]
-        if low == "am" and (follower.low in _GERMAN_DAYS or (follower.is_number and tokens[place + 2].text == ".")):
+        if low == "am" and (follower.low in _GERMAN_DAYS or (follower.is_number and tokens.lows[place + 2] == ".")):
             return "", place
-        if low == "am" and any(tokens[place - step].low in _GERMAN_TIME for step in range(1, 5) if place >= step):
+        if low == "am" and any(tokens.lows[place - step] in _GERMAN_TIME for step in range(1, 5) if place >= step):
             return "", place
         end = place + 1
         return low[0], end
-    if low in ("a", "p") and (not token.gap or tokens[place + 1].text == "."):
-        if tokens[place + 1].text == "." and tokens[place + 2].low == "m" and tokens.is_glued(place + 2):
-            return low, place + (4 if tokens[place + 3].text == "." and tokens.is_glued(place + 3) else 3)
-        if tokens[place + 1].text == "." and tokens.is_glued(place + 1) and tokens[place + 2].low == "m":
+    if low in ("a", "p") and (not token.gap or tokens.lows[place + 1] == "."):
+        if tokens.lows[place + 1] == "." and tokens.lows[place + 2] == "m" and tokens.is_glued(place + 2):
+            return low, place + (4 if tokens.lows[place + 3] == "." and tokens.is_glued(place + 3) else 3)
+        if tokens.lows[place + 1] == "." and tokens.is_glued(place + 1) and tokens.lows[place + 2] == "m":
             return low, place + 3
         if not token.gap and not tokens[place + 1].is_word:
             return low, place + 1
         return "", place
-    if low in ("a", "p") and tokens[place + 1].low == "m" and tokens[place + 1].gap:
+    if low in ("a", "p") and tokens.lows[place + 1] == "m" and not tokens.is_glued(place + 1):
         return low, place + 2
     here = place + 1 if token.text in (",", "(") else place
-    words = [tokens[here].low, "", "", ""]
+    words = [tokens.lows[here], "", "", ""]
     if words[0] in _BEFORE_HALF:
-        words = [tokens[here + step].low for step in range(4)]
+        words = tokens.lows[here : here + 4]
         for step in (1, 2, 3):
             if words[step] in FORENOON:
                 return "a", here + step + 1
@@ -608,19 +608,19 @@ def read_times(tokens: Tokens, place: int) -> tuple[list[Mention], int] | None:
         return None
     # "12:30 noon" and "noon (12:00)" are one time.
     after = clock.after
-    if tokens[after].low in NOON and clock.minutes[0] == 720:
+    if tokens.lows[after] in NOON and clock.minutes[0] == 720:
         after += 1
     duration = _duration(tokens, after)
-    if duration is None and tokens[place - 1].low in ("from", "ab"):
+    if duration is None and tokens.lows[place - 1] in ("from", "ab"):
         length = _duration_before(tokens, place - 1)
         duration = (length, after) if length else None
-    start, end = tokens[place].start, tokens[after - 1].end
+    start, end = tokens.starts[place], tokens.end_of(after - 1)
     mentions = [_mention(clock, start, end)]
     if duration is not None:
         length, past = duration
         begin = clock.minutes[0]
         value = f"{as_text(begin)}-{as_text(begin + length)}"
-        mentions.append(Mention("span", (value,), start, tokens[past - 1].end))
+        mentions.append(Mention("span", (value,), start, tokens.end_of(past - 1)))
         after = past
     return mentions, after
 
@@ -633,7 +633,7 @@ def _span(tokens: Tokens, place: int, first: Clock | None) -> tuple[list[Mention
     after = first.after if first else _hour(tokens, place)[1]
     if not _is_joined(tokens, after) and not (first and first.is_bare):
         return None
-    word = tokens[place - 1].low if tokens[place - 1].text != "." else tokens[place - 2].low
+    word = tokens.lows[place - 1] if tokens.lows[place - 1] != "." else tokens.lows[place - 2]
     if first is None and word not in _WITHIN:  # such an hour begins a span only if its end is a time by itself
         sure = read_time(tokens, _second_place(tokens, after))
         if sure is None or sure.is_bare:
@@ -643,9 +643,9 @@ def _span(tokens: Tokens, place: int, first: Clock | None) -> tuple[list[Mention
     if first is None:
         return None
     here = first.after
-    if tokens[here].low == "uhr":
+    if tokens.lows[here] == "uhr":
         here += 1
-    joint = tokens[here].low
+    joint = tokens.lows[here]
     if joint not in _TO_JOIN and not (joint in _AND_JOIN and word in ("between", "zwischen", "zw")):
         return None
     if joint == "to" and _is_moved_from(tokens, place):
@@ -656,7 +656,7 @@ def _span(tokens: Tokens, place: int, first: Clock | None) -> tuple[list[Mention
         loose = _loose_hour(tokens, target)
         if (
             loose is not None
-            and tokens[loose.after].low not in _NOUNS_AFTER_HOUR
+            and tokens.lows[loose.after] not in _NOUNS_AFTER_HOUR
             and (not first.is_bare or word in _WITHIN or second)
         ):
             second = loose if second is None else second
@@ -668,12 +668,12 @@ def _span(tokens: Tokens, place: int, first: Clock | None) -> tuple[list[Mention
     if joint == "/" and (first.is_weak or second.is_weak):
         return None
     begin, finish = _fitting(first, second)
-    start, middle = tokens[place].start, tokens[target].start
-    end = tokens[second.after - 1].end
+    start, middle = tokens.starts[place], tokens.starts[target]
+    end = tokens.end_of(second.after - 1)
     is_weak = first.is_weak and second.is_weak
     value = f"{as_text(begin[0])}-{as_text(finish[0])}"
     mentions = [
-        Mention("time", tuple(map(as_text, begin)), start, tokens[first.after - 1].end, "", is_weak and not is_loose),
+        Mention("time", tuple(map(as_text, begin)), start, tokens.end_of(first.after - 1), "", is_weak and not is_loose),
         Mention("time", tuple(map(as_text, finish)), middle, end, "", is_weak, "end"),
         Mention("span", (value,), start, end, "", is_weak and not is_loose),
     ]
@@ -681,24 +681,24 @@ def _span(tokens: Tokens, place: int, first: Clock | None) -> tuple[list[Mention
 
 
 def _is_joined(tokens: Tokens, place: int) -> bool:
-    joint = tokens[place + 1 if tokens[place].low == "uhr" else place].low
+    joint = tokens.lows[place + 1 if tokens.lows[place] == "uhr" else place]
     return joint in _TO_JOIN or joint in _AND_JOIN
 
 
 def _second_place(tokens: Tokens, place: int) -> int:
     """Where the second time of a span begins, from the place after its first."""
-    here = place + 1 if tokens[place].low == "uhr" else place
-    if tokens[here].low in ("to", "until", "till", "til", "bis") and tokens[here + 1].low == "at":
+    here = place + 1 if tokens.lows[place] == "uhr" else place
+    if tokens.lows[here] in ("to", "until", "till", "til", "bis") and tokens.lows[here + 1] == "at":
         here += 1
     target = here + 1
-    return target + 1 if tokens[target].text == ">" or tokens[target].low == "um" else target
+    return target + 1 if tokens.lows[target] == ">" or tokens.lows[target] == "um" else target
 
 
 def _is_moved_from(tokens: Tokens, place: int) -> bool:
     """Whether a time is the old one of two: ``move it from Friday 12:45 to 13:30``."""
     is_from = False
     for before in range(place - 1, max(-1, place - 9), -1):
-        word = tokens[before].low
+        word = tokens.lows[before]
         if word in ("to", ".", "!", "?", ";", "\n"):
             return False
         is_from = is_from or word in ("from", "von")
@@ -709,7 +709,7 @@ def _is_moved_from(tokens: Tokens, place: int) -> bool:
 
 def _loose_hour(tokens: Tokens, place: int) -> Clock | None:
     hour, after = _hour(tokens, place)
-    if hour is None or (not tokens[place].is_number and not tokens[place].is_word):
+    if hour is None or (not tokens.lows[place].isdecimal() and not tokens[place].is_word):
         return None
     if tokens[place - 1].is_word and not tokens[place].gap:
         return None
@@ -717,10 +717,10 @@ def _loose_hour(tokens: Tokens, place: int) -> Clock | None:
     if (
         (follower.is_word and not follower.gap)
         or follower.text in ("%", "€", "£", "$")
-        or (follower.text in (".", "/", ",") and tokens[after + 1].is_number and tokens.is_glued(after + 1))
+        or (follower.text in (".", "/", ",") and tokens.lows[after + 1].isdecimal() and tokens.is_glued(after + 1))
     ):
         return None
-    if follower.low in _MONTHS_AFTER or (follower.text == "." and tokens[after + 1].low in _MONTHS_AFTER):
+    if follower.low in _MONTHS_AFTER or (follower.text == "." and tokens.lows[after + 1] in _MONTHS_AFTER):
         return None
     clock = _clock(hour, 0, _half_before(tokens, place), after)
     return clock and clock._replace(is_bare=True, is_weak=True)
@@ -749,7 +749,7 @@ def _both_halves(clock: Clock, other: Clock) -> tuple[int, ...]:
 
 def _duration_before(tokens: Tokens, place: int) -> int | None:
     """How many minutes something takes, as it is said before its begin: ``for an hour and a half from 8:30``."""
-    words = [tokens[place - step].low for step in range(6, 0, -1)]
+    words = [tokens.lows[place - step] for step in range(6, 0, -1)]
     if words[2:] == ["hour", "and", "a", "half"]:
         return 90
     figure = read_number(tokens, place - 2) if place > 1 else None
@@ -764,7 +764,7 @@ def _duration_before(tokens: Tokens, place: int) -> int | None:
 def _duration(tokens: Tokens, place: int) -> tuple[int, int] | None:
     """How long something takes that follows its begin: ``for 45 minutes``, ``(1h30)``, ``, 90 min``."""
     here = place
-    while tokens[here].text in ("(", ",") or tokens[here].low in (
+    while tokens.lows[here] in ("(", ",") or tokens.lows[here] in (
         "for",
         "für",
         "lasting",
@@ -777,17 +777,17 @@ def _duration(tokens: Tokens, place: int) -> tuple[int, int] | None:
             return None
     if here == place:
         return None
-    if tokens[here].low in ("an", "one", "eine") and tokens[here + 1].low in ("hour", "stunde"):
+    if tokens.lows[here] in ("an", "one", "eine") and tokens.lows[here + 1] in ("hour", "stunde"):
         return 60, here + 2
-    if tokens[here].low == "half" and tokens[here + 1].low == "an" and tokens[here + 2].low == "hour":
+    if tokens.lows[here] == "half" and tokens.lows[here + 1] == "an" and tokens.lows[here + 2] == "hour":
         return 30, here + 3
     figure = read_number(tokens, here)
-    if figure is None or tokens[figure.after].low not in _DURATION:
+    if figure is None or tokens.lows[figure.after] not in _DURATION:
         return None
-    unit = _DURATION[tokens[figure.after].low]
+    unit = _DURATION[tokens.lows[figure.after]]
     length, after = int(figure.value * unit), figure.after + 1
     if unit == 60 and (rest := read_number(tokens, after)) and rest.value < 60 and not rest.has_cents:
-        if tokens[rest.after].low in ("min", "mins", "minutes", "minuten"):
+        if tokens.lows[rest.after] in ("min", "mins", "minutes", "minuten"):
             return length + int(rest.value), rest.after + 1
         if tokens.is_glued(after):
             return length + int(rest.value), rest.after

@@ -69,6 +69,10 @@ class Tokens(dict[int, Token]):
         """The number of the first token that starts at or after a position in the text."""
         return bisect_left(self.starts, position, 0, self.size)
 
+    def end_of(self, place: int) -> int:
+        """The position after a token."""
+        return self.starts[place] + len(self.lows[place])
+
     def is_glued(self, place: int) -> bool:
         """Whether a token comes directly after the one before it."""
         return 0 < place < self.size and self.text[self.starts[place] - 1] != " "
