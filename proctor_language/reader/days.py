@@ -1,7 +1,7 @@
 """Days: ``31 August``, ``August the 31st``, ``31. 8. 2027``, ``31-08-2027``, ``next Friday``, ``übermorgen``."""
 
 from calendar import isleap
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import date, timedelta
 from itertools import count
 from typing import NamedTuple
@@ -35,6 +35,7 @@ _OF_WEEK = frozenset(("next", "nächster", "übernächster", "kommender", "of", 
 
 
 _DIGITS_OF_DATE = 8
+_WEEK = timedelta(days=7)
 _COUNTERS = frozenset(
     "a one two three four five six seven eight nine ten eleven twelve eine zwei drei vier fünf sechs sieben acht neun "
     "zehn".split()
@@ -49,6 +50,12 @@ DAY_WORDS = frozenset(
     (*MONTHS, *WEEKDAYS, *RELATIVE_DAYS, *ORDINALS, *GERMAN_ORDINALS, *SHORT_GERMAN_WEEKDAYS, "twenty", "thirty")
 ).union(_PHRASES, _COUNTERS)
 """The words by which a day begins."""
+_NEEDS = {
+    **dict.fromkeys(_COUNTERS, frozenset(DAYS_OF)),
+    **dict.fromkeys(SHORT_GERMAN_WEEKDAYS, frozenset((*DAYS_OF, ".", ","))),
+}
+"""For words by which a day begins rarely: what follows them if it does, beside a number."""
+_WORDS_OF_DAYS = DAY_WORDS.union(TENS, _LAST, _PHRASES)
 _AFTER_DAY = frozenset((*MONTHS, *DAYS_OF, *_SUFFIXES, "of", "-", "/"))
 _AFTER_FULL_STOP = frozenset((*MONTHS, "of", "-", "/"))
 _BEFORE_FULL_STOP = frozenset(("am", "den", "dem", "zum", "vom", "bis", "der"))
@@ -68,8 +75,8 @@ def may_be_day(lows: Sequence[str], place: int) -> bool:
     """Whether a day may begin at a word or number, by the words beside it (``Tokens.lows``)."""
     low, after = lows[place], lows[place + 1]
     if low in DAY_WORDS:
-        return low not in _COUNTERS or after in DAYS_OF
-    if len(low) > 2 and len(low) not in (4, _DIGITS_OF_DATE) or not low.isdecimal():
+        return low not in _NEEDS or after in _NEEDS[low] or (after.isdecimal() and low in SHORT_GERMAN_WEEKDAYS)
+    if (len(low) > 2 and len(low) not in (4, _DIGITS_OF_DATE)) or not low.isdecimal():
         return False
     if after == ".":
         behind = lows[place + 2]
@@ -115,23 +122,22 @@ def read_day(tokens: Tokens, place: int, today: date) -> Dated | None:
 
 
 def _read_one(tokens: Tokens, place: int, today: date, *, after_weekday: bool = False) -> Dated | None:
-    token = tokens[place]
-    if token.is_number:
-        if tokens.lows[place + 1] in DAYS_OF:
+    low, after = tokens.lows[place], tokens.lows[place + 1]
+    if low.isdecimal():
+        if after in DAYS_OF:
             return _weeks_from(tokens, place, today)
         return _dated_by_figures(tokens, place, today, after_weekday=after_weekday)
-    if not token.is_word:
+    if low not in _WORDS_OF_DAYS and not (after in DAYS_OF and low.isalnum()):
         return None
-    low = token.low
-    if low in MONTHS and (low != "may" or token.text != "may" or tokens.lows[place + 1].isdecimal()):
+    if low in MONTHS and (low != "may" or tokens[place].text != "may" or after.isdecimal()):
         return _month_first(tokens, place, today)
     if low in RELATIVE_DAYS:
         return _relative(tokens, place, today)
     if low in WEEKDAYS:
         return _weekday(tokens, place, today)
     if low in SHORT_GERMAN_WEEKDAYS and _is_short_weekday(tokens, place):
-        after = place + 1 + (tokens.lows[place + 1] == "." and tokens.is_glued(place + 1))
-        return _of_weekday(SHORT_GERMAN_WEEKDAYS[low], today, after, tokens=tokens, place=place)
+        past = place + 1 + (after == "." and tokens.is_glued(place + 1))
+        return _of_weekday(tokens, place, SHORT_GERMAN_WEEKDAYS[low], past, today)
     if low in ORDINALS or low in GERMAN_ORDINALS or low in TENS or low in _LAST:
         return (
             _nth_weekday(tokens, place, today)
@@ -405,46 +411,45 @@ def _weekday(tokens: Tokens, place: int, today: date) -> Dated | None:
         and _is_before_date(tokens, after + 1)
     ):
         after += 1
-    return _of_weekday(WEEKDAYS[token.low], today, after, tokens=tokens, place=place)
+    return _of_weekday(tokens, place, WEEKDAYS[token.low], after, today)
 
 
-def _of_weekday(number: int, today: date, after: int, *, tokens: Tokens | None = None, place: int = 0) -> Dated | None:
+def _of_weekday(tokens: Tokens, place: int, number: int, after: int, today: date) -> Dated:
     ahead = (number - today.weekday()) % 7
-    soon = today + timedelta(days=ahead)
-    days: Iterable[date] = (soon, soon - timedelta(days=7)) if ahead else (soon, soon + timedelta(days=7))
+    soon = today + timedelta(ahead)
+    days: tuple[date, ...] = (soon, soon - _WEEK) if ahead else (soon, soon + _WEEK)
     if ahead == 6:
-        days = (soon - timedelta(days=7), soon)
-    if tokens is not None:
-        before = tokens.lows[place - 1]
-        monday = today - timedelta(days=today.weekday())
-        following = monday + timedelta(days=7 + number)
-        if before in _NEXT:
-            coming = soon if ahead else soon + timedelta(days=7)
-            days = (following, coming) if following != coming else (coming,)
-        elif before in _LAST:
-            days = (soon - timedelta(days=7), soon - timedelta(days=14))
-        elif before in _THIS:
-            days = (soon if ahead else soon + timedelta(days=7), soon)
-        elif before in ("week",) and tokens.lows[place - 2] in (*_NEXT,):
-            days = (following,)
-        if week := _calendar_week(tokens, after, today):
-            return Dated((week[0] + timedelta(days=number),), week[1], is_weekday=True)
-        if tokens.lows[after] not in _OF_WEEK:
-            return Dated(tuple(days), after, is_weekday=True)
-        words = tokens.lows[after : after + 5]
-        if words[:2] == ["next", "week"] or words[:2] == ["nächster", "woche"] or words[:2] == ["kommender", "woche"]:
-            days, after = (following,), after + 2
-        elif words[:3] in (["of", "next", "week"], ["in", "next", "week"]):
-            days, after = (following,), after + 3
-        elif words == ["of", "the", "week", "after", "next"]:
-            days, after = (following + timedelta(days=7),), after + 5
-        elif words[:2] == ["übernächster", "woche"]:
-            days, after = (following + timedelta(days=7),), after + 2
-        elif words[0] == "week" and before != "this":
-            days, after = (soon + timedelta(days=7),), after + 1
-        elif words[:2] in (["this", "week"], ["dieser", "woche"]):
-            days, after = (monday + timedelta(days=number),), after + 2
-    return Dated(tuple(days), after, is_weekday=True)
+        days = (soon - _WEEK, soon)
+    before = tokens.lows[place - 1]
+    monday = today - timedelta(today.weekday())
+    following = monday + timedelta(7 + number)
+    if before in _NEXT:
+        coming = soon if ahead else soon + _WEEK
+        days = (following, coming) if following != coming else (coming,)
+    elif before in _LAST:
+        days = (soon - _WEEK, soon - 2 * _WEEK)
+    elif before in _THIS:
+        days = (soon if ahead else soon + _WEEK, soon)
+    elif before == "week" and tokens.lows[place - 2] in _NEXT:
+        days = (following,)
+    if "kw" in tokens.lows[after : after + 4] and (week := _calendar_week(tokens, after, today)):
+        return Dated((week[0] + timedelta(number),), week[1], is_weekday=True)
+    if tokens.lows[after] not in _OF_WEEK:
+        return Dated(days, after, is_weekday=True)
+    words = tokens.lows[after : after + 5]
+    if words[:2] == ["next", "week"] or words[:2] == ["nächster", "woche"] or words[:2] == ["kommender", "woche"]:
+        days, after = (following,), after + 2
+    elif words[:3] in (["of", "next", "week"], ["in", "next", "week"]):
+        days, after = (following,), after + 3
+    elif words == ["of", "the", "week", "after", "next"]:
+        days, after = (following + timedelta(days=7),), after + 5
+    elif words[:2] == ["übernächster", "woche"]:
+        days, after = (following + timedelta(days=7),), after + 2
+    elif words[0] == "week" and before != "this":
+        days, after = (soon + timedelta(days=7),), after + 1
+    elif words[:2] in (["this", "week"], ["dieser", "woche"]):
+        days, after = (monday + timedelta(days=number),), after + 2
+    return Dated(days, after, is_weekday=True)
 
 
 def _calendar_week(tokens: Tokens, place: int, today: date) -> tuple[date, int] | None:

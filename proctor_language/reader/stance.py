@@ -5,7 +5,6 @@ A sentence is cut into clauses. A denial or a doubt reaches from its word to the
 what I said" retracts all before it. The lists are of usage; the idioms that they pass over were found in honest mail.
 """
 
-import itertools
 import re
 from bisect import bisect_left, bisect_right
 from functools import cached_property, lru_cache

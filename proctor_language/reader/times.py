@@ -62,75 +62,68 @@ def may_be_time(lows: Sequence[str], place: int) -> bool:
 
 def read_time(tokens: Tokens, place: int) -> Clock | None:
     """The time of day that begins at a token."""
-    token = tokens[place]
-    if token.is_number:
+    low = tokens.lows[place]
+    if low.isdecimal():
         return _in_figures(tokens, place)
-    if token.is_word:
-        return _in_words(tokens, place)
-    return None
+    return _in_words(tokens, place) if low.isalnum() else None
 
 
 def _in_figures(tokens: Tokens, place: int) -> Clock | None:
-    token = tokens[place]
-    before, sign, digits = tokens[place - 1], tokens[place + 1], tokens[place + 2]
-    is_glued = not token.gap and place > 0
-    if is_glued and (
-        (before.is_word and before.low not in ("t", "um", "at", "ab"))
-        or (before.text in (".", ",", "/") and tokens.lows[place - 2].isdecimal())
-    ):
+    low, before = tokens.lows[place], tokens.lows[place - 1]
+    if tokens.is_glued(place):
+        if before.isalnum() and before not in ("t", "um", "at", "ab"):
+            return None
+        if tokens.lows[place - 2].isdecimal() and (
+            before in (".", ",", "/") or (before == ":" and tokens.is_glued(place - 1))
+        ):
+            return None
+    if len(low) > 4:
         return None
-    if is_glued and before.text == ":" and tokens.lows[place - 2].isdecimal() and not tokens[place - 1].gap:
-        return None
-    if len(token.text) > 4:
-        return None
+    sign, digits = tokens.lows[place + 1 : place + 3]
     has_sign = (
-        sign.text in (":", ".", "h", "H")
-        and not sign.gap
-        and digits.is_number
-        and not digits.gap
-        and len(digits.text) == 2
-        and int(digits.text) < 60
-        and len(token.text) <= 2
-        and int(token.text) <= 24
+        sign in (":", ".", "h")
+        and digits.isdecimal()
+        and tokens.is_glued(place + 1)
+        and tokens.is_glued(place + 2)
+        and len(digits) == 2
+        and int(digits) < 60
+        and len(low) <= 2
+        and int(low) <= 24
     )
     if has_sign:
         return _with_minutes(tokens, place)
     after = place + 1
-    if len(token.text) == 4:
+    if len(low) == 4:
         return _four_digits(tokens, place)
-    if len(token.text) > 2 or int(token.text) > 59:
+    if len(low) > 2 or int(low) > 59:
         return None
-    number = int(token.text)
+    number = int(low)
     if spoken := _minutes_past(tokens, place, number, place + 1):
         return spoken
     if number > 24:
         return None
-    follower = tokens[after]
+    follower = tokens.lows[after]
     half, past_half = _half_day(tokens, after)
     if half:
         return _clock(number, 0, half, past_half) if number <= _NOON_HOUR else None
     if past := _o_clock(tokens, after):
         half, end = _half_day(tokens, past)
         return _clock(number, 0, half or _half_before(tokens, place), end if half else past)
-    if follower.low == "uhr":
+    if follower == "uhr":
         return _uhr(tokens, place, number, after + 1)
-    if (
-        follower.low in ("h", "hrs", "hours")
-        and number >= _NIGHT_HOUR
-        and (follower.low == "h" or len(token.text) == 2)
-    ):
+    if follower in ("h", "hrs", "hours") and number >= _NIGHT_HOUR and (follower == "h" or len(low) == 2):
         is_duration = tokens.lows[place - 1] in ("for", "takes", "in", "für")
-        return None if is_duration else Clock((number * 60 % 1440,), after + 1, follower.low != "h")
-    if before.low in _AT and (before.low not in ("nach", "vor") or place < 2):
+        return None if is_duration else Clock((number * 60 % 1440,), after + 1, follower != "h")
+    if before in _AT and (before not in ("nach", "vor") or place < 2):
         return _bare_hour(tokens, place, number, after)
     return None
 
 
 def _with_minutes(tokens: Tokens, place: int) -> Clock | None:
-    hour, sign, minute = tokens[place], tokens[place + 1], int(tokens[place + 2].text)
+    hour, sign, minute = tokens.lows[place], tokens.lows[place + 1], int(tokens.lows[place + 2])
     after = place + 3
     if (
-        sign.text == ":"
+        sign == ":"
         and tokens.lows[after] in (":", ".")
         and tokens.is_glued(after)
         and tokens.lows[after + 1].isdecimal()
@@ -154,7 +147,7 @@ def _with_minutes(tokens: Tokens, place: int) -> Clock | None:
     ):
         return None
     if (
-        tokens[after].is_word
+        tokens.lows[after].isalnum()
         and tokens.is_glued(after)
         and tokens.lows[after] not in ("am", "pm", "a", "p", "h", "hrs", "uhr", "z", "t", "gmt", "utc", "cet")
     ):
@@ -169,20 +162,20 @@ def _with_minutes(tokens: Tokens, place: int) -> Clock | None:
         "usd",
     ):
         return None
-    if sign.text == "." and tokens.lows[place - 1] in ("€", "£", "$"):
+    if sign == "." and tokens.lows[place - 1] in ("€", "£", "$"):
         return None
     half, past_half = _half_day(tokens, after)
-    if half and int(hour.text) <= _NOON_HOUR:
-        return _clock(int(hour.text), minute, half, past_half)
-    is_named = sign.text in (":", "h", "H") or tokens.lows[place - 1] in _AT or tokens.lows[place - 1] == "@"
+    if half and int(hour) <= _NOON_HOUR:
+        return _clock(int(hour), minute, half, past_half)
+    is_named = sign in (":", "h") or tokens.lows[place - 1] in _AT or tokens.lows[place - 1] == "@"
     end = after
     if tokens.lows[after] in ("uhr", "h", "hrs", "hours"):
         end, is_named = after + 1, True
         half, past_half = _half_day(tokens, end)
-    is_exact = len(hour.text) == 2 or int(hour.text) == 0
-    may_be_late = not hour.text.startswith("0") and int(hour.text) <= _NOON_HOUR
+    is_exact = len(hour) == 2 or int(hour) == 0
+    may_be_late = not hour.startswith("0") and int(hour) <= _NOON_HOUR
     before = (half or _half_before(tokens, place)) if may_be_late else ""
-    found = _clock(int(hour.text), minute, before, past_half if half else end, is_exact=is_exact and not before)
+    found = _clock(int(hour), minute, before, past_half if half else end, is_exact=is_exact and not before)
     return found and found._replace(is_weak=not is_named)
 
 
@@ -276,8 +269,7 @@ _AFTER_BARE = frozenset(
 
 
 def _in_words(tokens: Tokens, place: int) -> Clock | None:
-    token = tokens[place]
-    word = token.low
+    word = tokens.lows[place]
     if (word in NOON and word not in ("mittags",)) or word == "mittags":
         if tokens.lows[place - 1] in ("after", "nach") and word == "mittag":
             return None
@@ -457,8 +449,8 @@ def _quarter(tokens: Tokens, place: int) -> Clock | None:
 
 
 def _hour(tokens: Tokens, place: int) -> tuple[int | None, int]:
-    token = tokens[place]
-    if token.is_number and len(token.text) <= 2 and 0 < int(token.text) <= 24:
+    low = tokens.lows[place]
+    if low.isdecimal() and len(low) <= 2 and 0 < int(low) <= 24:
         if (
             tokens.lows[place + 1] in (":", ".")
             and tokens.is_glued(place + 1)
@@ -466,11 +458,11 @@ def _hour(tokens: Tokens, place: int) -> tuple[int | None, int]:
             and tokens.is_glued(place + 2)
         ):
             return None, place
-        return int(token.text), place + 1
-    number = number_of(token.low) if token.is_word else None
-    if number is not None and 0 < number <= 24 and token.low not in ("a", "an", "eine", "einen", "einem", "einer"):
+        return int(low), place + 1
+    number = number_of(low)
+    if number is not None and 0 < number <= 24 and low not in ("a", "an", "eine", "einen", "einem", "einer"):
         return number, place + 1
-    if token.low in NOON:
+    if low in NOON:
         return 12, place + 1
     return None, place
 
@@ -507,10 +499,10 @@ def _uhr(tokens: Tokens, place: int, hour: int, after: int) -> Clock | None:
 
 def _half_day(tokens: Tokens, place: int) -> tuple[str, int]:
     """``a`` or ``p`` for what follows a time (``pm``, ``p.m.``, ``in the afternoon``), and the place after it."""
-    token = tokens[place]
-    low = token.low
+    low = tokens.lows[place]
     if low not in _HALF_BEGINS:
         return "", place
+    token = tokens[place]
     if low in ("am", "pm"):
         follower = tokens[place + 1]
         if low == "am" and (follower.low in _GERMAN_DAYS or (follower.is_number and tokens.lows[place + 2] == ".")):
@@ -566,15 +558,18 @@ _GERMAN_DAYS = frozenset(
 )
 
 
+_ENDS_HALF = frozenset(("", ".", "\n", ";", "!", "?", "by", "before", "bis"))
+
+
 def _half_before(tokens: Tokens, place: int) -> str:
     """The half of the day that is named shortly before a time: ``this afternoon at 3``, ``nachmittags um drei``."""
     for step in range(1, 5):
-        token = tokens[place - step]
-        if place - step < 0 or token.text in (".", "\n", ";", "!", "?") or token.low in ("by", "before", "bis"):
+        low = tokens.lows[place - step]
+        if low in _ENDS_HALF:
             break
-        if token.low in FORENOON and token.low != "früh":
+        if low in FORENOON and low != "früh":
             return "a"
-        if token.low in AFTERNOON:
+        if low in AFTERNOON:
             return "p"
     return ""
 
@@ -593,9 +588,12 @@ def _clock(hour: int, minute: int, half: str, after: int, *, is_exact: bool = Fa
     return Clock((later, morning) if hour < _NIGHT_HOUR or hour == _NOON_HOUR else (morning, later), after, False)
 
 
+_TEXTS = [f"{hour:02}:{minute:02}" for hour in range(24) for minute in range(60)]
+
+
 def as_text(minutes: int) -> str:
     """Minutes of the day as HH:MM."""
-    return f"{minutes // 60 % 24:02}:{minutes % 60:02}"
+    return _TEXTS[minutes % 1440]
 
 
 def read_times(tokens: Tokens, place: int) -> tuple[list[Mention], int] | None:
