@@ -184,9 +184,7 @@ def _dated_by_figures(tokens: Tokens, place: int, today: date, *, after_weekday:
         return _with_year(tokens, number, MONTHS[tokens.lows[here]], here + 1, today)
     if not suffixed and (found := _numeric(tokens, place, today, after_weekday=after_weekday)):
         return found
-    is_nth = suffixed or (
-        dotted and before.low in _BEFORE_FULL_STOP and not tokens.lows[here].isdecimal()
-    )
+    is_nth = suffixed or (dotted and before.low in _BEFORE_FULL_STOP and not tokens.lows[here].isdecimal())
     if is_nth and (before.low in _BEFORE_NTH or after_weekday):
         if tokens.lows[after] in ("floor", "time", "edition", "item", "anniversary", "birthday", "attempt", "century"):
             return None
@@ -302,7 +300,9 @@ def _exact(year: int, month: int, day: int, after: int, today: date) -> Dated | 
 
 def _month_first(tokens: Tokens, place: int, today: date) -> Dated | None:
     month, here = MONTHS[tokens.lows[place]], place + 1
-    if tokens.lows[here] in (".", "-", "/") and tokens.lows[here + 1].isdecimal() | (tokens.lows[here + 1] in _ARTICLES):
+    if tokens.lows[here] in (".", "-", "/") and tokens.lows[here + 1].isdecimal() | (
+        tokens.lows[here + 1] in _ARTICLES
+    ):
         here += 1
     if tokens.lows[here] == "the":
         here += 1

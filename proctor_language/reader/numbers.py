@@ -62,30 +62,32 @@ class Figure(NamedTuple):
 def read_number(tokens: Tokens, place: int) -> Figure | None:
     """The number that begins at a token, in figures or words, with a multiplier (``1.2k``, ``3 thousand``)."""
     figure = _figures(tokens, place) if tokens.lows[place].isdecimal() else _spelled(tokens, place)
-    if figure is None:
-        return None
-    follower = tokens[figure.after]
-    multiplier = MULTIPLIERS.get(follower.low)
-    if multiplier and figure.is_digits and (multiplier != 1_000_000 or follower.low != "m" or not follower.gap):
-        if follower.low in ("k", "m") and follower.gap:
+    if figure is None or not figure.is_digits:
+        return figure
+    follower = tokens.lows[figure.after]
+    multiplier = MULTIPLIERS.get(follower)
+    if multiplier:
+        if follower in ("k", "m") and not tokens.is_glued(figure.after):
             return figure
         after = figure.after + 1
-        if follower.low in ("tsd", "mio") and tokens.lows[after] == "." and tokens.is_glued(after):
+        if follower in ("tsd", "mio") and tokens.lows[after] == "." and tokens.is_glued(after):
             after += 1
         return Figure(figure.value * multiplier, after, True, False)
     return figure
 
 
 def _figures(tokens: Tokens, place: int) -> Figure | None:
-    token = tokens[place]
-    if len(token.text) > _MOST_DIGITS:
+    low, start = tokens.lows[place], tokens.starts[place]
+    if len(low) > _MOST_DIGITS:
         return None
-    before = tokens.text[max(0, token.start - 2) : token.start]
-    if before[-1:] in (".", ",", ":", "/") and before[:1].isdigit():
-        return None
-    if not tokens.text[token.end + 1 : token.end + 2].isdigit():  # nothing is joined to it
-        return Figure(Decimal(token.text), place + 1, True, False)
-    match = _FIGURES.match(tokens.text, token.start)
+    if tokens.lows[place - 1] in (".", ",", ":", "/"):
+        before = tokens.text[max(0, start - 2) : start]
+        if before[-1:] != " " and before[:1].isdigit():
+            return None
+    end = start + len(low)
+    if not tokens.text[end + 1 : end + 2].isdigit():  # nothing is joined to it
+        return Figure(Decimal(low), place + 1, True, False)
+    match = _FIGURES.match(tokens.text, start)
     assert match is not None
     written, end = match.group(), match.end()
     follows = tokens.text[end : end + 2]
@@ -106,15 +108,15 @@ def _figures(tokens: Tokens, place: int) -> Figure | None:
 
 
 def _spelled(tokens: Tokens, place: int, below: int = _NO_LIMIT) -> Figure | None:
-    token = tokens[place]
-    if token.low in ("a", "an") and tokens.lows[place + 1] not in SCALED:
+    low = tokens.lows[place]
+    if low in ("a", "an") and tokens.lows[place + 1] not in SCALED:
         return None
-    if token.low not in _FIRST and not _is_long_number(token.low):
+    if low not in _FIRST and not _is_long_number(low):
         return None
-    if token.low.endswith(("einhalb", "anderthalb")):
+    if low.endswith(("einhalb", "anderthalb")):
         return _halves(tokens, place)
-    if tokens.lows[place - 1] == "zu" and token.low in COMPANY:
-        return Figure(Decimal(COMPANY[token.low]), place + 1, False, False)
+    if tokens.lows[place - 1] == "zu" and low in COMPANY:
+        return Figure(Decimal(COMPANY[low]), place + 1, False, False)
     found = _whole_in_words(tokens, place, below)
     words = tokens.lows[found.after : found.after + 4] if found else []
     if found and words[:3] == ["and", "a", "half"] and words[3] in SCALES:
@@ -143,8 +145,8 @@ def _halves(tokens: Tokens, place: int) -> Figure | None:
 
 def _whole_in_words(tokens: Tokens, place: int, below: int) -> Figure | None:
     """A whole number; one of a hundred or more only if its scale is below a bound: it goes with a greater one."""
-    token = tokens[place]
-    if token.low in ("a", "an", "half", "einer", "ein", "eine") and tokens.lows[place + 1] in SCALED:
+    low = tokens.lows[place]
+    if low in ("a", "an", "half", "einer", "ein", "eine") and tokens.lows[place + 1] in SCALED:
         factor = SCALES.get(tokens.lows[place + 1]) or MULTIPLIERS.get(tokens.lows[place + 1]) or 100
         if factor >= below:
             return None
@@ -153,17 +155,17 @@ def _whole_in_words(tokens: Tokens, place: int, below: int) -> Figure | None:
         if rest and rest.value < factor:
             return Figure(factor + rest.value, rest.after, False, False)
         return Figure(Decimal(factor), place + 2, False, False)
-    if token.low in ("half", "halbes") and tokens.lows[place + 1 + (tokens.lows[place + 1] == "a")] in (
+    if low in ("half", "halbes") and tokens.lows[place + 1 + (tokens.lows[place + 1] == "a")] in (
         "dozen",
         "dutzend",
     ):
         return Figure(Decimal(6), place + 2 + (tokens.lows[place + 1] == "a"), False, False)
-    if token.low == "single" and tokens.lows[place - 1] in ("a", "one"):
+    if low == "single" and tokens.lows[place - 1] in ("a", "one"):
         return Figure(Decimal(1), place + 1, False, False)
-    if token.low in ("dozen", "dutzend") and tokens.lows[place - 1] not in ("a", "ein"):
+    if low in ("dozen", "dutzend") and tokens.lows[place - 1] not in ("a", "ein"):
         return None
-    german = number_of(token.low)
-    if german is not None and token.low not in ONES and token.low not in TENS:
+    german = number_of(low)
+    if german is not None and low not in ONES and low not in TENS:
         if tokens.lows[place + 1] in ("dutzend", "millionen", "million", "tausend", "hundert"):
             factor = {"dutzend": 12, "tausend": 1000, "hundert": 100}.get(tokens.lows[place + 1], 1_000_000)
             return Figure(Decimal(german * factor), place + 2, False, False)
@@ -222,43 +224,42 @@ def read_amounts_and_numbers(tokens: Tokens, taken: "list[tuple[int, int]]") -> 
 
 
 def _mentions(tokens: Tokens, place: int, figure: Figure, closed: "_Places") -> list[Mention]:
-    first, value = tokens[place], figure.value
-    start, end = first.start, tokens.end_of(figure.after - 1)
-    before, after = tokens[place - 1], tokens[figure.after]
-    unit, start, end, value = _with_currency(tokens, place, figure, start, end)
-    is_closed = closed.has(first.start, first.end)
+    low, begin, last = tokens.lows[place], tokens.starts[place], tokens.end_of(figure.after - 1)
+    before, after = tokens.lows[place - 1], tokens.lows[figure.after]
+    unit, start, end, value = _with_currency(tokens, place, figure, begin, last)
+    is_closed = closed.has(begin, begin + len(low))
     if is_closed and not unit:
         return []
-    is_code = (before.is_word and not first.gap and place > 0) or (
-        after.is_word and not after.gap and not unit and after.low not in _GLUED
+    is_joined = tokens.is_glued(figure.after)
+    is_code = (tokens.is_glued(place) and before.isalnum() and not before.isdecimal()) or (
+        is_joined and after.isalnum() and not after.isdecimal() and after not in _GLUED
     )
     if is_code and not unit:
         return []
     found = []
-    is_ordinal = after.low in ("st", "nd", "rd", "th") and not after.gap
+    is_ordinal = is_joined and after in ("st", "nd", "rd", "th")
     cents = int((value * 100).to_integral_value())
-    is_counted = after.low in _COUNTED or after.text == "%"
+    is_counted = after in _COUNTED or after == "%"
     is_label = _is_list_label(tokens, place, figure.after)
     if unit or not (is_counted or is_ordinal):
         is_weak = not unit and (not figure.has_cents or is_closed or is_label)
-        is_one = not figure.is_digits and first.low in _ONE and figure.after == place + 1
+        is_one = not figure.is_digits and low in _ONE and figure.after == place + 1
         if not (is_one and not unit):
             found.append(Mention("amount", (str(cents),), start, end, unit, is_weak))
     if unit or figure.has_cents or value != value.to_integral_value():
         return found
-    is_weak = is_label or is_ordinal or (not figure.is_digits and first.low in _ONE and figure.after == place + 1)
-    is_weak = is_weak or after.low in _COUNTED_TIME or before.text in ("#", "/") or after.text == "/"
-    end = tokens.end_of(figure.after - 1)
-    return [*found, Mention("number", (str(int(value)),), first.start, end, "", is_weak)]
+    is_weak = is_label or is_ordinal or (not figure.is_digits and low in _ONE and figure.after == place + 1)
+    is_weak = is_weak or after in _COUNTED_TIME or before in ("#", "/") or after == "/"
+    return [*found, Mention("number", (str(int(value)),), begin, last, "", is_weak)]
 
 
 def _with_currency(tokens: Tokens, place: int, figure: Figure, start: int, end: int) -> tuple[str, int, int, Decimal]:
     value, unit = figure.value, ""
-    before = tokens[place - 1]
-    if before.low in CURRENCIES and before.end > 0:
-        unit, start = CURRENCIES[before.low], before.start
+    before = tokens.lows[place - 1]
+    if before in CURRENCIES:
+        unit, start = CURRENCIES[before], tokens.starts[place - 1]
     after = figure.after
-    trailing = _NO_CENTS.match(tokens.text, end) if not figure.has_cents else None
+    trailing = None if figure.has_cents or tokens.lows[after] not in (".", ",") else _NO_CENTS.match(tokens.text, end)
     if trailing and tokens.starts[after] < trailing.end():
         behind = tokens.place_at(trailing.end())
         if unit or tokens.lows[behind] in CURRENCIES:
@@ -317,9 +318,7 @@ def _is_list_label(tokens: Tokens, place: int, after: int) -> bool:
         before -= 1
     if before >= 0 and tokens.lows[before] != "\n":
         return False
-    mark = tokens[after]
-    follower = tokens[after + 1]
-    return mark.text in (".", ")", ":") and not mark.gap and follower.text not in ("", "\n")
+    return tokens.lows[after] in (".", ")", ":") and tokens.is_glued(after) and tokens.lows[after + 1] not in ("", "\n")
 
 
 class _Places:

@@ -175,9 +175,7 @@ _SOURCES = frozenset(
 )
 _TARGET = r"\s(?:to|auf|zu)\s"
 _LETTER = r"[^\W\d_]"
-_UNLISTED = re.compile(
-    rf"(?<!{_LETTER})(?!(?:or|and|oder|und|nor|noch|eur|euros?|am|pm|uhr)(?!{_LETTER})){_LETTER}"
-)
+_UNLISTED = re.compile(rf"(?<!{_LETTER})(?!(?:or|and|oder|und|nor|noch|eur|euros?|am|pm|uhr)(?!{_LETTER})){_LETTER}")
 """A word that isn't one of those between the values of a list."""
 _REFERS_ON = 160
 _FIRST_WORDS = 40

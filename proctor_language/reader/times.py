@@ -671,7 +671,9 @@ def _span(tokens: Tokens, place: int, first: Clock | None) -> tuple[list[Mention
     is_weak = first.is_weak and second.is_weak
     value = f"{as_text(begin[0])}-{as_text(finish[0])}"
     mentions = [
-        Mention("time", tuple(map(as_text, begin)), start, tokens.end_of(first.after - 1), "", is_weak and not is_loose),
+        Mention(
+            "time", tuple(map(as_text, begin)), start, tokens.end_of(first.after - 1), "", is_weak and not is_loose
+        ),
         Mention("time", tuple(map(as_text, finish)), middle, end, "", is_weak, "end"),
         Mention("span", (value,), start, end, "", is_weak and not is_loose),
     ]

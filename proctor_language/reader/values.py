@@ -30,6 +30,7 @@ _FARTHEST = 1000
 """How many characters a time may stand before its day, with other times between them."""
 _START = attrgetter("start")
 
+
 class Sought(Protocol):
     """A value that is looked for: its kind, and the value as ``Mention`` has it."""
 
