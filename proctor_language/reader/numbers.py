@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from decimal import Decimal
+from itertools import chain, starmap
 from typing import NamedTuple
 
 from proctor_language.reader.mentions import Mention
@@ -325,7 +326,7 @@ class _Places:
     """Stretches of a text that overlap nothing, to look places up in."""
 
     def __init__(self, stretches: "list[tuple[int, int]]") -> None:
-        self._covered = {place for start, end in stretches for place in range(start, end)}
+        self._covered = set(chain.from_iterable(starmap(range, stretches)))
 
     def has(self, start: int, end: int) -> bool:
         return start in self._covered or end - 1 in self._covered

@@ -213,7 +213,7 @@ class Stances:
         number = self._meant_at(start)
         if self._retracted and start < self._retracted[-1]:
             return "retracted"
-        if self._is_denied(number, start, end) or _is_in(start, self._struck):
+        if self._is_denied(number, start, end) or (self._struck and _is_in(start, self._struck)):
             return "denied"
         if self._is_doubted(number, start, end):
             return "doubted"
@@ -230,17 +230,15 @@ class Stances:
     @cached_property
     def _unsure(self) -> list[int]:
         """Where it is said that something isn't known, or is only an example."""
-        passed = [match.span() for match in compiled(_NOT_UNSURE).finditer(self._low)]
+        passed = compiled(_NOT_UNSURE).spans(self._low)
         near = [(first - 30, last + 1) for first, last in passed]
-        return [match.start() for match in compiled(_UNSURE).finditer(self._low) if not _is_in(match.start(), near)]
+        return [start for start, _ in compiled(_UNSURE).spans(self._low) if not _is_in(start, near)]
 
     @cached_property
     def _struck(self) -> list[tuple[int, int]]:
         """What is crossed out, and sentences that begin with what is left out."""
-        left = (match.span() for match in compiled(_HEADED).finditer(self._low))
-        return [match.span() for match in compiled(_STRUCK).finditer(self._low)] + [
-            (start, self._sentence_end(end)) for start, end in left
-        ]
+        struck = compiled(_STRUCK).spans(self._low) if "~~" in self._low else []
+        return struck + [(start, self._sentence_end(end)) for start, end in compiled(_HEADED).spans(self._low)]
 
     def _meant_at(self, place: int) -> int:
         """The clause that says how a place is meant: a clause of bare values ("79, 80 or 81") goes with the one before."""
@@ -259,7 +257,7 @@ class Stances:
 
     def clause_at(self, place: int) -> int:
         """The number of the clause that a place is in."""
-        return max(0, bisect_right(self._cuts, place, 0, len(self._cuts) - 1) - 1)
+        return (bisect_right(self._cuts, place, 0, len(self._cuts) - 1) or 1) - 1
 
     def clause(self, number: int) -> str:
         """A clause's text."""
@@ -280,10 +278,10 @@ class Stances:
 
     @cached_property
     def _idioms(self) -> list[tuple[int, int]]:
-        return [match.span() for match in compiled(_IDIOM).finditer(self._low)]
+        return compiled(_IDIOM).spans(self._low)
 
     def _cues(self, pattern: str, *, with_idioms: bool = False) -> list[tuple[int, int]]:
-        found = [match.span() for match in compiled(pattern).finditer(self._low)]
+        found = compiled(pattern).spans(self._low)
         if with_idioms:
             return found
         return [span for span in found if not _is_in(span[0], self._idioms) and not _is_in(span[1] - 1, self._idioms)]
@@ -366,7 +364,7 @@ class Stances:
             return True
         if self._begins(number, _CONDITION) and not self._proposes_after(number, end):
             return True
-        late = bisect_left(self._late_doubts, end)
+        late = bisect_left(self._late_doubts, end) if self._late_doubts else 0
         if late == len(self._late_doubts) or self._late_doubts[late] - end >= _REFERS_ON:
             return False
         sentence = self._sentence_start(self._late_doubts[late])
@@ -389,7 +387,7 @@ class Stances:
 
     @cached_property
     def _proposals(self) -> list[int]:
-        return [match.start() for match in compiled(_PROPOSAL).finditer(self._low)]
+        return [start for start, _ in compiled(_PROPOSAL).spans(self._low)]
 
     def _meant_by_question(self, start: int, question: int) -> Stance:
         """How a question is meant; asked once of each."""
