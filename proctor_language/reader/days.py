@@ -7,7 +7,7 @@ from itertools import count
 from typing import NamedTuple
 
 from proctor_language.reader.mentions import Mention
-from proctor_language.reader.tokens import Token, Tokens
+from proctor_language.reader.tokens import Tokens
 from proctor_language.reader.words import (
     DAYS_OF,
     GERMAN_ORDINALS,
@@ -148,24 +148,19 @@ def _read_one(tokens: Tokens, place: int, today: date, *, after_weekday: bool = 
 
 
 def _dated_by_figures(tokens: Tokens, place: int, today: date, *, after_weekday: bool) -> Dated | None:
-    token = tokens[place]
-    before = tokens[place - 1]
-    if (
-        place > 0
-        and not token.gap
-        and (
-            before.is_word
-            or (before.text in (".", "/", ":", ",", "-") and tokens.lows[place - 2].isdecimal() and not before.gap)
-        )
+    low, before, after = tokens.lows[place], tokens.lows[place - 1], place + 1
+    if tokens.is_glued(place) and (
+        before.isalnum()
+        or (before in (".", "/", ":", ",", "-") and tokens.lows[place - 2].isdecimal() and tokens.is_glued(place - 1))
     ):
         return None
-    number, after = int(token.text) if len(token.text) <= 8 else 0, place + 1
-    if len(token.text) == _DIGITS_OF_DATE and token.text.startswith("20"):
-        return _exact(int(token.text[:4]), int(token.text[4:6]), int(token.text[6:]), after, today)
-    if _is_year(token):
+    if len(low) == _DIGITS_OF_DATE and low.startswith("20"):
+        return _exact(int(low[:4]), int(low[4:6]), int(low[6:]), after, today)
+    if _is_year(low):
         return _year_first(tokens, place, today)
-    if len(token.text) > 2 or not 0 < number <= 31:
+    if len(low) > 2 or not 0 < int(low) <= 31:
         return None
+    number = int(low)
     suffixed = tokens.lows[after] in _SUFFIXES and tokens.is_glued(after)
     if suffixed:
         after += 1
@@ -184,8 +179,8 @@ def _dated_by_figures(tokens: Tokens, place: int, today: date, *, after_weekday:
         return _with_year(tokens, number, MONTHS[tokens.lows[here]], here + 1, today)
     if not suffixed and (found := _numeric(tokens, place, today, after_weekday=after_weekday)):
         return found
-    is_nth = suffixed or (dotted and before.low in _BEFORE_FULL_STOP and not tokens.lows[here].isdecimal())
-    if is_nth and (before.low in _BEFORE_NTH or after_weekday):
+    is_nth = suffixed or (dotted and before in _BEFORE_FULL_STOP and not tokens.lows[here].isdecimal())
+    if is_nth and (before in _BEFORE_NTH or after_weekday):
         if tokens.lows[after] in ("floor", "time", "edition", "item", "anniversary", "birthday", "attempt", "century"):
             return None
         days = _of_day(number, today)
@@ -205,16 +200,18 @@ def _dated_by_figures(tokens: Tokens, place: int, today: date, *, after_weekday:
 
 def _numeric(tokens: Tokens, place: int, today: date, *, after_weekday: bool) -> Dated | None:
     """``31.8.2027``, ``31. 8.``, ``31/8``, ``31-08-2027``, ``8/31/2027``."""
-    sign = tokens[place + 1].text
+    sign = tokens.lows[place + 1]
+    if sign not in _NUMBER_SIGNS or not tokens.lows[place + 2].isdecimal():
+        return None
     second = tokens[place + 2]
-    if sign not in _NUMBER_SIGNS or not second.is_number or len(second.text) > 2 or not tokens.is_glued(place + 1):
+    if len(second.text) > 2 or not tokens.is_glued(place + 1):
         return None
     if second.gap and sign != ".":
         return None
-    one, two = int(tokens[place].text), int(second.text)
+    one, two = int(tokens.lows[place]), int(second.text)
     after = place + 3
     year: int | None = None
-    has_second_sign = tokens[after].text == sign and tokens.is_glued(after)
+    has_second_sign = tokens.lows[after] == sign and tokens.is_glued(after)
     if has_second_sign:
         third = tokens[after + 1]
         is_year = (
@@ -222,7 +219,7 @@ def _numeric(tokens: Tokens, place: int, today: date, *, after_weekday: bool) ->
             and len(third.text) in (2, 4)
             and (not third.gap or (sign == "." and (second.gap or len(third.text) == 4)))
         )
-        if is_year and len(third.text) == 4 and not _is_year(third):
+        if is_year and len(third.text) == 4 and not _is_year(third.text):
             is_year = False
         if is_year and sign == "." and third.gap and len(third.text) == 2:
             is_year = False
@@ -287,8 +284,8 @@ def _year_first(tokens: Tokens, place: int, today: date) -> Dated | None:
     return _exact(int(tokens[place].text), int(month.text), int(day.text), place + 5, today)
 
 
-def _is_year(token: Token) -> bool:
-    return token.is_number and len(token.text) == 4 and 1990 <= int(token.text) <= 2100
+def _is_year(low: str) -> bool:
+    return len(low) == 4 and low.isdecimal() and 1990 <= int(low) <= 2100
 
 
 def _exact(year: int, month: int, day: int, after: int, today: date) -> Dated | None:
@@ -339,7 +336,7 @@ def _with_year(tokens: Tokens, day: int, month: int, after: int, today: date) ->
         here += 1
     is_short = tokens.lows[here] == "'" and tokens.lows[here + 1].isdecimal() and len(tokens.lows[here + 1]) == 2
     token = tokens[here + 1] if is_short else tokens[here]
-    if token.is_number and (is_short or _is_year(token)):
+    if token.is_number and (is_short or _is_year(token.text)):
         after_year = here + (2 if is_short else 1)
         is_time = tokens.lows[after_year] in ("h", "hrs", "hours", "uhr")
         if not is_time:
@@ -351,7 +348,7 @@ def _with_year(tokens: Tokens, day: int, month: int, after: int, today: date) ->
         and len(tokens.lows[after + 1]) == 2
         and tokens.is_glued(after + 1)
     ):
-        return _exact(2000 + int(tokens[after + 1].text), month, day, after + 2, today)
+        return _exact(2000 + int(tokens.lows[after + 1]), month, day, after + 2, today)
     days = _dates(day, month, today)
     # "29 Feb 28, a Tuesday": a year in two figures, where nothing is counted by it.
     ends = tokens.lows[here + 1] in ("", "\n", ",", ".", ")", ";") and not tokens.lows[here + 2].isdecimal()
@@ -511,8 +508,8 @@ def _nth_weekday(tokens: Tokens, place: int, today: date) -> Dated | None:
     if not -1 <= nth <= 5 or weekday is None or month is None or tokens.lows[place + 2] not in ("in", "of", "im"):
         return None
     year, after = today.year + (month < today.month), place + 4
-    if _is_year(tokens[after]):
-        year, after = int(tokens[after].text), after + 1
+    if _is_year(tokens.lows[after]):
+        year, after = int(tokens.lows[after]), after + 1
     first, last = date(year, month, 1), _last_of(year, month)
     day = first + timedelta(days=(weekday - first.weekday()) % 7 + 7 * (nth - 1))
     if nth < 0:
@@ -624,9 +621,9 @@ def _phrase(tokens: Tokens, place: int, today: date) -> Dated | None:
 
 
 def _leap_day(tokens: Tokens, after: int, today: date) -> Dated:
-    token = tokens[after]
-    is_named = _is_year(token) and isleap(int(token.text))
-    year = int(token.text) if is_named else next(year for year in count(today.year) if isleap(year))
+    low = tokens.lows[after]
+    is_named = _is_year(low) and isleap(int(low))
+    year = int(low) if is_named else next(year for year in count(today.year) if isleap(year))
     return Dated((date(year, 2, 29),), after + is_named)
 
 

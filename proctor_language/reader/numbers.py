@@ -98,10 +98,10 @@ def _figures(tokens: Tokens, place: int) -> Figure | None:
     last = max(plain.rfind("."), plain.rfind(","))
     places = len(plain) - last - 1 if last >= 0 else 0
     if last >= 0 and places in (1, 2):
-        digits = re.sub(r"[.,]", "", plain[:last])
+        digits = plain[:last].replace(".", "").replace(",", "")
         value, has_cents = Decimal(f"{digits}.{plain[last + 1 :]}"), True
     else:
-        value, has_cents = Decimal(re.sub(r"[.,]", "", plain)), False
+        value, has_cents = Decimal(plain.replace(".", "").replace(",", "")), False
     after = place
     while after < tokens.size and tokens.starts[after] < end:
         after += 1

@@ -267,9 +267,10 @@ class Stances:
     def _cuts(self) -> list[int]:
         """Where each clause begins, and where the last one ends."""
         low, cuts, is_aside = self._low, [0], False
+        has_asides = any(each in low for each in _PARENTHETIC)
         for match in _CLAUSE_END.finditer(low):
             start, end = match.span()
-            if low[start] == "," and (is_aside or low.startswith(_PARENTHETIC, end)):
+            if has_asides and low[start] == "," and (is_aside or low.startswith(_PARENTHETIC, end)):
                 is_aside = not is_aside
                 continue
             is_aside = False
