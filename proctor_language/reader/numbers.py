@@ -35,6 +35,7 @@ _FIRST = frozenset((*ONES, *TENS, *GERMAN, *COMPANY, "a", "an", "half", "single"
 """Words by which a number in words begins, beside long ones with ``NUMBER_STEMS``."""
 _NO_NUMBERS = STARTS - _FIRST
 _CURRENCY_ADJECTIVES = frozenset(("schweizer", "swiss", "us", "british", "britische", "american", "canadian"))
+_AFTER_AMOUNT = frozenset((*CURRENCIES, *_CURRENCY_ADJECTIVES, *CENTS, ".", ","))
 _MILLIONS = {**SCALES, "millionen": 1_000_000, "mio": 1_000_000, "tausend": 1000}
 _NO_CENTS = re.compile(r"[.,](?:-{1,2}|00)(?!\d)")
 _ONE = frozenset(("one", "ein", "eine", "einen", "einem", "einer", "a", "an", "eins"))
@@ -256,10 +257,11 @@ def _mentions(tokens: Tokens, place: int, figure: Figure, closed: "_Places") -> 
 
 def _with_currency(tokens: Tokens, place: int, figure: Figure, start: int, end: int) -> tuple[str, int, int, Decimal]:
     value, unit = figure.value, ""
-    before = tokens.lows[place - 1]
+    before, after = tokens.lows[place - 1], figure.after
     if before in CURRENCIES:
         unit, start = CURRENCIES[before], tokens.starts[place - 1]
-    after = figure.after
+    elif tokens.lows[after] not in _AFTER_AMOUNT:
+        return unit, start, end, value
     trailing = None if figure.has_cents or tokens.lows[after] not in (".", ",") else _NO_CENTS.match(tokens.text, end)
     if trailing and tokens.starts[after] < trailing.end():
         behind = tokens.place_at(trailing.end())
@@ -314,12 +316,14 @@ def _with_cents(
 
 def _is_list_label(tokens: Tokens, place: int, after: int) -> bool:
     """Whether a number at the beginning of a line counts the line: ``1. ``, ``2)``, ``3:``."""
+    if tokens.lows[after] not in (".", ")", ":") or not tokens.is_glued(after):
+        return False
     before = place - 1
     while before >= 0 and tokens.lows[before] in ("*", "_", "-", "#", "(", ">", "|"):
         before -= 1
     if before >= 0 and tokens.lows[before] != "\n":
         return False
-    return tokens.lows[after] in (".", ")", ":") and tokens.is_glued(after) and tokens.lows[after + 1] not in ("", "\n")
+    return tokens.lows[after + 1] not in ("", "\n")
 
 
 class _Places:

@@ -11,7 +11,7 @@ from functools import cached_property, lru_cache
 from operator import itemgetter
 from typing import Literal
 
-from proctor_language.patterns import compiled
+from proctor_language.patterns import compiled, has_match
 
 Stance = Literal["asserted", "proposed", "denied", "doubted", "retracted", "asked"]
 
@@ -139,6 +139,7 @@ _LEFT_OUT = (
     r"|vertraulich|unmöglich|zurückgezogen|zurückgehalten)\b"
 )
 _HEADED = r"(?:\A|[.!?\n])\s*(?:not (?:counted|included|among|part of)|(?:please )?(?:do not|don't) (?:count|list|add)|left out|excluded|nicht (?:dabei|enthalten|mitgezählt|gezählt))\b"
+_RARE = f"{_DOUBT_AFTER}|{_RETRACTION}|{_HEADED}"
 _STRUCK = r"~~[^~\n]{1,200}~~"
 _RETRACTION_OF_EARLIER = (
     r"\b(?:do not|don't) use (?:what|anything|the \w+ that) i\b|\bi take back\b|\bmy thumb slipped\b|"
@@ -204,10 +205,10 @@ class Stances:
 
     def of(self, start: int, end: int) -> Stance:
         """How the words at a place are meant; asked once of each, which may name values of several kinds."""
-        place = start, end
-        if place not in self._meant:
-            self._meant[place] = self._stance(start, end)
-        return self._meant[place]
+        found = self._meant.get((start, end))
+        if found is None:
+            found = self._meant[start, end] = self._stance(start, end)
+        return found
 
     def _stance(self, start: int, end: int) -> Stance:
         number = self._meant_at(start)
@@ -238,7 +239,13 @@ class Stances:
     def _struck(self) -> list[tuple[int, int]]:
         """What is crossed out, and sentences that begin with what is left out."""
         struck = compiled(_STRUCK).spans(self._low) if "~~" in self._low else []
-        return struck + [(start, self._sentence_end(end)) for start, end in compiled(_HEADED).spans(self._low)]
+        left = compiled(_HEADED).spans(self._low) if self._has_rare_cues else []
+        return struck + [(start, self._sentence_end(end)) for start, end in left]
+
+    @cached_property
+    def _has_rare_cues(self) -> bool:
+        """Whether any of three patterns that most texts have nothing of is in the text, by one search for all."""
+        return has_match(_RARE, self._low)
 
     def _meant_at(self, place: int) -> int:
         """The clause that says how a place is meant: a clause of bare values ("79, 80 or 81") goes with the one before."""
@@ -315,12 +322,14 @@ class Stances:
 
     @cached_property
     def _late_doubts(self) -> list[int]:
-        cues = self._cues(_DOUBT_AFTER, with_idioms=True)
+        cues = self._cues(_DOUBT_AFTER, with_idioms=True) if self._has_rare_cues else []
         return [start for start, _ in cues if not self._low[max(0, start - 9) : start].endswith(("of which ", "that "))]
 
     @cached_property
     def _retracted(self) -> list[int]:
         """The places up to which all is taken back."""
+        if not self._has_rare_cues:
+            return []
         found = [start for start, _ in self._cues(_RETRACTION, with_idioms=True)]
         return [start for start in found if not self._is_supposed(start) and not self._is_object(start)]
 
