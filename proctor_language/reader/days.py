@@ -335,12 +335,12 @@ def _with_year(tokens: Tokens, day: int, month: int, after: int, today: date) ->
     if tokens.lows[here] in (",", "-", "/") and tokens.lows[here + 1].isdecimal() and len(tokens.lows[here + 1]) == 4:
         here += 1
     is_short = tokens.lows[here] == "'" and tokens.lows[here + 1].isdecimal() and len(tokens.lows[here + 1]) == 2
-    token = tokens[here + 1] if is_short else tokens[here]
-    if token.is_number and (is_short or _is_year(token.text)):
+    low = tokens.lows[here + 1] if is_short else tokens.lows[here]
+    if is_short or _is_year(low):
         after_year = here + (2 if is_short else 1)
         is_time = tokens.lows[after_year] in ("h", "hrs", "hours", "uhr")
         if not is_time:
-            year = 2000 + int(token.text) if is_short else int(token.text)
+            year = 2000 + int(low) if is_short else int(low)
             return _exact(year, month, day, after_year, today)
     if (
         tokens.lows[after] == "-"
@@ -352,8 +352,8 @@ def _with_year(tokens: Tokens, day: int, month: int, after: int, today: date) ->
     days = _dates(day, month, today)
     # "29 Feb 28, a Tuesday": a year in two figures, where nothing is counted by it.
     ends = tokens.lows[here + 1] in ("", "\n", ",", ".", ")", ";") and not tokens.lows[here + 2].isdecimal()
-    if token.is_number and len(token.text) == 2 and ends and abs(2000 + int(token.text) - today.year) < 3:
-        return _exact(2000 + int(token.text), month, day, here + 1, today)
+    if low.isdecimal() and len(low) == 2 and ends and abs(2000 + int(low) - today.year) < 3:
+        return _exact(2000 + int(low), month, day, here + 1, today)
     return Dated(tuple(days), after) if days else None
 
 
@@ -390,8 +390,8 @@ def _relative(tokens: Tokens, place: int, today: date) -> Dated | None:
 
 
 def _weekday(tokens: Tokens, place: int, today: date) -> Dated | None:
-    token = tokens[place]
-    is_english_word = token.low in _ENGLISH_WORDS and token.text == token.low
+    low = tokens.lows[place]
+    is_english_word = low in _ENGLISH_WORDS and tokens[place].text == low
     if is_english_word and tokens.lows[place - 1] not in _BEFORE_WEEKDAY and not _is_before_date(tokens, place + 1):
         return None
     after = place + 1
@@ -401,14 +401,9 @@ def _weekday(tokens: Tokens, place: int, today: date) -> Dated | None:
         and not tokens.lows[after + 1].isdecimal()
     ):
         return None  # "Dienstag vor Ostern"
-    if (
-        tokens.lows[after] == "."
-        and tokens.is_glued(after)
-        and len(token.text) <= 5
-        and _is_before_date(tokens, after + 1)
-    ):
+    if tokens.lows[after] == "." and tokens.is_glued(after) and len(low) <= 5 and _is_before_date(tokens, after + 1):
         after += 1
-    return _of_weekday(tokens, place, WEEKDAYS[token.low], after, today)
+    return _of_weekday(tokens, place, WEEKDAYS[low], after, today)
 
 
 def _of_weekday(tokens: Tokens, place: int, number: int, after: int, today: date) -> Dated:

@@ -502,26 +502,25 @@ def _half_day(tokens: Tokens, place: int) -> tuple[str, int]:
     low = tokens.lows[place]
     if low not in _HALF_BEGINS:
         return "", place
-    token = tokens[place]
     if low in ("am", "pm"):
-        follower = tokens[place + 1]
-        if low == "am" and (follower.low in _GERMAN_DAYS or (follower.is_number and tokens.lows[place + 2] == ".")):
+        follower = tokens.lows[place + 1]
+        if low == "am" and (follower in _GERMAN_DAYS or (follower.isdecimal() and tokens.lows[place + 2] == ".")):
             return "", place
         if low == "am" and any(tokens.lows[place - step] in _GERMAN_TIME for step in range(1, 5) if place >= step):
             return "", place
         end = place + 1
         return low[0], end
-    if low in ("a", "p") and (not token.gap or tokens.lows[place + 1] == "."):
+    if low in ("a", "p") and (tokens.is_glued(place) or tokens.lows[place + 1] == "."):
         if tokens.lows[place + 1] == "." and tokens.lows[place + 2] == "m" and tokens.is_glued(place + 2):
             return low, place + (4 if tokens.lows[place + 3] == "." and tokens.is_glued(place + 3) else 3)
         if tokens.lows[place + 1] == "." and tokens.is_glued(place + 1) and tokens.lows[place + 2] == "m":
             return low, place + 3
-        if not token.gap and not tokens[place + 1].is_word:
+        if tokens.is_glued(place) and not tokens[place + 1].is_word:
             return low, place + 1
         return "", place
     if low in ("a", "p") and tokens.lows[place + 1] == "m" and not tokens.is_glued(place + 1):
         return low, place + 2
-    here = place + 1 if token.text in (",", "(") else place
+    here = place + 1 if low in (",", "(") else place
     words = [tokens.lows[here], "", "", ""]
     if words[0] in _BEFORE_HALF:
         words = tokens.lows[here : here + 4]
