@@ -1,13 +1,13 @@
 """Days: ``31 August``, ``August the 31st``, ``31. 8. 2027``, ``31-08-2027``, ``next Friday``, ``übermorgen``."""
 
 from calendar import isleap
-from collections.abc import Iterable
+from collections.abc import Sequence
 from datetime import date, timedelta
 from itertools import count
 from typing import NamedTuple
 
 from proctor_language.reader.mentions import Mention
-from proctor_language.reader.tokens import Token, Tokens
+from proctor_language.reader.tokens import Tokens
 from proctor_language.reader.words import (
     DAYS_OF,
     GERMAN_ORDINALS,
@@ -36,6 +36,33 @@ _BEFORE_NTH = frozenset((*_ARTICLES, "on", "by", "am", "zum", "vom", "until", "b
 _OF_WEEK = frozenset(("next", "nächster", "übernächster", "kommender", "of", "in", "week", "this", "dieser"))
 
 
+_DIGITS_OF_DATE = 8
+_WEEK = timedelta(days=7)
+_COUNTERS = frozenset(
+    "a one two three four five six seven eight nine ten eleven twelve eine zwei drei vier fünf sechs sieben acht neun "
+    "zehn".split()
+)
+"""Numbers by which a day begins only before what days are counted by."""
+_PHRASES = frozenset(
+    "day date morgen new christmas heiligabend heiligen silvester nye leap schalttag in end ende last letzten letzter month "
+    "monatsende".split()
+)
+"""The words by which a day in several words begins."""
+DAY_WORDS = frozenset(
+    (*MONTHS, *WEEKDAYS, *RELATIVE_DAYS, *ORDINALS, *GERMAN_ORDINALS, *SHORT_GERMAN_WEEKDAYS, "twenty", "thirty")
+).union(_PHRASES, _COUNTERS)
+"""The words by which a day begins."""
+_NEEDS = {
+    **dict.fromkeys(_COUNTERS, frozenset(DAYS_OF)),
+    **dict.fromkeys(SHORT_GERMAN_WEEKDAYS, frozenset((*DAYS_OF, ".", ",", "kw"))),
+}
+"""For words by which a day begins rarely: what follows them if it does, beside a number."""
+_WORDS_OF_DAYS = DAY_WORDS.union(TENS, _LAST, _PHRASES)
+_AFTER_DAY = frozenset((*MONTHS, *DAYS_OF, *_SUFFIXES, "of", "-", "/"))
+_AFTER_FULL_STOP = frozenset((*MONTHS, *map(str.lower, _ROMAN), "d", "of", "-", "/"))
+_BEFORE_FULL_STOP = frozenset(("am", "den", "dem", "zum", "vom", "bis", "der"))
+
+
 class Dated(NamedTuple):
     """A day in a text: the days it may mean, the place after it, how it was written, and whether it is one for sure."""
 
@@ -46,36 +73,50 @@ class Dated(NamedTuple):
     is_doubtful: bool = False
 
 
+def may_be_day(lows: Sequence[str], place: int) -> bool:
+    """Whether a day may begin at a word or number, by the words beside it (``Tokens.lows``)."""
+    low, after = lows[place], lows[place + 1]
+    if low in DAY_WORDS:
+        return low not in _NEEDS or after in _NEEDS[low] or (after.isdecimal() and low in SHORT_GERMAN_WEEKDAYS)
+    if (len(low) > 2 and len(low) not in (4, _DIGITS_OF_DATE)) or not low.isdecimal():
+        return False
+    if after == ".":
+        behind = lows[place + 2]
+        if behind.isdecimal() or behind in _AFTER_FULL_STOP or lows[place - 1] in _BEFORE_FULL_STOP:
+            return True
+    return after in _AFTER_DAY or len(low) == _DIGITS_OF_DATE
+
+
 def read_day(tokens: Tokens, place: int, today: date) -> Dated | None:
     """The day that begins at a token; a weekday and a date beside each other are one."""
     first = _read_one(tokens, place, today)
     if first is None:
         return None
-    if first.is_weekday and tokens[place - 1].low in ("a", "an", "ein", "einem", "einen", "every", "jeden"):
+    if first.is_weekday and tokens.lows[place - 1] in ("a", "an", "ein", "einem", "einen", "every", "jeden"):
         return None  # any such day
     here = first.after
     steps = 0
-    is_aside = tokens[here].text in ("(", ",") and tokens[here + 1].low in ("that", "it", "which", "a", "das", "ein")
-    is_aside = is_aside or tokens[here].low in ("is", "ist")
+    is_aside = tokens.lows[here] in ("(", ",") and tokens.lows[here + 1] in ("that", "it", "which", "a", "das", "ein")
+    is_aside = is_aside or tokens.lows[here] in ("is", "ist")
     while steps < (6 if is_aside else 3) and (
-        tokens[here].low in _BETWEEN
-        or (is_aside and tokens[here].low in ("that", "it", "which", "is", "'", "s", "das", "ist"))
+        tokens.lows[here] in _BETWEEN
+        or (is_aside and tokens.lows[here] in ("that", "it", "which", "is", "'", "s", "das", "ist"))
     ):
         here, steps = here + 1, steps + 1
-    if tokens[here].text == "\n":
+    if tokens.lows[here] == "\n":
         return first
     second = _read_one(tokens, here, today, after_weekday=first.is_weekday)
     if second is None or first.is_weekday == second.is_weekday:
         return first
-    if tokens[first.after].text == "," and tokens[here - 1].low in ("on", "am") and not first.is_weekday:
+    if tokens.lows[first.after] == "," and tokens.lows[here - 1] in ("on", "am") and not first.is_weekday:
         return first
     weekday, dated = (first, second) if first.is_weekday else (second, first)
-    after = second.after + (tokens[second.after].text == ")")
-    if steps and not first.is_weekday and tokens[first.after].low not in ("(", ",", "a", "is", "ist"):
+    after = second.after + (tokens.lows[second.after] == ")")
+    if steps and not first.is_weekday and tokens.lows[first.after] not in ("(", ",", "a", "is", "ist"):
         return first
     wanted = weekday.days[0].weekday()
     fitting = tuple(day for day in dated.days if day.weekday() == wanted)
-    if not fitting and not first.is_weekday and tokens[first.after].low in (",", "is", "ist"):
+    if not fitting and not first.is_weekday and tokens.lows[first.after] in (",", "is", "ist"):
         return first
     if not fitting and dated.is_weak:
         return first if first.is_weekday else None
@@ -83,23 +124,22 @@ def read_day(tokens: Tokens, place: int, today: date) -> Dated | None:
 
 
 def _read_one(tokens: Tokens, place: int, today: date, *, after_weekday: bool = False) -> Dated | None:
-    token = tokens[place]
-    if token.is_number:
-        if tokens[place + 1].low in DAYS_OF:
+    low, after = tokens.lows[place], tokens.lows[place + 1]
+    if low.isdecimal():
+        if after in DAYS_OF:
             return _weeks_from(tokens, place, today)
         return _dated_by_figures(tokens, place, today, after_weekday=after_weekday)
-    if not token.is_word:
+    if low not in _WORDS_OF_DAYS and not (after in DAYS_OF and low.isalnum()):
         return None
-    low = token.low
-    if low in MONTHS and (low != "may" or token.text != "may" or tokens[place + 1].is_number):
+    if low in MONTHS and (low != "may" or tokens[place].text != "may" or after.isdecimal()):
         return _month_first(tokens, place, today)
     if low in RELATIVE_DAYS:
         return _relative(tokens, place, today)
     if low in WEEKDAYS:
         return _weekday(tokens, place, today)
     if low in SHORT_GERMAN_WEEKDAYS and _is_short_weekday(tokens, place):
-        after = place + 1 + (tokens[place + 1].text == "." and tokens.is_glued(place + 1))
-        return _of_weekday(SHORT_GERMAN_WEEKDAYS[low], today, after, tokens=tokens, place=place)
+        past = place + 1 + (after == "." and tokens.is_glued(place + 1))
+        return _of_weekday(tokens, place, SHORT_GERMAN_WEEKDAYS[low], past, today)
     if low in ORDINALS or low in GERMAN_ORDINALS or low in TENS or low in _LAST:
         return (
             _nth_weekday(tokens, place, today)
@@ -110,53 +150,46 @@ def _read_one(tokens: Tokens, place: int, today: date, *, after_weekday: bool = 
 
 
 def _dated_by_figures(tokens: Tokens, place: int, today: date, *, after_weekday: bool) -> Dated | None:
-    token = tokens[place]
-    before = tokens[place - 1]
-    if (
-        place > 0
-        and not token.gap
-        and (
-            before.is_word
-            or (before.text in (".", "/", ":", ",", "-") and tokens[place - 2].is_number and not before.gap)
-        )
+    low, before, after = tokens.lows[place], tokens.lows[place - 1], place + 1
+    if tokens.is_glued(place) and (
+        before.isalnum()
+        or (before in (".", "/", ":", ",", "-") and tokens.lows[place - 2].isdecimal() and tokens.is_glued(place - 1))
     ):
         return None
-    number, after = int(token.text) if len(token.text) <= 8 else 0, place + 1
-    if len(token.text) == 8 and token.text.startswith("20"):
-        return _exact(int(token.text[:4]), int(token.text[4:6]), int(token.text[6:]), after, today)
-    if _is_year(token):
+    if len(low) == _DIGITS_OF_DATE and low.startswith("20"):
+        return _exact(int(low[:4]), int(low[4:6]), int(low[6:]), after, today)
+    if _is_year(low):
         return _year_first(tokens, place, today)
-    if len(token.text) > 2 or not 0 < number <= 31:
+    if len(low) > 2 or not 0 < int(low) <= 31:
         return None
-    suffixed = tokens[after].low in _SUFFIXES and not tokens[after].gap
+    number = int(low)
+    suffixed = tokens.lows[after] in _SUFFIXES and tokens.is_glued(after)
     if suffixed:
         after += 1
-    dotted = tokens[after].text == "." and not tokens[after].gap and not suffixed
+    dotted = tokens.lows[after] == "." and tokens.is_glued(after) and not suffixed
     here = after + 1 if dotted else after
-    here += tokens[here].low == "day" and tokens[here + 1].low == "of"
-    while tokens[here].low == "of" or (tokens[here].text == "-" and tokens[here + 1].low in MONTHS):
+    here += tokens.lows[here] == "day" and tokens.lows[here + 1] == "of"
+    while tokens.lows[here] == "of" or (tokens.lows[here] == "-" and tokens.lows[here + 1] in MONTHS):
         here += 1
-    if dotted and [tokens[here + step].low for step in range(3)] == ["d", ".", "m"]:  # "19. d. M."
+    if dotted and tokens.lows[here : here + 3] == ["d", ".", "m"]:  # "19. d. M."
         days = _of_day(number, today)[:1]
-        return Dated(days, here + 3 + (tokens[here + 3].text == "."))
-    if dotted and tokens[here].text in _ROMAN and tokens[here + 1].text == "." and _is_year(tokens[here + 2]):
-        return _exact(int(tokens[here + 2].text), _ROMAN[tokens[here].text], number, here + 3, today)
-    if tokens[here].text == "/" and tokens[here + 1].low in MONTHS:
+        return Dated(days, here + 3 + (tokens.lows[here + 3] == "."))
+    if dotted and tokens[here].text in _ROMAN and tokens.lows[here + 1] == "." and _is_year(tokens.lows[here + 2]):
+        return _exact(int(tokens.lows[here + 2]), _ROMAN[tokens[here].text], number, here + 3, today)
+    if tokens.lows[here] == "/" and tokens.lows[here + 1] in MONTHS:
         here += 1
-    if tokens[here].low in MONTHS and not (
-        tokens[here].low in ("dec", "mar", "may")
-        and tokens[here].text == tokens[here].low
-        and tokens[here].low == "may"
-        and tokens[here + 1].low in ("be", "have", "not")
+    if tokens.lows[here] in MONTHS and not (
+        tokens.lows[here] in ("dec", "mar", "may")
+        and tokens[here].text == tokens.lows[here]
+        and tokens.lows[here] == "may"
+        and tokens.lows[here + 1] in ("be", "have", "not")
     ):
-        return _with_year(tokens, number, MONTHS[tokens[here].low], here + 1, today)
+        return _with_year(tokens, number, MONTHS[tokens.lows[here]], here + 1, today)
     if not suffixed and (found := _numeric(tokens, place, today, after_weekday=after_weekday)):
         return found
-    is_nth = suffixed or (
-        dotted and before.low in ("am", "den", "dem", "zum", "vom", "bis", "der") and not tokens[here].is_number
-    )
-    if is_nth and (before.low in _BEFORE_NTH or after_weekday):
-        if tokens[after].low in ("floor", "time", "edition", "item", "anniversary", "birthday", "attempt", "century"):
+    is_nth = suffixed or (dotted and before in _BEFORE_FULL_STOP and not tokens.lows[here].isdecimal())
+    if is_nth and (before in _BEFORE_NTH or after_weekday):
+        if tokens.lows[after] in ("floor", "time", "edition", "item", "anniversary", "birthday", "attempt", "century"):
             return None
         days = _of_day(number, today)
         end = here if dotted else after
@@ -164,9 +197,9 @@ def _dated_by_figures(tokens: Tokens, place: int, today: date, *, after_weekday:
     if (
         after_weekday
         and not tokens[after].text.startswith(":")
-        and tokens[after].low not in ("am", "pm", "uhr", "h", "p", "a", "o", "oclock")
+        and tokens.lows[after] not in ("am", "pm", "uhr", "h", "p", "a", "o", "oclock")
     ):
-        if tokens[after].text in (".", ":") and tokens[after + 1].is_number and tokens.is_glued(after + 1):
+        if tokens.lows[after] in (".", ":") and tokens.lows[after + 1].isdecimal() and tokens.is_glued(after + 1):
             return None
         days = _of_day(number, today)
         return Dated(days, after, is_weak=True) if days else None
@@ -175,16 +208,18 @@ def _dated_by_figures(tokens: Tokens, place: int, today: date, *, after_weekday:
 
 def _numeric(tokens: Tokens, place: int, today: date, *, after_weekday: bool) -> Dated | None:
     """``31.8.2027``, ``31. 8.``, ``31/8``, ``31-08-2027``, ``8/31/2027``."""
-    sign = tokens[place + 1].text
+    sign = tokens.lows[place + 1]
+    if sign not in _NUMBER_SIGNS or not tokens.lows[place + 2].isdecimal():
+        return None
     second = tokens[place + 2]
-    if sign not in _NUMBER_SIGNS or not second.is_number or len(second.text) > 2 or tokens[place + 1].gap:
+    if len(second.text) > 2 or not tokens.is_glued(place + 1):
         return None
     if second.gap and sign != ".":
         return None
-    one, two = int(tokens[place].text), int(second.text)
+    one, two = int(tokens.lows[place]), int(second.text)
     after = place + 3
     year: int | None = None
-    has_second_sign = tokens[after].text == sign and not tokens[after].gap
+    has_second_sign = tokens.lows[after] == sign and tokens.is_glued(after)
     if has_second_sign:
         third = tokens[after + 1]
         is_year = (
@@ -192,16 +227,16 @@ def _numeric(tokens: Tokens, place: int, today: date, *, after_weekday: bool) ->
             and len(third.text) in (2, 4)
             and (not third.gap or (sign == "." and (second.gap or len(third.text) == 4)))
         )
-        if is_year and len(third.text) == 4 and not _is_year(third):
+        if is_year and len(third.text) == 4 and not _is_year(third.text):
             is_year = False
         if is_year and sign == "." and third.gap and len(third.text) == 2:
             is_year = False
         if is_year:
             year, after = int(third.text) % 100 + 2000 if len(third.text) == 2 else int(third.text), after + 2
             if (
-                tokens[after].text in (".", ":")
+                tokens.lows[after] in (".", ":")
                 and tokens.is_glued(after)
-                and tokens[after + 1].is_number
+                and tokens.lows[after + 1].isdecimal()
                 and tokens.is_glued(after + 1)
             ):
                 return None
@@ -210,24 +245,24 @@ def _numeric(tokens: Tokens, place: int, today: date, *, after_weekday: bool) ->
         elif sign == ".":
             after += 1
             # "um 15.10." ends a sentence; a date goes on, or has "am" before it.
-            before = tokens[place - 1].low
+            before = tokens.lows[place - 1]
             has_second_sign = not _ends_sentence(tokens, after) or after_weekday or before in _DATE_BEFORE
     if sign == "." and year is None and second.gap and not has_second_sign:
         return None
-    if sign in ("-", "/") and year is None and has_second_sign and tokens[after + 1].is_number:
+    if sign in ("-", "/") and year is None and has_second_sign and tokens.lows[after + 1].isdecimal():
         return None
     if sign == "-" and year is None:
         return None
     is_weak = year is None and not has_second_sign and not after_weekday
     if (
         is_weak
-        and tokens[place - 1].low in ("on", "by", "am", "until", "before", "the", "vom", "zum", "bis", "for")
+        and tokens.lows[place - 1] in ("on", "by", "am", "until", "before", "the", "vom", "zum", "bis", "for")
         and sign == "/"
     ):
         is_weak = False
-    if sign == "." and is_weak and tokens[after].low in ("uhr", "h", "am", "pm", "a", "p", "euro", "eur"):
+    if sign == "." and is_weak and tokens.lows[after] in ("uhr", "h", "am", "pm", "a", "p", "euro", "eur"):
         return None
-    if tokens[after].is_word and tokens.is_glued(after) and tokens[after].low != "t":
+    if tokens[after].is_word and tokens.is_glued(after) and tokens.lows[after] != "t":
         return None
     found: list[date] = []
     orders = [(one, two), (two, one)] if sign == "/" or (two > 12 and sign == "-") else [(one, two)]
@@ -257,8 +292,8 @@ def _year_first(tokens: Tokens, place: int, today: date) -> Dated | None:
     return _exact(int(tokens[place].text), int(month.text), int(day.text), place + 5, today)
 
 
-def _is_year(token: Token) -> bool:
-    return token.is_number and len(token.text) == 4 and 1990 <= int(token.text) <= 2100
+def _is_year(low: str) -> bool:
+    return len(low) == 4 and low.isdecimal() and 1990 <= int(low) <= 2100
 
 
 def _exact(year: int, month: int, day: int, after: int, today: date) -> Dated | None:
@@ -269,10 +304,12 @@ def _exact(year: int, month: int, day: int, after: int, today: date) -> Dated | 
 
 
 def _month_first(tokens: Tokens, place: int, today: date) -> Dated | None:
-    month, here = MONTHS[tokens[place].low], place + 1
-    if tokens[here].text in (".", "-", "/") and tokens[here + 1].is_number | (tokens[here + 1].low in _ARTICLES):
+    month, here = MONTHS[tokens.lows[place]], place + 1
+    if tokens.lows[here] in (".", "-", "/") and tokens.lows[here + 1].isdecimal() | (
+        tokens.lows[here + 1] in _ARTICLES
+    ):
         here += 1
-    if tokens[here].low == "the":
+    if tokens.lows[here] == "the":
         here += 1
     token = tokens[here]
     if token.is_number and len(token.text) <= 2 and 0 < int(token.text) <= 31:
@@ -283,9 +320,9 @@ def _month_first(tokens: Tokens, place: int, today: date) -> Dated | None:
         elif (
             follower.text in (":", ".", "h", "%")
             and tokens.is_glued(after)
-            and tokens[after + 1].is_number
+            and tokens.lows[after + 1].isdecimal()
             and tokens.is_glued(after + 1)
-        ) or (follower.low in ("am", "pm", "uhr", "people", "guests") and tokens[here - 1].low != "the"):
+        ) or (follower.low in ("am", "pm", "uhr", "people", "guests") and tokens.lows[here - 1] != "the"):
             return None
         return _with_year(tokens, int(token.text), month, after, today)
     ordinal = _ordinal(tokens, here)
@@ -297,34 +334,34 @@ def _month_first(tokens: Tokens, place: int, today: date) -> Dated | None:
 def _with_year(tokens: Tokens, day: int, month: int, after: int, today: date) -> Dated | None:
     here = after
     if (
-        tokens[here].text == "."
+        tokens.lows[here] == "."
         and tokens.is_glued(here)
-        and tokens[here + 1].is_number
-        and len(tokens[here + 1].text) == 4
+        and tokens.lows[here + 1].isdecimal()
+        and len(tokens.lows[here + 1]) == 4
     ):
         here += 1
-    if tokens[here].text in (",", "-", "/") and tokens[here + 1].is_number and len(tokens[here + 1].text) == 4:
+    if tokens.lows[here] in (",", "-", "/") and tokens.lows[here + 1].isdecimal() and len(tokens.lows[here + 1]) == 4:
         here += 1
-    is_short = tokens[here].text == "'" and tokens[here + 1].is_number and len(tokens[here + 1].text) == 2
-    token = tokens[here + 1] if is_short else tokens[here]
-    if token.is_number and (is_short or _is_year(token)):
+    is_short = tokens.lows[here] == "'" and tokens.lows[here + 1].isdecimal() and len(tokens.lows[here + 1]) == 2
+    low = tokens.lows[here + 1] if is_short else tokens.lows[here]
+    if is_short or _is_year(low):
         after_year = here + (2 if is_short else 1)
-        is_time = tokens[after_year].low in ("h", "hrs", "hours", "uhr")
+        is_time = tokens.lows[after_year] in ("h", "hrs", "hours", "uhr")
         if not is_time:
-            year = 2000 + int(token.text) if is_short else int(token.text)
+            year = 2000 + int(low) if is_short else int(low)
             return _exact(year, month, day, after_year, today)
     if (
-        tokens[after].text == "-"
-        and tokens[after + 1].is_number
-        and len(tokens[after + 1].text) == 2
+        tokens.lows[after] == "-"
+        and tokens.lows[after + 1].isdecimal()
+        and len(tokens.lows[after + 1]) == 2
         and tokens.is_glued(after + 1)
     ):
-        return _exact(2000 + int(tokens[after + 1].text), month, day, after + 2, today)
+        return _exact(2000 + int(tokens.lows[after + 1]), month, day, after + 2, today)
     days = _dates(day, month, today)
     # "29 Feb 28, a Tuesday": a year in two figures, where nothing is counted by it.
-    ends = tokens[here + 1].text in ("", "\n", ",", ".", ")", ";") and not tokens[here + 2].is_number
-    if token.is_number and len(token.text) == 2 and ends and abs(2000 + int(token.text) - today.year) < 3:
-        return _exact(2000 + int(token.text), month, day, here + 1, today)
+    ends = tokens.lows[here + 1] in ("", "\n", ",", ".", ")", ";") and not tokens.lows[here + 2].isdecimal()
+    if low.isdecimal() and len(low) == 2 and ends and abs(2000 + int(low) - today.year) < 3:
+        return _exact(2000 + int(low), month, day, here + 1, today)
     return Dated(tuple(days), after) if days else None
 
 
@@ -354,85 +391,78 @@ def _of_day(number: int, today: date) -> tuple[date, ...]:
 
 
 def _relative(tokens: Tokens, place: int, today: date) -> Dated | None:
-    day, after = today + timedelta(days=RELATIVE_DAYS[tokens[place].low]), place + 1
-    number = _count(tokens[after + 1].low) if tokens[after].low == "in" else None
-    if number is not None and 0 < number <= 60 and tokens[after + 2].low in DAYS_OF:  # "heute in zehn Tagen"
-        return Dated((day + timedelta(days=number * DAYS_OF[tokens[after + 2].low]),), after + 3)
+    day, after = today + timedelta(days=RELATIVE_DAYS[tokens.lows[place]]), place + 1
+    number = _count(tokens.lows[after + 1]) if tokens.lows[after] == "in" else None
+    if number is not None and 0 < number <= 60 and tokens.lows[after + 2] in DAYS_OF:  # "heute in zehn Tagen"
+        return Dated((day + timedelta(days=number * DAYS_OF[tokens.lows[after + 2]]),), after + 3)
     return Dated((day,), after)
 
 
 def _weekday(tokens: Tokens, place: int, today: date) -> Dated | None:
-    token = tokens[place]
-    is_english_word = token.low in _ENGLISH_WORDS and token.text == token.low
-    if is_english_word and tokens[place - 1].low not in _BEFORE_WEEKDAY and not _is_before_date(tokens, place + 1):
+    low = tokens.lows[place]
+    is_english_word = low in _ENGLISH_WORDS and tokens[place].text == low
+    if is_english_word and tokens.lows[place - 1] not in _BEFORE_WEEKDAY and not _is_before_date(tokens, place + 1):
         return None
     after = place + 1
     if (
-        tokens[after].low in ("vor", "before")
+        tokens.lows[after] in ("vor", "before")
         and tokens[after + 1].text[:1].isupper()
-        and not tokens[after + 1].is_number
+        and not tokens.lows[after + 1].isdecimal()
     ):
         return None  # "Dienstag vor Ostern"
-    if (
-        tokens[after].text == "."
-        and tokens.is_glued(after)
-        and len(token.text) <= 5
-        and _is_before_date(tokens, after + 1)
-    ):
+    if tokens.lows[after] == "." and tokens.is_glued(after) and len(low) <= 5 and _is_before_date(tokens, after + 1):
         after += 1
-    return _of_weekday(WEEKDAYS[token.low], today, after, tokens=tokens, place=place)
+    return _of_weekday(tokens, place, WEEKDAYS[low], after, today)
 
 
-def _of_weekday(number: int, today: date, after: int, *, tokens: Tokens | None = None, place: int = 0) -> Dated | None:
+def _of_weekday(tokens: Tokens, place: int, number: int, after: int, today: date) -> Dated:
     ahead = (number - today.weekday()) % 7
-    soon = today + timedelta(days=ahead)
-    days: Iterable[date] = (soon, soon - timedelta(days=7)) if ahead else (soon, soon + timedelta(days=7))
+    soon = today + timedelta(ahead)
+    days: tuple[date, ...] = (soon, soon - _WEEK) if ahead else (soon, soon + _WEEK)
     if ahead == 6:
-        days = (soon - timedelta(days=7), soon)
-    if tokens is not None:
-        before = tokens[place - 1].low
-        monday = today - timedelta(days=today.weekday())
-        following = monday + timedelta(days=7 + number)
-        if before in _NEXT:
-            coming = soon if ahead else soon + timedelta(days=7)
-            days = (following, coming) if following != coming else (coming,)
-        elif before in _LAST:
-            days = (soon - timedelta(days=7), soon - timedelta(days=14))
-        elif before in _THIS:
-            days = (soon if ahead else soon + timedelta(days=7), soon)
-        elif before in ("week", "woche") and tokens[place - 2].low in (*_NEXT, *_AFTER_NEXT):
-            is_after = tokens[place - 2].low in _AFTER_NEXT
-            days = (following + timedelta(days=7 * is_after),)
-        begun = place - 3 if tokens[place - 1].text in (",", ":") else place - 2
-        if week := _calendar_week(tokens, begun, today):
-            return Dated((week[0] + timedelta(days=number),), after, is_weekday=True)
-        if week := _calendar_week(tokens, after, today):
-            return Dated((week[0] + timedelta(days=number),), week[1], is_weekday=True)
-        if tokens[after].low not in _OF_WEEK:
-            return Dated(tuple(days), after, is_weekday=True)
-        words = [tokens[after + step].low for step in range(5)]
-        if words[:2] == ["next", "week"] or words[:2] == ["nächster", "woche"] or words[:2] == ["kommender", "woche"]:
-            days, after = (following,), after + 2
-        elif words[:3] in (["of", "next", "week"], ["in", "next", "week"]):
-            days, after = (following,), after + 3
-        elif words == ["of", "the", "week", "after", "next"]:
-            days, after = (following + timedelta(days=7),), after + 5
-        elif words[:2] == ["übernächster", "woche"]:
-            days, after = (following + timedelta(days=7),), after + 2
-        elif words[0] == "week" and before != "this":
-            days, after = (soon + timedelta(days=7),), after + 1
-        elif words[:2] in (["this", "week"], ["dieser", "woche"]):
-            days, after = (monday + timedelta(days=number),), after + 2
-    return Dated(tuple(days), after, is_weekday=True)
+        days = (soon - _WEEK, soon)
+    before = tokens.lows[place - 1]
+    monday = today - timedelta(today.weekday())
+    following = monday + timedelta(7 + number)
+    if before in _NEXT:
+        coming = soon if ahead else soon + _WEEK
+        days = (following, coming) if following != coming else (coming,)
+    elif before in _LAST:
+        days = (soon - _WEEK, soon - 2 * _WEEK)
+    elif before in _THIS:
+        days = (soon if ahead else soon + _WEEK, soon)
+    elif before in ("week", "woche") and tokens.lows[place - 2] in _NEXT | _AFTER_NEXT:
+        days = (following + (tokens.lows[place - 2] in _AFTER_NEXT) * _WEEK,)
+    begun = place - 3 if before in (",", ":") else place - 2
+    if tokens.lows[begun] == "kw" and (week := _calendar_week(tokens, begun, today)):
+        return Dated((week[0] + timedelta(number),), after, is_weekday=True)
+    if "kw" in tokens.lows[after : after + 4] and (week := _calendar_week(tokens, after, today)):
+        return Dated((week[0] + timedelta(number),), week[1], is_weekday=True)
+    if tokens.lows[after] not in _OF_WEEK:
+        return Dated(days, after, is_weekday=True)
+    words = tokens.lows[after : after + 5]
+    if words[:2] == ["next", "week"] or words[:2] == ["nächster", "woche"] or words[:2] == ["kommender", "woche"]:
+        days, after = (following,), after + 2
+    elif words[:3] in (["of", "next", "week"], ["in", "next", "week"]):
+        days, after = (following,), after + 3
+    elif words == ["of", "the", "week", "after", "next"]:
+        days, after = (following + timedelta(days=7),), after + 5
+    elif words[:2] == ["übernächster", "woche"]:
+        days, after = (following + timedelta(days=7),), after + 2
+    elif words[0] == "week" and before != "this":
+        days, after = (soon + timedelta(days=7),), after + 1
+    elif words[:2] in (["this", "week"], ["dieser", "woche"]):
+        days, after = (monday + timedelta(days=number),), after + 2
+    return Dated(days, after, is_weekday=True)
 
 
 def _calendar_week(tokens: Tokens, place: int, today: date) -> tuple[date, int] | None:
     """The Monday of a calendar week that is named after a weekday (``Di., KW 12``), and the place after it."""
     here = place
-    while here - place < 3 and tokens[here].low in (".", ",", "in", "der"):
+    while here - place < 3 and tokens.lows[here] in (".", ",", "in", "der"):
         here += 1
     number = tokens[here + 1]
-    if tokens[here].low != "kw" or not number.is_number or len(number.text) > 2 or not 0 < int(number.text) < 53:
+    if tokens.lows[here] != "kw" or not number.is_number or len(number.text) > 2 or not 0 < int(number.text) < 53:
         return None
     week = date.fromisocalendar(today.year, int(number.text), 1)
     if week < today - timedelta(days=60):
@@ -442,11 +472,11 @@ def _calendar_week(tokens: Tokens, place: int, today: date) -> tuple[date, int] 
 
 def _is_before_date(tokens: Tokens, place: int) -> bool:
     here = place
-    while tokens[here].text in (".", ",") or tokens[here].low in ("the", "den", "dem"):
+    while tokens.lows[here] in (".", ",") or tokens.lows[here] in ("the", "den", "dem"):
         here += 1
         if here - place > 3:
             return False
-    return tokens[here].is_number or tokens[here].low in MONTHS
+    return tokens.lows[here].isdecimal() or tokens.lows[here] in MONTHS
 
 
 def _is_short_weekday(tokens: Tokens, place: int) -> bool:
@@ -455,38 +485,38 @@ def _is_short_weekday(tokens: Tokens, place: int) -> bool:
         return False
     if follower.text in (".", ",") and tokens.is_glued(place + 1):
         return (
-            tokens[place + 2].is_number
-            or tokens[place + 2].text in (",", "")
-            or tokens[place + 2].low in ("um", "ab", "den")
+            tokens.lows[place + 2].isdecimal()
+            or tokens.lows[place + 2] in (",", "")
+            or tokens.lows[place + 2] in ("um", "ab", "den")
         )
-    return (follower.is_number and tokens[place + 2].text == ".") or follower.low == "kw"
+    return (follower.is_number and tokens.lows[place + 2] == ".") or follower.low == "kw"
 
 
 def _ordinal(tokens: Tokens, place: int) -> tuple[int, int] | None:
-    low = tokens[place].low
+    low = tokens.lows[place]
     if low in GERMAN_ORDINALS:
         return GERMAN_ORDINALS[low], place + 1
     if low in ORDINALS:
         return ORDINALS[low], place + 1
     if low in ("twenty", "thirty"):
         here = place + 1
-        if tokens[here].text == "-":
+        if tokens.lows[here] == "-":
             here += 1
-        if tokens[here].low in ORDINALS and ORDINALS[tokens[here].low] < 10:
-            return TENS[low] + ORDINALS[tokens[here].low], here + 1
+        if tokens.lows[here] in ORDINALS and ORDINALS[tokens.lows[here]] < 10:
+            return TENS[low] + ORDINALS[tokens.lows[here]], here + 1
     return None
 
 
 def _nth_weekday(tokens: Tokens, place: int, today: date) -> Dated | None:
     """``the first Monday in July``, ``am letzten Donnerstag im September``."""
-    low = tokens[place].low
+    low = tokens.lows[place]
     nth = -1 if low in _LAST else ORDINALS.get(low) or GERMAN_ORDINALS.get(low) or 0
-    weekday, month = WEEKDAYS.get(tokens[place + 1].low), MONTHS.get(tokens[place + 3].low)
-    if not -1 <= nth <= 5 or weekday is None or month is None or tokens[place + 2].low not in ("in", "of", "im"):
+    weekday, month = WEEKDAYS.get(tokens.lows[place + 1]), MONTHS.get(tokens.lows[place + 3])
+    if not -1 <= nth <= 5 or weekday is None or month is None or tokens.lows[place + 2] not in ("in", "of", "im"):
         return None
     year, after = today.year + (month < today.month), place + 4
-    if _is_year(tokens[after]):
-        year, after = int(tokens[after].text), after + 1
+    if _is_year(tokens.lows[after]):
+        year, after = int(tokens.lows[after]), after + 1
     first, last = date(year, month, 1), _last_of(year, month)
     day = first + timedelta(days=(weekday - first.weekday()) % 7 + 7 * (nth - 1))
     if nth < 0:
@@ -503,19 +533,18 @@ def _count(word: str) -> int | None:
 
 def _weeks_from(tokens: Tokens, place: int, today: date) -> Dated | None:
     """``a week from today``, ``three days from now``, ``two weeks from this Friday``, ``a week tomorrow``."""
-    low = tokens[place].low
-    number = _count(low)
-    unit, here = tokens[place + 1].low, place + 2
+    number = _count(tokens.lows[place])
+    unit, here = tokens.lows[place + 1], place + 2
     if number is None or not 0 < number <= 60 or unit not in DAYS_OF:
         return None
-    is_from = tokens[here].low in ("from", "after", "ab")
+    is_from = tokens.lows[here] in ("from", "after", "ab")
     here += is_from
-    if is_from and tokens[here].low == "now":
+    if is_from and tokens.lows[here] == "now":
         return Dated((today + timedelta(days=number * DAYS_OF[unit]),), here + 1)
-    here += is_from and tokens[here].low in (*_THIS, "on")
+    here += is_from and tokens.lows[here] in (*_THIS, "on")
     base = (
         _read_one(tokens, here, today)
-        if tokens[here].low in (*WEEKDAYS, "today", "tomorrow", "heute", "morgen")
+        if tokens.lows[here] in (*WEEKDAYS, "today", "tomorrow", "heute", "morgen")
         else None
     )
     if base is None or not (is_from or (DAYS_OF[unit] > 1 and not base.is_weekday)):
@@ -530,31 +559,24 @@ def _ordinal_in_words(tokens: Tokens, place: int, today: date, *, after_weekday:
         return None
     number, after = ordinal
     here = after
-    while tokens[here].low in ("of", "day", "im"):
+    while tokens.lows[here] in ("of", "day", "im"):
         here += 1
-    if tokens[here].low in MONTHS:
-        return _with_year(tokens, number, MONTHS[tokens[here].low], here + 1, today)
-    month = GERMAN_ORDINALS.get(tokens[here].low)
-    if month is not None and month <= 12 and tokens[place].low in GERMAN_ORDINALS and here == after:
+    if tokens.lows[here] in MONTHS:
+        return _with_year(tokens, number, MONTHS[tokens.lows[here]], here + 1, today)
+    month = GERMAN_ORDINALS.get(tokens.lows[here])
+    if month is not None and month <= 12 and tokens.lows[place] in GERMAN_ORDINALS and here == after:
         days = _dates(number, month, today)
         return Dated(tuple(days), here + 1) if days else None
     return Dated(_of_day(number, today), after) if after_weekday else None
 
 
-_PHRASES = frozenset(
-    "day date morgen new christmas heiligabend heiligen silvester nye leap schalttag in end ende last letzten letzter month "
-    "monatsende".split()
-)
-"""The words by which a day in several words begins."""
-
-
 def _phrase(tokens: Tokens, place: int, today: date) -> Dated | None:
-    low = tokens[place].low
-    if tokens[place + 1].low in DAYS_OF and (found := _weeks_from(tokens, place, today)):
+    low = tokens.lows[place]
+    if tokens.lows[place + 1] in DAYS_OF and (found := _weeks_from(tokens, place, today)):
         return found
-    if low not in _PHRASES or (low == "in" and tokens[place + 2].low not in DAYS_OF):
+    if low not in _PHRASES or (low == "in" and tokens.lows[place + 2] not in DAYS_OF):
         return None
-    words = [tokens[place + step].low for step in range(6)]
+    words = tokens.lows[place : place + 6]
     match words:
         case ["day", "after", "tomorrow", *_]:
             return Dated((today + timedelta(days=2),), place + 3)
@@ -604,22 +626,22 @@ def _phrase(tokens: Tokens, place: int, today: date) -> Dated | None:
 
 
 def _leap_day(tokens: Tokens, after: int, today: date) -> Dated:
-    token = tokens[after]
-    is_named = _is_year(token) and isleap(int(token.text))
-    year = int(token.text) if is_named else next(year for year in count(today.year) if isleap(year))
+    low = tokens.lows[after]
+    is_named = _is_year(low) and isleap(int(low))
+    year = int(low) if is_named else next(year for year in count(today.year) if isleap(year))
     return Dated((date(year, 2, 29),), after + is_named)
 
 
 def _morgen(tokens: Tokens, place: int, today: date) -> Dated | None:
     """German "morgen": tomorrow, but not in "guten Morgen", "heute Morgen", "am Morgen"."""
-    before = tokens[place - 1].low
+    before = tokens.lows[place - 1]
     if before in ("guten", "heute", "gestern", "diesen", "am", "schönen", "jeden", "der", "den") or before in WEEKDAYS:
         return None
-    if tokens[place].text == "Morgen" and tokens[place - 1].text not in ("", "\n", ".", "!", "?", ":", "-", "*"):
+    if tokens[place].text == "Morgen" and tokens.lows[place - 1] not in ("", "\n", ".", "!", "?", ":", "-", "*"):
         return None
-    if (tokens[place].text == "Morgen" and tokens[place + 1].text in (",", "!")) or tokens[place + 1].text == "\n":
+    if (tokens[place].text == "Morgen" and tokens.lows[place + 1] in (",", "!")) or tokens.lows[place + 1] == "\n":
         return None
-    if [tokens[place + step].low for step in (1, 2, 3)] == ["in", "einer", "woche"]:
+    if tokens.lows[place + 1 : place + 4] == ["in", "einer", "woche"]:
         return Dated((today + timedelta(days=8),), place + 4)
     return Dated((today + timedelta(days=1),), place + 1)
 
@@ -656,6 +678,6 @@ def _last_of(year: int, month: int) -> date:
 
 def mention_of(dated: Dated, tokens: Tokens, place: int) -> Mention:
     """The mention of a day."""
-    start, end = tokens[place].start, tokens[dated.after - 1].end
+    start, end = tokens.starts[place], tokens.end_of(dated.after - 1)
     role = "doubtful" if dated.is_doubtful else ""
     return Mention("day", tuple(day.isoformat() for day in dated.days), start, end, "", dated.is_weak, role)

@@ -30,7 +30,7 @@ _SPOKEN_MAIL = re.compile(
     rf"(?:,? (?:{_SIGN}),? \w{{1,64}}){{0,6}},? (?:dot|punkt),? \w{{2,64}}\b",
     re.IGNORECASE,
 )
-_PHONE = re.compile(r"[+(\d](?:(?<=\+)\(?\d|(?<=\b0)0\(?\d|(?<=\()\d|(?<=\d))[\d ()/.-]{5,28}\d\b")
+_PHONE = re.compile(r"[+(\d](?=[\d ()/.-]{6})(?:(?<=\+)\(?\d|(?<=\b0)0\(?\d|(?<=\()\d|(?<=\d))[\d ()/.-]{5,28}\d\b")
 _AMERICAN = re.compile(r"(?<![\w.-])(?:1[ .-])?([2-9]\d\d)[.-](\d{3})[.-](\d{4})(?!\w)")
 _LIKE_PHONE = re.compile(r"[+(0][\d ()/.-]{7}")
 _DATE = re.compile(
@@ -258,18 +258,30 @@ def codes_in(tokens: Tokens) -> list[Mention]:
 
 def _iban_starts(tokens: Tokens) -> Iterator[int]:
     for place in tokens.numbers:
-        if len(tokens[place - 1].text) == 2 and place:
-            yield tokens[place - 1].start
+        if len(tokens.lows[place - 1]) == 2:
+            yield tokens.starts[place - 1]
 
 
 def _code_starts(tokens: Tokens) -> Iterator[int]:
-    """Where a code may start: at a number, or at letters before it, with or without a sign between them."""
+    """Where a code may start: at a number, or at letters before it, with or without a sign between them.
+
+    A number that stands alone is passed over, and one with no capital between the spaces around it.
+    """
+    text, end, has_capital = tokens.text, 0, False
     for place in tokens.numbers:
-        token = tokens[place]
-        if not token.gap:
-            yield tokens[place - 1 if tokens[place - 1].is_word else place - 2].start
-        if not (token.gap and tokens[place + 1].gap):
-            yield token.start
+        is_glued, start = tokens.is_glued(place), tokens.starts[place]
+        if not is_glued and not tokens.is_glued(place + 1):
+            continue
+        first = start
+        if is_glued:
+            first = tokens.starts[max(0, place - 1 if tokens.lows[place - 1].isalnum() else place - 2)]
+        if start >= end:
+            end = text.find(" ", start)
+            end = end if end > 0 else len(text)
+            has_capital = text[first:end] != text[first:end].lower()
+        if has_capital:
+            yield first
+            yield start
 
 
 def _matches(pattern: re.Pattern[str], tokens: Tokens, starts: Iterator[int]) -> Iterator[re.Match[str]]:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from decimal import Decimal
+from itertools import chain, starmap
 from typing import NamedTuple
 
 from proctor_language.reader.mentions import Mention
@@ -30,9 +31,11 @@ _LONGEST = 12
 _MOST_DIGITS = 1000
 """Longer figures are not read: Python reads at most 4,300 digits."""
 _NO_LIMIT = 10**9
-_FIRST = frozenset((*ONES, *TENS, *GERMAN, *COMPANY, "a", "an", "half", "single", "anderthalb"))
+_FIRST = frozenset((*ONES, *TENS, *GERMAN, *COMPANY, "a", "an", "half", "single", "anderthalb", "hundred"))
 """Words by which a number in words begins, beside long ones with ``NUMBER_STEMS``."""
+_NO_NUMBERS = STARTS - _FIRST
 _CURRENCY_ADJECTIVES = frozenset(("schweizer", "swiss", "us", "british", "britische", "american", "canadian"))
+_AFTER_AMOUNT = frozenset((*CURRENCIES, *_CURRENCY_ADJECTIVES, *CENTS, ".", ","))
 _MILLIONS = {**SCALES, "millionen": 1_000_000, "mio": 1_000_000, "tausend": 1000}
 _NO_CENTS = re.compile(r"[.,](?:-{1,2}|00)(?!\d)")
 _ONE = frozenset(("one", "ein", "eine", "einen", "einem", "einer", "a", "an", "eins"))
@@ -60,33 +63,35 @@ class Figure(NamedTuple):
 
 def read_number(tokens: Tokens, place: int) -> Figure | None:
     """The number that begins at a token, in figures or words, with a multiplier (``1.2k``, ``3 thousand``)."""
-    figure = _figures(tokens, place) if tokens[place].is_number else _spelled(tokens, place)
-    if figure is None:
-        return None
-    follower = tokens[figure.after]
-    multiplier = MULTIPLIERS.get(follower.low)
-    if follower.low == "t" and tokens[figure.after + 1].text == "€" and figure.is_digits:  # "81 T€"
+    figure = _figures(tokens, place) if tokens.lows[place].isdecimal() else _spelled(tokens, place)
+    if figure is None or not figure.is_digits:
+        return figure
+    follower = tokens.lows[figure.after]
+    if follower == "t" and tokens.lows[figure.after + 1] == "€":  # "81 T€"
         return Figure(figure.value * 1000, figure.after + 1, True, False)
-    if multiplier and figure.is_digits and (multiplier != 1_000_000 or follower.low != "m" or not follower.gap):
-        if follower.low in ("k", "m") and follower.gap:
+    multiplier = MULTIPLIERS.get(follower)
+    if multiplier:
+        if follower in ("k", "m") and not tokens.is_glued(figure.after):
             return figure
         after = figure.after + 1
-        if follower.low in ("tsd", "mio") and tokens[after].text == "." and tokens.is_glued(after):
+        if follower in ("tsd", "mio") and tokens.lows[after] == "." and tokens.is_glued(after):
             after += 1
         return Figure(figure.value * multiplier, after, True, False)
     return figure
 
 
 def _figures(tokens: Tokens, place: int) -> Figure | None:
-    token = tokens[place]
-    if len(token.text) > _MOST_DIGITS:
+    low, start = tokens.lows[place], tokens.starts[place]
+    if len(low) > _MOST_DIGITS:
         return None
-    before = tokens.text[max(0, token.start - 2) : token.start]
-    if before[-1:] in (".", ",", ":", "/") and before[:1].isdigit():
-        return None
-    if not tokens.text[token.end + 1 : token.end + 2].isdigit():  # nothing is joined to it
-        return Figure(Decimal(token.text), place + 1, True, False)
-    match = _FIGURES.match(tokens.text, token.start)
+    if tokens.lows[place - 1] in (".", ",", ":", "/"):
+        before = tokens.text[max(0, start - 2) : start]
+        if before[-1:] != " " and before[:1].isdigit():
+            return None
+    end = start + len(low)
+    if not tokens.text[end + 1 : end + 2].isdigit():  # nothing is joined to it
+        return Figure(Decimal(low), place + 1, True, False)
+    match = _FIGURES.match(tokens.text, start)
     assert match is not None
     written, end = match.group(), match.end()
     follows = tokens.text[end : end + 2]
@@ -96,33 +101,33 @@ def _figures(tokens: Tokens, place: int) -> Figure | None:
     last = max(plain.rfind("."), plain.rfind(","))
     places = len(plain) - last - 1 if last >= 0 else 0
     if last >= 0 and places in (1, 2):
-        digits = re.sub(r"[.,]", "", plain[:last])
+        digits = plain[:last].replace(".", "").replace(",", "")
         value, has_cents = Decimal(f"{digits}.{plain[last + 1 :]}"), True
     else:
-        value, has_cents = Decimal(re.sub(r"[.,]", "", plain)), False
+        value, has_cents = Decimal(plain.replace(".", "").replace(",", "")), False
     after = place
-    while after < tokens.size and tokens[after].start < end:
+    while after < tokens.size and tokens.starts[after] < end:
         after += 1
     return Figure(value, after, True, has_cents)
 
 
 def _spelled(tokens: Tokens, place: int, below: int = _NO_LIMIT) -> Figure | None:
-    token = tokens[place]
-    if token.low in ("a", "an") and tokens[place + 1].low not in SCALED:
+    low = tokens.lows[place]
+    if low in ("a", "an") and tokens.lows[place + 1] not in SCALED:
         return None
-    if token.low == "ein" and tokens[place + 1].low == "halbes":
+    if low == "ein" and tokens.lows[place + 1] == "halbes":
         return _whole_in_words(tokens, place + 1, below)
-    if token.low == "hundred" and tokens[place + 1].low in TENS and not tokens[place - 1].is_number:
+    if low == "hundred" and tokens.lows[place + 1] in TENS and not tokens.lows[place - 1].isdecimal():
         rest = _english(tokens, place + 1)  # "hundred twenty"
         return rest and rest._replace(value=100 + rest.value)
-    if token.low not in _FIRST and not _is_long_number(token.low):
+    if low not in _FIRST and not _is_long_number(low):
         return None
-    if token.low.endswith(("einhalb", "anderthalb")):
+    if low.endswith(("einhalb", "anderthalb")):
         return _halves(tokens, place)
-    if tokens[place - 1].low == "zu" and token.low in COMPANY:
-        return Figure(Decimal(COMPANY[token.low]), place + 1, False, False)
+    if tokens.lows[place - 1] == "zu" and low in COMPANY:
+        return Figure(Decimal(COMPANY[low]), place + 1, False, False)
     found = _whole_in_words(tokens, place, below)
-    words = [tokens[found.after + step].low for step in range(4)] if found else []
+    words = tokens.lows[found.after : found.after + 4] if found else []
     if found and words[:3] == ["and", "a", "half"] and words[3] in SCALES:
         return Figure((found.value + Decimal("0.5")) * SCALES[words[3]], found.after + 4, False, False)
     if found and words[0] in ("point", "komma") and words[2] in _MILLIONS:
@@ -139,7 +144,7 @@ def _is_long_number(word: str) -> bool:
 
 def _halves(tokens: Tokens, place: int) -> Figure | None:
     """``zweieinhalb Millionen``, ``anderthalb Tausend``."""
-    word, scale = tokens[place].low, tokens[place + 1].low
+    word, scale = tokens.lows[place], tokens.lows[place + 1]
     whole = 1 if word == "anderthalb" else number_of(word.removesuffix("einhalb")) or 0
     factor = {"million": 1_000_000, "millionen": 1_000_000, "mio": 1_000_000, "tausend": 1000}.get(scale)
     if not factor:
@@ -149,29 +154,29 @@ def _halves(tokens: Tokens, place: int) -> Figure | None:
 
 def _whole_in_words(tokens: Tokens, place: int, below: int) -> Figure | None:
     """A whole number; one of a hundred or more only if its scale is below a bound: it goes with a greater one."""
-    token = tokens[place]
-    if token.low in ("a", "an", "half", "einer", "ein", "eine") and tokens[place + 1].low in SCALED:
-        factor = SCALES.get(tokens[place + 1].low) or MULTIPLIERS.get(tokens[place + 1].low) or 100
+    low = tokens.lows[place]
+    if low in ("a", "an", "half", "einer", "ein", "eine") and tokens.lows[place + 1] in SCALED:
+        factor = SCALES.get(tokens.lows[place + 1]) or MULTIPLIERS.get(tokens.lows[place + 1]) or 100
         if factor >= below:
             return None
-        behind = place + 3 if tokens[place + 2].low in ("and", "und", "n") else place + 2
+        behind = place + 3 if tokens.lows[place + 2] in ("and", "und", "n") else place + 2
         rest = _spelled(tokens, behind, factor) if factor >= 100 else None
         if rest and rest.value < factor:
             return Figure(factor + rest.value, rest.after, False, False)
         return Figure(Decimal(factor), place + 2, False, False)
-    if token.low in ("half", "halbes") and tokens[place + 1 + (tokens[place + 1].low == "a")].low in (
+    if low in ("half", "halbes") and tokens.lows[place + 1 + (tokens.lows[place + 1] == "a")] in (
         "dozen",
         "dutzend",
     ):
-        return Figure(Decimal(6), place + 2 + (tokens[place + 1].low == "a"), False, False)
-    if token.low == "single" and tokens[place - 1].low in ("a", "one"):
+        return Figure(Decimal(6), place + 2 + (tokens.lows[place + 1] == "a"), False, False)
+    if low == "single" and tokens.lows[place - 1] in ("a", "one"):
         return Figure(Decimal(1), place + 1, False, False)
-    if token.low in ("dozen", "dutzend") and tokens[place - 1].low not in ("a", "ein"):
+    if low in ("dozen", "dutzend") and tokens.lows[place - 1] not in ("a", "ein"):
         return None
-    german = number_of(token.low)
-    if german is not None and token.low not in ONES and token.low not in TENS:
-        if tokens[place + 1].low in ("dutzend", "millionen", "million", "tausend", "hundert"):
-            factor = {"dutzend": 12, "tausend": 1000, "hundert": 100}.get(tokens[place + 1].low, 1_000_000)
+    german = number_of(low)
+    if german is not None and low not in ONES and low not in TENS:
+        if tokens.lows[place + 1] in ("dutzend", "millionen", "million", "tausend", "hundert"):
+            factor = {"dutzend": 12, "tausend": 1000, "hundert": 100}.get(tokens.lows[place + 1], 1_000_000)
             return Figure(Decimal(german * factor), place + 2, False, False)
         return Figure(Decimal(german), place + 1, False, False)
     return _english(tokens, place)
@@ -181,19 +186,19 @@ def _english(tokens: Tokens, place: int) -> Figure | None:
     total, current, used, last = 0, 0, 0, ""
     here = place
     while used < _LONGEST:
-        word = tokens[here].low
+        word = tokens.lows[here]
         joined = here
-        if used and word == "-" and tokens[here + 1].low in ONES and last == "tens":
+        if used and word == "-" and tokens.lows[here + 1] in ONES and last == "tens":
             joined = here + 1
-        elif used == 1 and word == "-" and last == "ones" and tokens[here + 1].low in TENS:  # "three-seventy"
+        elif used == 1 and word == "-" and last == "ones" and tokens.lows[here + 1] in TENS:  # "three-seventy"
             total, current, last, joined = 100 * current, 0, "hundred", here + 1
         elif used and word in ("and", "n") and last in ("hundred", "thousand", "million"):
-            if tokens[here + 1].low not in ONES and tokens[here + 1].low not in TENS:
+            if tokens.lows[here + 1] not in ONES and tokens.lows[here + 1] not in TENS:
                 break
             joined = here + 1
-        elif used and word == "," and last == "thousand" and tokens[here + 2].low == "hundred":
+        elif used and word == "," and last == "thousand" and tokens.lows[here + 2] == "hundred":
             joined = here + 1
-        word = tokens[joined].low
+        word = tokens.lows[joined]
         if word in ONES and last not in ("ones", "teens") and not (last == "tens" and not 0 < ONES[word] < 10):
             current, last = current + ONES[word], "ones" if ONES[word] < 10 else "teens"
         elif word in TENS and last not in ("ones", "teens", "tens"):
@@ -220,7 +225,7 @@ def read_amounts_and_numbers(tokens: Tokens, taken: "list[tuple[int, int]]") -> 
     closed = _Places(taken)
     done = 0
     for place in tokens.begins:
-        if place < done or (figure := read_number(tokens, place)) is None:
+        if place < done or tokens.lows[place] in _NO_NUMBERS or (figure := read_number(tokens, place)) is None:
             continue
         mentions = _mentions(tokens, place, figure, closed)
         yield from mentions
@@ -228,66 +233,66 @@ def read_amounts_and_numbers(tokens: Tokens, taken: "list[tuple[int, int]]") -> 
 
 
 def _mentions(tokens: Tokens, place: int, figure: Figure, closed: "_Places") -> list[Mention]:
-    first, value = tokens[place], figure.value
-    start, end = first.start, tokens[figure.after - 1].end
-    before, after = tokens[place - 1], tokens[figure.after]
-    unit, start, end, value = _with_currency(tokens, place, figure, start, end)
-    is_closed = closed.has(first.start, first.end)
+    low, begin, last = tokens.lows[place], tokens.starts[place], tokens.end_of(figure.after - 1)
+    before, after = tokens.lows[place - 1], tokens.lows[figure.after]
+    unit, start, end, value = _with_currency(tokens, place, figure, begin, last)
+    is_closed = closed.has(begin, begin + len(low))
     if is_closed and not unit:
         return []
-    is_code = (before.is_word and not first.gap and place > 0 and before.low != "x") or (
-        after.is_word and not after.gap and not unit and after.low not in _GLUED
+    is_joined = tokens.is_glued(figure.after)
+    is_code = (tokens.is_glued(place) and before.isalnum() and not before.isdecimal() and before != "x") or (
+        is_joined and after.isalnum() and not after.isdecimal() and after not in _GLUED
     )
     if is_code and not unit:
         return []
     found = []
-    is_ordinal = after.low in ("st", "nd", "rd", "th") and not after.gap
+    is_ordinal = is_joined and after in ("st", "nd", "rd", "th")
     cents = int((value * 100).to_integral_value())
-    is_counted = after.low in _COUNTED or after.text == "%"
+    is_counted = after in _COUNTED or after == "%"
     is_label = _is_list_label(tokens, place, figure.after)
     if unit or not (is_counted or is_ordinal):
         is_weak = not unit and (not figure.has_cents or is_closed or is_label)
-        is_one = not figure.is_digits and first.low in _ONE and figure.after == place + 1
+        is_one = not figure.is_digits and low in _ONE and figure.after == place + 1
         if not (is_one and not unit):
             found.append(Mention("amount", (str(cents),), start, end, unit, is_weak))
     if unit or figure.has_cents or value != value.to_integral_value():
         return found
-    is_weak = is_label or is_ordinal or (not figure.is_digits and first.low in _ONE and figure.after == place + 1)
-    is_weak = is_weak or after.low in _COUNTED_TIME or before.text in ("#", "/") or after.text == "/"
-    end = tokens[figure.after - 1].end
-    return [*found, Mention("number", (str(int(value)),), first.start, end, "", is_weak)]
+    is_weak = is_label or is_ordinal or (not figure.is_digits and low in _ONE and figure.after == place + 1)
+    is_weak = is_weak or after in _COUNTED_TIME or before in ("#", "/") or after == "/"
+    return [*found, Mention("number", (str(int(value)),), begin, last, "", is_weak)]
 
 
 def _with_currency(tokens: Tokens, place: int, figure: Figure, start: int, end: int) -> tuple[str, int, int, Decimal]:
     value, unit = figure.value, ""
-    before = tokens[place - 1]
-    if before.low in CURRENCIES and before.end > 0:
-        unit, start = CURRENCIES[before.low], before.start
-    elif before.low in ("teur", "keur"):
-        return "EUR", before.start, end, 1000 * value
-    after = figure.after
-    if [tokens[after].low, tokens[after + 2].text, tokens[after + 3].text] == ["and", "/", "100"]:
-        part, after = tokens[after + 1], after + 4  # as on a cheque: "nineteen hundred and 90/100 dollars"
-        if part.is_number and len(part.text) == 2 and tokens[after].low in CURRENCIES:
-            return CURRENCIES[tokens[after].low], start, tokens[after].end, value + Decimal(part.text) / 100
-    trailing = _NO_CENTS.match(tokens.text, end) if not figure.has_cents else None
-    if trailing and tokens[after].start < trailing.end():
+    before, after = tokens.lows[place - 1], figure.after
+    if before in CURRENCIES:
+        unit, start = CURRENCIES[before], tokens.starts[place - 1]
+    elif before in ("teur", "keur"):
+        return "EUR", tokens.starts[place - 1], end, 1000 * value
+    elif tokens.lows[after : after + 4 : 3] == ["and", "100"] and tokens.lows[after + 4] in CURRENCIES:
+        part = tokens.lows[after + 1]  # as on a cheque: "nineteen hundred and 90/100 dollars"
+        if part.isdecimal() and len(part) == 2 and tokens.lows[after + 2] == "/":
+            return CURRENCIES[tokens.lows[after + 4]], start, tokens.end_of(after + 4), value + Decimal(part) / 100
+    elif tokens.lows[after] not in _AFTER_AMOUNT:
+        return unit, start, end, value
+    trailing = None if figure.has_cents or tokens.lows[after] not in (".", ",") else _NO_CENTS.match(tokens.text, end)
+    if trailing and tokens.starts[after] < trailing.end():
         behind = tokens.place_at(trailing.end())
-        if unit or tokens[behind].low in CURRENCIES:
+        if unit or tokens.lows[behind] in CURRENCIES:
             end, after = trailing.end(), behind
-    if not unit and tokens[after].low in _CURRENCY_ADJECTIVES and tokens[after + 1].low in CURRENCIES:
+    if not unit and tokens.lows[after] in _CURRENCY_ADJECTIVES and tokens.lows[after + 1] in CURRENCIES:
         after += 1
-    if not unit and tokens[after].low in CURRENCIES:
-        unit, end = CURRENCIES[tokens[after].low], tokens[after].end
+    if not unit and tokens.lows[after] in CURRENCIES:
+        unit, end = CURRENCIES[tokens.lows[after]], tokens.end_of(after)
         after += 1
-        if tokens[after].low == "sterling":
+        if tokens.lows[after] == "sterling":
             after += 1
         value, end = _with_cents(tokens, after, value, end, figure)
-    elif not unit and tokens[after].low in CENTS and figure.is_digits is not None and _is_cents(tokens, after):
+    elif not unit and tokens.lows[after] in CENTS and figure.is_digits is not None and _is_cents(tokens, after):
         return (
-            "EUR" if tokens[after].low in ("cent", "cents", "ct", "cts") else "GBP",
+            "EUR" if tokens.lows[after] in ("cent", "cents", "ct", "cts") else "GBP",
             start,
-            tokens[after].end,
+            tokens.end_of(after),
             value / 100,
         )
     elif unit and not figure.has_cents:
@@ -296,49 +301,49 @@ def _with_currency(tokens: Tokens, place: int, figure: Figure, start: int, end: 
 
 
 def _is_cents(tokens: Tokens, place: int) -> bool:
-    return tokens[place].low != "p" or not tokens[place].gap
+    return tokens.lows[place] != "p" or not tokens[place].gap
 
 
 def _with_cents(
     tokens: Tokens, place: int, value: Decimal, end: int, figure: Figure, *, needs_word: bool = False
 ) -> tuple[Decimal, int]:
     """Add cents that follow: ``48 euros and 20 cents``, ``48 € 20``."""
-    here = place + 1 if tokens[place].low in ("and", "und", ",") else place
+    here = place + 1 if tokens.lows[place] in ("and", "und", ",") else place
     cents = read_number(tokens, here)
     if cents is None or cents.has_cents or not 0 <= cents.value < 100 or figure.has_cents:
         return value, end
-    is_named = tokens[cents.after].low in CENTS
+    is_named = tokens.lows[cents.after] in CENTS
     follower = tokens[cents.after]
     is_bare = here == place and not needs_word and cents.value >= 10 and follower.low not in _COUNTED
     if cents.is_digits:
         is_bare = (
             is_bare
-            and len(tokens[here].text) == 2
+            and len(tokens.lows[here]) == 2
             and not (follower.text in (":", ".", "/", "-") and tokens.is_glued(cents.after + 1))
         )
     if not (is_named or is_bare):
         return value, end
     last = cents.after if is_named else cents.after - 1
-    return value + cents.value / 100, tokens[last].end
+    return value + cents.value / 100, tokens.end_of(last)
 
 
 def _is_list_label(tokens: Tokens, place: int, after: int) -> bool:
     """Whether a number at the beginning of a line counts the line: ``1. ``, ``2)``, ``3:``."""
-    before = place - 1
-    while before >= 0 and tokens[before].text in ("*", "_", "-", "#", "(", ">", "|"):
-        before -= 1
-    if before >= 0 and tokens[before].text != "\n":
+    if tokens.lows[after] not in (".", ")", ":") or not tokens.is_glued(after):
         return False
-    mark = tokens[after]
-    follower = tokens[after + 1]
-    return mark.text in (".", ")", ":") and not mark.gap and follower.text not in ("", "\n")
+    before = place - 1
+    while before >= 0 and tokens.lows[before] in ("*", "_", "-", "#", "(", ">", "|"):
+        before -= 1
+    if before >= 0 and tokens.lows[before] != "\n":
+        return False
+    return tokens.lows[after + 1] not in ("", "\n")
 
 
 class _Places:
     """Stretches of a text that overlap nothing, to look places up in."""
 
     def __init__(self, stretches: "list[tuple[int, int]]") -> None:
-        self._covered = {place for start, end in stretches for place in range(start, end)}
+        self._covered = set(chain.from_iterable(starmap(range, stretches)))
 
     def has(self, start: int, end: int) -> bool:
         return start in self._covered or end - 1 in self._covered

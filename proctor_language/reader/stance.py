@@ -5,28 +5,30 @@ A sentence is cut into clauses. A denial or a doubt reaches from its word to the
 what I said" retracts all before it. The lists are of usage; the idioms that they pass over were found in honest mail.
 """
 
-import itertools
 import re
 from bisect import bisect_left, bisect_right
 from functools import cached_property, lru_cache
 from operator import itemgetter
 from typing import Literal
 
-from proctor_language.patterns import compiled
+from proctor_language.patterns import compiled, has_match
 
 Stance = Literal["asserted", "proposed", "denied", "doubted", "retracted", "asked"]
 
 # The ends of clauses and sentences are many: of Python's patterns each match costs less than of RE2's. These have no
-# repetition without a bound, so that their search is linear, too.
+# repetition without a bound, so that their search is linear, too. Each begins with its signs, which are sought fast.
 _CLAUSE_END = re.compile(
-    r"[.!?;](?:[\s\"')*\]]|\Z)|[\n()|]|:\s|\s-{1,2}\s|\s(?:=>|->)\s"
-    r"|,\s"
-    r"|\s(?:but|however|although|though|whereas|sondern|aber|jedoch|stattdessen|vielmehr|because|since|weil|denn)\b"
-    r"|\s(?:and|und)\s(?:the|it|it's|he|she|they|we|i|you|that|this|your|my|please|es|er|sie|wir|ich|der|die|das|bitte|will|is"
-    r"|are|has|have|am|moved|changed|started|starts|now)\b",
+    r"[.!?;:,\s()|](?:"
+    r"(?<=[\n()|])"
+    r"|(?<=[,:])\s"
+    r"|(?<=\s)(?=[-=abdhjstuvw])(?:-{1,2}\s|[=-]>\s"
+    r"|(?P<word>but|however|although|though|whereas|sondern|aber|jedoch|stattdessen|vielmehr|because|since|weil|denn)\b"
+    r"|(?P<join>and|und)\s(?:the|it|it's|he|she|they|we|i|you|that|this|your|my|please|es|er|sie|wir|ich|der|die|das|bitte"
+    r"|will|is|are|has|have|am|moved|changed|started|starts|now)\b)"
+    r"|(?<=[.!?;])(?:[\s\"')*\]]|\Z))",
     re.ASCII,
 )
-_SENTENCE_END = re.compile(r"[.!?](?:[\s\"')*\]]|\Z)|\n", re.ASCII)
+_SENTENCE_END = re.compile(r"[.!?\n](?:(?<=\n)|[\s\"')*\]]|\Z)", re.ASCII)
 _PARENTHETIC = (
     *(
         "under ",
@@ -137,6 +139,7 @@ _LEFT_OUT = (
     r"|vertraulich|unmöglich|zurückgezogen|zurückgehalten)\b"
 )
 _HEADED = r"(?:\A|[.!?\n])\s*(?:not (?:counted|included|among|part of)|(?:please )?(?:do not|don't) (?:count|list|add)|left out|excluded|nicht (?:dabei|enthalten|mitgezählt|gezählt))\b"
+_RARE = f"{_DOUBT_AFTER}|{_RETRACTION}|{_HEADED}"
 _STRUCK = r"~~[^~\n]{1,200}~~"
 _RETRACTION_OF_EARLIER = (
     r"\b(?:do not|don't) use (?:what|anything|the \w+ that) i\b|\bi take back\b|\bmy thumb slipped\b|"
@@ -156,19 +159,25 @@ _OPEN = (
     r"|welche\w*)\b"
 )
 """Words of a question that asks for what is so; without them "Tue 21 Nov 12:00?" proposes it."""
-_CONDITION = (
-    r"\A[\s\"'*_-]*(?:and |und |but |aber |even |only )?(?:if|falls|wenn|suppose|assuming|angenommen|unless|provided)\b"
+_CONDITION = re.compile(
+    r"[\s\"'*_-]*+(?:and |und |but |aber |even |only )?(?:if|falls|wenn|suppose|assuming|angenommen|unless|provided)\b",
+    re.ASCII,
 )
 _SUPPOSED = (
     r"(?:\A|[.;,(:]\s*)should\s|(?:\A|[\s,;(])(?:if|falls|in case|wenn|sollte[nt]?"
     r"|whoever|anybody who|anyone who)\b"
 )
-_ANAPHOR = r"\A[\s,\"'*_-]*(?:but |und |and |aber |though |obwohl )?(?:that|this|which|those|these|it|both|das|dies|diese|was|welche)\b"
+_ANAPHOR = re.compile(
+    r"[\s,\"'*_-]*+(?:but |und |and |aber |though |obwohl )?(?:that|this|which|those|these|it|both|das|dies|diese|was|welche)\b",
+    re.ASCII,
+)
 _SOURCES = frozenset(
     ("moved from", "move from", "changed from", "change from", "up from", "down from", "corrected from", "von bisher")
 )
 _TARGET = r"\s(?:to|auf|zu)\s"
-_LISTED = frozenset(("or", "and", "oder", "und", "nor", "noch", "eur", "euro", "euros", "am", "pm", "uhr"))
+_LETTER = r"[^\W\d_]"
+_UNLISTED = re.compile(rf"(?<!{_LETTER})(?!(?:or|and|oder|und|nor|noch|eur|euros?|am|pm|uhr)(?!{_LETTER})){_LETTER}")
+"""A word that isn't one of those between the values of a list."""
 _REFERS_ON = 160
 _FIRST_WORDS = 40
 """Characters of a sentence within which a doubt is about the sentence before."""
@@ -191,14 +200,21 @@ class Stances:
         self._low = text.lower()
         self._heads: dict[int, int] = {}
         self._asked: dict[tuple[int, int], Stance] = {}
+        self._meant: dict[tuple[int, int], Stance] = {}
         self._begins_with: dict[tuple[int, str], bool] = {}
 
     def of(self, start: int, end: int) -> Stance:
-        """How the words at a place are meant."""
+        """How the words at a place are meant; asked once of each, which may name values of several kinds."""
+        found = self._meant.get((start, end))
+        if found is None:
+            found = self._meant[start, end] = self._stance(start, end)
+        return found
+
+    def _stance(self, start: int, end: int) -> Stance:
         number = self._meant_at(start)
         if self._retracted and start < self._retracted[-1]:
             return "retracted"
-        if self._is_denied(number, start, end) or _is_in(start, self._struck):
+        if self._is_denied(number, start, end) or (self._struck and _is_in(start, self._struck)):
             return "denied"
         if self._is_doubted(number, start, end):
             return "doubted"
@@ -215,21 +231,27 @@ class Stances:
     @cached_property
     def _unsure(self) -> list[int]:
         """Where it is said that something isn't known, or is only an example."""
-        passed = [match.span() for match in compiled(_NOT_UNSURE).finditer(self._low)]
+        passed = compiled(_NOT_UNSURE).spans(self._low)
         near = [(first - 30, last + 1) for first, last in passed]
-        return [match.start() for match in compiled(_UNSURE).finditer(self._low) if not _is_in(match.start(), near)]
+        return [start for start, _ in compiled(_UNSURE).spans(self._low) if not _is_in(start, near)]
 
     @cached_property
     def _struck(self) -> list[tuple[int, int]]:
         """What is crossed out, and sentences that begin with what is left out."""
-        left = (match.span() for match in compiled(_HEADED).finditer(self._low))
-        return [match.span() for match in compiled(_STRUCK).finditer(self._low)] + [
-            (start, self._sentence_end(end)) for start, end in left
-        ]
+        struck = compiled(_STRUCK).spans(self._low) if "~~" in self._low else []
+        left = compiled(_HEADED).spans(self._low) if self._has_rare_cues else []
+        return struck + [(start, self._sentence_end(end)) for start, end in left]
+
+    @cached_property
+    def _has_rare_cues(self) -> bool:
+        """Whether any of three patterns that most texts have nothing of is in the text, by one search for all."""
+        return has_match(_RARE, self._low)
 
     def _meant_at(self, place: int) -> int:
         """The clause that says how a place is meant: a clause of bare values ("79, 80 or 81") goes with the one before."""
         last = number = self.clause_at(place)
+        if number in self._heads:
+            return self._heads[number]
         while number not in self._heads and self._is_listed(number):
             number -= 1
         head = self._heads.get(number, number)
@@ -237,45 +259,37 @@ class Stances:
         return head
 
     def _is_listed(self, number: int) -> bool:
-        begin = self._clauses[number][0]
-        if not number or self._low[begin - 2 : begin - 1] != ",":
-            return False
-        words = compiled(r"\p{L}+").finditer(self.clause(number).lower())
-        return all(word.group() in _LISTED for word in words)
+        begin, end = self._cuts[number : number + 2]
+        return begin > 1 and self._low[begin - 2] == "," and not _UNLISTED.search(self._low, begin, end)
 
     def clause_at(self, place: int) -> int:
         """The number of the clause that a place is in."""
-        return max(0, bisect_right(self._starts, place) - 1)
+        return (bisect_right(self._cuts, place, 0, len(self._cuts) - 1) or 1) - 1
 
     def clause(self, number: int) -> str:
         """A clause's text."""
-        start, end = self._clauses[number]
-        return self.text[start:end]
+        return self.text[self._cuts[number] : self._cuts[number + 1]]
 
     @cached_property
-    def _clauses(self) -> list[tuple[int, int]]:
-        cuts, is_aside = [0], False
-        for match in _CLAUSE_END.finditer(self._low):
-            if match.group().startswith(",") and (is_aside or self._low.startswith(_PARENTHETIC, match.end())):
+    def _cuts(self) -> list[int]:
+        """Where each clause begins, and where the last one ends."""
+        low, cuts, is_aside = self._low, [0], False
+        has_asides = any(each in low for each in _PARENTHETIC)
+        for match in _CLAUSE_END.finditer(low):
+            start, end = match.span()
+            if has_asides and low[start] == "," and (is_aside or low.startswith(_PARENTHETIC, end)):
                 is_aside = not is_aside
                 continue
             is_aside = False
-            word = match.group().lstrip(" ,")
-            is_word = word[:1].isalpha()
-            cuts.append(match.end() - len(word) if is_word else match.end())
-        places = sorted({*cuts, len(self._low)})
-        return [(start, end) for start, end in itertools.pairwise(places)] or [(0, len(self._low))]
-
-    @cached_property
-    def _starts(self) -> list[int]:
-        return [start for start, _ in self._clauses]
+            cuts.append(start + 1 if match.lastindex else end)
+        return [*cuts, len(low)] if cuts[-1] < len(low) or len(cuts) == 1 else cuts
 
     @cached_property
     def _idioms(self) -> list[tuple[int, int]]:
-        return [match.span() for match in compiled(_IDIOM).finditer(self._low)]
+        return compiled(_IDIOM).spans(self._low)
 
     def _cues(self, pattern: str, *, with_idioms: bool = False) -> list[tuple[int, int]]:
-        found = [match.span() for match in compiled(pattern).finditer(self._low)]
+        found = compiled(pattern).spans(self._low)
         if with_idioms:
             return found
         return [span for span in found if not _is_in(span[0], self._idioms) and not _is_in(span[1] - 1, self._idioms)]
@@ -308,12 +322,14 @@ class Stances:
 
     @cached_property
     def _late_doubts(self) -> list[int]:
-        cues = self._cues(_DOUBT_AFTER, with_idioms=True)
+        cues = self._cues(_DOUBT_AFTER, with_idioms=True) if self._has_rare_cues else []
         return [start for start, _ in cues if not self._low[max(0, start - 9) : start].endswith(("of which ", "that "))]
 
     @cached_property
     def _retracted(self) -> list[int]:
         """The places up to which all is taken back."""
+        if not self._has_rare_cues:
+            return []
         found = [start for start, _ in self._cues(_RETRACTION, with_idioms=True)]
         return [start for start in found if not self._is_supposed(start) and not self._is_object(start)]
 
@@ -349,8 +365,8 @@ class Stances:
         if number in self._backward and self._backward[number][-1] >= end:
             return True
         following = number + 1
-        if following in self._backward and following < len(self._clauses):
-            return self._clauses[following][0] - end < _REFERS_ON and self._begins(following, _ANAPHOR)
+        if following in self._backward:
+            return self._cuts[following] - end < _REFERS_ON and self._begins(following, _ANAPHOR)
         return False
 
     def _is_doubted(self, number: int, start: int, end: int) -> bool:
@@ -358,23 +374,22 @@ class Stances:
             return True
         if self._begins(number, _CONDITION) and not self._proposes_after(number, end):
             return True
-        late = bisect_left(self._late_doubts, end)
+        late = bisect_left(self._late_doubts, end) if self._late_doubts else 0
         if late == len(self._late_doubts) or self._late_doubts[late] - end >= _REFERS_ON:
             return False
         sentence = self._sentence_start(self._late_doubts[late])
         return sentence <= start or self._late_doubts[late] - sentence < _FIRST_WORDS
 
-    def _begins(self, number: int, pattern: str) -> bool:
+    def _begins(self, number: int, pattern: re.Pattern[str]) -> bool:
         """Whether a clause begins with a pattern; asked once of each clause."""
-        key = (number, pattern)
+        key = number, pattern.pattern
         if key not in self._begins_with:
-            begin, last = self._clauses[number]
-            self._begins_with[key] = compiled(pattern).search(self._low[begin:last]) is not None
+            self._begins_with[key] = pattern.match(self._low, *self._cuts[number : number + 2]) is not None
         return self._begins_with[key]
 
     def _proposes_after(self, number: int, end: int) -> bool:
         """Whether the rest of a clause has a proposal; a word that is glued to a value ("5please") begins there, too."""
-        last = self._clauses[number][1]
+        last = self._cuts[number + 1]
         place = bisect_left(self._proposals, end)
         if place < len(self._proposals) and self._proposals[place] < last:
             return True
@@ -382,7 +397,7 @@ class Stances:
 
     @cached_property
     def _proposals(self) -> list[int]:
-        return [match.start() for match in compiled(_PROPOSAL).finditer(self._low)]
+        return [start for start, _ in compiled(_PROPOSAL).spans(self._low)]
 
     def _meant_by_question(self, start: int, question: int) -> Stance:
         """How a question is meant; asked once of each."""

@@ -1,7 +1,9 @@
 """Times of day and spans: ``3:20pm``, ``15.20 Uhr``, ``half past three``, ``halb vier``, ``2-3:30 pm``, ``14:00 (45 min)``."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
+from proctor_language.reader.days import DAY_WORDS
 from proctor_language.reader.mentions import Mention
 from proctor_language.reader.numbers import read_number
 from proctor_language.reader.tokens import Tokens
@@ -13,6 +15,7 @@ from proctor_language.reader.words import (
     MONTHS,
     NOON,
     ONES,
+    STARTS,
     TENS,
     WEEKDAYS,
     number_of,
@@ -37,6 +40,10 @@ _NOUNS_AFTER_HOUR = frozenset(
 _DURATION = {"h": 60, "hr": 60, "hrs": 60, "hour": 60, "hours": 60, "stunde": 60, "stunden": 60, "std": 60,
              "min": 1, "mins": 1, "minute": 1, "minutes": 1, "minuten": 1}  # fmt: skip
 _NIGHT_HOUR, _NOON_HOUR = 7, 12
+_HOURS_IN_WORDS = frozenset(word for word in STARTS if number_of(word) is not None and word != "three")
+"""Words for numbers, by which a time begins only beside certain words, as by figures."""
+_NO_TIMES = (DAY_WORDS | {"a", "an", "single"}) - _HOURS_IN_WORDS - {"three"}
+"""Words by which a value begins, but no time."""
 
 
 class Clock(NamedTuple):
@@ -49,76 +56,88 @@ class Clock(NamedTuple):
     half: str = ""
 
 
+def may_be_time(lows: Sequence[str], place: int) -> bool:
+    """Whether a time may begin at a word or number, by the words beside it (``Tokens.lows``)."""
+    low, after = lows[place], lows[place + 1]
+    if low.isdecimal():
+        if len(low) > 2:
+            return len(low) == 4 or lows[place - 1] == "t"
+        if (after.isdecimal() and lows[place + 2] in _HALF_BEGINS) or (low == "1" and after == "/"):
+            return True
+        if after in (".", ":") and lows[place + 2].isdecimal():
+            return True
+    elif low not in _HOURS_IN_WORDS:
+        return low not in _NO_TIMES
+    elif after in _MINUTES_IN_WORDS:
+        return True
+    if after in (",", "("):
+        after = lows[place + 2]
+    return after in _AFTER_HOUR or lows[place - 1] in _AT
+
+
 def read_time(tokens: Tokens, place: int) -> Clock | None:
     """The time of day that begins at a token."""
-    token = tokens[place]
-    if token.is_number:
+    low = tokens.lows[place]
+    if low.isdecimal():
         return _in_figures(tokens, place)
-    if token.is_word:
-        return _in_words(tokens, place)
-    return None
+    return _in_words(tokens, place) if low.isalnum() else None
 
 
 def _in_figures(tokens: Tokens, place: int) -> Clock | None:
-    token = tokens[place]
-    before, sign, digits = tokens[place - 1], tokens[place + 1], tokens[place + 2]
-    is_glued = not token.gap and place > 0
-    if is_glued and (
-        (before.is_word and before.low not in ("t", "um", "at", "ab"))
-        or (before.text in (".", ",", "/") and tokens[place - 2].is_number)
-    ):
+    low, before = tokens.lows[place], tokens.lows[place - 1]
+    if tokens.is_glued(place):
+        if before.isalnum() and before not in ("t", "um", "at", "ab"):
+            return None
+        if tokens.lows[place - 2].isdecimal() and (
+            before in (".", ",", "/") or (before == ":" and tokens.is_glued(place - 1))
+        ):
+            return None
+        if len(low) == 6 and before == "t" and low < "240000":  # RFC 5545: 20270311T094500
+            return Clock((int(low[:2]) * 60 + int(low[2:4]) % 60,), place + 1, False)
+    if len(low) > 4:
         return None
-    if is_glued and before.text == ":" and tokens[place - 2].is_number and not tokens[place - 1].gap:
-        return None
-    if len(token.text) == 6 and before.low == "t" and is_glued and token.text < "240000":  # RFC 5545: 20270311T094500
-        return Clock((int(token.text[:2]) * 60 + int(token.text[2:4]) % 60,), place + 1, False)
-    if len(token.text) > 4:
-        return None
+    sign, digits = tokens.lows[place + 1 : place + 3]
     has_sign = (
-        sign.text in (":", ".", "h", "H")
-        and not sign.gap
-        and digits.is_number
-        and not digits.gap
-        and len(digits.text) == 2
-        and int(digits.text) < 60
-        and len(token.text) <= 2
-        and int(token.text) <= 24
+        sign in (":", ".", "h")
+        and digits.isdecimal()
+        and tokens.is_glued(place + 1)
+        and tokens.is_glued(place + 2)
+        and len(digits) == 2
+        and int(digits) < 60
+        and len(low) <= 2
+        and int(low) <= 24
     )
     if has_sign:
         return _with_minutes(tokens, place)
     after = place + 1
-    if token.text == "1" and sign.text == "/" and digits.text == "2" and tokens[place + 3].gap:
+    if low == "1" and sign == "/" and digits == "2" and not tokens.is_glued(place + 3):
         return _half_hour(tokens, place + 2, is_before=True)
-    if len(token.text) == 4:
+    if len(low) == 4:
         return _four_digits(tokens, place)
-    if len(token.text) > 2 or int(token.text) > 59:
+    if len(low) > 2 or int(low) > 59:
         return None
-    number = int(token.text)
+    number = int(low)
     if spoken := _minutes_past(tokens, place, number, place + 1):
         return spoken
     if number > 24:
         return None
     if spaced := _with_spaced_minutes(tokens, place, number):
         return spaced
-    follower = tokens[after]
+    follower = tokens.lows[after]
     half, past_half = _half_day(tokens, after)
     if half:
         return _clock(number, 0, half, past_half) if number <= _NOON_HOUR else None
-    if number == _NOON_HOUR and (follower.low in NOON or follower.low in MIDNIGHT):
-        return Clock((720 if follower.low in NOON else 0,), after + 1, False)
+    if number == _NOON_HOUR and (follower in NOON or follower in MIDNIGHT):
+        return Clock((720 if follower in NOON else 0,), after + 1, False)
     if past := _o_clock(tokens, after):
         half, end = _half_day(tokens, past)
         return _clock(number, 0, half or _half_before(tokens, place), end if half else past)
-    if follower.low == "uhr":
+    if follower == "uhr":
         return _uhr(tokens, place, number, after + 1)
-    if (
-        follower.low in ("h", "hrs", "hours")
-        and number >= _NIGHT_HOUR
-        and (follower.low == "h" or len(token.text) == 2)
-    ):
-        is_duration = tokens[place - 1].low in ("for", "takes", "in", "für")
-        return None if is_duration else Clock((number * 60 % 1440,), after + 1, follower.low != "h")
-    if before.low in _AT and (before.low not in ("nach", "vor") or place < 2):
+    if follower in ("h", "hrs", "hours") and number >= _NIGHT_HOUR and (follower == "h" or len(low) == 2):
+        is_duration = tokens.lows[place - 1] in ("for", "takes", "in", "für")
+        return None if is_duration else Clock((number * 60 % 1440,), after + 1, follower != "h")
+    if before in _AT and (before not in ("nach", "vor") or place < 2):
         return _bare_hour(tokens, place, number, after)
     return None
 
@@ -133,39 +152,39 @@ def _with_spaced_minutes(tokens: Tokens, place: int, hour: int) -> Clock | None:
 
 
 def _with_minutes(tokens: Tokens, place: int) -> Clock | None:
-    hour, sign, minute = tokens[place], tokens[place + 1], int(tokens[place + 2].text)
+    hour, sign, minute = tokens.lows[place], tokens.lows[place + 1], int(tokens.lows[place + 2])
     after = place + 3
     if (
-        sign.text == ":"
-        and tokens[after].text in (":", ".")
+        sign == ":"
+        and tokens.lows[after] in (":", ".")
         and tokens.is_glued(after)
-        and tokens[after + 1].is_number
+        and tokens.lows[after + 1].isdecimal()
         and tokens.is_glued(after + 1)
     ):
-        if tokens[after].text == "." or len(tokens[after + 1].text) != 2:
+        if tokens.lows[after] == "." or len(tokens.lows[after + 1]) != 2:
             return None
         after += 2
         if (
-            tokens[after].text == "."
+            tokens.lows[after] == "."
             and tokens.is_glued(after)
-            and tokens[after + 1].is_number
+            and tokens.lows[after + 1].isdecimal()
             and tokens.is_glued(after + 1)
         ):
             after += 2
     elif (
-        tokens[after].text in (".", ",")
+        tokens.lows[after] in (".", ",")
         and tokens.is_glued(after)
-        and tokens[after + 1].is_number
+        and tokens.lows[after + 1].isdecimal()
         and tokens.is_glued(after + 1)
     ):
         return None
     if (
-        tokens[after].is_word
+        tokens.lows[after].isalnum()
         and tokens.is_glued(after)
-        and tokens[after].low not in ("am", "pm", "a", "p", "h", "hrs", "uhr", "z", "t", "gmt", "utc", "cet")
+        and tokens.lows[after] not in ("am", "pm", "a", "p", "h", "hrs", "uhr", "z", "t", "gmt", "utc", "cet")
     ):
         return None
-    if tokens[after].text in ("%", "€", "£", "$") or tokens[after].low in (
+    if tokens.lows[after] in ("%", "€", "£", "$") or tokens.lows[after] in (
         "eur",
         "euro",
         "euros",
@@ -175,20 +194,20 @@ def _with_minutes(tokens: Tokens, place: int) -> Clock | None:
         "usd",
     ):
         return None
-    if sign.text == "." and tokens[place - 1].text in ("€", "£", "$"):
+    if sign == "." and tokens.lows[place - 1] in ("€", "£", "$"):
         return None
     half, past_half = _half_day(tokens, after)
-    if half and int(hour.text) <= _NOON_HOUR:
-        return _clock(int(hour.text), minute, half, past_half)
-    is_named = sign.text in (":", "h", "H") or tokens[place - 1].low in _AT or tokens[place - 1].text == "@"
+    if half and int(hour) <= _NOON_HOUR:
+        return _clock(int(hour), minute, half, past_half)
+    is_named = sign in (":", "h") or tokens.lows[place - 1] in _AT or tokens.lows[place - 1] == "@"
     end = after
-    if tokens[after].low in ("uhr", "h", "hrs", "hours"):
+    if tokens.lows[after] in ("uhr", "h", "hrs", "hours"):
         end, is_named = after + 1, True
         half, past_half = _half_day(tokens, end)
-    is_exact = len(hour.text) == 2 or int(hour.text) == 0
-    may_be_late = not hour.text.startswith("0") and int(hour.text) <= _NOON_HOUR
+    is_exact = len(hour) == 2 or int(hour) == 0
+    may_be_late = not hour.startswith("0") and int(hour) <= _NOON_HOUR
     before = (half or _half_before(tokens, place)) if may_be_late else ""
-    found = _clock(int(hour.text), minute, before, past_half if half else end, is_exact=is_exact and not before)
+    found = _clock(int(hour), minute, before, past_half if half else end, is_exact=is_exact and not before)
     return found and found._replace(is_weak=not is_named)
 
 
@@ -197,21 +216,21 @@ def _four_digits(tokens: Tokens, place: int) -> Clock | None:
     hour, minute = int(text[:2]), int(text[2:])
     if hour > 23 or minute > 59:
         return None
-    if after.text in ("-", "/", ".") and tokens[place + 2].is_number and len(tokens[place + 2].text) != 4:
+    if after.text in ("-", "/", ".") and tokens.lows[place + 2].isdecimal() and len(tokens.lows[place + 2]) != 4:
         return None
     if after.low in ("h", "hrs", "hours", "uhr"):
         return Clock((hour * 60 + minute,), place + 2, False)
     if (
         after.low in _TO_JOIN
-        and len(tokens[place + 2].text) == 4
-        and tokens[place + 2].is_number
-        and tokens[place + 3].low in ("h", "hrs", "hours", "uhr")
+        and len(tokens.lows[place + 2]) == 4
+        and tokens.lows[place + 2].isdecimal()
+        and tokens.lows[place + 3] in ("h", "hrs", "hours", "uhr")
     ):
         return Clock((hour * 60 + minute,), place + 1, False)
     half, end = _half_day(tokens, place + 1)
     if half and hour <= _NOON_HOUR:
         return _clock(hour, minute, half, end)
-    if tokens[place - 1].low in _AT and tokens[place - 1].low not in (
+    if tokens.lows[place - 1] in _AT and tokens.lows[place - 1] not in (
         "about",
         "to",
         "of",
@@ -225,13 +244,13 @@ def _four_digits(tokens: Tokens, place: int) -> Clock | None:
         is_year = hour in (19, 20)
         return Clock((hour * 60 + minute,), place + 1, is_year or (after.is_word and after.low in _NOUNS_AFTER_HOUR))
     # "Fri 1400", "1330 on Friday".
-    is_before_day = after.low in ("on", "am") and tokens[place + 2].low in WEEKDAYS
-    if tokens[place - 1].low in WEEKDAYS or is_before_day:
+    is_before_day = after.low in ("on", "am") and tokens.lows[place + 2] in WEEKDAYS
+    if tokens.lows[place - 1] in WEEKDAYS or is_before_day:
         return Clock((hour * 60 + minute,), place + 1, hour in (19, 20))
     if minute % 5:
         return None
     joints = _TO_JOIN | _AND_JOIN
-    is_last = tokens[place - 1].low in joints and _is_round_time(tokens[place - 2].text)
+    is_last = tokens.lows[place - 1] in joints and _is_round_time(tokens[place - 2].text)
     other = tokens[place - 2] if is_last else tokens[place + 2]
     is_span = (is_last or after.low in joints) and _is_round_time(other.text)
     last = tokens[place + 1] if is_last else tokens[place + 3]
@@ -241,8 +260,8 @@ def _four_digits(tokens: Tokens, place: int) -> Clock | None:
     # "0945 at reception", "wed 21/1, 1300": something like a time, if nothing says what else it is.
     if tokens.is_glued(place):
         return None
-    before = tokens[place - 2] if tokens[place - 1].text == "," else tokens[place - 1]
-    is_dated = before.low in _MONTHS_AFTER or (tokens[place - 1].text == "," and before.is_number)
+    before = tokens[place - 2] if tokens.lows[place - 1] == "," else tokens[place - 1]
+    is_dated = before.low in _MONTHS_AFTER or (tokens.lows[place - 1] == "," and before.is_number)
     is_alone = before.text in ("", "\n") or (is_dated and hour not in (19, 20))
     if hour < 10 or (is_alone and after.low not in _NOUNS_AFTER_HOUR):
         return Clock((hour * 60 + minute,), place + 1, True)
@@ -256,14 +275,14 @@ def _is_round_time(text: str) -> bool:
 def _bare_hour(tokens: Tokens, place: int, number: int, after: int) -> Clock | None:
     """An hour without a sign, after a word such as "at": ``at 4``, ``um drei``."""
     follower = tokens[after]
-    word = tokens[place - 1].low
+    word = tokens.lows[place - 1]
     if number == 0 or follower.low in _NOUNS_AFTER_HOUR or follower.text in ("%", "/", "€", "£", "$"):
         return None
-    if follower.text in (".", ",", ":") and tokens.is_glued(after) and tokens[after + 1].is_number:
+    if follower.text in (".", ",", ":") and tokens.is_glued(after) and tokens.lows[after + 1].isdecimal():
         return None
     if follower.is_word and not follower.gap:
         return None
-    if follower.text == "." and tokens[after + 1].low in _MONTHS_AFTER:
+    if follower.text == "." and tokens.lows[after + 1] in _MONTHS_AFTER:
         return None
     if follower.low in _MONTHS_AFTER or (number_of(follower.low) is not None and follower.low in TENS):
         return None
@@ -285,18 +304,17 @@ _AFTER_BARE = frozenset(
 
 
 def _in_words(tokens: Tokens, place: int) -> Clock | None:
-    token = tokens[place]
-    word = token.low
+    word = tokens.lows[place]
     if (word in NOON and word not in ("mittags",)) or word == "mittags":
-        if tokens[place - 1].low in ("after", "nach") and word == "mittag":
+        if tokens.lows[place - 1] in ("after", "nach") and word == "mittag":
             return None
-        here = place + 2 if tokens[place + 1].low in ("um", "at", "gegen", "ab", ",") else place + 1
+        here = place + 2 if tokens.lows[place + 1] in ("um", "at", "gegen", "ab", ",") else place + 1
         if (
-            tokens[here].is_number or number_of(tokens[here].low) or tokens[here].low in ("halb", "viertel")
+            tokens.lows[here].isdecimal() or number_of(tokens.lows[here]) or tokens.lows[here] in ("halb", "viertel")
         ) and read_time(tokens, here):
             return None  # "mittags um eins"
         is_weak = word in ("mittag", "mittags")  # around noon
-        return Clock((720,), place + 1, is_weak or tokens[place - 1].low in ("after", "before", "nach", "vor"))
+        return Clock((720,), place + 1, is_weak or tokens.lows[place - 1] in ("after", "before", "nach", "vor"))
     if word in MIDNIGHT:
         return Clock((0,), place + 1, False)
     if word in ("half", "halb"):
@@ -309,10 +327,10 @@ def _in_words(tokens: Tokens, place: int) -> Clock | None:
     if number is None or number > 59:
         return None
     after = place + 1
-    if word in TENS and tokens[after].text == "-" and tokens[after + 1].low in ONES:
-        number, after = number + ONES[tokens[after + 1].low], after + 2
-    elif word in TENS and tokens[after].low in ONES and 0 < ONES[tokens[after].low] < 10:
-        number, after = number + ONES[tokens[after].low], after + 1
+    if word in TENS and tokens.lows[after] == "-" and tokens.lows[after + 1] in ONES:
+        number, after = number + ONES[tokens.lows[after + 1]], after + 2
+    elif word in TENS and tokens.lows[after] in ONES and 0 < ONES[tokens.lows[after]] < 10:
+        number, after = number + ONES[tokens.lows[after]], after + 1
     if spoken := _minutes_past(tokens, place, number, after):
         return spoken
     if number > 24:
@@ -320,7 +338,7 @@ def _in_words(tokens: Tokens, place: int) -> Clock | None:
     if past := _o_clock(tokens, after):
         half, end = _half_day(tokens, past)
         return _clock(number, 0, half or _half_before(tokens, place), end if half else past)
-    if tokens[after].low == "uhr":
+    if tokens.lows[after] == "uhr":
         return _uhr(tokens, place, number, after + 1)
     half, end = _half_day(tokens, after)
     if half and 0 < number <= _NOON_HOUR and word not in ("a", "ein", "eine"):
@@ -328,35 +346,35 @@ def _in_words(tokens: Tokens, place: int) -> Clock | None:
     if minutes := _minutes_after_hour(tokens, after):
         minute, past = minutes
         half, end = _half_day(tokens, past)
-        is_named = bool(half) or tokens[place - 1].low in _AT
+        is_named = bool(half) or tokens.lows[place - 1] in _AT
         found = _clock(number, minute, half or _half_before(tokens, place), end if half else past)
         return found and found._replace(is_weak=not is_named)
-    if tokens[after].low == "hundred" and tokens[after + 1].low in ("hours", "hrs"):
+    if tokens.lows[after] == "hundred" and tokens.lows[after + 1] in ("hours", "hrs"):
         return Clock((number * 60 % 1440,), after + 2, False)
     if (
-        tokens[place - 1].low in _AT
+        tokens.lows[place - 1] in _AT
         and number >= 1
         and word not in ("a", "an", "eine", "einen", "einem", "einer", "ein")
     ):
         return _bare_hour(tokens, place, number, after)
-    if tokens[after].low in ("sharp", "pünktlich") and number <= _NOON_HOUR:
+    if tokens.lows[after] in ("sharp", "pünktlich") and number <= _NOON_HOUR:
         return _clock(number, 0, "", after + 1)
     return None
 
 
 def _minutes_after_hour(tokens: Tokens, place: int) -> tuple[int, int] | None:
     """The minutes of "three twenty", "nine fifteen", "six oh five"."""
-    here = place + 1 if tokens[place].text == "-" else place
-    word = tokens[here].low
-    ones = here + 2 if tokens[here + 1].text == "-" else here + 1
-    if word in ("oh", "o", "zero") and 0 < ONES.get(tokens[ones].low, 0) < 10:
-        return ONES[tokens[ones].low], ones + 1
+    here = place + 1 if tokens.lows[place] == "-" else place
+    word = tokens.lows[here]
+    ones = here + 2 if tokens.lows[here + 1] == "-" else here + 1
+    if word in ("oh", "o", "zero") and 0 < ONES.get(tokens.lows[ones], 0) < 10:
+        return ONES[tokens.lows[ones]], ones + 1
     if word in TENS and TENS[word] < 60:
         after = here + 1
-        if tokens[after].text == "-" and 0 < ONES.get(tokens[after + 1].low, 0) < 10:
-            return TENS[word] + ONES[tokens[after + 1].low], after + 2
-        if 0 < ONES.get(tokens[after].low, 0) < 10:
-            return TENS[word] + ONES[tokens[after].low], after + 1
+        if tokens.lows[after] == "-" and 0 < ONES.get(tokens.lows[after + 1], 0) < 10:
+            return TENS[word] + ONES[tokens.lows[after + 1]], after + 2
+        if 0 < ONES.get(tokens.lows[after], 0) < 10:
+            return TENS[word] + ONES[tokens.lows[after]], after + 1
         return TENS[word], after
     if word in ONES and ONES[word] >= 10:
         return ONES[word], here + 1
@@ -365,12 +383,12 @@ def _minutes_after_hour(tokens: Tokens, place: int) -> tuple[int, int] | None:
 
 def _minutes_past(tokens: Tokens, place: int, minutes: int, after: int) -> Clock | None:
     """``twenty past three``, ``10 vor 9``, ``fünf vor halb vier``."""
-    if is_counted := tokens[after].low in ("minutes", "mins", "min", "minuten"):
+    if is_counted := tokens.lows[after] in ("minutes", "mins", "min", "minuten"):
         after += 2 if tokens[after + 1].text == "." else 1
-    word = tokens[after].low
+    word = tokens.lows[after]
     if (word not in _PAST and word not in _TO) or not 0 < minutes < 60:
         return None
-    if tokens[after + 1].low == "halb":
+    if tokens.lows[after + 1] == "halb":
         base = _half_hour(tokens, after + 1)
         if base is None:
             return None
@@ -379,11 +397,11 @@ def _minutes_past(tokens: Tokens, place: int, minutes: int, after: int) -> Clock
     hour, past = _hour(tokens, after + 1)
     if hour is None or (minutes % 5 and not is_counted):
         return None
-    if word in ("to", "of", "after", "before") and tokens[place - 1].low in ("from", "between"):
+    if word in ("to", "of", "after", "before") and tokens.lows[place - 1] in ("from", "between"):
         return None
     if (
         word in ("to", "before")
-        and tokens[place].is_number
+        and tokens.lows[place].isdecimal()
         and minutes < 13
         and not tokens[after + 1].is_word
         and minutes % 5
@@ -391,9 +409,9 @@ def _minutes_past(tokens: Tokens, place: int, minutes: int, after: int) -> Clock
         return None
     if (
         word in ("to", "til", "till")
-        and tokens[place].is_number
-        and tokens[after + 1].is_number
-        and (_half_day(tokens, past)[0] or tokens[past].text == ":")
+        and tokens.lows[place].isdecimal()
+        and tokens.lows[after + 1].isdecimal()
+        and (_half_day(tokens, past)[0] or tokens.lows[past] == ":")
         and minutes <= _NOON_HOUR
     ):
         return None  # "10 to 11 am" is a span
@@ -401,7 +419,7 @@ def _minutes_past(tokens: Tokens, place: int, minutes: int, after: int) -> Clock
     if past_clock := _o_clock(tokens, past):
         half, end = _half_day(tokens, past_clock)
         past = past_clock
-    elif tokens[past].low == "uhr":
+    elif tokens.lows[past] == "uhr":
         past += 1
         half, end = _half_day(tokens, past)
     base_hour = hour if word in _PAST else hour - 1
@@ -411,20 +429,20 @@ def _minutes_past(tokens: Tokens, place: int, minutes: int, after: int) -> Clock
 
 def _half_hour(tokens: Tokens, place: int, *, is_before: bool = False) -> Clock | None:
     """``half past three``, ``halb vier``, and ``1/2 4`` in Austria (``is_before``: the half before the hour)."""
-    word = "halb" if is_before else tokens[place].low
+    word = "halb" if is_before else tokens.lows[place]
     here = place + 1
-    if tokens[here].text == "-" and word == "half":
+    if tokens.lows[here] == "-" and word == "half":
         here += 1
-    if tokens[here].low == "past":
+    if tokens.lows[here] == "past":
         here += 1
-        if tokens[here].text == "-":
+        if tokens.lows[here] == "-":
             here += 1
     hour, past = _hour(tokens, here)
     if hour is None:
         return None
-    if word == "half" and here == place + 1 and tokens[past].low in _NOUNS_AFTER_HOUR:
+    if word == "half" and here == place + 1 and tokens.lows[past] in _NOUNS_AFTER_HOUR:
         return None
-    if tokens[past].low == "uhr":
+    if tokens.lows[past] == "uhr":
         past += 1
     half, end = _half_day(tokens, past)
     base = hour - 1 if word == "halb" else hour
@@ -432,20 +450,20 @@ def _half_hour(tokens: Tokens, place: int, *, is_before: bool = False) -> Clock 
 
 
 def _quarter(tokens: Tokens, place: int) -> Clock | None:
-    word = tokens[place].low
+    word = tokens.lows[place]
     here = place + 1
     if word == "three":
-        if tokens[here].text == "-":
+        if tokens.lows[here] == "-":
             here += 1
-        if tokens[here].low not in ("quarters", "quarter"):
+        if tokens.lows[here] not in ("quarters", "quarter"):
             return None
         here += 1
-    if tokens[here].text == "-":
+    if tokens.lows[here] == "-":
         here += 1
-    link = tokens[here].low
+    link = tokens.lows[here]
     if link in _PAST or link in _TO:
         here += 1
-        if tokens[here].text == "-":
+        if tokens.lows[here] == "-":
             here += 1
     elif word == "quarter" or word == "three":
         return None
@@ -454,7 +472,7 @@ def _quarter(tokens: Tokens, place: int) -> Clock | None:
         return None
     if past_clock := _o_clock(tokens, past):
         past = past_clock
-    elif tokens[past].low == "uhr":
+    elif tokens.lows[past] == "uhr":
         past += 1
     half, end = _half_day(tokens, past)
     if link in _PAST:
@@ -467,30 +485,30 @@ def _quarter(tokens: Tokens, place: int) -> Clock | None:
 
 
 def _hour(tokens: Tokens, place: int) -> tuple[int | None, int]:
-    token = tokens[place]
-    if token.is_number and len(token.text) <= 2 and 0 < int(token.text) <= 24:
+    low = tokens.lows[place]
+    if low.isdecimal() and len(low) <= 2 and 0 < int(low) <= 24:
         if (
-            tokens[place + 1].text in (":", ".")
+            tokens.lows[place + 1] in (":", ".")
             and tokens.is_glued(place + 1)
-            and tokens[place + 2].is_number
+            and tokens.lows[place + 2].isdecimal()
             and tokens.is_glued(place + 2)
         ):
             return None, place
-        return int(token.text), place + 1
-    number = number_of(token.low) if token.is_word else None
-    if number is not None and 0 < number <= 24 and token.low not in ("a", "an", "eine", "einen", "einem", "einer"):
+        return int(low), place + 1
+    number = number_of(low)
+    if number is not None and 0 < number <= 24 and low not in ("a", "an", "eine", "einen", "einem", "einer"):
         return number, place + 1
-    if token.low in NOON:
+    if low in NOON:
         return 12, place + 1
     return None, place
 
 
 def _o_clock(tokens: Tokens, place: int) -> int | None:
-    if tokens[place].low in ("oclock",):
+    if tokens.lows[place] in ("oclock",):
         return place + 1
-    if tokens[place].low == "o":
-        here = place + 2 if tokens[place + 1].text == "'" else place + 1
-        if tokens[here].low == "clock":
+    if tokens.lows[place] == "o":
+        here = place + 2 if tokens.lows[place + 1] == "'" else place + 1
+        if tokens.lows[here] == "clock":
             return here + 1
     return None
 
@@ -498,10 +516,10 @@ def _o_clock(tokens: Tokens, place: int) -> int | None:
 def _uhr(tokens: Tokens, place: int, hour: int, after: int) -> Clock | None:
     """The rest of ``15 Uhr 20``, ``neun Uhr morgens``."""
     minute, end = 0, after
-    figure = read_number(tokens, after) if tokens[after].is_number or tokens[after].is_word else None
+    figure = read_number(tokens, after) if tokens.lows[after].isdecimal() or tokens[after].is_word else None
     if figure is not None and figure.value == int(figure.value) and 0 < figure.value < 60 and not figure.has_cents:
-        is_own = not (tokens[figure.after].is_word and tokens[figure.after].low in _NOUNS_AFTER_HOUR)
-        is_own = is_own and tokens[after].low not in ("ein", "eine", "einen", "einem", "einer", "a", "an")
+        is_own = not (tokens[figure.after].is_word and tokens.lows[figure.after] in _NOUNS_AFTER_HOUR)
+        is_own = is_own and tokens.lows[after] not in ("ein", "eine", "einen", "einem", "einer", "a", "an")
         if tokens[after].is_number:
             is_own = (
                 is_own
@@ -529,34 +547,33 @@ def _uhr(tokens: Tokens, place: int, hour: int, after: int) -> Clock | None:
 
 def _half_day(tokens: Tokens, place: int) -> tuple[str, int]:
     """``a`` or ``p`` for what follows a time (``pm``, ``p.m.``, ``in the afternoon``), and the place after it."""
-    token = tokens[place]
-    low = token.low
+    low = tokens.lows[place]
     if low not in _HALF_BEGINS:
         return "", place
     if low in ("am", "pm"):
-        follower = tokens[place + 1]
-        if low == "am" and follower.low in _HALVES_OF_DAY:
-            return _HALVES_OF_DAY[follower.low], place + 2
-        if low == "am" and (follower.low in _GERMAN_DAYS or (follower.is_number and tokens[place + 2].text == ".")):
+        follower = tokens.lows[place + 1]
+        if low == "am" and follower in _HALVES_OF_DAY:
+            return _HALVES_OF_DAY[follower], place + 2
+        if low == "am" and (follower in _GERMAN_DAYS or (follower.isdecimal() and tokens.lows[place + 2] == ".")):
             return "", place
-        if low == "am" and any(tokens[place - step].low in _GERMAN_TIME for step in range(1, 5) if place >= step):
+        if low == "am" and any(tokens.lows[place - step] in _GERMAN_TIME for step in range(1, 5) if place >= step):
             return "", place
         end = place + 1
         return low[0], end
-    if low in ("a", "p") and (not token.gap or tokens[place + 1].text == "."):
-        if tokens[place + 1].text == "." and tokens[place + 2].low == "m" and tokens.is_glued(place + 2):
-            return low, place + (4 if tokens[place + 3].text == "." and tokens.is_glued(place + 3) else 3)
-        if tokens[place + 1].text == "." and tokens.is_glued(place + 1) and tokens[place + 2].low == "m":
+    if low in ("a", "p") and (tokens.is_glued(place) or tokens.lows[place + 1] == "."):
+        if tokens.lows[place + 1] == "." and tokens.lows[place + 2] == "m" and tokens.is_glued(place + 2):
+            return low, place + (4 if tokens.lows[place + 3] == "." and tokens.is_glued(place + 3) else 3)
+        if tokens.lows[place + 1] == "." and tokens.is_glued(place + 1) and tokens.lows[place + 2] == "m":
             return low, place + 3
-        if not token.gap and not tokens[place + 1].is_word:
+        if tokens.is_glued(place) and not tokens[place + 1].is_word:
             return low, place + 1
         return "", place
-    if low in ("a", "p") and tokens[place + 1].low == "m" and tokens[place + 1].gap:
+    if low in ("a", "p") and tokens.lows[place + 1] == "m" and not tokens.is_glued(place + 1):
         return low, place + 2
-    here = place + 1 if token.text in (",", "(") else place
-    words = [tokens[here].low, "", "", ""]
+    here = place + 1 if low in (",", "(") else place
+    words = [tokens.lows[here], "", "", ""]
     if words[0] in _BEFORE_HALF:
-        words = [tokens[here + step].low for step in range(4)]
+        words = tokens.lows[here : here + 4]
         for step in (1, 2, 3):
             if words[step] in FORENOON:
                 return "a", here + step + 1
@@ -579,6 +596,19 @@ _FORENOONS = frozenset(("morgens", "vormittags", "früh", "frueh"))
 _AFTERNOONS = frozenset(("nachmittags", "abends", "tonight", "mittags"))
 _HALF_BEGINS = frozenset((*_BEFORE_HALF, *_FORENOONS, *_AFTERNOONS, "am", "pm", "a", "p", ",", "("))
 """By what the half of a day begins behind a time."""
+_AFTER_HOUR = _HALF_BEGINS.union(
+    *(
+        _PAST,
+        _TO,
+        _TO_JOIN,
+        _AND_JOIN,
+        ("h", "hrs", "hours", "uhr", "o", "oclock", "minutes", "mins", "min", "minuten"),
+        NOON,
+        MIDNIGHT,
+    )
+)
+"""What may follow an hour, or an hour and a comma."""
+_MINUTES_IN_WORDS = frozenset((*ONES, *TENS, "-", "oh", "hundred", "sharp", "pünktlich"))
 _GERMAN_TIME = frozenset("um halb viertel dreiviertel uhr ab bis gegen von zwischen nach vor".split())
 _GERMAN_DAYS = frozenset(
     "montag dienstag mittwoch donnerstag freitag samstag sonntag mo di mi do fr sa so nachmittag abend morgen vormittag "
@@ -586,15 +616,18 @@ _GERMAN_DAYS = frozenset(
 )
 
 
+_ENDS_HALF = frozenset(("", ".", "\n", ";", "!", "?", "by", "before", "bis"))
+
+
 def _half_before(tokens: Tokens, place: int) -> str:
     """The half of the day that is named shortly before a time: ``this afternoon at 3``, ``nachmittags um drei``."""
     for step in range(1, 5):
-        token = tokens[place - step]
-        if place - step < 0 or token.text in (".", "\n", ";", "!", "?") or token.low in ("by", "before", "bis"):
+        low = tokens.lows[place - step]
+        if low in _ENDS_HALF:
             break
-        if token.low in FORENOON and token.low != "früh":
+        if low in FORENOON and low != "früh":
             return "a"
-        if token.low in AFTERNOON:
+        if low in AFTERNOON:
             return "p"
     return ""
 
@@ -613,9 +646,12 @@ def _clock(hour: int, minute: int, half: str, after: int, *, is_exact: bool = Fa
     return Clock((later, morning) if hour < _NIGHT_HOUR or hour == _NOON_HOUR else (morning, later), after, False)
 
 
+_TEXTS = [f"{hour:02}:{minute:02}" for hour in range(24) for minute in range(60)]
+
+
 def as_text(minutes: int) -> str:
     """Minutes of the day as HH:MM."""
-    return f"{minutes // 60 % 24:02}:{minutes % 60:02}"
+    return _TEXTS[minutes % 1440]
 
 
 def read_times(tokens: Tokens, place: int) -> tuple[list[Mention], int] | None:
@@ -628,21 +664,21 @@ def read_times(tokens: Tokens, place: int) -> tuple[list[Mention], int] | None:
         return None
     # "12:30 noon" and "noon (12:00)" are one time.
     after = clock.after
-    if tokens[after].low in NOON and clock.minutes[0] == 720:
+    if tokens.lows[after] in NOON and clock.minutes[0] == 720:
         after += 1
-    begin_word = place - 2 if tokens[place - 1].low == "at" else place - 1
-    is_begun = tokens[begin_word].low in _BEFORE_BEGIN
+    begin_word = place - 2 if tokens.lows[place - 1] == "at" else place - 1
+    is_begun = tokens.lows[begin_word] in _BEFORE_BEGIN
     duration = _duration(tokens, after, is_near=is_begun)
     if duration is None and is_begun:
         length = _duration_before(tokens, begin_word)
         duration = (length, after) if length else None
-    start, end = tokens[place].start, tokens[after - 1].end
+    start, end = tokens.starts[place], tokens.end_of(after - 1)
     mentions = [_mention(clock, start, end)]
     if duration is not None:
         length, past = duration
         begin = clock.minutes[0]
         value = f"{as_text(begin)}-{as_text(begin + length)}"
-        mentions.append(Mention("span", (value,), start, tokens[past - 1].end))
+        mentions.append(Mention("span", (value,), start, tokens.end_of(past - 1)))
         after = past
     return mentions, after
 
@@ -655,8 +691,8 @@ def _span(tokens: Tokens, place: int, first: Clock | None) -> tuple[list[Mention
     after = first.after if first else _hour(tokens, place)[1]
     if not _is_joined(tokens, after) and not (first and first.is_bare):
         return None
-    word = tokens[place - 2 if tokens[place - 1].low in (".", "a") else place - 1].low
-    is_within = word in _WITHIN or tokens[after].low in _TILL  # "from nine to one", "nine till one"
+    word = tokens[place - 2 if tokens.lows[place - 1] in (".", "a") else place - 1].low
+    is_within = word in _WITHIN or tokens.lows[after] in _TILL  # "from nine to one", "nine till one"
     if first is None and not is_within:  # such an hour begins a span only if its end is a time by itself
         sure = read_time(tokens, _second_place(tokens, after))
         if sure is None or sure.is_bare:
@@ -666,9 +702,9 @@ def _span(tokens: Tokens, place: int, first: Clock | None) -> tuple[list[Mention
     if first is None:
         return None
     here = first.after
-    if tokens[here].low == "uhr":
+    if tokens.lows[here] == "uhr":
         here += 1
-    joint = tokens[here].low
+    joint = tokens.lows[here]
     if joint not in _TO_JOIN and not (joint in _AND_JOIN and word in ("between", "zwischen", "zw")):
         return None
     if joint == "to" and _is_moved_from(tokens, place):
@@ -679,7 +715,7 @@ def _span(tokens: Tokens, place: int, first: Clock | None) -> tuple[list[Mention
         loose = _loose_hour(tokens, target)
         if (
             loose is not None
-            and tokens[loose.after].low not in _NOUNS_AFTER_HOUR
+            and tokens.lows[loose.after] not in _NOUNS_AFTER_HOUR
             and (not first.is_bare or is_within or second)
         ):
             second = loose if second is None else second
@@ -699,12 +735,14 @@ def _span(tokens: Tokens, place: int, first: Clock | None) -> tuple[list[Mention
     if second.is_bare and first.half == second.half == "a" and second.minutes[0] <= first.minutes[0]:
         second = second._replace(minutes=(second.minutes[0] + 720,))  # "this morning from nine till one"
     begin, finish = _fitting(first, second)
-    start, middle = tokens[place].start, tokens[target].start
-    end = tokens[second.after - 1].end
+    start, middle = tokens.starts[place], tokens.starts[target]
+    end = tokens.end_of(second.after - 1)
     is_weak = first.is_weak and second.is_weak
     value = f"{as_text(begin[0])}-{as_text(finish[0])}"
     mentions = [
-        Mention("time", tuple(map(as_text, begin)), start, tokens[first.after - 1].end, "", is_weak and not is_loose),
+        Mention(
+            "time", tuple(map(as_text, begin)), start, tokens.end_of(first.after - 1), "", is_weak and not is_loose
+        ),
         Mention("time", tuple(map(as_text, finish)), middle, end, "", is_weak, "end"),
         Mention("span", (value,), start, end, "", is_weak and not is_loose),
     ]
@@ -712,28 +750,28 @@ def _span(tokens: Tokens, place: int, first: Clock | None) -> tuple[list[Mention
 
 
 def _is_joined(tokens: Tokens, place: int) -> bool:
-    joint = tokens[place + 1 if tokens[place].low == "uhr" else place].low
+    joint = tokens.lows[place + 1 if tokens.lows[place] == "uhr" else place]
     return joint in _TO_JOIN or joint in _AND_JOIN
 
 
 def _second_place(tokens: Tokens, place: int) -> int:
     """Where the second time of a span begins, from the place after its first."""
-    here = place + 1 if tokens[place].low == "uhr" else place
-    if tokens[here].low == "u" and tokens[here + 1].text == ".":
+    here = place + 1 if tokens.lows[place] == "uhr" else place
+    if tokens.lows[here] == "u" and tokens[here + 1].text == ".":
         here += 1
-    if tokens[here].low in ("to", "until", "till", "til", "bis") and tokens[here + 1].low == "at":
+    if tokens.lows[here] in ("to", "until", "till", "til", "bis") and tokens.lows[here + 1] == "at":
         here += 1
     target = here + 1
-    if tokens[target].low == "a" and tokens[target + 1].low == "quarter":
+    if tokens.lows[target] == "a" and tokens.lows[target + 1] == "quarter":
         return target + 1
-    return target + 1 if tokens[target].text == ">" or tokens[target].low == "um" else target
+    return target + 1 if tokens[target].text == ">" or tokens.lows[target] == "um" else target
 
 
 def _is_moved_from(tokens: Tokens, place: int) -> bool:
     """Whether a time is the old one of two: ``move it from Friday 12:45 to 13:30``."""
     is_from = False
     for before in range(place - 1, max(-1, place - 9), -1):
-        word = tokens[before].low
+        word = tokens.lows[before]
         if word in ("to", ".", "!", "?", ";", "\n"):
             return False
         is_from = is_from or word in ("from", "von")
@@ -744,7 +782,7 @@ def _is_moved_from(tokens: Tokens, place: int) -> bool:
 
 def _loose_hour(tokens: Tokens, place: int) -> Clock | None:
     hour, after = _hour(tokens, place)
-    if hour is None or (not tokens[place].is_number and not tokens[place].is_word):
+    if hour is None or (not tokens.lows[place].isdecimal() and not tokens[place].is_word):
         return None
     if tokens[place - 1].is_word and not tokens[place].gap:
         return None
@@ -752,10 +790,10 @@ def _loose_hour(tokens: Tokens, place: int) -> Clock | None:
     if (
         (follower.is_word and not follower.gap)
         or follower.text in ("%", "€", "£", "$")
-        or (follower.text in (".", "/", ",") and tokens[after + 1].is_number and tokens.is_glued(after + 1))
+        or (follower.text in (".", "/", ",") and tokens.lows[after + 1].isdecimal() and tokens.is_glued(after + 1))
     ):
         return None
-    if follower.low in _MONTHS_AFTER or (follower.text == "." and tokens[after + 1].low in _MONTHS_AFTER):
+    if follower.low in _MONTHS_AFTER or (follower.text == "." and tokens.lows[after + 1] in _MONTHS_AFTER):
         return None
     clock = _clock(hour, 0, _half_before(tokens, place), after)
     return clock and clock._replace(is_bare=True, is_weak=True)
@@ -796,15 +834,15 @@ _ONE_HOUR = frozenset(("an", "one", "a", "eine", "ne", "einer"))
 
 def _length(tokens: Tokens, place: int) -> tuple[int, int] | None:
     """The minutes that are counted at a token, and the place after them: ``an hour and a half``, ``zweieinhalb Stunden``."""
-    words = [tokens[place + step].low for step in range(6)]
+    words = tokens.lows[place : place + 6]
     if words[:2] in (["three", "quarters"], ["a", "quarter"], ["quarter", "of"]) and "hour" in words:
         return (45 if words[0] == "three" else 15), place + words.index("hour") + 1
     if words[0] in _QUARTERS:
         return _QUARTERS[words[0]], place + 1
     if words[0] in _HALVES or (words[0] in _ONE_HOUR and words[1] in _HALVES):
         here = place + (2 if words[0] in _ONE_HOUR else 1)
-        here += tokens[here].low in ("an", "a")
-        return (30, here + 1) if tokens[here].low in ("hour", "stunde") else None
+        here += tokens.lows[here] in ("an", "a")
+        return (30, here + 1) if tokens.lows[here] in ("hour", "stunde") else None
     if words[0] in _ONE_HOUR and words[1] in ("hour", "stunde"):
         more = _MORE_THAN_AN_HOUR.get(" ".join(words[2:5]), 0)
         return 60 + more, place + (5 if more else 2)
@@ -814,7 +852,7 @@ def _length(tokens: Tokens, place: int) -> tuple[int, int] | None:
     figure = read_number(tokens, place)
     if figure is None:
         return None
-    halves = [tokens[figure.after + step].low for step in range(4)]
+    halves = tokens.lows[figure.after : figure.after + 4]
     if halves[:3] == ["and", "a", "half"] and halves[3] in ("hours", "hrs"):
         return int(60 * figure.value) + 30, figure.after + 4
     if halves[0] not in _DURATION:
@@ -822,7 +860,7 @@ def _length(tokens: Tokens, place: int) -> tuple[int, int] | None:
     unit = _DURATION[halves[0]]
     length, after = int(figure.value * unit), figure.after + 1
     if unit == 60 and (rest := read_number(tokens, after)) and rest.value < 60 and not rest.has_cents:
-        if tokens[rest.after].low in ("min", "mins", "minutes", "minuten"):
+        if tokens.lows[rest.after] in ("min", "mins", "minutes", "minuten"):
             return length + int(rest.value), rest.after + 1
         if tokens.is_glued(after):
             return length + int(rest.value), rest.after
@@ -846,14 +884,14 @@ def _duration(tokens: Tokens, place: int, *, is_near: bool = False) -> tuple[int
     """
     here = place
     for step in range(5):  # ", the talk takes seventy-five minutes"
-        if tokens[place + step].low in _TAKES:
+        if tokens.lows[place + step] in _TAKES:
             here = place + step
             break
         if tokens[place + step].is_number or tokens[place + step].text in ("\n", ""):
             break
-    while tokens[here].low in _LENGTH_LINKS or tokens[here].low in _LASTS:
+    while tokens.lows[here] in _LENGTH_LINKS or tokens.lows[here] in _LASTS:
         here += 1
         if here - place > 7:
             return None
-    is_said = any(tokens[each].low in _LASTS or tokens[each].text in ("(", ",") for each in range(place, here))
+    is_said = any(tokens.lows[each] in _LASTS or tokens[each].text in ("(", ",") for each in range(place, here))
     return _length(tokens, here) if is_said or (is_near and here == place) else None

@@ -4,14 +4,16 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator
 from functools import lru_cache
-from itertools import accumulate, compress, count
+from itertools import accumulate, compress, count, repeat
 from typing import NamedTuple
 
 from proctor_language.reader.words import FOLLOWERS, NUMBER_STEMS, STARTS, has_number
 
-# Alternatives without repetition inside repetition: one pass over the text. The group keeps tokens in ``split``. Words of
-# plain letters, which most are, are found sooner by an alternative of their own.
-_TOKEN = re.compile(r"([a-zA-Z]++(?![^\W\d_])|\d+|[^\W\d_]+|\n|\S)")
+# Alternatives without repetition inside repetition: one pass over the text. Words of plain letters, which most are, are
+# found sooner by an alternative of their own. A readable text has no other white space than single spaces.
+_TOKEN = re.compile(r"(?:[a-z]++(?![^\W\d_])|\d+|[^\W\d_]+|\n|\S) ?")
+_MARGIN = 16
+"""How far outside of the text a word may be asked for."""
 
 
 class Token(NamedTuple):
@@ -36,40 +38,53 @@ class Tokens(dict[int, Token]):
     Attributes:
         text: the text. size: how many tokens it has. numbers: the places of those in figures. begins: the places at which
             a value may begin, a number's or that of a word of ``words.STARTS`` before its ``words.FOLLOWERS``, in order.
+        starts: where they start, and the text's end. lows: the tokens in lower case; empty at the ``_MARGIN`` places behind the text, and before it (from -1 down).
     """
 
     def __init__(self, text: str) -> None:
         super().__init__()
-        pieces = _TOKEN.split(text)  # white space and tokens take turns
-        self._spaces, self._words = pieces[::2], pieces[1::2]
-        self._lows = list(map(str.lower, self._words))
-        self._starts = list(accumulate(map(len, pieces)))[:-1:2]
-        self.text, self.size = text, len(self._words)
-        self.numbers = list(compress(count(), map(str.isdecimal, self._words)))
-        self.begins = sorted({*self.numbers, *_begins(self._lows), *_long_numbers(text, self._lows)})
+        low_text = text.replace("\u0130", "\u0131").lower()  # of the letters, only this one would become two
+        pieces = _TOKEN.findall(low_text)
+        first = low_text.startswith(" ")
+        self.starts = list(accumulate(map(len, pieces), initial=int(first)))
+        self.lows: list[str] = list(map(str.rstrip, pieces, repeat(" ")))
+        self.text, self.size = text, len(pieces)
+        self.begins = list(_begins(low_text, self.lows))
+        self.numbers = [place for place in self.begins if self.lows[place].isdecimal()]
+        self.lows += [""] * _MARGIN
 
     def __missing__(self, place: int) -> Token:
         if not 0 <= place < self.size:
             return END
-        word, start = self._words[place], self._starts[place]
+        start = self.starts[place]
+        end = start + len(self.lows[place])
+        word = self.text[start:end]
         is_number = word.isdecimal()
         is_word = not is_number and word.isalnum()
-        fields = (word, self._lows[place], start, start + len(word), self._spaces[place] != "", is_number, is_word)
+        fields = (word, word.lower(), start, end, self.text[start - 1 : start] == " ", is_number, is_word)
         self[place] = token = _new(Token, fields)
         return token
 
     def place_at(self, position: int) -> int:
         """The number of the first token that starts at or after a position in the text."""
-        return bisect_left(self._starts, position)
+        return bisect_left(self.starts, position, 0, self.size)
+
+    def end_of(self, place: int) -> int:
+        """The position after a token."""
+        return self.starts[place] + len(self.lows[place])
 
     def is_glued(self, place: int) -> bool:
         """Whether a token comes directly after the one before it."""
-        return 0 < place < self.size and not self[place].gap
+        return 0 < place < self.size and self.text[self.starts[place] - 1] != " "
 
 
-def _begins(lows: list[str]) -> Iterator[int]:
-    """The places of words by which a value may begin."""
-    for place in compress(count(), map(STARTS.__contains__, lows)):
+def _begins(low_text: str, lows: list[str]) -> Iterator[int]:
+    """The places of numbers, and of words by which a value may begin."""
+    words = set(lows)
+    known = {*filter(str.isdecimal, words), *STARTS.intersection(words)}
+    if any(stem in low_text for stem in NUMBER_STEMS):
+        known |= {word for word in words if len(word) > _LONG and has_number(word)}
+    for place in compress(count(), map(known.__contains__, lows)):
         followers = FOLLOWERS.get(lows[place])
         if followers is None or not followers.isdisjoint(lows[place + 1 : place + 3]):
             yield place
@@ -77,12 +92,6 @@ def _begins(lows: list[str]) -> Iterator[int]:
 
 _LONG = 9
 """German words for thousands are longer."""
-
-
-def _long_numbers(text: str, lows: list[str]) -> Iterator[int]:
-    low_text = text.lower()
-    if any(stem in low_text for stem in NUMBER_STEMS):
-        yield from (place for place, low in enumerate(lows) if len(low) > _LONG and has_number(low))
 
 
 @lru_cache(maxsize=256)

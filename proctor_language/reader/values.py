@@ -8,7 +8,7 @@ from functools import cached_property, lru_cache
 from operator import attrgetter
 from typing import Protocol
 
-from proctor_language.reader.days import mention_of, read_day
+from proctor_language.reader.days import may_be_day, mention_of, read_day
 from proctor_language.reader.identifiers import (
     addresses_in,
     codes_in,
@@ -22,63 +22,14 @@ from proctor_language.reader.identifiers import (
 from proctor_language.reader.mentions import Kind, Mention
 from proctor_language.reader.numbers import read_amounts_and_numbers
 from proctor_language.reader.text import READ_AT_MOST, readable
-from proctor_language.reader.times import read_times
+from proctor_language.reader.times import may_be_time, read_times
 from proctor_language.reader.tokens import Tokens, tokens_of
-from proctor_language.reader.words import (
-    GERMAN_ORDINALS,
-    MONTHS,
-    ORDINALS,
-    RELATIVE_DAYS,
-    SHORT_GERMAN_WEEKDAYS,
-    WEEKDAYS,
-    number_of,
-)
 
 _FAR = 240
 """How many characters a time may stand behind its day."""
 _FARTHEST = 1000
 """How many characters a time may stand before its day, with other times between them."""
 _START = attrgetter("start")
-
-_DAY_WORDS = frozenset(
-    [
-        *MONTHS,
-        *WEEKDAYS,
-        *RELATIVE_DAYS,
-        *ORDINALS,
-        *GERMAN_ORDINALS,
-        *SHORT_GERMAN_WEEKDAYS,
-        "day",
-        "morgen",
-        "new",
-        "christmas",
-        "heiligabend",
-        "silvester",
-        "in",
-        "end",
-        "ende",
-        "last",
-        "month",
-        "monatsende",
-        "twenty",
-        "thirty",
-        "nye",
-        "leap",
-        "schalttag",
-        "letzten",
-        "letzter",
-        "a",
-        "one",
-        "two",
-        *"three four five six seven eight nine ten eleven twelve vier fünf sechs sieben acht neun zehn".split(),
-        "eine",
-        "zwei",
-        "drei",
-    ]
-)
-
-_NO_TIMES = _DAY_WORDS | {"a", "an", "single"}
-"""Words by which no time begins, unless they are numbers."""
 
 
 class Sought(Protocol):
@@ -144,7 +95,12 @@ class Values:
             between = self.text[first.end : second.start]
             words = {*_WORD.findall(between.lower())} if 0 < len(between) < _NEAR_END and "\n" not in between else {""}
             is_told = not words.isdisjoint(_ENDS) or (between.strip() == "|" and self._has_end_column)
-            if words <= _BEFORE_END and is_told and not first.is_weak and first.role == second.role == "":
+            if (
+                words <= _BEFORE_END
+                and is_told
+                and (not first.is_weak or self.text[first.start].isdecimal())
+                and first.role == second.role == ""
+            ):
                 found.append(second._replace(role="end"))
                 begin, end = min(
                     ((begin, end) for begin in first.values for end in second.values),
@@ -157,8 +113,7 @@ class Values:
 
     def _read_at(self, place: int, days: list[Mention], times: list[Mention], spans: list[Mention]) -> int:
         tokens = self.tokens
-        token = tokens[place]
-        if token.is_number or token.low in _DAY_WORDS:
+        if may_be_day(tokens.lows, place):
             dated = read_day(tokens, place, self.today)
             if dated is not None and (not dated.is_weak or not self._is_time_instead(place)):
                 days.append(mention_of(dated, tokens, place))
@@ -167,12 +122,10 @@ class Values:
                 if (found := read_times(tokens, place)) is not None:
                     times += [each for each in found[0] if each.kind == "time"]
                 return dated.after
-        if token.is_number or token.low not in _NO_TIMES or number_of(token.low) is not None:
-            found = read_times(tokens, place)
-            if found is not None:
-                for each in found[0]:
-                    (spans if each.kind == "span" else times).append(each)
-                return max(place + 1, found[1])
+        if may_be_time(tokens.lows, place) and (found := read_times(tokens, place)) is not None:
+            for each in found[0]:
+                (spans if each.kind == "span" else times).append(each)
+            return max(place + 1, found[1])
         return place + 1
 
     def _is_time_instead(self, place: int) -> bool:
