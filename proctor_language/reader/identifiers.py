@@ -31,7 +31,7 @@ _SPOKEN_MAIL = re.compile(
     re.IGNORECASE,
 )
 _PHONE = re.compile(r"[+(\d](?=[\d ()/.-]{6})(?:(?<=\+)\(?\d|(?<=\b0)0\(?\d|(?<=\()\d|(?<=\d))[\d ()/.-]{5,28}\d\b")
-_AMERICAN = re.compile(r"(?<![\w.-])(?:1[ .-])?([2-9]\d\d)[.-](\d{3})[.-](\d{4})(?!\w)")
+_AMERICAN = re.compile(r"[2-9]\d\d[.-]\d{3}[.-]\d{4}(?!\w)")
 _LIKE_PHONE = re.compile(r"[+(0][\d ()/.-]{7}")
 _DATE = re.compile(
     r"[0-2]\d[0-5]\d ?- ?[0-2]\d[0-5]\d\b|\(?\d{1,2}[./-]\d{1,2}[./-](?:\d\d){1,2}\b|\d{1,2}[.:]\d\d ?- ?\d{1,2}[.:]\d\d"
@@ -265,7 +265,7 @@ def _iban_starts(tokens: Tokens) -> Iterator[int]:
 def _code_starts(tokens: Tokens) -> Iterator[int]:
     """Where a code may start: at a number, or at letters before it, with or without a sign between them.
 
-    A number that stands alone is passed over, and one with no capital between the spaces around it.
+    A number alone is passed over, and one with no capital between the spaces around it.
     """
     text, end, has_capital = tokens.text, 0, False
     for place in tokens.numbers:
@@ -302,8 +302,10 @@ def addresses_in(text: str) -> list[Mention]:
     if " dot " in low or " punkt " in low:
         found += [Mention("address", (_said(each.group()),), *each.span()) for each in _SPOKEN_MAIL.finditer(text)]
     for match in _AMERICAN.finditer(text):
-        digits = "".join(match.groups())
-        found.append(Mention("address", (f"+1{digits}", digits), *match.span()))
+        before = text[max(0, match.start() - 2) : match.start()]
+        if before in ("1 ", "1-", "1.") or not (before[-1:].isalnum() or before[-1:] in (".", "-", "_")):
+            digits = match.group().replace(".", "").replace("-", "")
+            found.append(Mention("address", (f"+1{digits}", digits), *match.span()))
     for match in _PHONE.finditer(text) if _LIKE_PHONE.search(text) else ():
         if not match.group().startswith(("+", "0", "(")):
             continue

@@ -89,17 +89,13 @@ class Values:
         return _END_COLUMN.search(self.text) is not None
 
     def _with_ends(self, times: list[Mention], spans: list[Mention]) -> list[Mention]:
-        """The times, those that end another one told so (``starts 15:00, ends 16:45``); their spans are added."""
+        """The times, with the role of an end where words say so (``starts 15:00, ends 16:45``); adds their spans."""
         found = times[:1]
         for first, second in itertools.pairwise(times):
-            between = self.text[first.end : second.start]
-            words = {*_WORD.findall(between.lower())} if 0 < len(between) < _NEAR_END and "\n" not in between else {""}
-            is_told = not words.isdisjoint(_ENDS) or (between.strip() == "|" and self._has_end_column)
             if (
-                words <= _BEFORE_END
-                and is_told
-                and (not first.is_weak or self.text[first.start].isdecimal())
+                0 < second.start - first.end < _NEAR_END
                 and first.role == second.role == ""
+                and self._ends(first, second)
             ):
                 found.append(second._replace(role="end"))
                 begin, end = min(
@@ -110,6 +106,15 @@ class Values:
             else:
                 found.append(second)
         return found
+
+    def _ends(self, first: Mention, second: Mention) -> bool:
+        """Whether the words between two times say that the second ends what the first begins."""
+        between = self.text[first.end : second.start].lower()
+        if "\n" in between or (first.is_weak and not self.text[first.start].isdecimal()):
+            return False
+        words = {*_WORD.findall(between)}
+        is_end = not words.isdisjoint(_ENDS) or (between.strip() == "|" and self._has_end_column)
+        return is_end and words <= _BEFORE_END
 
     def _read_at(self, place: int, days: list[Mention], times: list[Mention], spans: list[Mention]) -> int:
         tokens = self.tokens
