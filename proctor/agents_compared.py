@@ -1,56 +1,110 @@
-"""``proctor compare`` of two agents: all that both have played, scenario by scenario, and what it says together."""
+"""``proctor compare`` of two agents: who they are, their means group by group, and what all says together."""
 
-from collections import defaultdict
-from collections.abc import Sequence
-from itertools import count
+from collections.abc import Callable, Mapping, Sequence
 
 from rich.console import Console
 from rich.text import Text
 
 from proctor.console import plain_table, show
-from proctor.phrases import clean, comparison_in_words
+from proctor.errors import UsageError
+from proctor.phrases import clean, comparison_in_words, counted
 from proctor_protocol.archive import ArchiveEntry
-from proctor_protocol.statistics import Points, Run
+from proctor_protocol.statistics import Comparison, GroupedBy, Of, Run
+from proctor_storage.archive import Archive
+
+_CANDIDATES_NAMED = 6
+
+Who = tuple[str, str, str]
+"""An agent's label, the name on its card, and its address."""
 
 
-def is_agent(name: str, entries: Sequence[ArchiveEntry]) -> bool:
-    return any(name in _names(entry) for entry in entries)
+def chosen_agent(name: str, entries: Sequence[ArchiveEntry]) -> list[ArchiveEntry]:
+    """The entries of one agent; empty where none is of that name.
+
+    Args:
+        name: its label: what its campaign calls it, or else the name on its card. Or its card's name or address, where
+            one label alone has it. Or ``LABEL=ADDRESS`` and ``LABEL=CARD``, where one label was used for several.
+
+    Raises:
+        UsageError: the name is that of several agents; the message has them, and what to write instead.
+    """
+    agents: dict[Who, list[ArchiveEntry]] = {}
+    for entry in entries:
+        if entry.kind != "campaign":
+            agents.setdefault((entry.agent, entry.participant, entry.participant_url), []).append(entry)
+    label, _, which = name.partition("=")
+    labelled = [who for who in agents if who[0] == name]
+    if not labelled:
+        exact = [who for who in agents if which and who[0] == label and which in who[1:]]
+        if exact:
+            return [entry for who in exact for entry in agents[who]]
+        labelled = [who for who in agents if name in who[1:]]
+    if len(labelled) > 1:
+        raise UsageError(_ambiguous(name, {who: len(agents[who]) for who in labelled}))
+    return agents[labelled[0]] if labelled else []
 
 
-def _names(entry: ArchiveEntry) -> tuple[str, ...]:
-    """By what its agent may be called: its name in the campaign, that of its card, its address."""
-    return entry.role, entry.participant, entry.participant_url
+def runs_of_agents(
+    archive: Archive, entries: Sequence[ArchiveEntry], names: Sequence[str], campaign: str | None = None
+) -> list[Run]:
+    """The runs of some agents, each under the name that it is called by here; forks are left out.
+
+    A fork has its beginning from another assessment.
+
+    Args:
+        names: as of ``chosen_agent``.
+        campaign: of which the entries are; None of any.
+
+    Raises:
+        UsageError: a name is that of no agent or of several, or two are of the same one.
+    """
+    chosen = {name: chosen_agent(name, entries) for name in names}
+    if unknown := [name for name, own in chosen.items() if not own]:
+        where = f"of the campaign {campaign} " if campaign else ""
+        raise UsageError(f"nothing {where}in {archive.folder.place} is of an agent {unknown[0]!r}")
+    called = {entry.id: name for name, own in chosen.items() for entry in own}
+    if len(called) < sum(map(len, chosen.values())):
+        raise UsageError(f"{' and '.join(map(repr, chosen))} are names of the same agent: name two agents")
+    return archive.runs_of([each for each in entries if each.id in called and not each.forked_from], called)
+
+
+def _ambiguous(name: str, agents: Mapping[Who, int]) -> str:
+    """What is wrong with a name that several agents have, and what to write instead."""
+    urls = {who: sum(other[0] == who[0] and other[2] == who[2] for other in agents) for who in agents}
+    forms = [
+        f"{label}={url if urls[label, card, url] == 1 else card} ({counted(runs, 'run')}"
+        + (f", card {clean(card)!r})" if card and card != label else ")")
+        for (label, card, url), runs in agents.items()
+    ]
+    more = f" and {len(forms) - _CANDIDATES_NAMED} more" if len(forms) > _CANDIDATES_NAMED else ""
+    return (
+        f"{name!r} is the name of {len(forms)} agents: {', '.join(forms[:_CANDIDATES_NAMED])}{more}. Write one of "
+        "these (LABEL=CARD takes all addresses of a card), or --campaign ID to compare within one campaign"
+    )
 
 
 def compare_agents(
-    console: Console, entries: Sequence[ArchiveEntry], first: str, second: str, difference: int = 5
+    console: Console, runs: Sequence[Run], first: str, second: str, difference: int = 5, by: GroupedBy = "scenario"
 ) -> None:
-    """Print two agents side by side: means by scenario, the difference, and the runs that would show a given one.
+    """Print two agents side by side: means of what both have played, and the runs that would show a difference.
 
     Args:
-        entries: archived assessments and trials, of any agent.
-        first, second: names or addresses of the agents.
+        runs: of both; others are left out.
         difference: in points, 0 to 100.
+        by: what there is a row for.
     """
     from proctor_statistics import compared, units_needed, units_needed_range
 
-    runs = _runs(entries, (first, second))
-    table = plain_table("scenario", numbers=(Text(clean(first)), Text(clean(second)), "difference", "pairs"))
-    scenarios = list(dict.fromkeys(run.scenario for run in runs))
-    for scenario in scenarios:
-        of_it = [run for run in runs if run.scenario == scenario]
-        comparison = compared(first, second, of_it)
-        if comparison.difference is not None:
-            table.add_row(
-                Text(clean(scenario)),
-                *(_mean(of_it, name) for name in (first, second)),
-                f"{comparison.difference.mean:+.1f}",
-                str(comparison.pairs),
-            )
-    comparison = compared(first, second, runs)
-    if comparison.difference is not None:
+    runs = [run for run in runs if run.agent in (first, second)]
+    rows = [(name, each) for name, each in _rows(runs, first, second, by) if each.difference is not None]
+    if rows:
+        names = Text(clean(first)), Text(clean(second))
+        table = plain_table(by, numbers=(*names, "difference", "95 % interval", "pairs"))
+        for name, each in rows:
+            table.add_row(Text(clean(name)), *_cells(each))
         show(console, table)
         console.print()
+    comparison = compared(first, second, runs)
     needed = units_needed(comparison, difference)
     if needed is not None:
         between = units_needed_range(comparison, difference)
@@ -60,45 +114,31 @@ def compare_agents(
         console.print(Text(line), soft_wrap=True)
 
 
-def _mean(runs: Sequence[Run], agent: str) -> str:
-    percents = [run.counted_percent for run in runs if run.agent == agent and run.counted_percent is not None]
-    return f"{sum(percents) / len(percents):.1f}%" if percents else ""
+def _cells(comparison: Comparison) -> tuple[str, ...]:
+    estimate = comparison.difference
+    assert estimate is not None
+    interval = "" if estimate.low is None or estimate.high is None else f"{estimate.low:+.1f} to {estimate.high:+.1f}"
+    means = (comparison.first_percent or 0.0, comparison.second_percent or 0.0)
+    return (*(f"{mean:.1f}%" for mean in means), f"{estimate.mean:+.1f}", interval, str(comparison.pairs))
 
 
-def _runs(entries: Sequence[ArchiveEntry], agents: Sequence[str]) -> list[Run]:
-    """The agents' runs, each with the same scenario, as it was then, and settings that make its points.
+def _rows(runs: Sequence[Run], first: str, second: str, by: GroupedBy) -> list[tuple[str, Comparison]]:
+    """A comparison for each of what they are grouped by."""
+    from proctor_statistics import compared, parts_by_scenario, percent_of
 
-    Of one agent, scenario and seed the first is repeat 0, the next one repeat 1, and so on. Forks are left out, since
-    they have their beginning from another assessment.
-    """
-    versions: defaultdict[str, list[tuple[object, ...]]] = defaultdict(list)
-    repeats: defaultdict[tuple[str, str, int | None, int | None], count[int]] = defaultdict(count)
-    runs = []
-    for entry in sorted(entries, key=lambda each: each.started_at):
-        agent = next((name for name in agents if name in _names(entry)), None)
-        if agent is None or entry.kind == "campaign" or entry.forked_from:
-            continue
-        version: tuple[object, ...] = (entry.contents.get("scenario"), entry.offline, entry.max_turns)
-        points = Points(score=entry.score, max_score=entry.max_score)
-        if entry.kind == "trial":
-            version = (entry.package,)  # a task's files
-            points = Points(score=entry.earned or 0.0, max_score=entry.max_score)
-        known = versions[entry.day]
-        if version not in known:
-            known.append(version)
-        number = known.index(version)
-        scenario = entry.scenario_id + (f" (version {number + 1})" if number else "")
-        runs.append(
-            Run(
-                run_id=entry.id,
-                agent=agent,
-                scenario=scenario,
-                difficulty=entry.difficulty,
-                seed=entry.seed,
-                repeat=next(repeats[agent, scenario, entry.difficulty, entry.seed]),
-                status=entry.status,
-                failed_by_participant=entry.failed_by_participant,
-                overall=points,
-            )
-        )
-    return runs
+    if by in ("scenario", "difficulty"):
+        group = _GROUPS[by]
+        groups = dict.fromkeys(group(run) for run in runs)
+        if by == "difficulty":
+            groups = dict.fromkeys(sorted(groups))
+        return [(name, compared(first, second, [run for run in runs if group(run) == name])) for name in groups]
+    of: Of = "dimension" if by == "dimension" else "criterion"
+    parts = parts_by_scenario(runs)
+    names = dict.fromkeys(name for run in runs for name in run.parts(of))
+    return [(name, compared(first, second, runs, percent_of(of, name, parts))) for name in names]
+
+
+_GROUPS: Mapping[str, Callable[[Run], str]] = {
+    "scenario": lambda run: run.scenario,
+    "difficulty": lambda run: "fixed" if run.difficulty is None else str(run.difficulty),
+}

@@ -219,7 +219,7 @@ def print_table(console: Console, results: TerminalResults) -> None:
     missing = f"; {results.n_missing} never played" if results.n_missing else ""
     if several:
         for each in results.by_agent:
-            cost = f", cost {each.cost:.4g}" if each.cost is not None else ""
+            cost = f", cost {each.cost_text}" if each.cost_text else ""
             accuracy = (
                 f"accuracy {each.accuracy.in_words()}: {each.n_resolved} of {each.n_trials} trials resolved{cost}"
             )

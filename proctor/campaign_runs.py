@@ -141,7 +141,7 @@ def print_run(console: Console, results: RunResults) -> None:
 
 
 def _notes(rows: Sequence[Summary]) -> list[str]:
-    """What the table of means leaves out: the pass mark, why an interval is absent, errors, judged runs alone."""
+    """What the table of means leaves out: the pass mark, lost cells, absent intervals, errors, judged runs alone."""
     marks = sorted({row.passes.threshold for row in rows if row.passes})
     notes = [f"passed: {mark:g} % of the judged points or more; a run that its agent failed counts 0" for mark in marks]
     if any(row.groups for row in rows):
@@ -149,6 +149,10 @@ def _notes(rows: Sequence[Summary]) -> list[str]:
     why: dict[str, list[str]] = defaultdict(list)
     for row in rows:
         where = f"{clean(row.agent)} on {clean(row.scenario or 'all')}"
+        if row.lost:
+            notes.append(f"{where}: {clean(row.lost_in_words())}")
+        if " " in row.cost_text:
+            notes.append(f"{where}: cost {row.cost_text}")
         if row.percent and row.percent.why:
             why[row.percent.why].append(where)
         if row.by_scenario_error is not None:
@@ -192,5 +196,5 @@ def _cells(row: Summary, most: int) -> tuple[str, ...]:
         f"{passes.hat[most]:.2f}" if passes and most > 1 and most in passes.hat else "",
         f"{counts.judged}/{counts.runs}",
         str(failed) if failed else "",
-        "" if row.cost is None else f"{row.cost:.4g}",
+        row.cost_text.partition(" ")[0],
     )

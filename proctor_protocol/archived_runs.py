@@ -15,6 +15,7 @@ from proctor_protocol.statistics import Points, Run
 from proctor_protocol.terminal import TrialResult
 
 NOTHING_KNOWN: Mapping[str, Run] = MappingProxyType({})
+NO_NAMES: Mapping[str, str] = MappingProxyType({})
 
 
 def run_of_assessment(results: AssessmentResults | None, about: Run) -> Run:
@@ -96,7 +97,9 @@ def _run_of_cell(cell: RunCell) -> Run:
     )
 
 
-def runs_of_entries(entries: Iterable[EntrySummary], known: Mapping[str, Run] = NOTHING_KNOWN) -> list[Run]:
+def runs_of_entries(
+    entries: Iterable[EntrySummary], known: Mapping[str, Run] = NOTHING_KNOWN, called: Mapping[str, str] = NO_NAMES
+) -> list[Run]:
     """The runs of assessments and trials, in the order of their beginning; campaigns are left out.
 
     An agent is its label (``EntrySummary.agent``). Of one agent, scenario, difficulty and seed the first is repeat 0,
@@ -105,6 +108,7 @@ def runs_of_entries(entries: Iterable[EntrySummary], known: Mapping[str, Run] = 
 
     Args:
         known: what more is known of them, by id: points of dimensions and criteria, tokens, groups of days.
+        called: what agents are called, by the entry's id, in place of their labels.
     """
     versions: defaultdict[str, list[tuple[object, ...]]] = defaultdict(list)
     repeats: defaultdict[tuple[object, ...], count[int]] = defaultdict(count)
@@ -117,17 +121,17 @@ def runs_of_entries(entries: Iterable[EntrySummary], known: Mapping[str, Run] = 
         )
         if isinstance(entry, ArchiveEntry):
             scenario += _version_title(entry, versions[entry.day])
-        more = known.get(entry.id)
+        more, agent = known.get(entry.id), called.get(entry.id, entry.agent)
         points = Points(score=entry.score, max_score=entry.max_score) if entry.max_score else None
         if entry.kind == "trial":
             points = None if entry.earned is None else Points(score=entry.earned, max_score=1)
         run = Run(
             run_id=entry.id,
-            agent=entry.agent,
+            agent=agent,
             scenario=scenario,
             difficulty=entry.difficulty,
             seed=entry.seed,
-            repeat=next(repeats[entry.agent, scenario, entry.difficulty, entry.seed]),
+            repeat=next(repeats[agent, scenario, entry.difficulty, entry.seed]),
             status=entry.status,
             failed_by_participant=entry.failed_by_participant,
             overall=points,

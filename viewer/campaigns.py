@@ -106,7 +106,7 @@ def of_results(results: CampaignResults, runs: Sequence[Run], names: Mapping[tup
         for task in dict.fromkeys(run.scenario for run in runs)
         for attempt in range(results.n_attempts)
     ]
-    planned = {agent: cells for agent in results.agents or dict.fromkeys(run.agent for run in runs)}
+    planned = dict.fromkeys(results.agents or dict.fromkeys(run.agent for run in runs), cells)
     rows = _rows_of_trials(results, runs)
     return _view(rows, summaries(runs, threshold=100, planned=planned), [], results.comparisons, 100, names)
 
