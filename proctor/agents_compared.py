@@ -74,7 +74,7 @@ def _ambiguous(name: str, agents: Mapping[Who, int]) -> str:
     forms = [
         f"{label}={url if urls[label, card, url] == 1 else card} ({counted(runs, 'run')}"
         + (f", card {clean(card)!r})" if card and card != label else ")")
-        for (label, card, url), runs in agents.items()
+        for (label, card, url), runs in sorted(agents.items())
     ]
     more = f" and {len(forms) - _CANDIDATES_NAMED} more" if len(forms) > _CANDIDATES_NAMED else ""
     return (
@@ -103,7 +103,9 @@ def compare_agents(
         for name, each in rows:
             table.add_row(Text(clean(name)), *_cells(each))
         show(console, table)
-        console.print()
+    else:
+        console.print(f"no run of both has a {by}")
+    console.print()
     comparison = compared(first, second, runs)
     needed = units_needed(comparison, difference)
     if needed is not None:

@@ -5,7 +5,6 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -31,7 +30,7 @@ from proctor_protocol.statistics import GroupedBy
 from proctor_protocol.terminal import TerminalResults, as_text, trial_as_text
 from proctor_protocol.wire_schemas import wire_schemas
 from proctor_settings.config import GreenAgentConfig
-from proctor_storage.archive import Archive, NoSuchEntryError, table_of
+from proctor_storage.archive import Archive, table_of
 from proctor_storage.blobs import RENEWED_AFTER
 from proctor_storage.entry_table import EntryQuery
 from proctor_storage.folder import Folder
@@ -190,11 +189,8 @@ def compare(
         UsageError: there is nothing of that name, or several agents have it.
     """
     kept, _ = open_archive(archive, state)
-    ended = None
-    if campaign is not None:
-        with suppress(NoSuchEntryError):  # one that is under way
-            ended = kept.find(campaign)
-    if ended is not None and ended.kind == "campaign":
+    ended = None if campaign is None else _ended_campaign(kept, campaign)
+    if ended is not None:
         runs = kept.runs(ended)
         agents = list(dict.fromkeys(run.agent for run in runs))
         if unknown := [name for name in (first, second) if name not in agents]:
@@ -211,6 +207,16 @@ def compare(
     else:
         runs = runs_of_agents(kept, entries, (first, second), campaign)
         compare_agents(make_console(), runs, first, second, difference, by)
+
+
+def _ended_campaign(kept: Archive, name: str) -> ArchiveEntry | None:
+    """The campaign whose id is ``name``, or alone begins so; None where none has ended."""
+    ids = [each.id for each in kept.select(EntryQuery(kind="campaign")) if each.id.startswith(name)]
+    if len(ids) > 1 and name not in ids:
+        raise UsageError(
+            f"--campaign {name}: {len(ids)} campaigns begin so: {', '.join(ids[:5])}; write more of the id"
+        )
+    return kept.get(name if name in ids else ids[0]) if ids else None
 
 
 def _show_other(kept: Archive, entry: ArchiveEntry, as_json: bool) -> None:
