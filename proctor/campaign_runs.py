@@ -147,11 +147,16 @@ def _notes(rows: Sequence[Summary]) -> list[str]:
     if any(row.groups for row in rows):
         notes.append("groups: those of which each day was passed, of those that were played as a whole")
     why: dict[str, list[str]] = defaultdict(list)
+    if any(row.left_out for row in rows):
+        notes.append("*: a mean of easier or harder cells than planned, since all runs of others are lost")
+    scenarios = {row.scenario for row in rows if row.scenario}
     for row in rows:
+        if row.scenario is None and len(scenarios) == 1:
+            continue
         where = f"{clean(row.agent)} on {clean(row.scenario or 'all')}"
         if row.lost:
             notes.append(f"{where}: {clean(row.lost_in_words())}")
-        if " " in row.cost_text:
+        if " " in row.cost_text and (row.scenario is None or len(scenarios) == 1):
             notes.append(f"{where}: cost {row.cost_text}")
         if row.percent and row.percent.why:
             why[row.percent.why].append(where)
@@ -189,7 +194,7 @@ def _cells(row: Summary, most: int) -> tuple[str, ...]:
     passes, counts = row.passes, row.counts
     failed = counts.failed_by_participant + counts.failed_otherwise
     return (
-        f"{row.percent.mean:.1f}%" if row.percent else "",
+        f"{row.percent.mean:.1f}%{'*' if row.left_out else ''}" if row.percent else "",
         interval_in_words(row.percent),
         f"{passes.passed}/{passes.runs}" if passes else "",
         f"{row.groups.passed}/{row.groups.groups}" if row.groups else "",

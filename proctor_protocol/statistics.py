@@ -5,7 +5,7 @@ from typing import Literal
 from pydantic import Field
 
 from proctor_protocol._wire import WireModel
-from proctor_protocol.instances import group_of, instance_title
+from proctor_protocol.instances import group_of
 
 RunStatus = Literal["completed", "failed", "timeout", "canceled"]
 Of = Literal["overall", "dimension", "criterion"]
@@ -199,6 +199,13 @@ class PlannedCell(WireModel):
     seed: int | None = None
     repeat: int = 0
 
+    @property
+    def title(self) -> str:
+        """What it is called within its stratum: ``seed 3``, ``seed 3 repeat 2``, ``attempt 2``."""
+        if self.seed is None:
+            return f"attempt {self.repeat + 1}"
+        return f"seed {self.seed}" + (f" repeat {self.repeat + 1}" if self.repeat else "")
+
 
 class Summary(WireModel):
     """One row.
@@ -250,19 +257,25 @@ class Summary(WireModel):
         return cost_in_words(self.cost, self.cost_known, self.counts.runs)
 
     def lost_in_words(self, most: int = 4) -> str:
-        """Which planned cells have no run, at most ``most`` strata by name; empty where none is lost."""
+        """How many planned cells have no run, and of one scenario which, at most ``most`` strata and cells of each by
+        name; empty where none is lost.
+        """
         if not self.lost:
             return ""
-        strata: dict[str, list[str]] = {}
-        for cell in self.lost:
-            title = instance_title(cell.scenario, cell.difficulty, None)
-            name = "" if cell.seed is None else f"seed {cell.seed}"
-            name += f" repeat {cell.repeat + 1}" if cell.repeat or not name else ""
-            strata.setdefault(title, []).append(name.strip())
-        named = [f"{title}: {', '.join(names[:most])}{_more(names, most)}" for title, names in strata.items()]
-        text = f"mean over {self.planned - len(self.lost)} of {self.planned} planned cells; without a run: "
-        text += "; ".join(named[:most]) + _more(named, most)
-        return text + (f"; left out: {', '.join(self.left_out[:most])}" if self.left_out else "")
+        text = f"mean over {self.planned - len(self.lost)} of {self.planned} planned cells"
+        if self.scenario is not None:
+            strata: dict[int | None, list[str]] = {}
+            for cell in self.lost:
+                strata.setdefault(cell.difficulty, []).append(cell.title)
+            named = [
+                ("" if difficulty is None else f"difficulty {difficulty}: ")
+                + ", ".join(titles[:most])
+                + _more(titles, most)
+                for difficulty, titles in strata.items()
+            ]
+            text += f"; without a run: {'; '.join(named[:most])}{_more(named, most)}"
+        left_out = ", ".join(self.left_out[:most]) + _more(self.left_out, most)
+        return text + (f"; the mean leaves out {left_out}" if self.left_out else "")
 
 
 class Comparison(WireModel):
