@@ -130,7 +130,7 @@ def share_coverage(share: float, units: int) -> float:
 
 
 def strata_coverage(units: int, shares: tuple[float, float]) -> float:
-    """As ``share_coverage``, of the mean share of two scenarios with so many units each."""
+    """As ``share_coverage``, of the mean share of two scenarios with ``units`` units each."""
     truth, covered = sum(shares) / 2, 0.0
     chances = [_chances(units, share) for share in shares]
     for counts in product(range(units + 1), repeat=2):
@@ -179,6 +179,18 @@ def table(rows: Mapping[str, Sequence[float]], what: str, sizes: Sequence[int] =
     return markdown([what, *(f"n = {n}" for n in sizes)], cells)
 
 
+def table_of_shares(sizes: Sequence[int]) -> str:
+    """Markdown: of each number of units the coverage and the width of shares, by enumeration."""
+    cells = []
+    for n in sizes:
+        covered = {share: share_coverage(share, n) for share in SHARES}
+        worst = min(covered, key=lambda share: covered[share])
+        width, growth, most = share_widths(n)
+        figures = [f"{100 * covered[worst]:.1f}", f"{worst:.2f}", f"{100 * np.mean(list(covered.values())):.1f}"]
+        cells.append([str(n), *figures, f"{100 * width:.1f}", f"{growth:.3f}", f"{most:.3f}"])
+    return markdown(["n", "least coverage", "at", "mean coverage", "mean width", "growth", "most growth"], cells)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--campaigns", type=int, default=1000, help="simulated campaigns for each cell")
@@ -191,14 +203,7 @@ def main() -> None:
     print(table(rows, "difference of two agents", sizes), end="\n\n")
     shares = {f"{share:.0%} pass": [share_coverage(share, n) for n in SIZES] for share in (0.05, 0.1, 0.5, 0.8, 0.95)}
     print(table(shares, "pass rates"), end="\n\n")
-    cells = []
-    for n in SHARE_SIZES:
-        covered = {share: share_coverage(share, n) for share in SHARES}
-        worst = min(covered, key=lambda share: covered[share])
-        width, mean_growth, most_growth = share_widths(n)
-        figures = [f"{100 * covered[worst]:.1f}", f"{worst:.2f}", f"{100 * np.mean(list(covered.values())):.1f}"]
-        cells.append([str(n), *figures, f"{100 * width:.1f}", f"{mean_growth:.3f}", f"{most_growth:.3f}"])
-    print(markdown(["n", "least coverage", "at", "mean coverage", "mean width", "growth", "most growth"], cells))
+    print(table_of_shares(SHARE_SIZES))
 
 
 if __name__ == "__main__":

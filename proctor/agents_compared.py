@@ -69,7 +69,7 @@ def runs_of_agents(
 
 
 def _ambiguous(name: str, agents: Mapping[Who, int]) -> str:
-    """What is wrong with a name that several agents have, and what to write instead."""
+    """An error for a name that several agents have, and the names to write instead."""
     urls = {who: sum(other[0] == who[0] and other[2] == who[2] for other in agents) for who in agents}
     forms = [
         f"{label}={url if urls[label, card, url] == 1 else card} ({counted(runs, 'run')}"
@@ -91,7 +91,7 @@ def compare_agents(
     Args:
         runs: of both; others are left out.
         difference: in points, 0 to 100.
-        by: what there is a row for.
+        by: the kind of group that has a row each.
     """
     from proctor_statistics import compared, units_needed, units_needed_range
 

@@ -183,7 +183,7 @@ def compare(
         first, second: ids of assessments, or names of agents (``agents_compared.chosen_agent``).
         campaign: a campaign's id, to compare agents within it alone.
         difference: in points; how many more runs would show one of this size.
-        by: what agents are compared by.
+        by: how the table of two agents is grouped.
 
     Raises:
         UsageError: there is nothing of that name, or several agents have it.

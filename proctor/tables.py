@@ -47,7 +47,7 @@ def rows_of(archive: Archive, entries: Sequence[ArchiveEntry]) -> list[dict[str,
 def _shares(entries: Sequence[ArchiveEntry]) -> dict[str, tuple[float | None, float | None]]:
     """What each run counts, in percent, and its share of its agent's mean over these entries, by id.
 
-    A run that its agent failed counts 0; one that doesn't count has None.
+    A run that its agent failed counts 0. Both are None of one that another failure ended.
     """
     from proctor_statistics import weights
 

@@ -108,7 +108,7 @@ def runs_of_entries(
 
     Args:
         known: what more is known of them, by id: points of dimensions and criteria, tokens, groups of days.
-        called: what agents are called, by the entry's id, in place of their labels.
+        called: the agents' names, by the entry's id, in place of their labels.
     """
     versions: defaultdict[str, list[tuple[object, ...]]] = defaultdict(list)
     repeats: defaultdict[tuple[object, ...], count[int]] = defaultdict(count)

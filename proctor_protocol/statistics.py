@@ -10,7 +10,7 @@ from proctor_protocol.instances import group_of
 RunStatus = Literal["completed", "failed", "timeout", "canceled"]
 Of = Literal["overall", "dimension", "criterion"]
 GroupedBy = Literal["scenario", "difficulty", "dimension", "criterion"]
-"""What a comparison of two agents has a row for; criteria of one id are one, in whatever scenario they are."""
+"""The groups that a comparison of two agents has a row for; criteria of one id are one group in all scenarios."""
 
 
 def cost_in_words(cost: float | None, known: int | None, runs: int) -> str:

@@ -64,7 +64,7 @@ def percent_of(of: Of, name: str, parts: Mapping[str, Collection[tuple[Of, str]]
 
     Args:
         name: of the dimension, or the criterion's id, in any scenario.
-        parts: what scenarios have, by ``parts_by_scenario``.
+        parts: the dimensions and criteria of scenarios (``parts_by_scenario``).
     """
     if of == "overall":
         return lambda run: run.counted_percent

@@ -250,7 +250,7 @@ class Archive:
         only the sum is known.
 
         Args:
-            called: what agents are called, by the entry's id; by their labels where it isn't said.
+            called: the agents' names, by the entry's id; by their labels where it isn't said.
         """
         known: dict[str, Run] = {}
         for name in sorted({entry.campaign for entry in entries if entry.campaign}):
