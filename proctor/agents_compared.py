@@ -1,4 +1,4 @@
-"""``proctor compare`` of two agents: who they are, their means group by group, and what all says together."""
+"""``proctor compare`` of two agents: their means group by group, and the difference over all that both have played."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -6,81 +6,8 @@ from rich.console import Console
 from rich.text import Text
 
 from proctor.console import plain_table, show
-from proctor.errors import UsageError
-from proctor.phrases import clean, comparison_in_words, counted
-from proctor_protocol.archive import ArchiveEntry
+from proctor.phrases import clean, comparison_in_words
 from proctor_protocol.statistics import Comparison, GroupedBy, Of, Run
-from proctor_storage.archive import Archive
-
-_CANDIDATES_NAMED = 6
-
-Who = tuple[str, str, str]
-"""An agent's label, the name on its card, and its address."""
-
-
-def chosen_agent(name: str, entries: Sequence[ArchiveEntry]) -> list[ArchiveEntry]:
-    """The entries of one agent; empty where none is of that name.
-
-    Args:
-        name: its label: what its campaign calls it, or else the name on its card. Or its card's name or address, where
-            one label alone has it. Or ``LABEL=ADDRESS`` and ``LABEL=CARD``, where one label was used for several.
-
-    Raises:
-        UsageError: the name is that of several agents; the message has them, and what to write instead.
-    """
-    agents: dict[Who, list[ArchiveEntry]] = {}
-    for entry in entries:
-        if entry.kind != "campaign":
-            agents.setdefault((entry.agent, entry.participant, entry.participant_url), []).append(entry)
-    label, _, which = name.partition("=")
-    labelled = [who for who in agents if who[0] == name]
-    if not labelled:
-        exact = [who for who in agents if which and who[0] == label and which in who[1:]]
-        if exact:
-            return [entry for who in exact for entry in agents[who]]
-        labelled = [who for who in agents if name in who[1:]]
-    if len(labelled) > 1:
-        raise UsageError(_ambiguous(name, {who: len(agents[who]) for who in labelled}))
-    return agents[labelled[0]] if labelled else []
-
-
-def runs_of_agents(
-    archive: Archive, entries: Sequence[ArchiveEntry], names: Sequence[str], campaign: str | None = None
-) -> list[Run]:
-    """The runs of some agents, each under the name that it is called by here; forks are left out.
-
-    A fork has its beginning from another assessment.
-
-    Args:
-        names: as of ``chosen_agent``.
-        campaign: of which the entries are; None of any.
-
-    Raises:
-        UsageError: a name is that of no agent or of several, or two are of the same one.
-    """
-    chosen = {name: chosen_agent(name, entries) for name in names}
-    if unknown := [name for name, own in chosen.items() if not own]:
-        where = f"of the campaign {campaign} " if campaign else ""
-        raise UsageError(f"nothing {where}in {archive.folder.place} is of an agent {unknown[0]!r}")
-    called = {entry.id: name for name, own in chosen.items() for entry in own}
-    if len(called) < sum(map(len, chosen.values())):
-        raise UsageError(f"{' and '.join(map(repr, chosen))} are names of the same agent: name two agents")
-    return archive.runs_of([each for each in entries if each.id in called and not each.forked_from], called)
-
-
-def _ambiguous(name: str, agents: Mapping[Who, int]) -> str:
-    """An error for a name that several agents have, and the names to write instead."""
-    urls = {who: sum(other[0] == who[0] and other[2] == who[2] for other in agents) for who in agents}
-    forms = [
-        f"{label}={url if urls[label, card, url] == 1 else card} ({counted(runs, 'run')}"
-        + (f", card {clean(card)!r})" if card and card != label else ")")
-        for (label, card, url), runs in sorted(agents.items())
-    ]
-    more = f" and {len(forms) - _CANDIDATES_NAMED} more" if len(forms) > _CANDIDATES_NAMED else ""
-    return (
-        f"{name!r} is the name of {len(forms)} agents: {', '.join(forms[:_CANDIDATES_NAMED])}{more}. Write one of "
-        "these (LABEL=CARD takes all addresses of a card), or --campaign ID to compare within one campaign"
-    )
 
 
 def compare_agents(

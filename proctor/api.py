@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from anyio.from_thread import start_blocking_portal
 
+from proctor.agent_names import agent_names, runs_of_agents
 from proctor.caller import AssessmentCall, CallEvent, Ended
 from proctor.errors import CommandError
 from proctor.following import require_completed
@@ -159,11 +160,12 @@ class Runs(Sequence[ArchiveEntry]):
     def summaries(self) -> list[Summary]:
         """Each agent's means with their intervals, by scenario, dimension and criterion, as a campaign has them.
 
-        Forks are left out.
+        Forks are left out. An agent is called by its label, or ``LABEL=ADDRESS`` where several have that label.
         """
         from proctor_statistics import summaries
 
-        return summaries(self._archive.runs_of([each for each in self._entries if not each.forked_from]))
+        entries = [each for each in self._entries if not each.forked_from]
+        return summaries(self._archive.runs_of(entries, agent_names(entries)))
 
     def compare(self, first: str, second: str) -> Comparison:
         """What the first agent has more than the second one, over all that both have played.
@@ -174,7 +176,6 @@ class Runs(Sequence[ArchiveEntry]):
         Raises:
             UsageError: a name is that of no agent or of several.
         """
-        from proctor.agents_compared import runs_of_agents
         from proctor_statistics import compared
 
         return compared(first, second, runs_of_agents(self._archive, self._entries, (first, second)))

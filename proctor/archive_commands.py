@@ -12,7 +12,8 @@ from pathlib import Path
 from pydantic_core import to_json
 from rich.text import Text
 
-from proctor.agents_compared import chosen_agent, compare_agents, runs_of_agents
+from proctor.agent_names import chosen_agent, runs_of_agents
+from proctor.agents_compared import compare_agents
 from proctor.console import make_console, plain_table, show
 from proctor.errors import CommandError, UsageError, ending_as
 from proctor.opened_archive import archive_problems, open_archive, period
@@ -180,7 +181,7 @@ def compare(
     """Print two assessments side by side, or two agents over all that both have played.
 
     Args:
-        first, second: ids of assessments, or names of agents (``agents_compared.chosen_agent``).
+        first, second: ids of assessments, or names of agents (``agent_names.chosen_agent``).
         campaign: a campaign's id, to compare agents within it alone.
         difference: in points; how many more runs would show one of this size.
         by: how the table of two agents is grouped.

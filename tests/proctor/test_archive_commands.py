@@ -179,7 +179,10 @@ def test_an_export_has_the_weights_that_make_the_means(archive: str, tmp_path: P
     assert whole.percent is not None
     assert whole.percent.mean == pytest.approx(25)
     assert sum(float(row["percent"]) * float(row["weight"]) for row in rows) == pytest.approx(25)
-    found = proctor.runs(place).compare("mine", "theirs")
+    write_runs(archive, tmp_path / "agents", [("theirs", "http://c:3", 1, 3)])
+    whole_rows = [row for row in proctor.runs(place).summaries() if row.scenario is None and row.of == "overall"]
+    assert {row.agent for row in whole_rows} == {"mine", "theirs=http://b:2", "theirs=http://c:3"}
+    found = proctor.runs(place).compare("mine", "theirs=http://b:2")
     assert (found.pairs, found.unpaired, found.first_percent, found.second_percent) == (1, 2, 50, 50)
 
 

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from proctor_protocol.campaigns import Tally
 from proctor_protocol.statistics import Comparison, PlannedCell, Points, Run, Summary
 from proctor_statistics import compared, items, percent_of, summaries, weighed_mean, weights
 from proctor_statistics.weights import parts_by_scenario
@@ -179,4 +180,5 @@ def test_a_sum_of_costs_says_of_how_many_runs_it_is() -> None:
     row = whole("x", runs)
     assert (row.cost, row.cost_known, row.cost_text) == (0.5, 2, "0.5 (known for 2 of 4)")
     assert whole("x", runs[:2]).cost_text == "0.5"
-    assert whole("x", runs[2:]).cost_text == ""
+    assert whole("x", [runs[2]]).cost_text == ""
+    assert Tally(cost=1.5, cost_known=2, plays=3).cost_text == "1.5 (known for 2 of 3)"

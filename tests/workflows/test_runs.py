@@ -81,6 +81,7 @@ def test_every_agent_plays_every_scenario_with_every_seed_as_often_as_asked(fini
     assert (comparison.pairs, comparison.difference.mean) == (4, 70)  # type: ignore[union-attr]
     assert (results.tokens, results.cost) == (800, 4.0)
     assert ended.updates[-1]["tally"]["done"] == 8
+    assert (ended.updates[-1]["tally"]["cost_known"], results.cost_known) == (8, 8)
     assert finished.replayed == 1
 
 
