@@ -171,7 +171,8 @@ class Runs(Sequence[ArchiveEntry]):
         """What the first agent has more than the second one, over all that both have played.
 
         Args:
-            first, second: names of agents, or ``LABEL=ADDRESS`` where several have one name.
+            first: the name of an agent, or ``LABEL=ADDRESS`` where several have one name.
+            second: the name of the other one.
 
         Raises:
             UsageError: a name is that of no agent or of several.

@@ -48,7 +48,9 @@ def pass_rates(
         passed: for each task, whether each of its runs passed; at least one run each.
         threshold: the pass mark, in percent of the points.
         units: the same runs, as they are drawn together for the interval; by task where None.
-        weights, unit_weights: of each task and of each unit; None where all runs weigh the same.
+        why_one: why there is no interval, where that is so.
+        weights: of each task; None where all runs weigh the same.
+        unit_weights: of each unit.
     """
     tasks = [(len(runs), sum(runs)) for runs in passed.values()]
     if not tasks:
