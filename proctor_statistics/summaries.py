@@ -130,6 +130,7 @@ def _group_rate(runs: Sequence[Run], threshold: float) -> GroupRate | None:
 def _part(agent: str, scenario: str | None, runs: Sequence[Run], parts: _Parts, of: Of, name: str) -> Summary:
     percent = percent_of(of, name, parts)
     values = [(run, value) for run in runs if (value := percent(run)) is not None]
+    judged = [(run, value) for run, value in values if not run.is_own_failure]
     certain = [(run, value) for run, value in values if not run.is_doubtful]
     tokens = [run.tokens for run in runs if run.tokens is not None]
     costs = [run.cost for run in runs if run.cost is not None]
@@ -143,7 +144,7 @@ def _part(agent: str, scenario: str | None, runs: Sequence[Run], parts: _Parts, 
         name=name,
         counts=_counts(runs, percent),
         percent=estimate,
-        percent_judged=weighed_mean([(run, value) for run, value in values if not run.is_own_failure]),
+        percent_judged=weighed_mean(judged) if estimate is None or len(judged) < len(values) else estimate.mean,
         percent_without_doubtful=weighed_mean(certain) if len(certain) < len(values) else None,
         by_scenario_error=_by_scenario_error(values),
         passes=None,
