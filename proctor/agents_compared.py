@@ -1,56 +1,39 @@
-"""``proctor compare`` of two agents: all that both have played, scenario by scenario, and what it says together."""
+"""``proctor compare`` of two agents: their means group by group, and the difference over all that both have played."""
 
-from collections import defaultdict
-from collections.abc import Sequence
-from itertools import count
+from collections.abc import Callable, Mapping, Sequence
 
 from rich.console import Console
 from rich.text import Text
 
 from proctor.console import plain_table, show
 from proctor.phrases import clean, comparison_in_words
-from proctor_protocol.archive import ArchiveEntry
-from proctor_protocol.statistics import Points, Run
-
-
-def is_agent(name: str, entries: Sequence[ArchiveEntry]) -> bool:
-    return any(name in _names(entry) for entry in entries)
-
-
-def _names(entry: ArchiveEntry) -> tuple[str, ...]:
-    """By what its agent may be called: its name in the campaign, that of its card, its address."""
-    return entry.role, entry.participant, entry.participant_url
+from proctor_protocol.statistics import Comparison, GroupedBy, Of, Run
 
 
 def compare_agents(
-    console: Console, entries: Sequence[ArchiveEntry], first: str, second: str, difference: int = 5
+    console: Console, runs: Sequence[Run], first: str, second: str, difference: int = 5, by: GroupedBy = "scenario"
 ) -> None:
-    """Print two agents side by side: means by scenario, the difference, and the runs that would show a given one.
+    """Print two agents side by side: means of what both have played, and the runs that would show a difference.
 
     Args:
-        entries: archived assessments and trials, of any agent.
-        first, second: names or addresses of the agents.
+        runs: of both; others are left out.
         difference: in points, 0 to 100.
+        by: the kind of group that has a row each.
     """
     from proctor_statistics import compared, units_needed, units_needed_range
 
-    runs = _runs(entries, (first, second))
-    table = plain_table("scenario", numbers=(Text(clean(first)), Text(clean(second)), "difference", "pairs"))
-    scenarios = list(dict.fromkeys(run.scenario for run in runs))
-    for scenario in scenarios:
-        of_it = [run for run in runs if run.scenario == scenario]
-        comparison = compared(first, second, of_it)
-        if comparison.difference is not None:
-            table.add_row(
-                Text(clean(scenario)),
-                *(_mean(of_it, name) for name in (first, second)),
-                f"{comparison.difference.mean:+.1f}",
-                str(comparison.pairs),
-            )
-    comparison = compared(first, second, runs)
-    if comparison.difference is not None:
+    runs = [run for run in runs if run.agent in (first, second)]
+    rows = [(name, each) for name, each in _rows(runs, first, second, by) if each.difference is not None]
+    if rows:
+        names = Text(clean(first)), Text(clean(second))
+        table = plain_table(by, numbers=(*names, "difference", "95 % interval", "pairs"))
+        for name, each in rows:
+            table.add_row(Text(clean(name)), *_cells(each))
         show(console, table)
-        console.print()
+    else:
+        console.print(f"no run of both has a {by}")
+    console.print()
+    comparison = compared(first, second, runs)
     needed = units_needed(comparison, difference)
     if needed is not None:
         between = units_needed_range(comparison, difference)
@@ -60,45 +43,31 @@ def compare_agents(
         console.print(Text(line), soft_wrap=True)
 
 
-def _mean(runs: Sequence[Run], agent: str) -> str:
-    percents = [run.counted_percent for run in runs if run.agent == agent and run.counted_percent is not None]
-    return f"{sum(percents) / len(percents):.1f}%" if percents else ""
+def _cells(comparison: Comparison) -> tuple[str, ...]:
+    estimate = comparison.difference
+    assert estimate is not None
+    interval = "" if estimate.low is None or estimate.high is None else f"{estimate.low:+.1f} to {estimate.high:+.1f}"
+    means = (comparison.first_percent or 0.0, comparison.second_percent or 0.0)
+    return (*(f"{mean:.1f}%" for mean in means), f"{estimate.mean:+.1f}", interval, str(comparison.pairs))
 
 
-def _runs(entries: Sequence[ArchiveEntry], agents: Sequence[str]) -> list[Run]:
-    """The agents' runs, each with the same scenario, as it was then, and settings that make its points.
+def _rows(runs: Sequence[Run], first: str, second: str, by: GroupedBy) -> list[tuple[str, Comparison]]:
+    """A comparison for each of what they are grouped by."""
+    from proctor_statistics import compared, parts_by_scenario, percent_of
 
-    Of one agent, scenario and seed the first is repeat 0, the next one repeat 1, and so on. Forks are left out, since
-    they have their beginning from another assessment.
-    """
-    versions: defaultdict[str, list[tuple[object, ...]]] = defaultdict(list)
-    repeats: defaultdict[tuple[str, str, int | None, int | None], count[int]] = defaultdict(count)
-    runs = []
-    for entry in sorted(entries, key=lambda each: each.started_at):
-        agent = next((name for name in agents if name in _names(entry)), None)
-        if agent is None or entry.kind == "campaign" or entry.forked_from:
-            continue
-        version: tuple[object, ...] = (entry.contents.get("scenario"), entry.offline, entry.max_turns)
-        points = Points(score=entry.score, max_score=entry.max_score)
-        if entry.kind == "trial":
-            version = (entry.package,)  # a task's files
-            points = Points(score=entry.earned or 0.0, max_score=entry.max_score)
-        known = versions[entry.day]
-        if version not in known:
-            known.append(version)
-        number = known.index(version)
-        scenario = entry.scenario_id + (f" (version {number + 1})" if number else "")
-        runs.append(
-            Run(
-                run_id=entry.id,
-                agent=agent,
-                scenario=scenario,
-                difficulty=entry.difficulty,
-                seed=entry.seed,
-                repeat=next(repeats[agent, scenario, entry.difficulty, entry.seed]),
-                status=entry.status,
-                failed_by_participant=entry.failed_by_participant,
-                overall=points,
-            )
-        )
-    return runs
+    if by in ("scenario", "difficulty"):
+        group = _GROUPS[by]
+        groups = dict.fromkeys(group(run) for run in runs)
+        if by == "difficulty":
+            groups = dict.fromkeys(sorted(groups))
+        return [(name, compared(first, second, [run for run in runs if group(run) == name])) for name in groups]
+    of: Of = "dimension" if by == "dimension" else "criterion"
+    parts = parts_by_scenario(runs)
+    names = dict.fromkeys(name for run in runs for name in run.parts(of))
+    return [(name, compared(first, second, runs, percent_of(of, name, parts))) for name in names]
+
+
+_GROUPS: Mapping[str, Callable[[Run], str]] = {
+    "scenario": lambda run: run.scenario,
+    "difficulty": lambda run: "fixed" if run.difficulty is None else str(run.difficulty),
+}

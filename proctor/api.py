@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from anyio.from_thread import start_blocking_portal
 
+from proctor.agent_names import agent_names, runs_of_agents
 from proctor.caller import AssessmentCall, CallEvent, Ended
 from proctor.errors import CommandError
 from proctor.following import require_completed
@@ -25,6 +26,7 @@ from proctor.tables import Rows, rows_of, write_parquet
 from proctor_protocol.archive import ArchiveEntry
 from proctor_protocol.results import AssessmentResults
 from proctor_protocol.runs import RunResults
+from proctor_protocol.statistics import Comparison, Summary
 from proctor_settings.config import GreenAgentConfig
 
 if TYPE_CHECKING:
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
 
     from activities.scenario_code.families import Family
     from proctor.rehearsal import Script
+    from proctor_storage.archive import Archive
 
 T = TypeVar("T")
 
@@ -137,9 +140,9 @@ def families(scenarios_dir: str | Path | None = None) -> "list[Family]":
 class Runs(Sequence[ArchiveEntry]):
     """Archived assessments and trials, the latest first. It is a sequence of ``ArchiveEntry``."""
 
-    def __init__(self, entries: Sequence[ArchiveEntry], rows: Callable[[], Rows]) -> None:
+    def __init__(self, entries: Sequence[ArchiveEntry], archive: "Archive") -> None:
         self._entries = entries
-        self._rows = rows
+        self._archive = archive
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -148,8 +151,35 @@ class Runs(Sequence[ArchiveEntry]):
         return self._entries[place]
 
     def rows(self) -> Rows:
-        """A dictionary for each: id, agent, scenario, seed, score, cost, …, and the points of each criterion."""
-        return self._rows()
+        """A dictionary for each: id, agent, scenario, seed, score, cost, …, and the points of each criterion.
+
+        ``percent`` is what it counts, and ``weight`` its share of its agent's mean over all of them.
+        """
+        return rows_of(self._archive, self._entries)
+
+    def summaries(self) -> list[Summary]:
+        """Each agent's means with their intervals, by scenario, dimension and criterion, as a campaign has them.
+
+        Forks are left out. An agent is called by its label, or ``LABEL=ADDRESS`` where several have that label.
+        """
+        from proctor_statistics import summaries
+
+        entries = [each for each in self._entries if not each.forked_from]
+        return summaries(self._archive.runs_of(entries, agent_names(entries)))
+
+    def compare(self, first: str, second: str) -> Comparison:
+        """What the first agent has more than the second one, over all that both have played.
+
+        Args:
+            first: the name of an agent, or ``LABEL=ADDRESS`` where several have one name.
+            second: the name of the other one.
+
+        Raises:
+            UsageError: a name is that of no agent or of several.
+        """
+        from proctor_statistics import compared
+
+        return compared(first, second, runs_of_agents(self._archive, self._entries, (first, second)))
 
     def to_pandas(self) -> "pandas.DataFrame":
         """The rows as a data frame.
@@ -205,7 +235,7 @@ def runs(
     query = query_of(scenario, agent, status, campaign, since, until)
     entries = kept.in_full(kept.select(replace(query, most=most)))
     members = [entry for entry in entries if entry.kind != "campaign"]
-    return Runs(members, lambda: rows_of(kept, members))
+    return Runs(members, kept)
 
 
 def rehearse(

@@ -12,7 +12,8 @@ from pathlib import Path
 from pydantic_core import to_json
 from rich.text import Text
 
-from proctor.agents_compared import compare_agents, is_agent
+from proctor.agent_names import chosen_agent, runs_of_agents
+from proctor.agents_compared import compare_agents
 from proctor.console import make_console, plain_table, show
 from proctor.errors import CommandError, UsageError, ending_as
 from proctor.opened_archive import archive_problems, open_archive, period
@@ -26,6 +27,7 @@ from proctor_protocol.durations import parse_iso8601_duration
 from proctor_protocol.parting import parting_turns
 from proctor_protocol.roles import name_of_role
 from proctor_protocol.runs import RunResults
+from proctor_protocol.statistics import GroupedBy
 from proctor_protocol.terminal import TerminalResults, as_text, trial_as_text
 from proctor_protocol.wire_schemas import wire_schemas
 from proctor_settings.config import GreenAgentConfig
@@ -168,29 +170,54 @@ def show_entry(archive: str | None, state: str | None, name: str, as_json: bool,
 
 @archive_problems()
 def compare(
-    archive: str | None, state: str | None, first: str, second: str, campaign: str | None = None, difference: int = 5
+    archive: str | None,
+    state: str | None,
+    first: str,
+    second: str,
+    campaign: str | None = None,
+    difference: int = 5,
+    by: GroupedBy = "scenario",
 ) -> None:
     """Print two assessments side by side, or two agents over all that both have played.
 
     Args:
-        first, second: ids of assessments, or names or addresses of agents.
+        first, second: ids of assessments, or names of agents (``agent_names.chosen_agent``).
         campaign: a campaign's id, to compare agents within it alone.
         difference: in points; how many more runs would show one of this size.
+        by: how the table of two agents is grouped.
 
     Raises:
-        UsageError: there is nothing of that name.
+        UsageError: there is nothing of that name, or several agents have it.
     """
     kept, _ = open_archive(archive, state)
-    query = EntryQuery(campaign=campaign, called=(first, second))
-    entries = [each for each in kept.in_full(kept.select(query)) if each.kind != "campaign"]
-    unknown = [name for name in (first, second) if not is_agent(name, entries)]
-    if not unknown:
-        compare_agents(make_console(), entries, first, second, difference)
-    elif campaign or len(unknown) == 1:
-        where = f"of the campaign {campaign} " if campaign else ""
-        raise UsageError(f"nothing {where}in {kept.folder.place} is of an agent {unknown[0]!r}")
-    else:
+    ended = None if campaign is None else _ended_campaign(kept, campaign)
+    if ended is not None:
+        runs = kept.runs(ended)
+        agents = list(dict.fromkeys(run.agent for run in runs))
+        if unknown := [name for name in (first, second) if name not in agents]:
+            raise UsageError(
+                f"nothing of the campaign {ended.id} is of an agent {unknown[0]!r}: its agents are {', '.join(agents)}"
+            )
+        compare_agents(make_console(), runs, first, second, difference, by)
+        return
+    names = dict.fromkeys(part for name in (first, second) for part in (name, name.partition("=")[0]))
+    entries = kept.in_full(kept.select(EntryQuery(campaign=campaign, called=tuple(names))))
+    known = [bool(chosen_agent(name, entries)) for name in (first, second)]
+    if not any(known) and campaign is None:
         _compare_entries(kept, first, second)
+    else:
+        runs = runs_of_agents(kept, entries, (first, second), campaign)
+        compare_agents(make_console(), runs, first, second, difference, by)
+
+
+def _ended_campaign(kept: Archive, name: str) -> ArchiveEntry | None:
+    """The campaign whose id is ``name``, or alone begins so; None where none has ended."""
+    ids = [each.id for each in kept.select(EntryQuery(kind="campaign")) if each.id.startswith(name)]
+    if len(ids) > 1 and name not in ids:
+        raise UsageError(
+            f"--campaign {name}: {len(ids)} campaigns begin so: {', '.join(ids[:5])}; write more of the id"
+        )
+    return kept.get(name if name in ids else ids[0]) if ids else None
 
 
 def _show_other(kept: Archive, entry: ArchiveEntry, as_json: bool) -> None:

@@ -139,7 +139,7 @@ class CampaignDisplay:
         words = [f"{tally.done} of {tally.total} done", f"{tally.running} running", f"{tally.succeeded} passed"]
         words += [f"{tally.failed} failed"] if tally.failed else []
         words += [f"mean {tally.mean:.0%}"] if tally.mean is not None else []
-        words += [f"cost {tally.cost:.4g}"] if tally.cost is not None else []
+        words += [f"cost {tally.cost_text}"] if tally.cost_text else []
         elapsed = max((datetime.now(UTC) - started_at).total_seconds(), 0.0)
         words.append(_clock(elapsed))
         played = tally.done - self._taken_over
@@ -219,7 +219,7 @@ def print_table(console: Console, results: TerminalResults) -> None:
     missing = f"; {results.n_missing} never played" if results.n_missing else ""
     if several:
         for each in results.by_agent:
-            cost = f", cost {each.cost:.4g}" if each.cost is not None else ""
+            cost = f", cost {each.cost_text}" if each.cost_text else ""
             accuracy = (
                 f"accuracy {each.accuracy.in_words()}: {each.n_resolved} of {each.n_trials} trials resolved{cost}"
             )

@@ -141,14 +141,23 @@ def print_run(console: Console, results: RunResults) -> None:
 
 
 def _notes(rows: Sequence[Summary]) -> list[str]:
-    """What the table of means leaves out: the pass mark, why an interval is absent, errors, judged runs alone."""
+    """What the table of means leaves out: the pass mark, lost cells, absent intervals, errors, judged runs alone."""
     marks = sorted({row.passes.threshold for row in rows if row.passes})
     notes = [f"passed: {mark:g} % of the judged points or more; a run that its agent failed counts 0" for mark in marks]
     if any(row.groups for row in rows):
         notes.append("groups: those of which each day was passed, of those that were played as a whole")
     why: dict[str, list[str]] = defaultdict(list)
+    if any(row.left_out for row in rows):
+        notes.append("*: a mean of easier or harder cells than planned, since all runs of others are lost")
+    scenarios = {row.scenario for row in rows if row.scenario}
     for row in rows:
+        if row.scenario is None and len(scenarios) == 1:
+            continue
         where = f"{clean(row.agent)} on {clean(row.scenario or 'all')}"
+        if row.lost:
+            notes.append(f"{where}: {clean(row.lost_in_words())}")
+        if " " in row.cost_text and (row.scenario is None or len(scenarios) == 1):
+            notes.append(f"{where}: cost {row.cost_text}")
         if row.percent and row.percent.why:
             why[row.percent.why].append(where)
         if row.by_scenario_error is not None:
@@ -185,12 +194,12 @@ def _cells(row: Summary, most: int) -> tuple[str, ...]:
     passes, counts = row.passes, row.counts
     failed = counts.failed_by_participant + counts.failed_otherwise
     return (
-        f"{row.percent.mean:.1f}%" if row.percent else "",
+        f"{row.percent.mean:.1f}%{'*' if row.left_out else ''}" if row.percent else "",
         interval_in_words(row.percent),
         f"{passes.passed}/{passes.runs}" if passes else "",
         f"{row.groups.passed}/{row.groups.groups}" if row.groups else "",
         f"{passes.hat[most]:.2f}" if passes and most > 1 and most in passes.hat else "",
         f"{counts.judged}/{counts.runs}",
         str(failed) if failed else "",
-        "" if row.cost is None else f"{row.cost:.4g}",
+        row.cost_text.partition(" ")[0],
     )

@@ -64,8 +64,8 @@ def interval_in_words(estimate: Estimate | None) -> str:
 
 
 def comparison_in_words(comparison: Comparison, difference: int = 5) -> list[str]:
-    """A line on the difference of two agents and how sure it is, and one on the pairs that would show a ``difference``,
-    in points.
+    """A line on the means of two agents, their difference and how sure it is, and one on the pairs that would show a
+    ``difference``, in points.
     """
     pair = f"{clean(comparison.first)} less {clean(comparison.second)}"
     if comparison.difference is None:
@@ -73,8 +73,11 @@ def comparison_in_words(comparison: Comparison, difference: int = 5) -> list[str
     interval = f" ({interval_in_words(comparison.difference)})" if comparison.difference.low is not None else ""
     why = f" (no interval and no p: {comparison.difference.why})" if comparison.difference.why else ""
     p_value = f", p = {comparison.p_value:.3f}" if comparison.p_value is not None else ""
-    unpaired = f"; {counted(comparison.unpaired, 'run')} without a partner" if comparison.unpaired else ""
-    over = f"over {counted(comparison.pairs, 'pair')}{unpaired}"
+    one, other = comparison.first_percent, comparison.second_percent
+    means = "" if one is None or other is None else f" ({one:.1f}% and {other:.1f}%)"
+    alone = counted(comparison.unpaired, "run")
+    unpaired = f"; the means are of these pairs, without {alone} that lack a partner" if comparison.unpaired else ""
+    over = f"over {counted(comparison.pairs, 'pair')}{means}{unpaired}"
     lines = [f"{pair}: {comparison.difference.mean:+.1f} points{interval}{why}{p_value}, {over}"]
     if (needed := comparison.units_needed.get(difference)) is not None:
         low, high = comparison.units_needed_range.get(difference, (needed, needed))

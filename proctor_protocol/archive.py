@@ -48,7 +48,7 @@ from proctor_protocol.results import (
     score_range,
 )
 from proctor_protocol.roles import is_of_role, task_of
-from proctor_protocol.statistics import Run
+from proctor_protocol.statistics import Run, cost_in_words
 from proctor_protocol.terminal import TrialResult
 
 FORMAT = 1
@@ -179,6 +179,13 @@ class EntrySummary(WireModel):
     def agent(self) -> str:
         """What pages and commands call the agent: the name that a campaign gave it, else that of its card."""
         return (self.campaign and self.role) or self.participant or self.participant_url
+
+    @property
+    def cost_text(self) -> str:
+        """The cost in words, with its currency; empty where it is unknown."""
+        known, plays = (self.tally.cost_known, self.tally.plays) if self.tally else (None, 1)
+        text = cost_in_words(self.cost, known, plays)
+        return f"{text} {self.currency or ''}".strip()
 
     @property
     def score_text(self) -> str:

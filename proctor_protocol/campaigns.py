@@ -7,6 +7,7 @@ from pydantic import Field
 
 from proctor_protocol._wire import ByMessageType, Instant, WireModel
 from proctor_protocol.runs import RunResults
+from proctor_protocol.statistics import cost_in_words
 from proctor_protocol.terminal import TerminalResults
 from proctor_protocol.updates import ErrorOccurredUpdate, TaskUpdate, parse_update
 
@@ -25,7 +26,7 @@ class Tally(WireModel):
 
     ``done`` have ended for good, well or not; ``succeeded`` of them met their goal (a trial's task was resolved, an
     assessment passed); ``failed`` of them came to no good end; ``scored`` of them have a score, and ``score`` is the
-    sum of these, each 0 to 1.
+    sum of these, each 0 to 1. ``cost`` is of the ``cost_known`` plays of ``plays`` whose cost is known.
     """
 
     total: int = Field(default=0, ge=0)
@@ -38,7 +39,14 @@ class Tally(WireModel):
     replayed: int = Field(default=0, ge=0)
     score: float = Field(default=0.0, ge=0)
     cost: float | None = None
+    cost_known: int | None = None
+    plays: int = Field(default=0, ge=0)
     tokens: int | None = None
+
+    @property
+    def cost_text(self) -> str:
+        """The cost in words; empty where it is unknown."""
+        return cost_in_words(self.cost, self.cost_known, self.plays)
 
     @property
     def mean(self) -> float | None:

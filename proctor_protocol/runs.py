@@ -22,7 +22,7 @@ from proctor_protocol.request import (
     with_participants,
 )
 from proctor_protocol.results import UnreadMessages
-from proctor_protocol.statistics import Comparison, ForkSpread, Item, RunStatus, Summary
+from proctor_protocol.statistics import Comparison, ForkSpread, Item, RunStatus, Summary, cost_in_words
 
 _ASKS_FOR_A_RUN = {"scenarios", "seeds", "repeats", "num_shards", "grows", "from_turns"}
 MOST_CELLS = 100_000
@@ -253,6 +253,17 @@ class RunResults(WireModel):
 
     @computed_field  # type: ignore[prop-decorator]
     @property
+    def cost_known(self) -> int:
+        """How many of its assessments know their cost."""
+        return sum(cell.cost is not None for cell in self.cells)
+
+    @property
+    def cost_text(self) -> str:
+        """The cost in words; empty where it is unknown."""
+        return cost_in_words(self.cost, self.cost_known, len(self.cells))
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
     def unread_messages(self) -> UnreadMessages:
         """The messages of all its assessments in which no value was read."""
         return UnreadMessages.sum(cell.unread_messages for cell in self.cells)
@@ -271,6 +282,7 @@ def in_words(results: RunResults) -> str:
             low, high = row.percent.low, row.percent.high
             interval = "" if low is None or high is None else f" ({low:.1f} to {high:.1f})"
             text = f"{row.percent.mean:.1f}%{interval} over {row.percent.values} of {row.counts.runs}"
+            text += f"; {row.lost_in_words()}" if row.lost else ""
             text += f", {row.groups.passed} of {row.groups.groups} groups all right" if row.groups else ""
         lines.append(f"{row.agent} on {where}: {text}")
     if results.missing:

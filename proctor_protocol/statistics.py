@@ -9,6 +9,24 @@ from proctor_protocol.instances import group_of
 
 RunStatus = Literal["completed", "failed", "timeout", "canceled"]
 Of = Literal["overall", "dimension", "criterion"]
+GroupedBy = Literal["scenario", "difficulty", "dimension", "criterion"]
+"""The groups that a comparison of two agents has a row for; criteria of one id are one group in all scenarios."""
+
+
+def cost_in_words(cost: float | None, known: int | None, runs: int) -> str:
+    """A sum of costs, with "known for n of m" where some runs have none; empty where the sum is None.
+
+    Args:
+        known: how many runs know their cost; None where that isn't known.
+        runs: how many there are.
+    """
+    if cost is None:
+        return ""
+    return f"{cost:.4g}" + ("" if known is None or known >= runs else f" (known for {known} of {runs})")
+
+
+def _more(names: list[str], most: int) -> str:
+    return f" and {len(names) - most} more" if len(names) > most else ""
 
 
 class Points(WireModel):
@@ -69,6 +87,15 @@ class Run(WireModel):
         return self.scenario, self.difficulty, group_of(self.seed, self.group_size)
 
     @property
+    def cell(self) -> tuple[str, int | None, int | None, int]:
+        """What was planned: one repeat of a unit."""
+        return (*self.unit, self.repeat)
+
+    def parts(self, of: Of) -> dict[str, Points]:
+        """The points of its dimensions or criteria."""
+        return self.dimensions if of == "dimension" else self.criteria
+
+    @property
     def percent(self) -> float | None:
         """The share of all judged points, 0 to 100; None unless it completed and was judged."""
         return self.overall.percent if self.status == "completed" and self.overall is not None else None
@@ -88,7 +115,7 @@ class Estimate(WireModel):
     """What the values say of their mean.
 
     Attributes:
-        mean: the plain mean of all values.
+        mean: of all values, by their weights (``proctor_statistics.weights``).
         standard_error: of the mean, by units; None where a single unit leaves nothing to compare.
         low, high: the 95 % interval, within the bounds; None where ``why`` says so.
         values, units: how many there are.
@@ -107,12 +134,12 @@ class Estimate(WireModel):
 
 
 class PassRates(WireModel):
-    """Passing, over several tasks.
+    """Passing, over several tasks, which have the weights of their runs.
 
     Attributes:
         threshold: the pass mark: what a run has to reach, in percent of its points.
         runs, passed: over all tasks. Runs that their participant failed are among them, and did not pass.
-        low, high: the exact 95 % interval of the share that passed, 0 to 1, in which runs of one task (or seed)
+        low, high: the 95 % interval of the share that passes, which is pass@1, 0 to 1. Runs of one task (or seed)
             count for as much as they say together; None where ``why`` says so.
         why: why there is no interval.
         at: pass@k by k, 0 to 1, for each k of which every task has as many runs.
@@ -135,7 +162,7 @@ class GroupRate(WireModel):
     Attributes:
         groups: those of which each day was played and counts; each repeat is one of its own.
         passed: those of which each day reached the pass mark.
-        low, high: the exact 95 % interval of the share, 0 to 1.
+        low, high: the 95 % interval of the share, 0 to 1.
     """
 
     groups: int
@@ -164,6 +191,22 @@ class Counts(WireModel):
     doubtful: int = 0
 
 
+class PlannedCell(WireModel):
+    """What one agent was to play once; ``difficulty`` and ``seed`` as of a ``Run``."""
+
+    scenario: str
+    difficulty: int | None = None
+    seed: int | None = None
+    repeat: int = 0
+
+    @property
+    def title(self) -> str:
+        """What it is called within its stratum: ``seed 3``, ``seed 3 repeat 2``, ``attempt 2``."""
+        if self.seed is None:
+            return f"attempt {self.repeat + 1}"
+        return f"seed {self.seed}" + (f" repeat {self.repeat + 1}" if self.repeat else "")
+
+
 class Summary(WireModel):
     """One row.
 
@@ -174,8 +217,12 @@ class Summary(WireModel):
         name: the dimension or criterion; "overall" for all points.
         counts: what became of the runs.
         percent: 0 to 100, of the judged runs and of those that the participant failed, which count 0; None without
-            any. Of several scenarios with families among them, each counts once, however many days were played. Runs
-            that failed otherwise or were canceled are not counted.
+            any. Scenarios weigh the same, in them difficulties, seeds and repeats (``proctor_statistics.weights``).
+            Runs that failed otherwise or were canceled are not counted.
+        planned: how many cells were planned; 0 in rows of dimensions and criteria, and of earlier versions.
+        lost: those of them without a run that counts. The mean of the cells beside them stands for each.
+        left_out: titles of the strata (scenario and difficulty) of which every planned cell is lost: the mean is
+            without them.
         percent_judged: the mean of the judged runs alone.
         percent_without_doubtful: the mean of the runs that count in ``percent`` and whose verdict is not in doubt; None
             where no verdict is in doubt, or all are.
@@ -183,6 +230,7 @@ class Summary(WireModel):
         passes: for all points only, of the same runs as ``percent``.
         groups: for all points only, where days are in groups (``Run.group_size``).
         tokens, cost: sums over the runs that know them; None where none does.
+        cost_known: how many runs know their cost.
     """
 
     agent: str
@@ -196,8 +244,38 @@ class Summary(WireModel):
     by_scenario_error: float | None
     passes: PassRates | None
     groups: GroupRate | None = None
+    planned: int = 0
+    lost: list[PlannedCell] = Field(default_factory=list)
+    left_out: list[str] = Field(default_factory=list)
     tokens: int | None
     cost: float | None
+    cost_known: int | None = None
+
+    @property
+    def cost_text(self) -> str:
+        """The sum of the costs in words; empty where no run knows its cost."""
+        return cost_in_words(self.cost, self.cost_known, self.counts.runs)
+
+    def lost_in_words(self, most: int = 4) -> str:
+        """How many planned cells have no run, and of one scenario which, at most ``most`` strata and cells of each by
+        name; empty where none is lost.
+        """
+        if not self.lost:
+            return ""
+        text = f"mean over {self.planned - len(self.lost)} of {self.planned} planned cells"
+        if self.scenario is not None:
+            strata: dict[int | None, list[str]] = {}
+            for cell in self.lost:
+                strata.setdefault(cell.difficulty, []).append(cell.title)
+            named = [
+                ("" if difficulty is None else f"difficulty {difficulty}: ")
+                + ", ".join(titles[:most])
+                + _more(titles, most)
+                for difficulty, titles in strata.items()
+            ]
+            text += f"; without a run: {'; '.join(named[:most])}{_more(named, most)}"
+        left_out = ", ".join(self.left_out[:most]) + _more(self.left_out, most)
+        return text + (f"; the mean leaves out {left_out}" if self.left_out else "")
 
 
 class Comparison(WireModel):
@@ -207,8 +285,10 @@ class Comparison(WireModel):
         first, second: the agents.
         pairs: runs of both on the same scenario, difficulty, seed and repeat.
         unpaired: runs of either that count and that the other has no partner for.
-        difference: in percentage points, the mean over units; None where there is no pair. Repeats of a seed are one
-            unit. A run that its participant failed has 0 points.
+        first_percent, second_percent: the means of the two over the paired cells, 0 to 100, by the weights of
+            ``Summary.percent``; None where there is no pair.
+        difference: in percentage points, the first mean less the second; None where there is no pair. Repeats of a
+            seed are one unit. A run that its participant failed has 0 points.
         p_value: two-sided, of the hypothesis that the agents are equal; None with fewer than six units.
         spread: standard deviation of the units' differences; None with fewer than two units.
         units: of scenario, difficulty and seed, that both have played.
@@ -221,6 +301,8 @@ class Comparison(WireModel):
     second: str
     pairs: int
     unpaired: int
+    first_percent: float | None = None
+    second_percent: float | None = None
     difference: Estimate | None
     p_value: float | None
     spread: float | None
@@ -234,7 +316,7 @@ class Item(WireModel):
 
     Attributes:
         runs: in which it was judged.
-        percent, by_agent: the mean share earned, 0 to 100, of all and by agent.
+        percent, by_agent: the mean share earned, 0 to 100, by agent; and of all, each agent weighing the same.
         discrimination: -1 to 1; None where nothing varies or fewer than three runs were judged.
         met_by: ``everybody`` (no run lost a point), ``nobody`` (no run earned one), or ``some``.
     """

@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Literal, Self
 
-from pydantic import Field, JsonValue, field_validator, model_validator
+from pydantic import Field, JsonValue, computed_field, field_validator, model_validator
 
 from proctor_protocol._wire import Instant, WireModel
 from proctor_protocol.problems import show_value
-from proctor_protocol.provenance import ModelUse
+from proctor_protocol.provenance import ModelUse, cost_of
 from proctor_protocol.request import Raw, check_addresses, checked, read_text, settings_in
 from proctor_protocol.results import Doubt
-from proctor_protocol.statistics import Comparison
+from proctor_protocol.statistics import Comparison, cost_in_words
 
 BENCHMARK = "terminal-bench"
 """What ``config.benchmark`` says in a request for a run."""
@@ -369,7 +369,11 @@ class Share(WireModel):
 
 
 class AgentResult(WireModel):
-    """One agent of a run, over all its trials; ``tokens`` and ``cost`` are None where it doesn't report them."""
+    """One agent of a run, over all its trials.
+
+    ``tokens`` is None where a trial doesn't report them. ``cost`` is the sum over the ``cost_known`` trials that report
+    theirs, None where none does.
+    """
 
     agent: str
     n_trials: int = Field(ge=0)
@@ -381,6 +385,12 @@ class AgentResult(WireModel):
     pass_at_k: dict[int, Share] = Field(default_factory=dict)
     tokens: int | None = None
     cost: float | None = None
+    cost_known: int | None = None
+
+    @property
+    def cost_text(self) -> str:
+        """The cost in words; empty where it is unknown."""
+        return cost_in_words(self.cost, self.cost_known, self.n_trials)
 
 
 class TerminalResults(WireModel):
@@ -388,8 +398,8 @@ class TerminalResults(WireModel):
 
     ``participant`` has the names of all agents, ``agents`` their addresses, and ``by_agent`` the result of each.
     ``comparisons`` are of each two agents, by tasks; the first one's points count positively. ``n_missing`` trials were
-    never played; ``stopped`` says which limit kept them from it. Intervals are Wilson's, of the effective number of
-    independent trials (``proctor_statistics.estimates.wilson``).
+    never played; ``stopped`` says which limit kept them from it. Intervals are those of shares, of the effective number
+    of independent trials (``proctor_statistics.estimates.share_interval``).
 
     ``resolved_ids`` and ``unresolved_ids`` have a task once for each of its trials, as Terminal-Bench's do.
     ``accuracy`` counts every trial, those that failed too; ``pass_at_k`` is by k. ``n_doubtful`` verdicts are doubtful.
@@ -435,6 +445,17 @@ class TerminalResults(WireModel):
     duration_seconds: float = Field(default=0, ge=0)
     config: dict[str, JsonValue] = Field(default_factory=dict)
     proctor_version: str = ""
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def cost_known(self) -> int:
+        """How many trials report their costs."""
+        return sum(cost_of(trial.usage) is not None for trial in self.results)
+
+    @property
+    def cost_text(self) -> str:
+        """The cost in words; empty where it is unknown."""
+        return cost_in_words(self.cost, self.cost_known, self.n_trials)
 
     def doubts_in_words(self) -> str:
         """How many verdicts are doubtful, and the accuracy without them; empty where none is."""

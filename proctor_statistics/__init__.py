@@ -6,11 +6,12 @@ assessment.
 """
 
 from proctor_statistics.comparisons import compared, units_needed, units_needed_range
-from proctor_statistics.estimates import Unit, estimated, wilson
+from proctor_statistics.estimates import Unit, estimated, share_interval
 from proctor_statistics.forks import forks_compared, spread_by_turn
 from proctor_statistics.items import items
 from proctor_statistics.passes import effective_runs, pass_at_k, pass_hat_k, pass_rates
 from proctor_statistics.summaries import summaries
+from proctor_statistics.weights import parts_by_scenario, percent_of, weighed_mean, weights
 
 __all__ = [
     "Unit",
@@ -19,12 +20,16 @@ __all__ = [
     "estimated",
     "forks_compared",
     "items",
+    "parts_by_scenario",
     "pass_at_k",
     "pass_hat_k",
     "pass_rates",
+    "percent_of",
+    "share_interval",
     "spread_by_turn",
     "summaries",
     "units_needed",
     "units_needed_range",
-    "wilson",
+    "weighed_mean",
+    "weights",
 ]

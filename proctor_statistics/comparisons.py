@@ -1,7 +1,8 @@
 """Two agents on the same scenarios, seeds and repeats: is one better, by how much, and what would tell?
 
 The interval, the p-value and the power all ask about the same thing: the mean of the differences by unit (scenario and
-seed; repeats of a seed are one unit). Sources:
+seed; repeats of a seed are one unit), with the weights of ``weights``. It is the difference of the means of the cells
+that both have. Sources:
 
 * paired differences and their units: Miller (2024, arXiv:2411.00640), on paired analysis;
 * interval: that of ``estimates``, with half a unit at -100 or +100 for what has not been seen yet, such as a breakdown
@@ -9,7 +10,8 @@ seed; repeats of a seed are one unit). Sources:
 * p-value: twice the smaller share of the interval's draws on the far side of 0, so that the interval excludes 0 exactly
   where p is at most 0.05;
 * power: the units with which the interval excludes 0 in four of five campaigns, the units' mean taken for normal; its
-  range from the 90 % chi-squared interval of the spread.
+  range from the 90 % chi-squared interval of the spread. The spread is the standard error by units, times the root of
+  their number.
 
 With fewer than 6 units there is neither interval nor p-value: agents that are equal differ in the same direction in all
 of 5 units in 6 of 100 campaigns.
@@ -17,13 +19,14 @@ of 5 units in 6 of 100 campaigns.
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import scipy
 
 from proctor_protocol.statistics import Comparison, Estimate, Run
-from proctor_statistics.estimates import UNSEEN, endpoint_draws, limits
+from proctor_statistics.estimates import UNSEEN, endpoint_draws, error_of_mean, limits
+from proctor_statistics.weights import Percent, weights
 
 ALPHA = 0.05
 POWER = 0.8
@@ -37,14 +40,14 @@ FEWEST_UNITS = 6
 
 _SURE_OF_SPREAD = 0.9
 _BOUNDS = (-100.0, 100.0)
-_Key = tuple[str, int | None, int | None, int]
+_Cell = tuple[str, int | None, int | None, int]
 
 
 def compared(
     first: str,
     second: str,
     runs: Sequence[Run],
-    percent: Callable[[Run], float | None] = lambda run: run.counted_percent,
+    percent: Percent = lambda run: run.counted_percent,
 ) -> Comparison:
     """Set two agents side by side.
 
@@ -52,24 +55,33 @@ def compared(
         runs: all runs of both; others are left out.
         percent: what is compared, 0 to 100; by default, all points. A run that its agent failed has 0.
     """
-    firsts, seconds = (_by_key(agent, runs, percent) for agent in (first, second))
+    firsts, seconds = (_by_cell(agent, runs, percent) for agent in (first, second))
     shared = sorted(firsts.keys() & seconds.keys(), key=str)
-    copied = {scenario for scenario in {key[0] for key in shared} if _is_copied(scenario, (first, second), runs)}
+    copied = {scenario for scenario in {cell[0] for cell in shared} if _is_copied(scenario, (first, second), runs)}
     groups = {run.unit: run.group for run in runs}
-    by_unit: dict[tuple[object, ...], list[float]] = defaultdict(list)
-    for key in shared:
-        by_unit[key[:1] if key[0] in copied else groups[key[:3]]].append(firsts[key] - seconds[key])
-    means = np.array([np.mean(differences) for differences in by_unit.values()])
-    difference, p_value = mean_difference(means, len(shared), has_copies=bool(copied)) if shared else (None, None)
+    shares = dict(zip(shared, weights(shared), strict=True))
+    by_unit: dict[tuple[object, ...], list[_Cell]] = defaultdict(list)
+    for cell in shared:
+        by_unit[cell[:1] if cell[0] in copied else groups[cell[:3]]].append(cell)
+    sizes = np.array([sum(shares[cell] for cell in cells) for cells in by_unit.values()])
+    sums = np.array(
+        [sum(shares[cell] * (firsts[cell] - seconds[cell]) for cell in cells) for cells in by_unit.values()]
+    )
+    difference, p_value = None, None
+    if shared:
+        difference, p_value = mean_difference(sums / sizes, len(shared), sizes, has_copies=bool(copied))
+    error = difference.standard_error if difference else None
     comparison = Comparison(
         first=first,
         second=second,
         pairs=len(shared),
         unpaired=len(firsts.keys() ^ seconds.keys()),
+        first_percent=_mean_over(shares, firsts),
+        second_percent=_mean_over(shares, seconds),
         difference=difference,
         p_value=p_value,
-        spread=float(np.std(means, ddof=1)) if len(means) > 1 else None,
-        units=len(means),
+        spread=None if error is None else error * len(sizes) ** 0.5,
+        units=len(sizes),
     )
     needed = {points: count for points in DIFFERENCES if (count := units_needed(comparison, points)) is not None}
     ranges = {points: units_needed_range(comparison, points) for points in needed}
@@ -138,29 +150,36 @@ def same_runs(count: int) -> str:
     return f"the {count} runs are the same in every criterion, so they count as one"
 
 
-def _by_key(agent: str, runs: Sequence[Run], percent: Callable[[Run], float | None]) -> dict[_Key, float]:
-    return {
-        (*run.unit, run.repeat): value for run in runs if run.agent == agent and (value := percent(run)) is not None
-    }
+def _by_cell(agent: str, runs: Sequence[Run], percent: Percent) -> dict[_Cell, float]:
+    return {run.cell: value for run in runs if run.agent == agent and (value := percent(run)) is not None}
+
+
+def _mean_over(shares: Mapping[_Cell, float], values: Mapping[_Cell, float]) -> float | None:
+    total = sum(share * values[cell] for cell, share in shares.items())
+    return total / sum(shares.values()) if shares else None
 
 
 def _is_copied(scenario: str, agents: Sequence[str], runs: Sequence[Run]) -> bool:
     return all(are_copies([run for run in runs if run.agent == agent and run.scenario == scenario]) for agent in agents)
 
 
-def mean_difference(means: np.ndarray, pairs: int, *, has_copies: bool = False) -> tuple[Estimate, float | None]:
+def mean_difference(
+    means: np.ndarray, pairs: int, sizes: np.ndarray | None = None, *, has_copies: bool = False
+) -> tuple[Estimate, float | None]:
     """The mean of the units' differences, -100 to 100, with its interval, and the p-value.
 
     Args:
         means: the mean difference of each unit, in points, -100 to 100; at least one.
         pairs: how many pairs of runs they are of.
+        sizes: what each unit weighs; None where all weigh the same.
         has_copies: some scenario's runs are copies, which explains few units.
     """
     units = len(means)
-    error = float(np.std(means, ddof=1) / np.sqrt(units)) if units > 1 else None
+    sizes = np.ones(units) if sizes is None else sizes
+    mean = float(np.average(means, weights=sizes))
     estimate = Estimate(
-        mean=float(means.mean()),
-        standard_error=error,
+        mean=mean,
+        standard_error=error_of_mean(means, sizes),
         low=None,
         high=None,
         values=pairs,
@@ -170,7 +189,7 @@ def mean_difference(means: np.ndarray, pairs: int, *, has_copies: bool = False) 
     if units < FEWEST_UNITS:
         few = f"{units} independent pair{'' if units == 1 else 's'}, and a difference takes at least {FEWEST_UNITS}"
         return estimate.model_copy(update={"why": f"{SAME_RUNS}; {few}" if has_copies else few}), None
-    lows, highs = endpoint_draws(means, _BOUNDS)
+    lows, highs = endpoint_draws(means, sizes, _BOUNDS)
     low, high = limits(lows, highs, _BOUNDS)
     p_value = min(1.0, 2 * float(min((lows <= 0).mean(), (highs >= 0).mean())))
-    return estimate.model_copy(update={"low": low, "high": high, "method": "endpoints"}), p_value
+    return estimate.model_copy(update={"low": min(low, mean), "high": max(high, mean), "method": "endpoints"}), p_value

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from proctor_protocol.statistics import Item, Run
+from proctor_statistics.weights import weighed_mean
 
 
 def items(runs: Sequence[Run]) -> list[Item]:
@@ -24,25 +25,26 @@ def items(runs: Sequence[Run]) -> list[Item]:
 
 
 def _item(scenario: str, criterion: str, judged: Sequence[Run]) -> Item | None:
-    shares: list[float] = []
+    earned: list[tuple[Run, float]] = []
     rests: list[float] = []
-    by_agent: dict[str, list[float]] = {}
     for run in judged:
         own, overall = run.criteria.get(criterion), run.overall
         if own is None or own.percent is None or overall is None:
             continue
         rest = overall.max_score - own.max_score
-        shares.append(own.percent)
+        earned.append((run, own.percent))
         rests.append(100.0 * (overall.score - own.score) / rest if rest else 0.0)
-        by_agent.setdefault(run.agent, []).append(own.percent)
-    if not shares:
+    if not earned:
         return None
+    shares = [share for _, share in earned]
+    agents = dict.fromkeys(run.agent for run, _ in earned)
+    by_agent = {agent: weighed_mean([each for each in earned if each[0].agent == agent]) or 0.0 for agent in agents}
     return Item(
         scenario=scenario,
         criterion=criterion,
         runs=len(shares),
-        percent=float(np.mean(shares)),
-        by_agent={agent: float(np.mean(each)) for agent, each in by_agent.items()},
+        percent=weighed_mean(earned) or 0.0,
+        by_agent=by_agent,
         discrimination=_correlation(shares, rests),
         met_by="everybody" if min(shares) == 100 else "nobody" if max(shares) == 0 else "some",
     )

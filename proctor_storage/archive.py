@@ -16,8 +16,8 @@ import json
 import os
 import re
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext, suppress
 from copy import copy
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -45,6 +45,7 @@ from proctor_protocol.archive import (
     TurnRecord,
     states_of,
 )
+from proctor_protocol.archived_runs import NO_NAMES, run_of_assessment, runs_of_campaign, runs_of_entries
 from proctor_protocol.callers import ANYBODY, Caller
 from proctor_protocol.campaigns import CampaignResults, parse_campaign_results
 from proctor_protocol.problems import describe
@@ -237,8 +238,32 @@ class Archive:
     def campaign_results(self, entry: ArchiveEntry) -> CampaignResults:
         return _model(entry, RESULT, lambda: parse_campaign_results(json.loads(self.read(entry, RESULT))))
 
-    def runs(self, entry: ArchiveEntry) -> list[Run]:
-        return self._lines_of(entry, RUNS, Run) if RUNS in entry.files else []
+    def runs(self, entry: ArchiveEntry, results: CampaignResults | None = None) -> list[Run]:
+        """The runs of an ended campaign, in the order of its results; these are read where they aren't given."""
+        known = self._lines_of(entry, RUNS, Run) if RUNS in entry.files else []
+        return runs_of_campaign(results or self.campaign_results(entry), known)
+
+    def runs_of(self, entries: Sequence[ArchiveEntry], called: Mapping[str, str] = NO_NAMES) -> list[Run]:
+        """The runs of assessments and trials, with their dimensions and criteria; campaigns are left out.
+
+        Points come from the entry of the campaign that a run is of, or else from its own result; of a damaged result
+        only the sum is known.
+
+        Args:
+            called: the agents' names, by the entry's id; by their labels where it isn't said.
+        """
+        known: dict[str, Run] = {}
+        for name in sorted({entry.campaign for entry in entries if entry.campaign}):
+            campaign = self.get(name)
+            if campaign is not None and RUNS in campaign.files:
+                known |= {run.run_id: run for run in self._lines_of(campaign, RUNS, Run)}
+        by_id = {entry.id: entry for entry in entries}
+        for run in runs_of_entries(entries, called=called):
+            kept, entry = known.get(run.run_id), by_id[run.run_id]
+            if entry.kind == "assessment" and (kept is None or kept.overall != run.overall):  # judged anew since
+                with suppress(EntryDamagedError):
+                    known[run.run_id] = run_of_assessment(self.results(entry), run)
+        return runs_of_entries(entries, known, called)
 
     def transcript(self, entry: ArchiveEntry) -> list[CommandRecord]:
         """What a trial's agent did, as far as the evaluator has seen it."""

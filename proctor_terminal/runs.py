@@ -24,10 +24,10 @@ from activities.archive.payloads import as_lines
 from activities.campaign.activities import keep_cells, taken_over
 from activities.campaign.plan import CampaignPlan, Cell, EndedCell, Lane, Summed, SumUpInput, groups_of
 from activities.plan import TRIAL_WORKFLOW
+from proctor_protocol.archived_runs import run_of_trial
 from proctor_protocol.problems import show_value
 from proctor_protocol.provenance import cost_of, tokens_of
 from proctor_protocol.request import BadRequestError, Raw
-from proctor_protocol.statistics import Points, Run
 from proctor_protocol.terminal import (
     BENCHMARK,
     AgentResult,
@@ -168,7 +168,7 @@ class TerminalRuns:
             results=await self._store.put(results.model_dump_json().encode()),
             sentence=sentence,
             score=results.accuracy if results.n_trials else None,
-            runs=await self._store.put(as_lines(run_of(trial) for trial in results.results)),
+            runs=await self._store.put(as_lines(run_of_trial(trial) for trial in results.results)),
         )
 
     async def _write(self, results: TerminalResults) -> None:
@@ -288,27 +288,11 @@ def _cell(
     )
 
 
-def run_of(trial: TrialResult) -> Run:
-    """A trial as statistics see it: its reward is its score."""
-    return Run(
-        run_id=trial.trial_id,
-        agent=trial.participant,
-        scenario=trial.task_id,
-        repeat=trial.attempt - 1,
-        status="failed" if trial.is_resolved is None else "completed",
-        failed_by_participant=trial.blame == "participant",
-        is_doubtful=bool(trial.doubts),
-        overall=None if trial.is_resolved is None else Points(score=_reward(trial), max_score=1),
-        tokens=tokens_of(trial.usage),
-        cost=cost_of(trial.usage),
-    )
-
-
 def summed_up(payload: SumUpInput, trials: Sequence[TrialResult]) -> TerminalResults:
     """The result of a run, whose sums follow from its trials.
 
-    Attempts at one task resemble each other: the accuracy's interval is Wilson's, of the effective number of trials.
-    pass@k is a mean over tasks, with the interval of ``estimated``.
+    Attempts at one task resemble each other: the accuracy's interval is that of a share of the effective number of
+    trials. pass@k is a mean over tasks, with the interval of ``estimated``.
     """
     from proctor_statistics import compared
 
@@ -321,7 +305,7 @@ def summed_up(payload: SumUpInput, trials: Sequence[TrialResult]) -> TerminalRes
     config = plan.shared["config"]
     assert isinstance(config, dict)
     agents = _agents_in(plan, trials)
-    runs = [run_of(trial) for trial in trials]
+    runs = [run_of_trial(trial) for trial in trials]
     of_all = _of_agent("", trials)
     return TerminalResults(
         run_id=plan.campaign_id,
@@ -368,7 +352,7 @@ def _reward(trial: TrialResult) -> float:
 
 
 def _of_agent(name: str, trials: Sequence[TrialResult]) -> AgentResult:
-    from proctor_statistics import Unit, effective_runs, estimated, pass_at_k, wilson
+    from proctor_statistics import Unit, effective_runs, estimated, pass_at_k, share_interval
 
     by_task: dict[tuple[str, str], list[bool]] = {}
     for trial in trials:
@@ -384,9 +368,10 @@ def _of_agent(name: str, trials: Sequence[TrialResult]) -> AgentResult:
 
     n_resolved = sum(bool(trial.is_resolved) for trial in trials)
     resolved = n_resolved / len(trials) if trials else 0.0
-    interval = wilson(resolved, effective_runs(list(by_task.values()))) if trials else (None, None)
+    interval = share_interval(resolved, effective_runs(list(by_task.values()))) if trials else (None, None)
     fewest = min(map(len, by_task.values()), default=0)
     uses = [use for trial in trials for use in trial.usage]
+    costs = [cost for trial in trials if (cost := cost_of(trial.usage)) is not None]
     return AgentResult(
         agent=name,
         n_trials=len(trials),
@@ -401,7 +386,8 @@ def _of_agent(name: str, trials: Sequence[TrialResult]) -> AgentResult:
             if 1 <= k <= fewest
         },
         tokens=tokens_of(uses),
-        cost=cost_of(uses),
+        cost=sum(costs) if costs else None,
+        cost_known=len(costs),
     )
 
 

@@ -11,9 +11,10 @@ from itertools import combinations
 from markupsafe import Markup
 
 from proctor_protocol.archive import EntrySummary
+from proctor_protocol.archived_runs import runs_of_entries
 from proctor_protocol.campaigns import CampaignResults
 from proctor_protocol.runs import RunResults
-from proctor_protocol.statistics import Comparison, ForkSpread, Item, Points, Run, RunStatus, Summary
+from proctor_protocol.statistics import Comparison, ForkSpread, Item, PlannedCell, Run, Summary
 from proctor_protocol.terminal import FailureMode, TerminalResults
 from viewer import plots
 
@@ -89,7 +90,7 @@ def of_results(results: CampaignResults, runs: Sequence[Run], names: Mapping[tup
     """A campaign that has ended.
 
     Args:
-        runs: the runs that the statistics cover, from the archive.
+        runs: its runs, in the order of its cells or trials (``Archive.runs``).
         names: of criteria, by scenario and id.
     """
     if isinstance(results, RunResults):
@@ -100,9 +101,14 @@ def of_results(results: CampaignResults, runs: Sequence[Run], names: Mapping[tup
         return replace(view, forks=[each for each in results.forks if len(each.turns) > 1])
     from proctor_statistics import summaries
 
+    cells = [
+        PlannedCell(scenario=task, repeat=attempt)
+        for task in dict.fromkeys(run.scenario for run in runs)
+        for attempt in range(results.n_attempts)
+    ]
+    planned = dict.fromkeys(results.agents or dict.fromkeys(run.agent for run in runs), cells)
     rows = _rows_of_trials(results, runs)
-    runs_of_rows = [row.run for row in rows]
-    return _view(rows, summaries(runs_of_rows, threshold=100), [], results.comparisons, 100, names)
+    return _view(rows, summaries(runs, threshold=100, planned=planned), [], results.comparisons, 100, names)
 
 
 def of_entries(entries: Sequence[EntrySummary]) -> CampaignView:
@@ -190,15 +196,24 @@ def _passes(totals: Sequence[tuple[str, Summary]]) -> Markup | None:
 
 def _costs(agents: Sequence[str], rows: Sequence[RunRow]) -> tuple[Markup | None, str]:
     """Scores against cost; against tokens where no cost is known."""
+    from proctor_statistics import weighed_mean
+
     for name in ("cost", "tokens"):
-        series = []
+        series, middles = [], []
         for agent in agents:
-            own = [row.run for row in rows if row.run.agent == agent]
-            spent = [(run.cost if name == "cost" else run.tokens, run.counted_percent) for run in own]
-            series.append((agent, [(float(x), y) for x, y in spent if x is not None and y is not None]))
+            spent = [
+                (row.run, float(x), y)
+                for row in rows
+                if row.run.agent == agent
+                and (x := row.run.cost if name == "cost" else row.run.tokens) is not None
+                and (y := row.run.counted_percent) is not None
+            ]
+            series.append((agent, [(x, y) for _, x, y in spent]))
+            means = weighed_mean([(run, x) for run, x, _ in spent]), weighed_mean([(run, y) for run, _, y in spent])
+            middles.append(None if means[0] is None or means[1] is None else (means[0], means[1]))
         if any(x for _, points in series for x, _ in points):
             across = f"{name} of a run"
-            return plots.scatter(series, label=f"Scores over the {across}", across=across), across
+            return plots.scatter(series, middles, label=f"Scores over the {across}", across=across), across
     return None, ""
 
 
@@ -225,23 +240,9 @@ def _failures(rows: Sequence[RunRow]) -> list[Failures]:
 
 
 def _rows_of_assessments(results: RunResults, runs: Sequence[Run]) -> list[RunRow]:
-    by_id = {run.run_id: run for run in runs}
     has_repeats = any(cell.repeat for cell in results.cells)
     rows = []
-    for cell in results.cells:
-        run = by_id.get(cell.task_id) or Run(
-            run_id=cell.task_id,
-            agent=cell.agent,
-            scenario=cell.scenario_id,
-            difficulty=cell.difficulty,
-            seed=cell.seed,
-            repeat=cell.repeat,
-            status=cell.status,
-            failed_by_participant=cell.failed_by_participant,
-            overall=Points(score=cell.score or 0, max_score=cell.max_score) if cell.max_score else None,
-            tokens=cell.tokens,
-            cost=cell.cost,
-        )
+    for cell, run in zip(results.cells, runs, strict=True):
         rows.append(
             RunRow(
                 run=run,
@@ -265,21 +266,10 @@ def _named(difficulty: int | None, seed: int) -> str:
 
 
 def _rows_of_trials(results: TerminalResults, runs: Sequence[Run]) -> list[RunRow]:
-    by_id = {run.run_id: run for run in runs}
     rows = []
-    for trial in results.results:
-        reward = trial.reward if trial.reward is not None else float(bool(trial.is_resolved))
+    for trial, run in zip(results.results, runs, strict=True):
+        reward = run.overall.score if run.overall else 0.0
         is_judged = trial.is_resolved is not None
-        run = by_id.get(trial.trial_id) or Run(
-            run_id=trial.trial_id,
-            agent=trial.participant or results.participant,
-            scenario=trial.task_id,
-            repeat=trial.attempt - 1,
-            status="completed" if is_judged else "failed",
-            failed_by_participant=trial.blame == "participant",
-            is_doubtful=bool(trial.doubts),
-            overall=Points(score=reward, max_score=1) if is_judged else None,
-        )
         has_failed = trial.failure_mode not in (FailureMode.NONE, FailureMode.UNSET)
         ended, began = trial.trial_ended_at, trial.trial_started_at
         rows.append(
@@ -299,29 +289,11 @@ def _rows_of_trials(results: TerminalResults, runs: Sequence[Run]) -> list[RunRo
 
 
 def _rows_of_entries(entries: Sequence[EntrySummary]) -> list[RunRow]:
-    repeats: dict[tuple[str, str, int | None], int] = defaultdict(int)
+    by_id = {entry.id: entry for entry in entries}
     rows = []
-    for entry in sorted(entries, key=lambda entry: entry.started_at):
-        agent = entry.role or entry.participant
-        key = (agent, entry.day, entry.seed)
-        status: RunStatus = entry.status
-        points = Points(score=entry.score, max_score=entry.max_score) if entry.max_score else None
-        if entry.kind == "trial":
-            points = None if entry.earned is None else Points(score=entry.earned, max_score=1)
-        run = Run(
-            run_id=entry.id,
-            agent=agent,
-            scenario=entry.scenario_id,
-            difficulty=entry.difficulty,
-            seed=entry.seed,
-            repeat=repeats[key],
-            status=status,
-            failed_by_participant=entry.failed_by_participant,
-            overall=points,
-            cost=entry.cost,
-        )
-        repeats[key] += 1
+    for run in runs_of_entries(entries):
+        entry = by_id[run.run_id]
         label = f"attempt {run.repeat + 1}" if entry.seed is None else _named(entry.difficulty, entry.seed)
-        score_text = "unscored" if points is None else f"{entry.score_text}/{entry.max_score}"
+        score_text = "unscored" if run.overall is None else f"{entry.score_text}/{entry.max_score}"
         rows.append(RunRow(run, label, entry.status, score_text, failure=entry.sentence or None, seconds=entry.seconds))
     return rows

@@ -21,7 +21,7 @@ from proctor_protocol.losses import BIGGEST, losses
 from proctor_protocol.parting import parting_turns
 from proctor_protocol.results import AssessmentResults, CriterionResult
 from proctor_protocol.runs import RunResults
-from proctor_protocol.statistics import Run
+from proctor_protocol.statistics import Run, cost_in_words
 from proctor_protocol.terminal import TerminalResults
 from proctor_storage.archive import Archive, EntryDamagedError, NoSuchEntryError
 from proctor_storage.entry_table import EntryQuery, MatrixCell
@@ -132,7 +132,8 @@ class Pages:
 
     def campaign(self, entry: ArchiveEntry, *, as_file: bool = False) -> str:
         """One campaign; raises as ``assessment``."""
-        results, runs = self.archive.campaign_results(entry), self.archive.runs(entry)
+        results = self.archive.campaign_results(entry)
+        runs = self.archive.runs(entry, results)
         view = of_results(results, runs, self._criteria_in(results, runs))
         of_trials = results if isinstance(results, TerminalResults) else None
         accuracy = None
@@ -157,7 +158,7 @@ class Pages:
             pass_at=[(k, share.in_words()) for k, share in of_trials.pass_at_k.items() if k > 1] if of_trials else [],
             started_at=entry.started_at,
             seconds=entry.seconds,
-            cost=entry.cost,
+            cost=results.cost_text,
             tokens=results.tokens,
             url=None if as_file else self._workflow_url(entry),
         )
@@ -266,7 +267,7 @@ class Pages:
             tally=running.tally,
             wait_reason=details.wait_reason,
             started_at=running.started_at,
-            cost=sum(costs) if costs else None,
+            cost=cost_in_words(sum(costs) if costs else None, len(costs), len(ended)),
             url=running.url if self._ui_url else None,
         )
 

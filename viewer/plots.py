@@ -93,25 +93,31 @@ def curves(series: Sequence[tuple[str, Mapping[int, float]]], *, label: str) -> 
     return _figure("curves", label, axes + "".join(lines))
 
 
-def scatter(series: Sequence[tuple[str, Sequence[tuple[float, float]]]], *, label: str, across: str) -> Markup:
+def scatter(
+    series: Sequence[tuple[str, Sequence[tuple[float, float]]]],
+    middles: Sequence[tuple[float, float] | None],
+    *,
+    label: str,
+    across: str,
+) -> Markup:
     """Percents over something else, as SVG: a dot for each run, and a ring at each series' mean.
 
     Args:
         series: names, each with its points (x, percent).
+        middles: the means of each series; None for one without points.
         label: what the plot shows, for those who can't see it.
         across: the name of x.
     """
     across_most = max((x for _, points in series for x, _ in points), default=0) or 1
     frame = _Frame(0, across_most, 0, 100)
     groups = []
-    for number, (name, points) in enumerate(series):
-        if not points:
+    for number, ((name, points), middle) in enumerate(zip(series, middles, strict=True)):
+        if middle is None:
             continue
         step = max(1, -(-len(points) // _MOST_DOTS))
         small = "".join(
             f'<circle class="run" cx="{frame.x(x):.1f}" cy="{frame.y(y):.1f}" r="2.5"/>' for x, y in points[::step]
         )
-        middle = sum(x for x, _ in points) / len(points), sum(y for _, y in points) / len(points)
         ring = (
             f'<circle class="mean" cx="{frame.x(middle[0]):.1f}" cy="{frame.y(middle[1]):.1f}" r="6.5"><title>'
             f"{escape(name)}: {middle[1]:.1f} % at {middle[0]:.4g}</title></circle>"

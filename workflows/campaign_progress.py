@@ -39,9 +39,9 @@ class CampaignProgress(BaseModel):
         lists were read so far. waiting: those of them that wait. at_play: those that are under way. replayed: how many
         plays were not the first one of their cell. ledger: pages of cells that have ended for good. ended: those that
         are in no page yet. places: task queues on which something of the campaign's is left. plays, seconds, tokens,
-        cost: of all plays here, whether they count or not. unpriced, uncounted: whether any of them has no known cost,
-        or number of tokens. by_group: the same by group of cells. taken_over: how many cells needn't be played.
-        stopped: the limit that keeps the rest from being played.
+        cost: of all plays here, whether they count or not; cost_known: of how many of them the cost is. unpriced,
+        uncounted: whether any of them has no known cost, or number of tokens. by_group: the same by group of cells.
+        taken_over: how many cells needn't be played. stopped: the limit that keeps the rest from being played.
     """
 
     started_at: datetime
@@ -56,6 +56,7 @@ class CampaignProgress(BaseModel):
     replayed: int = 0
     score: float = 0.0
     cost: float | None = None
+    cost_known: int = 0
     tokens: int | None = None
     unpriced: bool = False
     uncounted: bool = False
@@ -89,6 +90,8 @@ class CampaignProgress(BaseModel):
             replayed=self.replayed,
             score=round(self.score, 6),
             cost=self.cost,
+            cost_known=self.cost_known,
+            plays=self.plays,
             tokens=self.tokens,
         )
 
@@ -114,6 +117,7 @@ class CampaignProgress(BaseModel):
         self.seconds += outcome.seconds
         self.unpriced |= outcome.unpriced
         self.uncounted |= outcome.uncounted
+        self.cost_known += outcome.cost is not None
         if outcome.cost is not None:
             self.cost = round((self.cost or 0.0) + outcome.cost, 8)
         if outcome.tokens is not None:

@@ -25,7 +25,7 @@ from proctor_storage.blobs import BlobNotFoundError, BlobRef, BlobStore
 
 T = TypeVar("T")
 
-_CELLS = TypeAdapter(list[plans.Cell])
+CELLS = TypeAdapter(list[plans.Cell])
 ENDED_CELLS = TypeAdapter(list[plans.EndedCell])
 """A page of a ledger, as JSON."""
 
@@ -65,7 +65,7 @@ class CampaignActivities:
 
     @activity.defn
     async def read_cells(self, payload: plans.CellsInput) -> list[plans.Cell]:
-        cells = _CELLS.validate_json(await self._store.get(payload.cells.cells))
+        cells = CELLS.validate_json(await self._store.get(payload.cells.cells))
         return cells[payload.start : payload.start + payload.count]
 
     @activity.defn
@@ -112,7 +112,7 @@ async def result_of(workflow: WorkflowHandle[Any, T]) -> T:
 
 
 async def keep_cells(store: BlobStore, cells: Sequence[plans.Cell]) -> plans.CellList:
-    return plans.CellList(cells=await store.put(_CELLS.dump_json(list(cells))), count=len(cells))
+    return plans.CellList(cells=await store.put(CELLS.dump_json(list(cells))), count=len(cells))
 
 
 _READ_AT_ONCE = 32

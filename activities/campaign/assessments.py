@@ -18,15 +18,16 @@ from activities.admission.origins import Origins
 from activities.archive.payloads import as_lines
 from activities.attempts import failures
 from activities.campaign import plan as plans
-from activities.campaign.activities import keep_cells, result_of, taken_over
+from activities.campaign.activities import CELLS, keep_cells, result_of, taken_over
 from activities.plan import Model
 from activities.scenario_code.manager import EvaluatorLoadError, ScenarioNotFoundError, ScenarioValidationError
 from activities.scenario_code.scenarios import Scenarios
+from proctor_protocol.archived_runs import run_of_assessment, scenario_title
 from proctor_protocol.clocks import conditions_title
 from proctor_protocol.instances import USUAL_DIFFICULTY, instance_title
 from proctor_protocol.provenance import Drafts, ModelUse, cost_of, tokens_of
 from proctor_protocol.request import AssessmentConfig, BadRequestError, Raw
-from proctor_protocol.results import AssessmentResults, CriterionResult, DimensionScore, OverallScore
+from proctor_protocol.results import AssessmentResults
 from proctor_protocol.runs import (
     MOST_CELLS,
     RunCell,
@@ -37,7 +38,7 @@ from proctor_protocol.runs import (
     parse_run_request,
     unknown_run_settings,
 )
-from proctor_protocol.statistics import Points, Run
+from proctor_protocol.statistics import PlannedCell, Run
 from proctor_settings.config import GreenAgentConfig
 from proctor_storage.blobs import BlobRef, BlobStore
 
@@ -184,8 +185,10 @@ class AssessmentRuns:
 
         pairs = [pair for pair in await asyncio.gather(*map(read, ended)) if pair is not None]
         pairs.sort(key=_order)
-        results = await asyncio.to_thread(partial(summed_up, payload, pairs, sorted(warnings), drafts))
-        played, mean = len(results.cells), _mean(run for _, run in pairs)
+        cells = CELLS.validate_json(await self._store.get(payload.plan.cells.cells))
+        sum_up = partial(summed_up, payload, pairs, sorted(warnings), drafts, _planned(cells))
+        results = await asyncio.to_thread(sum_up)
+        played, mean = len(results.cells), mean_of_agents(results)
         sentence = f"{played} of {played + results.missing} assessments were played"
         sentence += f"; mean {mean:.1f}% of the judged points." if mean is not None else "."
         if results.stopped:
@@ -394,28 +397,43 @@ def _cell_of(played: PlayedAssessment, ended: plans.EndedCell, is_taken_over: bo
 
 
 def _run_of(played: PlayedAssessment) -> Run:
-    results = played.results
-    scores = results.scores if results else None
-
-    def points(scored: CriterionResult | DimensionScore | OverallScore) -> Points:
-        return Points(score=scored.score, max_score=scored.max_score)
-
-    return Run.model_validate(
-        {
-            **{name: getattr(played, name) for name in _OF_PLAYED},
-            "run_id": played.task_id,
-            "scenario": played.scenario_id + (f" from turn {played.from_turn}" if played.from_turn else ""),
-            "overall": points(scores.overall) if scores else None,
-            "dimensions": {name: points(each) for name, each in (scores.dimensions.items() if scores else [])},
-            "criteria": {each.criterion_id: points(each) for each in (results.criteria_results if results else [])},
-            "tokens": tokens_of(played.uses),
-            "cost": cost_of(played.uses),
-        }
+    about = {name: getattr(played, name) for name in _OF_PLAYED}
+    scenario = scenario_title(played.scenario_id, played.from_turn)
+    return run_of_assessment(
+        played.results, Run.model_validate({**about, "run_id": played.task_id, "scenario": scenario})
     )
 
 
+def _planned(cells: Iterable[plans.Cell]) -> dict[str, list[PlannedCell]]:
+    """The cells of each agent."""
+    planned: dict[str, list[PlannedCell]] = {}
+    for each in cells:
+        cell = RunCell.model_validate({**each.given, "task_id": each.cell_id, "status": "canceled"})
+        planned.setdefault(cell.agent, []).append(
+            PlannedCell(
+                scenario=scenario_title(cell.scenario_id, cell.from_turn),
+                difficulty=cell.difficulty,
+                seed=cell.seed,
+                repeat=cell.repeat,
+            )
+        )
+    return planned
+
+
+def mean_of_agents(results: RunResults) -> float | None:
+    """The mean over the agents of their means in percent; None where nothing was judged."""
+    means = [
+        row.percent.mean for row in results.summaries if row.of == "overall" and row.scenario is None and row.percent
+    ]
+    return sum(means) / len(means) if means else None
+
+
 def summed_up(
-    payload: plans.SumUpInput, pairs: Sequence[tuple[RunCell, Run]], judge_warnings: Sequence[str], drafts: Drafts
+    payload: plans.SumUpInput,
+    pairs: Sequence[tuple[RunCell, Run]],
+    judge_warnings: Sequence[str],
+    drafts: Drafts,
+    planned: Mapping[str, Sequence[PlannedCell]],
 ) -> RunResults:
     """The result of a campaign, whose sums follow from its assessments.
 
@@ -424,6 +442,7 @@ def summed_up(
         pairs: each assessment that has a result: its row, and what the statistics read.
         judge_warnings: sentences about judges that aren't calibrated.
         drafts: the sum of the assessments' drafts.
+        planned: the cells of each agent.
     """
     from proctor_statistics import compared, forks_compared, items, summaries
 
@@ -443,7 +462,7 @@ def summed_up(
         scenario_hashes={name: str(each) for name, each in hashes.items()},
         cells=[cell for cell, _ in pairs],
         missing=max(payload.tally.total - len(pairs), 0),
-        summaries=summaries(runs, threshold=config.passing_percent),
+        summaries=summaries(runs, threshold=config.passing_percent, planned=planned),
         comparisons=[compared(one, other, runs) for one, other in combinations(agents, 2)],
         items=items(runs),
         judge_warnings=list(judge_warnings),
@@ -468,8 +487,3 @@ def _forks_in(pairs: Sequence[tuple[RunCell, Run]]) -> Iterator[tuple[str, int, 
     for cell, run in pairs:
         if cell.from_turn and run.counted_percent is not None:
             yield cell.agent, cell.from_turn, run.counted_percent
-
-
-def _mean(runs: Iterable[Run]) -> float | None:
-    percents = [run.counted_percent for run in runs if run.counted_percent is not None]
-    return sum(percents) / len(percents) if percents else None

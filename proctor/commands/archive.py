@@ -7,6 +7,7 @@ from typer import Argument, Option
 
 from proctor.commands import options
 from proctor.commands.options import option
+from proctor_protocol.statistics import GroupedBy
 
 app = typer.Typer()
 
@@ -47,8 +48,11 @@ def show(
 
 @app.command("compare")
 def compare(
-    first: Annotated[str, Argument(metavar="A", help="An assessment's id or its beginning; or an agent's name.")],
+    first: Annotated[
+        str, Argument(metavar="A", help="An assessment's id or its beginning; or an agent: LABEL, or LABEL=ADDRESS.")
+    ],
     second: Annotated[str, Argument(metavar="B", help="What it is compared with.")],
+    by: GroupedBy = option("scenario", "GROUP", "Agents by scenario, difficulty, dimension or criterion."),
     campaign: str | None = option(None, "ID", "Agents by what this campaign has played."),
     difference: int = option(5, "POINTS", "Say how many runs would show this difference.", min=1, max=100),
     archive: options.Archive = None,
@@ -57,7 +61,7 @@ def compare(
     """Show two assessments side by side, and where they part. Or two agents, by all that both have played."""
     from proctor.archive_commands import compare
 
-    compare(archive, state, first, second, campaign, difference)
+    compare(archive, state, first, second, campaign, difference, by)
 
 
 @app.command("forks")

@@ -28,6 +28,7 @@ ELSEWHERE = {
     "temporal server start-dev": "tests/proctor/test_by_hand.py",
     "curl http://127.0.0.1:8000/": "tests/proctor/test_by_hand.py",
     ".venv/bin/proctor list": "tests/proctor/test_archive_commands.py",
+    ".venv/bin/proctor compare": "tests/proctor/test_archive_commands.py",
     ".venv/bin/proctor run": "tests/proctor/test_commands.py",
     ".venv/bin/proctor replay": "tests/proctor/test_replay.py",
     ".venv/bin/proctor fork": "tests/proctor/test_fork.py",

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import proctor
 from proctor.archive_commands import (
     compare,
     export,
@@ -20,11 +21,14 @@ from proctor.archive_commands import (
 )
 from proctor.errors import CommandError, UsageError
 from proctor.opened_archive import moment
+from proctor.phrases import comparison_in_words
+from proctor_protocol.runs import RunResults
 from proctor_storage.archive import Archive
 from proctor_storage.blobs import BlobStore
 from proctor_storage.entry_table import EntryQuery
 from tests.viewer.campaign_entries import write_campaign, write_run
 from tests.viewer.entries import write_day
+from viewer.pages import Pages
 
 
 @pytest.fixture
@@ -95,6 +99,91 @@ def test_two_agents_are_compared_by_what_both_have_played(
         compare(kept.folder.root, None, "mine", "theirs", campaign="d")
     with pytest.raises(UsageError, match="is of an agent 'nobody'"):
         compare(kept.folder.root, None, "mine", "nobody")
+
+
+def write_runs(archive: str, to: Path, runs: list[tuple[str, str, int, int]], **more: object) -> Archive:
+    """Runs of agents: label, address, seed and score of 6; in a campaign of the name ``c``."""
+    kept, source = Archive(str(to)), Archive(archive)
+    day = source.find("day-one")
+    for label, url, seed, score in runs:
+        about = {"id": f"{label}-{seed}-{url[-1]}", "role": label, "participant": f"card {url[-1]}", "campaign": "c"}
+        about |= {"participant_url": url, "seed": seed, "score": score, **more}
+        kept.write(day.model_copy(update=about), {"result.json": source.read(day, "result.json")}, {})
+    return kept
+
+
+def test_an_ambiguous_name_is_refused_with_the_candidates(
+    archive: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    one, two = "http://a:1", "http://b:2"
+    runs = [("mine", one, 1, 6), ("mine", one, 2, 6), ("mine", two, 1, 0), ("theirs", one, 1, 3), ("other", two, 1, 2)]
+    place = write_runs(archive, tmp_path / "agents", runs).folder.root
+    with pytest.raises(UsageError) as refused:
+        compare(place, None, "mine", "theirs")
+    assert str(refused.value) == (
+        "'mine' is the name of 2 agents: mine=http://a:1 (2 runs, card 'card 1'), mine=http://b:2 (1 run, card "
+        "'card 2'). Write one of these (LABEL=CARD takes all addresses of a card), or --campaign ID to compare within "
+        "one campaign"
+    )
+    for name in (one, "card 1"):
+        with pytest.raises(UsageError, match=rf"'{name}' is the name of 2 agents: mine={one} .*, theirs={one} "):
+            compare(place, None, name, "other")
+    compare(place, None, f"mine={one}", "theirs")
+    assert "mine=http://a:1 less theirs: +0.0 points" in capsys.readouterr().out
+    compare(place, None, f"mine={one}", "mine=card 2")
+    assert "over 1 pair (50.0% and 50.0%); the means are of these pairs, without 1 run that" in capsys.readouterr().out
+    with pytest.raises(UsageError, match="'theirs' and 'theirs=card 1' are names of the same agent"):
+        compare(place, None, "theirs", "theirs=card 1")
+
+
+def test_agents_are_compared_by_groups_and_criteria(
+    archive: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kept = Archive(str(tmp_path / "campaigns"))
+    write_campaign(kept, "campaign-1")
+    results = kept.campaign_results(kept.find("campaign-1"))
+    assert isinstance(results, RunResults)
+    (comparison,) = results.comparisons
+    whole = {row.agent: row.percent for row in results.summaries if row.of == "overall" and row.scenario is None}
+    assert comparison.difference is not None
+    assert comparison.first_percent == pytest.approx(whole["careful"].mean)  # type: ignore[union-attr]
+    for by, row in (
+        ("scenario", r"^lunch +72.0% +45.0% +\+27.0 +10$"),
+        ("difficulty", r"^fixed +72.5% +47.0% +\+25.5 +-4.5 to \+46.8 +20$"),
+        ("criterion", r"^asks +86.2% +42.5% +\+43.8 +\+4.5 to \+69.4 +20$"),
+        ("dimension", r"no run of both has a dimension"),
+    ):
+        compare(kept.folder.root, None, "careful", "hasty", campaign="camp", by=by)  # type: ignore[arg-type]
+        said = capsys.readouterr().out
+        assert re.search(row, said, re.MULTILINE), said
+        assert f"\n{comparison_in_words(comparison)[0]}\n" in f"\n{said}", "as its page and its results have it"
+    page = Pages(kept).campaign(kept.find("campaign-1"))
+    assert "+25.5" in page
+    assert "72.5 − 47.0" in page
+    with pytest.raises(
+        UsageError, match="of the campaign campaign-1 is of an agent 'x': its agents are careful, hasty"
+    ):
+        compare(kept.folder.root, None, "careful", "x", campaign="campaign-1")
+
+
+def test_an_export_has_the_weights_that_make_the_means(archive: str, tmp_path: Path) -> None:
+    """Two days of one scenario with half of the points, and one of another that the agent failed."""
+    runs = [("mine", "http://a:1", 1, 3), ("mine", "http://a:1", 2, 3), ("theirs", "http://b:2", 1, 3)]
+    place = write_runs(archive, tmp_path / "agents", runs).folder.root
+    failed = {"scenario_id": "dinner", "status": "failed", "failed_by_participant": True}
+    write_runs(archive, tmp_path / "agents", [("mine", "http://a:1", 9, 3)], **failed)
+    export(place, None, ["all"], str(tmp_path / "all.csv"))
+    with (tmp_path / "all.csv").open() as file:
+        rows = [row for row in csv.DictReader(file) if row["agent"] == "mine"]
+    (whole, *_) = proctor.runs(place, agent="mine").summaries()
+    assert whole.percent is not None
+    assert whole.percent.mean == pytest.approx(25)
+    assert sum(float(row["percent"]) * float(row["weight"]) for row in rows) == pytest.approx(25)
+    write_runs(archive, tmp_path / "agents", [("theirs", "http://c:3", 1, 3)])
+    whole_rows = [row for row in proctor.runs(place).summaries() if row.scenario is None and row.of == "overall"]
+    assert {row.agent for row in whole_rows} == {"mine", "theirs=http://b:2", "theirs=http://c:3"}
+    found = proctor.runs(place).compare("mine", "theirs=http://b:2")
+    assert (found.pairs, found.unpaired, found.first_percent, found.second_percent) == (1, 2, 50, 50)
 
 
 def test_export_and_import(archive: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

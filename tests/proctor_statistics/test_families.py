@@ -58,7 +58,7 @@ def test_a_family_counts_once_beside_a_fixed_scenario() -> None:
     assert row.percent.values == 15
     without = overall([*(run("one", 10, seed=n) for n in range(3)), run("other", 90)], None)
     assert without.percent is not None
-    assert without.percent.mean == 30, "fixed scenarios count by runs, as they did"
+    assert without.percent.mean == 50, "fixed scenarios weigh the same, too"
 
 
 def test_many_families_are_drawn_as_families() -> None:
@@ -90,9 +90,9 @@ def test_agents_are_compared_on_the_same_day() -> None:
 
 
 def test_weights_change_what_a_value_counts() -> None:
-    found = estimated([Unit((0.0,)), Unit((100.0,), weight=3.0)], bounds=(0, 100))
+    found = estimated([Unit((0.0,)), Unit((100.0,), weights=(3.0,))], bounds=(0, 100))
     assert (found.mean, found.values) == (75, 2)
-    same = [Unit((20.0,), "s", 2.0), Unit((40.0,), "s", 2.0), Unit((60.0,), "s", 2.0)]
+    same = [Unit((value,), "s", (2.0,)) for value in (20.0, 40.0, 60.0)]
     plain = [Unit(unit.values, "s") for unit in same]
     assert estimated(same, bounds=(0, 100)) == estimated(plain, bounds=(0, 100)), "equal weights change nothing"
 

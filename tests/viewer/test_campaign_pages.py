@@ -7,9 +7,11 @@ import pytest
 from playwright.async_api import expect
 from pydantic_core import from_json, to_json
 
+from proctor_protocol.runs import RunResults
+from proctor_statistics import compared, summaries
 from proctor_storage.archive import Archive
 from proctor_storage.folder import Folder
-from tests.viewer.campaign_entries import ESCAPES, write_campaign, write_run
+from tests.viewer.campaign_entries import ESCAPES, lines, write_campaign, write_run
 from tests.viewer.conftest import Reader, Reading, in_the_browser, serving_pages
 from tests.viewer.entries import HOSTILE, write_day
 from tests.work import only_nightly
@@ -47,6 +49,23 @@ async def test_a_campaign_leads_from_its_means_to_a_single_assessment(site: str,
         await page.locator("#rest").get_by_role("link", name="campaign-1").click()
         await expect(page.locator("#grid")).to_be_visible()
         await reader.require_calm(site)
+
+
+def test_the_page_of_a_campaign_names_lost_cells_and_says_of_how_many_runs_a_cost_is(tmp_path: Path) -> None:
+    archive = Archive(str(tmp_path))
+    entry = write_campaign(archive, "c", seeds=2)
+    results = archive.campaign_results(entry)
+    assert isinstance(results, RunResults)
+    first, *others = runs = archive.runs(entry)
+    lost = first.model_copy(update={"status": "failed", "overall": None, "criteria": {}, "cost": None})
+    rows, pairs = summaries([lost, *others]), [compared("careful", "hasty", [lost, *others])]
+    cells = [results.cells[0].model_copy(update={"cost": None}), *results.cells[1:]]
+    changed = results.model_copy(update={"summaries": rows, "comparisons": pairs, "cells": cells, "cost": 1.5})
+    files = {"result.json": changed.model_dump_json().encode(), "runs.jsonl": lines([lost, *others])}
+    page = Pages(archive).campaign(archive.write(entry.model_copy(update={"fence": 2, "files": {}}), files, {}))
+    assert "mean over 3 of 4 planned cells; without a run: seed 0" in page
+    assert page.count("+ 1 alone, not in these means") == 1
+    assert f"cost 1.5 (known for {len(runs) - 1} of {len(runs)})" in page
 
 
 async def plays(reader: Reader) -> None:

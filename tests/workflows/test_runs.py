@@ -81,6 +81,7 @@ def test_every_agent_plays_every_scenario_with_every_seed_as_often_as_asked(fini
     assert (comparison.pairs, comparison.difference.mean) == (4, 70)  # type: ignore[union-attr]
     assert (results.tokens, results.cost) == (800, 4.0)
     assert ended.updates[-1]["tally"]["done"] == 8
+    assert (ended.updates[-1]["tally"]["cost_known"], results.cost_known) == (8, 8)
     assert finished.replayed == 1
 
 
@@ -254,6 +255,10 @@ async def test_limits_of_tokens_and_time_hold(
     assert len(ended.results.cells) <= most
     assert len(ended.results.cells) + ended.results.missing == 40
     assert (ended.results.stopped or "").startswith(sentence)
+    rows = [row for row in ended.results.summaries if row.of == "overall" and row.scenario is None]
+    assert [row.planned for row in rows] == [20, 20]
+    assert sum(len(row.lost) for row in rows) == ended.results.missing, "each cell that was never played is named"
+    assert "of 20 planned cells" in rows[0].lost_in_words()
 
 
 @only_nightly  # by default: test_a_limit_of_costs_is_not_passed
