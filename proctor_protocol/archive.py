@@ -198,7 +198,9 @@ class ArchiveEntry(EntrySummary):
 
     ``turn_timeout`` (seconds), ``turn_tries``, ``judges`` and ``votes`` are what it was played and judged with;
     ``package`` names, in the
-    evaluator's store, all files of the scenario as they were frozen at its admission: a fork is played with these.
+    evaluator's store, all files of the scenario as they were frozen at its admission: a fork is played with these, and
+    ``judge again`` judges with them. ``began_with`` is the hash of the UES scenario that it began with; None in older
+    entries.
     ``message`` is the A2A message that asked for it, as JSON. ``files`` are the entry's other files, ``contents`` what
     it needs of the archive's: ``scenario`` (the scenario as it was played) and ``initial_state`` (``Items`` before the
     first turn).
@@ -211,6 +213,7 @@ class ArchiveEntry(EntrySummary):
     turn_tries: int | None = None
     votes: int = 1
     package: Content | None = None
+    began_with: Content | None = None
     temporal_namespace: str | None = None
     message: dict[str, Any] = Field(default_factory=dict)
     files: dict[str, Content] = Field(default_factory=dict)
@@ -363,6 +366,21 @@ def _keyed(content: Any) -> Any:
     if isinstance(content, list) and all(isinstance(each, dict) and "message_id" in each for each in content):
         return {str(each["message_id"]): each for each in content}
     return content
+
+
+def states_from(items: Items) -> dict[str, Any]:
+    """The states of all modalities that ``items_of`` has made a flat map of, without what it left out."""
+    states: dict[str, Any] = {}
+    for path, item in items.items():
+        modality, section, *key = path.split("/", 2)
+        state = states.setdefault(modality, {})
+        if key:
+            state.setdefault(section, {})[key[0]] = item
+        else:
+            state[section] = item
+    if "messages" in states.get("chat", {}):
+        states["chat"]["messages"] = list(states["chat"]["messages"].values())
+    return states
 
 
 def _bare(item: Any) -> Any:

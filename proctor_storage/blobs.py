@@ -131,6 +131,27 @@ class BlobStore:
         return True
 
 
+class HeldBlobs(BlobStore):
+    """A store that is only read, and before it contents in memory; for one who needs some for a moment."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__(url)
+        self._held: dict[str, bytes] = {}
+
+    def hold(self, content: bytes) -> BlobRef:
+        """Have a content in memory, until ``let_go``."""
+        ref = blob_ref(content)
+        self._held[ref.sha256] = content
+        return ref
+
+    def let_go(self, ref: BlobRef) -> None:
+        self._held.pop(ref.sha256, None)
+
+    def _read_packed(self, ref: BlobRef) -> bytes:
+        held = self._held.get(ref.sha256)
+        return super()._read_packed(ref) if held is None else zlib.compress(held, 1)
+
+
 def _packed(content: bytes) -> bytes:
     """A content compressed, without a second copy of the whole meanwhile."""
     is_large = len(content) >= _LARGE

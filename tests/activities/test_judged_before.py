@@ -25,7 +25,7 @@ from activities.models.configured import ConfiguredModels
 from activities.plan import Plan
 from activities.scenario_code.scenarios import Scenarios
 from activities.simulation.payloads import Evidence
-from proctor.rehearsal import do
+from proctor.doing import do
 from proctor_protocol.instances import Instance
 from proctor_protocol.scenario import ScenarioConfig
 from proctor_settings.config import GreenAgentConfig

@@ -1,0 +1,98 @@
+"""Assessments that were rehearsed and really archived: by the activity that archives those of a deployment."""
+
+import json
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from activities.archive.assessments import ArchiveActivities
+from activities.archive.payloads import ArchiveInput, as_lines
+from proctor.audit import players
+from proctor.doing import do
+from proctor.rehearsal import RehearsedAssessment, Script
+from proctor_protocol.archive import RESULT, RUNS, UPDATES, ArchiveEntry
+from proctor_protocol.results import AssessmentResults
+from proctor_protocol.runs import RunResults
+from proctor_protocol.statistics import Points, Run
+from proctor_storage.archive import Archive, open_archive
+from purple_sdk.ues import AsyncUESClient
+from scenarios.kit.making.days import Day
+
+
+def with_lapses(day: Day, rate: float, play: int = 0) -> Script:
+    """A player of a family's day that slips at each point with a probability; at a rate of 0 it does all right."""
+    player = players.graded(day, rate, play)
+
+    async def script(turn: int, ues: AsyncUESClient, now: datetime) -> None:
+        await player(turn, now, ues)
+
+    return script
+
+
+class Archived(RehearsedAssessment):
+    """Plays, and archives what it played."""
+
+    async def play_and_archive(
+        self, scenario_id: str, script: Script, seed: int, *, campaign: str | None = None, agent: str = "", **how: Any
+    ) -> AssessmentResults:
+        results, _ = await self.play(scenario_id, script, seed, **how)
+        assert self.plan is not None
+        config, store = self.parts.config, self.parts.store
+        archiving = ArchiveActivities(config, store, self.parts.make_scrubbing().make_scrubber)
+        payload = ArchiveInput(
+            plan=self.plan.model_copy(update={"participant": agent or self.plan.participant}),
+            context_id="",
+            message={},
+            results=results,
+            updates=[],
+            turns=self.notes,
+            turn_notes=self.turn_notes,
+            campaign=campaign,
+        )
+        await do(archiving.archive, payload)
+        return results
+
+
+def archive_campaign(config: Any, campaign: str, played: Sequence[AssessmentResults], agent: str) -> ArchiveEntry:
+    """The entry of a campaign that has played these."""
+    now = datetime.now(UTC)
+    runs = [
+        Run(
+            run_id=each.assessment_id,
+            agent=agent,
+            scenario=each.scenario_id,
+            difficulty=each.difficulty,
+            seed=each.seed,
+            overall=Points(score=each.scores.overall.score, max_score=each.scores.overall.max_score),
+        )
+        for each in played
+    ]
+    results = RunResults(
+        campaign_id=campaign,
+        status="completed",
+        agents={agent: "http://nobody"},
+        cells=[],
+        summaries=[],
+        comparisons=[],
+        items=[],
+        started_at=now,
+        ended_at=now,
+        config={},
+    )
+    entry = ArchiveEntry(
+        kind="campaign",
+        campaign_kind="assessments",
+        id=campaign,
+        status="completed",
+        scenario_id=", ".join(dict.fromkeys(run.scenario for run in runs)),
+        participant=agent,
+        started_at=now,
+        ended_at=now,
+    )
+    files = {RESULT: results.model_dump_json().encode(), RUNS: as_lines(runs), UPDATES: b""}
+    return open_archive(config).write(entry, files, {})
+
+
+def entries_in(archive: Archive) -> list[dict[str, Any]]:
+    """All entries, as JSON: to see that nothing of them has changed."""
+    return [json.loads(entry.model_dump_json()) for entry in archive.entries()]
