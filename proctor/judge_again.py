@@ -107,9 +107,12 @@ def judge_again(options: AgainOptions) -> ExitCode:
         reason = "; ".join(f"{each.assessment_id}: {each.reason}" for each in work.refused[:_WORST])
         raise CommandError(f"nothing was judged again; {reason}" if reason else "nothing was judged again")
     for campaign in work.campaigns:
-        members = [entry for entry in work.entries if entry.campaign == campaign.id]
         if not is_interrupted:
-            kept.keep_judgement(campaign, _shift(kept, work, members, options, seconds, campaign))
+            members = [entry for entry in work.entries if entry.campaign == campaign.id]
+            shift = _shift(kept, work, members, options, seconds, campaign)
+            ids = {entry.id for entry in members}
+            not_judged = [each for each in shift.not_judged if each.assessment_id in ids]
+            kept.keep_judgement(campaign, shift.model_copy(update={"not_judged": not_judged}))
     shift = _shift(kept, work, work.entries, options, seconds, work.campaigns[0] if len(work.campaigns) == 1 else None)
     if options.as_json:
         print(shift.model_dump_json(indent=1))
@@ -197,7 +200,9 @@ class _Watched:
 
     def __init__(self, console: Console, total: int) -> None:
         columns = (TextColumn("judged"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-        self.bar = Progress(*columns, TextColumn("{task.fields[bad]}"), console=console, transient=True)
+        self.bar = Progress(
+            *columns, TextColumn("{task.fields[bad]}"), console=console, transient=True, disable=not console.is_terminal
+        )
         self._task = self.bar.add_task("judge", total=total, bad="")
         self._total, self._count, self._is_log = total, 0, not console.is_terminal
 
@@ -239,7 +244,6 @@ def _shift(
         for entry, judgement in pairs
         if not _has_same_points(judgement)
     ]
-    ids = {entry.id for entry in entries}
     evaluators: Evaluators = "current" if options.is_current else "frozen"
     return Shift(
         proctor=version("proctor"),
@@ -256,7 +260,7 @@ def _shift(
         means=_means(kept, pairs, campaign),
         criteria=[_criterion(*key, both) for key, both in by_criterion.items()],
         changed_runs=sorted(changed, key=lambda run: -run.size),
-        not_judged=[each for each in work.refused if campaign is None or each.assessment_id in ids],
+        not_judged=list(work.refused),
         remarks=dict(Counter(judgement.remark for _, judgement in pairs if judgement.remark)),
     )
 

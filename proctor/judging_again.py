@@ -45,7 +45,6 @@ from proctor_storage.blobs import BlobDamagedError, BlobNotFoundError, BlobRef, 
 
 _ATTEMPTS = 3
 _NOTHING = BlobRef(sha256="0" * 64, size=0)
-_NOBODY = "http://127.0.0.1:9"
 _SCENARIO = "scenario.json"
 _NOT_OF_A_VERDICT = {"evaluator_hash", "usage", "description", "judge_warnings"}
 
@@ -341,7 +340,7 @@ class _NoSimulation(SharedLooks):
         super().__init__(nowhere)
 
     async def look_at(self, payload: JudgeInput) -> Any:
-        return SimpleNamespace(reader=SimpleNamespace(base_url=_NOBODY), reader_secret="reader")
+        return SimpleNamespace(reader=SimpleNamespace(base_url=""), reader_secret="reader")
 
     async def require_still(self, payload: JudgeInput, simulation: Any) -> None:
         """Nothing is lost."""

@@ -5,6 +5,7 @@ An evaluator is ``async def name(ctx: AgentBeatsEvalContext, params: dict) -> Ev
 """
 
 from collections.abc import Awaitable, Callable
+from copy import deepcopy
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -47,7 +48,8 @@ class AgentBeatsEvalContext:
         own event log, in order. initial_state: modality name to state, before the first turn. final_state: modality
         name to state, after the last turn. user_prompt: what the participant was asked to do. llm: the judge's
         LangChain chat model, or None where there is none (offline). turn_notes: turn number to the notes that the
-        participant left with the turn.
+        participant left with the turn. has_simulator: whether ``client`` reaches one; an archived assessment is judged
+        without.
     """
 
     client: Any
@@ -58,11 +60,14 @@ class AgentBeatsEvalContext:
     user_prompt: str
     llm: Any = None
     turn_notes: dict[int, str] = field(default_factory=dict)
+    has_simulator: bool = True
 
     async def get_state(self, modality: str) -> Any:
-        """Fetch a modality's state from the simulation, as JSON data. Raises ``ValueError`` for an unknown modality."""
+        """Fetch a modality's final state, as JSON data. Raises ``ValueError`` for an unknown modality."""
         if modality not in self.final_state:
             raise ValueError(f"Unknown modality: {modality}; there are {', '.join(sorted(self.final_state))}")
+        if not self.has_simulator:
+            return deepcopy(self.final_state[modality])
         return await getattr(self.client, modality).get_state()
 
     async def get_time(self) -> datetime:

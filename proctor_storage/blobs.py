@@ -70,10 +70,10 @@ class BlobStore:
 
     def put_blocking(self, content: bytes) -> BlobRef:
         ref = blob_ref(content)
-        if self._folder.is_of_objects and self._folder.write_first(_path(ref), _packed(content)):
+        if self._folder.is_of_objects and self._folder.write_first(path_of(ref), _packed(content)):
             return ref
         if not self._has(ref):
-            self._folder.write(_path(ref), _packed(content))
+            self._folder.write(path_of(ref), _packed(content))
         return ref
 
     def get_blocking(self, ref: BlobRef) -> bytes:
@@ -81,7 +81,7 @@ class BlobStore:
 
     def _read_packed(self, ref: BlobRef) -> bytes:
         try:
-            return self._folder.read(_path(ref), ref.size)
+            return self._folder.read(path_of(ref), ref.size)
         except FileNotFoundError:
             raise BlobNotFoundError(
                 f"no blob {ref.sha256} below {self._folder.place}: was the store moved or pruned? If it is lost, "
@@ -117,7 +117,7 @@ class BlobStore:
 
     def _is_fresh(self, ref: BlobRef) -> bool:
         try:
-            written = self._folder.written_at(_path(ref))
+            written = self._folder.written_at(path_of(ref))
         except FileNotFoundError:
             return False
         return written is None or datetime.now(UTC) - written < RENEWED_AFTER
@@ -165,5 +165,6 @@ def _packed(content: bytes) -> bytes:
     return packed.getvalue()
 
 
-def _path(ref: BlobRef) -> str:
+def path_of(ref: BlobRef) -> str:
+    """Where a blob is, below the store's folder."""
     return posixpath.join(ref.sha256[:2], ref.sha256[2:])

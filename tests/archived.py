@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 
@@ -11,11 +12,12 @@ from proctor.audit import players
 from proctor.doing import do
 from proctor.rehearsal import RehearsedAssessment, Script
 from proctor_protocol.archive import RESULT, RUNS, UPDATES, ArchiveEntry
+from proctor_protocol.provenance import Provenance
 from proctor_protocol.results import AssessmentResults
 from proctor_protocol.runs import RunResults
 from proctor_protocol.statistics import Points, Run
 from proctor_storage.archive import Archive, open_archive
-from purple_sdk.ues import AsyncUESClient
+from purple_sdk.ues import AsyncUESClient, UESError
 from scenarios.kit.making.days import Day
 
 
@@ -24,7 +26,8 @@ def with_lapses(day: Day, rate: float, play: int = 0) -> Script:
     player = players.graded(day, rate, play)
 
     async def script(turn: int, ues: AsyncUESClient, now: datetime) -> None:
-        await player(turn, now, ues)
+        with suppress(UESError):  # a family has noise; the audit counts turns from 0
+            await player(turn - 1, now, ues)
 
     return script
 
@@ -35,7 +38,10 @@ class Archived(RehearsedAssessment):
     async def play_and_archive(
         self, scenario_id: str, script: Script, seed: int, *, campaign: str | None = None, agent: str = "", **how: Any
     ) -> AssessmentResults:
+        began_at = datetime.now(UTC)
         results, _ = await self.play(scenario_id, script, seed, **how)
+        provenance = Provenance(started_at=began_at, ended_at=datetime.now(UTC))
+        results = results.model_copy(update={"provenance": provenance})
         assert self.plan is not None
         config, store = self.parts.config, self.parts.store
         archiving = ArchiveActivities(config, store, self.parts.make_scrubbing().make_scrubber)
