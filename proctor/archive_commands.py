@@ -170,9 +170,10 @@ def show_entry(archive: str | None, state: str | None, name: str, as_json: bool,
 
 
 def _tell_of_judgements(kept: Archive, entry: ArchiveEntry, console: Console) -> None:
-    judgements: Sequence[Judgement | Shift] = kept.judgements(entry, Shift if entry.kind == "campaign" else Judgement)
-    for each in judgements:
-        console.print(Text(clean(each.in_words()), style="yellow"), soft_wrap=True)
+    said = [each.in_words() for each in kept.judgements(entry, Shift)]
+    said += [each.in_words() for each in kept.judgements(entry, Judgement)]
+    for sentence in said:
+        console.print(Text(clean(sentence), style="yellow"), soft_wrap=True)
 
 
 @archive_problems()

@@ -76,7 +76,7 @@ class _Work:
 
 @archive_problems()
 def judge_again(options: AgainOptions) -> ExitCode:
-    """Judge entries again, all cores at a time; what was judged so before is not judged once more.
+    """Judge entries again, all cores at a time; a judgement that is there already is not made once more.
 
     Returns:
         ``FAILED`` where an entry could not be judged, ``CANCELLED`` where Ctrl-C ended it early.
@@ -135,7 +135,7 @@ def _require_model(name: str, base_url: str | None) -> None:
 
 
 def _chosen(kept: Archive, names: Iterable[str]) -> _Work:
-    """The entries of the assessments and campaigns that are named, each once."""
+    """The entries of the named assessments and campaigns, each once."""
     work, found = _Work(), dict[str, ArchiveEntry]()
     for name in names:
         try:

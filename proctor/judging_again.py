@@ -45,6 +45,7 @@ from proctor_storage.blobs import BlobDamagedError, BlobNotFoundError, BlobRef, 
 
 _ATTEMPTS = 3
 _NOTHING = BlobRef(sha256="0" * 64, size=0)
+_NOBODY = "http://127.0.0.1:9"
 _SCENARIO = "scenario.json"
 _NOT_OF_A_VERDICT = {"evaluator_hash", "usage", "description", "judge_warnings"}
 
@@ -127,15 +128,13 @@ class Court:
                 "reader": next(iter(code.scenarios.values())).reader,
             }
         )
-        package, verdicts, kept = self._store.hold(code.files), list[CriterionResult](), list[str]()
-        try:
+        verdicts, kept = list[CriterionResult](), list[str]()
+        with self._store.holding(code.files) as package:
             for side in sides:
                 scenario = code.scenarios[side.entry.role if entry.roles else ""]
                 of_side, kept_of_side = await self._judge_side(entry, side, scenario, package)
                 verdicts += of_side
                 kept += kept_of_side
-        finally:
-            self._store.let_go(package)
         return Judgement(
             assessment_id=entry.id,
             by=by,
@@ -152,25 +151,19 @@ class Court:
     ) -> tuple[list[CriterionResult], list[str]]:
         """The verdicts on a participant's criteria, and the ids of those that stay as they were."""
         first = {criterion.criterion_id: criterion for criterion in side.criteria}
-        form, evidence = self._store.hold(scenario.model_dump_json().encode()), self._store.hold(side.evidence)
-        plan = self._plan(entry, scenario=form, package=package)
-        verdicts, kept = [], []
-        try:
+        form, verdicts, kept = scenario.model_dump_json().encode(), list[CriterionResult](), list[str]()
+        with self._store.holding(form) as document, self._store.holding(side.evidence) as record:
+            plan = self._plan(entry, scenario=document, package=package)
+            evidence = Evidence(checkpoint=_NOTHING, record=record)
             for criterion in scenario.criteria:
-                known = first.get(criterion.criterion_id)
+                name = criterion.criterion_id
+                known = first.get(name)
                 if known is not None and self._judge is None and not entry.offline and _needed_model(criterion, known):
                     verdicts.append(known)
-                    kept.append(criterion.criterion_id)
+                    kept.append(name)
                 else:
-                    given = JudgeInput(
-                        plan=plan,
-                        criterion_id=criterion.criterion_id,
-                        evidence=Evidence(checkpoint=_NOTHING, record=evidence),
-                    )
+                    given = JudgeInput(plan=plan, criterion_id=name, evidence=evidence)
                     verdicts.append(await self._judge_criterion(given))
-        finally:
-            self._store.let_go(form)
-            self._store.let_go(evidence)
         return verdicts, kept
 
     async def _judge_criterion(self, given: JudgeInput) -> CriterionResult:
@@ -340,7 +333,7 @@ class _NoSimulation(SharedLooks):
         super().__init__(nowhere)
 
     async def look_at(self, payload: JudgeInput) -> Any:
-        return SimpleNamespace(reader=SimpleNamespace(base_url=""), reader_secret="reader")
+        return SimpleNamespace(reader=SimpleNamespace(base_url=_NOBODY), reader_secret="reader")
 
     async def require_still(self, payload: JudgeInput, simulation: Any) -> None:
         """Nothing is lost."""

@@ -144,7 +144,7 @@ class RehearsedAssessment:
     """One play, from admission to verdicts.
 
     Attributes:
-        plan, notes, turn_notes: what an archive is told of it besides its result (``ArchiveInput``).
+        plan, notes, turn_notes: what an archive needs of it besides its result (``ArchiveInput``).
     """
 
     offline = True

@@ -48,8 +48,7 @@ class AgentBeatsEvalContext:
         own event log, in order. initial_state: modality name to state, before the first turn. final_state: modality
         name to state, after the last turn. user_prompt: what the participant was asked to do. llm: the judge's
         LangChain chat model, or None where there is none (offline). turn_notes: turn number to the notes that the
-        participant left with the turn. has_simulator: whether ``client`` reaches one; an archived assessment is judged
-        without.
+        participant left with the turn.
     """
 
     client: Any
@@ -60,15 +59,12 @@ class AgentBeatsEvalContext:
     user_prompt: str
     llm: Any = None
     turn_notes: dict[int, str] = field(default_factory=dict)
-    has_simulator: bool = True
 
     async def get_state(self, modality: str) -> Any:
-        """Fetch a modality's final state, as JSON data. Raises ``ValueError`` for an unknown modality."""
+        """A modality's final state, a copy of that in ``final_state``. Raises ``ValueError`` for an unknown one."""
         if modality not in self.final_state:
             raise ValueError(f"Unknown modality: {modality}; there are {', '.join(sorted(self.final_state))}")
-        if not self.has_simulator:
-            return deepcopy(self.final_state[modality])
-        return await getattr(self.client, modality).get_state()
+        return deepcopy(self.final_state[modality])
 
     async def get_time(self) -> datetime:
         """The simulation's current time."""

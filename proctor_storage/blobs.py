@@ -4,7 +4,9 @@ import hashlib
 import io
 import posixpath
 import zlib
+from collections import Counter
 from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 
 from proctor_protocol.archive import Content
@@ -136,19 +138,24 @@ class HeldBlobs(BlobStore):
 
     def __init__(self, url: str) -> None:
         super().__init__(url)
-        self._held: dict[str, bytes] = {}
+        self._held: dict[BlobRef, bytes] = {}
+        self._holders: Counter[BlobRef] = Counter()
 
-    def hold(self, content: bytes) -> BlobRef:
-        """Have a content in memory, until ``let_go``."""
+    @contextmanager
+    def holding(self, content: bytes) -> Iterator[BlobRef]:
+        """Have a content in memory meanwhile."""
         ref = blob_ref(content)
-        self._held[ref.sha256] = content
-        return ref
-
-    def let_go(self, ref: BlobRef) -> None:
-        self._held.pop(ref.sha256, None)
+        self._held[ref] = content
+        self._holders[ref] += 1
+        try:
+            yield ref
+        finally:
+            self._holders[ref] -= 1
+            if not self._holders[ref]:
+                del self._holders[ref], self._held[ref]
 
     def _read_packed(self, ref: BlobRef) -> bytes:
-        held = self._held.get(ref.sha256)
+        held = self._held.get(ref)
         return super()._read_packed(ref) if held is None else zlib.compress(held, 1)
 
 

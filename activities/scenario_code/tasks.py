@@ -43,7 +43,6 @@ from proctor_storage.blobs import BlobRef, blob_ref
 from purple_sdk.ues import AsyncUESClient
 from purple_sdk.ues.tls import tls
 
-_NOWHERE = "http://127.0.0.1:9"
 _SIMULATOR_SECONDS = 10.0
 """How long an evaluator waits for an answer of the simulator; less than it may take itself, so that the simulator is
 not mistaken for a slow evaluator."""
@@ -135,7 +134,7 @@ def serve(job: socket.socket) -> None:
     try:
         task = _TASK.validate_json(frames.receive(job))
         compiled = frames.receive(job) if isinstance(task, JudgeTask) else b""
-        enclose(task.directory, task.simulation or None if isinstance(task, JudgeTask) else None)
+        enclose(task.directory, task.simulation if isinstance(task, JudgeTask) else None)
         match task:
             case FolderTask(task="load"):
                 _load(job, task.directory)
@@ -281,7 +280,7 @@ async def _judge_criterion(
     read_by_model: ReadByModel | None,
 ) -> Judged:
     async with httpx.AsyncClient(verify=tls()) as http:
-        client = AsyncUESClient(task.simulation or _NOWHERE, task.reader_key, timeout=_SIMULATOR_SECONDS, http=http)
+        client = AsyncUESClient(task.simulation, task.reader_key, timeout=_SIMULATOR_SECONDS, http=http)
         context = AgentBeatsEvalContext(
             client=client,
             scenario_config=task.scenario.model_dump(mode="json"),
@@ -291,7 +290,6 @@ async def _judge_criterion(
             user_prompt=task.scenario.user_prompt,
             llm=llm,
             turn_notes=dict(record.turn_notes),
-            has_simulator=bool(task.simulation),
         )
         try:
             return Judged(verdict=await judge_by_evaluator(criterion, context, evaluators, read_by_model, task.model))
