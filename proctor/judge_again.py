@@ -120,7 +120,7 @@ def judge_again(options: AgainOptions) -> ExitCode:
         _print(make_console(), shift, len(work.entries), has_judge=options.judge is not None)
     if is_interrupted:
         left = len(work.entries) - len(work.done)
-        print(f"interrupted: {counted(left, 'run')} left; the same command goes on there", file=sys.stderr)
+        print(f"interrupted: {counted(left, 'run')} left; the same command continues there", file=sys.stderr)
         return ExitCode.CANCELLED
     return ExitCode.FAILED if work.refused else ExitCode.DONE
 

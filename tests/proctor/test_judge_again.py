@@ -196,7 +196,7 @@ def test_ctrl_c_keeps_what_was_judged_and_the_same_command_goes_on(
     with monkeypatch.context() as patch:
         patch.setattr(Archive, "keep_judgement", keep_and_interrupt)
         assert again(CAMPAIGN) is ExitCode.CANCELLED
-    assert "left; the same command goes on there" in capsys.readouterr().err
+    assert "left; the same command continues there" in capsys.readouterr().err
     assert not archive_in(state).judgements(archive_in(state).find(CAMPAIGN), Shift)
     done = sum(bool(archive_in(state).judgements(entry, Judgement)) for entry in runs_in(state))
     assert 1 <= done < 4
