@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import aclosing, suppress
 from datetime import UTC, datetime
 from typing import Any
 
@@ -10,12 +10,15 @@ from activities.archive.assessments import ArchiveActivities
 from activities.archive.payloads import ArchiveInput, as_lines
 from proctor.audit import players
 from proctor.doing import do
+from proctor.judging_again import Court
 from proctor.rehearsal import RehearsedAssessment, Script
 from proctor_protocol.archive import RESULT, RUNS, UPDATES, ArchiveEntry
+from proctor_protocol.judgements import Judgement
 from proctor_protocol.provenance import Provenance
 from proctor_protocol.results import AssessmentResults
 from proctor_protocol.runs import RunResults
 from proctor_protocol.statistics import Points, Run
+from proctor_settings.config import GreenAgentConfig
 from proctor_storage.archive import Archive, open_archive
 from purple_sdk.ues import AsyncUESClient, UESError
 from scenarios.kit.making.days import Day
@@ -59,7 +62,9 @@ class Archived(RehearsedAssessment):
         return results
 
 
-def archive_campaign(config: Any, campaign: str, played: Sequence[AssessmentResults], agent: str) -> ArchiveEntry:
+def archive_campaign(
+    config: GreenAgentConfig, campaign: str, played: Sequence[AssessmentResults], agent: str
+) -> ArchiveEntry:
     """The entry of a campaign that has played these."""
     now = datetime.now(UTC)
     runs = [
@@ -97,6 +102,12 @@ def archive_campaign(config: Any, campaign: str, played: Sequence[AssessmentResu
     )
     files = {RESULT: results.model_dump_json().encode(), RUNS: as_lines(runs), UPDATES: b""}
     return open_archive(config).write(entry, files, {})
+
+
+async def judged_again(config: GreenAgentConfig, entry: ArchiveEntry) -> Judgement:
+    """An entry judged again by its frozen evaluators."""
+    async with aclosing(Court(config, open_archive(config), is_current=False, judge=None)) as court:
+        return await court.judge(entry)
 
 
 def entries_in(archive: Archive) -> list[dict[str, Any]]:
