@@ -63,9 +63,9 @@ class Archived(RehearsedAssessment):
 
 
 def archive_campaign(
-    config: GreenAgentConfig, campaign: str, played: Sequence[AssessmentResults], agent: str
+    config: GreenAgentConfig, campaign: str, played: Sequence[AssessmentResults], agent: str, failed: int = 0
 ) -> ArchiveEntry:
-    """The entry of a campaign that has played these."""
+    """The entry of a campaign that has played these; and runs that their participant failed, which have no entry."""
     now = datetime.now(UTC)
     runs = [
         Run(
@@ -77,6 +77,10 @@ def archive_campaign(
             overall=Points(score=each.scores.overall.score, max_score=each.scores.overall.max_score),
         )
         for each in played
+    ]
+    runs += [
+        Run(run_id=f"failed-{n}", agent=agent, scenario=runs[0].scenario, status="failed", failed_by_participant=True)
+        for n in range(failed)
     ]
     results = RunResults(
         campaign_id=campaign,

@@ -57,7 +57,7 @@ def played(quick_fork_servers: None, tmp_path_factory: pytest.TempPathFactory) -
                 for script in (diligent, idle)
             ]
 
-        archive_campaign(rehearsal.config, CAMPAIGN, rehearsal.run(play_all()).result(), "clerk")
+        archive_campaign(rehearsal.config, CAMPAIGN, rehearsal.run(play_all()).result(), "clerk", failed=1)
     return folder
 
 
@@ -118,7 +118,7 @@ def test_todays_evaluators_are_told_by_their_shift_and_the_first_verdicts_stay(
     assert moved == {"asked": (1, 0), "told": (1, 0)}
     (run,) = shift.changed_runs
     assert (run.before, run.now) == (0, 88.89)
-    assert mean.now - mean.before == pytest.approx(run.size / 4, abs=0.01), "it is one of four"
+    assert mean.now - mean.before == pytest.approx(run.size / 5, abs=0.01), "it is one of five: a failed one counts 0"
     assert f"{mean.before:.1f} %" in said
     assert [archive_in(state).results(entry) for entry in runs_in(state)] == results
 
@@ -149,6 +149,17 @@ def test_a_scenario_with_other_data_is_not_judged_by_todays_checks(
     assert "4 have the same verdicts" in capsys.readouterr().out
 
 
+def test_an_evaluator_that_gives_no_verdict_is_named(state: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    raising = GENEROUS.replace('return EvalResult(1, 1, "well")', "return 1 / 0")
+    (state / "scenarios" / "tiny" / "evaluators.py").write_text(raising)
+    asking = GENEROUS.replace('ctx.get_state("email")', "ctx.client.email.get_state()")
+    (state / "scenarios" / "other" / "evaluators.py").write_text(asking)
+    with pytest.raises(CommandError, match="nothing was judged again") as problem:
+        again(CAMPAIGN, is_current=True)
+    assert "evaluator asked raised ZeroDivisionError: division by zero (evaluators.py line 4)" in str(problem.value)
+    assert "the archive has none: `proctor replay ID --from-judging` judges with one" in str(problem.value)
+
+
 def test_what_is_damaged_or_unknown_is_named_and_the_rest_goes_on(
     state: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -159,8 +170,12 @@ def test_what_is_damaged_or_unknown_is_named_and_the_rest_goes_on(
     next(folder.glob(f"*/{changed.id}.*/{RESULT}")).write_text("{}")
     pruned = {"id": "lost", "campaign": None, "package": Content(sha256="0" * 64, size=1)}
     lost = archive.write(sound.model_copy(update=pruned), *files_of(archive, sound))
+    files, contents = files_of(archive, sound)
+    files[STATES] = files[STATES].replace(b'"lacking":null', b'"lacking":"it was pruned"')
+    pruned = {"id": "stateless", "campaign": None}
+    stateless = archive.write(sound.model_copy(update=pruned), files, contents)
     write_trial(archive, "trial-1")
-    assert again("nonesuch", "trial-1", lost.id, CAMPAIGN) is ExitCode.FAILED
+    assert again("nonesuch", "trial-1", lost.id, stateless.id, CAMPAIGN) is ExitCode.FAILED
     said = " ".join(capsys.readouterr().out.split())
     for sentence in (
         "nonesuch: the archive at",
@@ -169,6 +184,7 @@ def test_what_is_damaged_or_unknown_is_named_and_the_rest_goes_on(
         "is not in the archive",
         "is not as it was written",
         "its scenario's frozen files are needed: no blob 000000",
+        "its last state is not in the archive: it was pruned",
         "2 have the same verdicts",
     ):
         assert sentence in said, said
