@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from importlib.metadata import version
 from statistics import fmean
 
@@ -20,7 +21,7 @@ from activities.models.factory import ModelSettingsError, missing_setting
 from activities.scenario_code.evaluator_modules import installed_readers
 from activities.scenario_code.freezing import packed
 from proctor.console import make_console, plain_table, show
-from proctor.errors import CommandError, ExitCode, UsageError
+from proctor.errors import CancelledError, CommandError, ExitCode, UsageError
 from proctor.interrupts import on_signals
 from proctor.judging_again import Court, NotJudgeableError, is_same
 from proctor.opened_archive import archive_problems
@@ -103,6 +104,8 @@ def judge_again(options: AgainOptions) -> ExitCode:
     began = time.monotonic()
     is_interrupted = asyncio.run(_judge_all(court, kept, work, options))
     seconds = time.monotonic() - began
+    if not work.done and is_interrupted:
+        raise CancelledError("interrupted before anything was judged again")
     if not work.done:
         reason = "; ".join(f"{each.assessment_id}: {each.reason}" for each in work.refused[:_WORST])
         raise CommandError(f"nothing was judged again; {reason}" if reason else "nothing was judged again")
@@ -149,6 +152,8 @@ def _chosen(kept: Archive, names: Iterable[str]) -> _Work:
             members = {each.id: each for each in kept.in_full(summaries)}
             lost = [each.id for each in summaries if each.id not in members]
             work.refused += [NotJudged(assessment_id=each, reason="its entry can't be read") for each in lost]
+            if not summaries:
+                work.refused.append(NotJudged(assessment_id=entry.id, reason="the archive has no assessment of it"))
             found |= members
         elif entry.kind != "assessment":
             reason = "its tests ran in a container that is gone: only assessments can be judged again"
@@ -162,7 +167,7 @@ def _chosen(kept: Archive, names: Iterable[str]) -> _Work:
 async def _judge_all(court: Court, kept: Archive, work: _Work, options: AgainOptions) -> bool:
     """Judge every entry, and keep each judgement at once; whether Ctrl-C ended it early."""
     interrupted = asyncio.Event()
-    on_signals(interrupted)
+    hurry = on_signals(interrupted)
     cores = os.cpu_count() or 1
     turns = asyncio.Semaphore(max(cores, _AT_ONCE_WITH_MODEL) if options.judge else cores)
     watched = _Watched(make_console(sys.stderr), len(work.entries))
@@ -179,14 +184,24 @@ async def _judge_all(court: Court, kept: Archive, work: _Work, options: AgainOpt
 
     async with aclosing(court):
         with watched.bar:
-            await asyncio.gather(*map(judge, work.entries))
+            tasks = [asyncio.create_task(judge(entry)) for entry in work.entries]
+            hurry += [partial(_cancel, task) for task in tasks]
+            outcomes = await asyncio.gather(*tasks, return_exceptions=True)
+    for outcome in outcomes:
+        if isinstance(outcome, Exception):
+            raise outcome
     return interrupted.is_set() and len(work.done) + len(work.refused) < len(work.entries)
+
+
+def _cancel(task: asyncio.Task[None]) -> None:
+    task.cancel()
 
 
 async def _judge_one(court: Court, kept: Archive, work: _Work, entry: ArchiveEntry) -> None:
     key = (await court.who(entry)).key
     known = {each.key: each for each in await asyncio.to_thread(kept.judgements, entry, Judgement)}
     if key in known:
+        await asyncio.to_thread(kept.results, entry)  # its first verdicts are needed, too
         work.done[entry.id] = known[key]
         return
     judgement = await court.judge(entry)

@@ -246,8 +246,11 @@ class Court:
             )
         frozen = await self._frozen_code(entry, sides)
         assert entry.package is not None
-        folder, _ = await self.scenarios.unpack_with_current_kit(entry.scenario_id, entry.package)
-        files = await asyncio.to_thread(packed, folder)
+        try:
+            folder, _ = await self.scenarios.unpack_with_current_kit(entry.scenario_id, entry.package)
+            files = await asyncio.to_thread(packed, folder)
+        except ScenarioError as problem:
+            raise NotJudgeableError(str(problem)) from None
         return Code(files, frozen.scenarios, "current kit", OTHER_DAY)
 
     async def _is_same_day(self, entry: ArchiveEntry, sides: Sequence[Side], now: dict[str, ScenarioPackage]) -> bool:

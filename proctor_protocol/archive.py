@@ -25,6 +25,9 @@ and a campaign
 
 * ``runs.jsonl``: a ``Run`` (``proctor_protocol.statistics``) a line: the data of all its statistics
 
+Any of them may have ``judgements/KEY.json`` besides: a ``Judgement``, of a campaign a ``Shift``, for each way in which
+it was judged again later (``proctor_protocol.judgements``).
+
 What is large and the same for many entries (a scenario, its initial state) lies in the archive's folder ``contents``,
 each file named by the SHA-256 of its content.
 """
@@ -40,6 +43,7 @@ from proctor_protocol.campaigns import CampaignResults, Tally
 from proctor_protocol.clocks import STANDING, conditions_title
 from proctor_protocol.forks import ForkedFrom
 from proctor_protocol.instances import Instance, instance_title
+from proctor_protocol.judgements import Judgement, Shift
 from proctor_protocol.results import (
     ActionLogEntryWithTurn,
     AssessmentResults,
@@ -61,6 +65,9 @@ TURNS, STATES = "turns.jsonl", "states.jsonl"
 
 TRANSCRIPT, RECORDING, LOGS = "transcript.jsonl", "recording.cast", "logs/"
 """What a trial's entry has besides; names of logs begin with the last."""
+
+JUDGEMENT = "judgements/KEY.json"
+"""The files with second judgements of an entry, written beside it later."""
 
 RUNS = "runs.jsonl"
 """What a campaign's entry has besides."""
@@ -435,5 +442,6 @@ def schemas() -> dict[str, dict[str, Any]]:
         TRAJECTORY: dict[str, JsonValue],
         TRANSCRIPT: CommandRecord,
         RUNS: Run,
+        JUDGEMENT: Annotated[Judgement | Shift, Field(discriminator="message_type")],
     }
     return {name: TypeAdapter(kind).json_schema(mode="serialization") for name, kind in kinds.items()}

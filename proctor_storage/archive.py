@@ -30,6 +30,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from proctor_protocol.archive import (
     ENTRY,
     FORMAT,
+    JUDGEMENT,
     RESULT,
     RUNS,
     STATES,
@@ -66,7 +67,7 @@ T = TypeVar("T")
 M = TypeVar("M", bound=BaseModel)
 J = TypeVar("J", Judgement, Shift)
 
-CONTENTS, JUDGEMENTS = "contents", "judgements"
+CONTENTS = "contents"
 _SCENARIO, _INITIAL_STATE = "scenario", "initial_state"
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _GRACE = timedelta(days=1)
@@ -289,7 +290,7 @@ class Archive:
         and where a reset has made a new entry of its id, the judgement goes with the old one.
         """
         content = judgement.model_dump_json(indent=1).encode()
-        self.folder.write(f"{_folder_of(entry)}/{JUDGEMENTS}/{judgement.key}.json", content)
+        self.folder.write(f"{_folder_of(entry)}/{JUDGEMENT.replace('KEY', judgement.key)}", content)
 
     def judgements(self, entry: ArchiveEntry, kind: type[J]) -> list[J]:
         """The second judgements of an entry, the oldest first; those that can't be read are left out.
@@ -303,7 +304,7 @@ class Archive:
         return sorted(found, key=lambda each: each.judged_at)
 
     def _judgements_of(self, entry: ArchiveEntry) -> dict[str, bytes]:
-        folder = f"{_folder_of(entry)}/{JUDGEMENTS}"
+        folder = f"{_folder_of(entry)}/{JUDGEMENT.partition('/')[0]}"
         paths = [f"{folder}/{name}" for name in self.folder.names(folder) if name.endswith(".json")]
         return self.folder.read_all(paths) if paths else {}
 

@@ -2,6 +2,7 @@
 those of an older proctor.
 """
 
+import asyncio
 import json
 import os
 import re
@@ -12,13 +13,15 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 
 from proctor.archive_commands import export, import_from, prune, show_entry
-from proctor.errors import CommandError, ExitCode, UsageError
+from proctor.errors import CancelledError, CommandError, ExitCode, UsageError
 from proctor.judge_again import AgainOptions, judge_again
+from proctor.judging_again import Court
 from proctor.rehearsal import Rehearsal
-from proctor_protocol.archive import RESULT, STATES, ArchiveEntry, Content
+from proctor_protocol.archive import RESULT, STATES, ArchiveEntry, Content, schemas
 from proctor_protocol.judgements import Judgement, Shift
 from proctor_protocol.results import AssessmentResults, Scores
 from proctor_storage.archive import Archive
@@ -102,6 +105,14 @@ def test_frozen_evaluators_give_the_same_verdicts_and_a_second_run_has_nothing_t
     assert second is ExitCode.DONE
     assert (shift := json.loads(capsys.readouterr().out))["judged_now"] == 0
     assert (shift["runs"], shift["equal"]) == (4, 4)
+    next(path for path in (state / "archive").glob("*/*/judgements/*.json") if CAMPAIGN not in str(path)).write_text(
+        "{"
+    )
+    assert again(CAMPAIGN) is ExitCode.DONE
+    assert shift_in(state).judged_now == 1, "one that can't be read is made once more"
+    for path in (state / "archive").glob("*/*/judgements/*.json"):
+        kind = json.loads(path.read_text())
+        jsonschema.validate(kind, schemas()["judgements/KEY.json"])
 
 
 def test_todays_evaluators_are_told_by_their_shift_and_the_first_verdicts_stay(
@@ -218,6 +229,19 @@ def test_ctrl_c_keeps_what_was_judged_and_the_same_command_goes_on(
     assert 1 <= done < 4
     assert again(CAMPAIGN) is ExitCode.DONE
     assert shift_in(state).judged_now == 4 - done
+
+
+def test_a_second_ctrl_c_does_not_wait_for_what_is_judged_just_now(
+    state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def hang(*_given: Any) -> None:
+        for seconds in (0.01, 0.1):
+            asyncio.get_running_loop().call_later(seconds, os.kill, os.getpid(), signal.SIGINT)
+        await asyncio.sleep(3600)
+
+    monkeypatch.setattr(Court, "judge", hang)
+    with pytest.raises(CancelledError, match="interrupted before anything was judged again"):
+        again(runs_in(state)[0].id)
 
 
 def judged_by_model(state: Path) -> ArchiveEntry:
