@@ -15,11 +15,13 @@ from typing import Any
 
 import jsonschema
 import pytest
+from typer.testing import CliRunner
 
 from proctor.archive_commands import export, import_from, prune, show_entry
 from proctor.errors import CancelledError, CommandError, ExitCode, UsageError
 from proctor.judge_again import AgainOptions, judge_again
 from proctor.judging_again import Court
+from proctor.main import app
 from proctor.rehearsal import Rehearsal
 from proctor_protocol.archive import RESULT, STATES, ArchiveEntry, Content, schemas
 from proctor_protocol.judgements import Judgement, Shift
@@ -100,10 +102,10 @@ def test_frozen_evaluators_give_the_same_verdicts_and_a_second_run_has_nothing_t
     assert "4 have the same verdicts, 0 other points" in said
     assert "none" in said
     assert entries_in(archive_in(state)) == before
-    first, second = shift_in(state), again(CAMPAIGN, as_json=True)
+    first, second = shift_in(state), CliRunner().invoke(app, ["judge", "again", CAMPAIGN, "--json"])
     assert (first.judged_now, first.equal, first.changed) == (4, 4, 0)
-    assert second is ExitCode.DONE
-    assert (shift := json.loads(capsys.readouterr().out))["judged_now"] == 0
+    assert second.exit_code == ExitCode.DONE
+    assert (shift := json.loads(second.stdout))["judged_now"] == 0
     assert (shift["runs"], shift["equal"]) == (4, 4)
     next(path for path in (state / "archive").glob("*/*/judgements/*.json") if CAMPAIGN not in str(path)).write_text(
         "{"
