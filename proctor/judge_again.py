@@ -21,9 +21,9 @@ from activities.models.factory import ModelSettingsError, missing_setting
 from activities.scenario_code.evaluator_modules import installed_readers
 from activities.scenario_code.freezing import packed
 from proctor.console import make_console, plain_table, show
+from proctor.court import Court, NotJudgeableError, is_same
 from proctor.errors import CancelledError, CommandError, ExitCode, UsageError
 from proctor.interrupts import on_signals
-from proctor.judging_again import Court, NotJudgeableError, is_same
 from proctor.opened_archive import archive_problems
 from proctor.phrases import clean, counted
 from proctor.settings import read_settings

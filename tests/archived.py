@@ -9,8 +9,8 @@ from typing import Any
 from activities.archive.assessments import ArchiveActivities
 from activities.archive.payloads import ArchiveInput, as_lines
 from proctor.audit import players
+from proctor.court import Court
 from proctor.doing import do
-from proctor.judging_again import Court
 from proctor.rehearsal import RehearsedAssessment, Script
 from proctor_protocol.archive import RESULT, RUNS, UPDATES, ArchiveEntry
 from proctor_protocol.judgements import Judgement

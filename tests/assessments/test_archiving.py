@@ -17,7 +17,7 @@ from temporalio.client import Client
 from temporalio.service import RPCError, RPCStatusCode
 
 from activities.attempts.scrubbing import REMOVED
-from proctor.judging_again import is_same
+from proctor.court import is_same
 from proctor_protocol.archive import schemas, trajectory_file
 from proctor_protocol.messages import ActionLogEntry, FromParticipant, TurnCompleteMessage
 from proctor_settings.config import merge_configs

@@ -14,8 +14,8 @@ from rich.console import Console
 
 from proctor.audit import players
 from proctor.caller import Progress
+from proctor.court import is_same
 from proctor.display import AssessmentDisplay
-from proctor.judging_again import is_same
 from proctor.replay import choose, reset, reset_points
 from proctor.report import print_report
 from proctor_protocol.messages import EarlyCompletionMessage

@@ -18,9 +18,9 @@ import pytest
 from typer.testing import CliRunner
 
 from proctor.archive_commands import export, import_from, prune, show_entry
+from proctor.court import Court
 from proctor.errors import CancelledError, CommandError, ExitCode, UsageError
 from proctor.judge_again import AgainOptions, judge_again
-from proctor.judging_again import Court
 from proctor.main import app
 from proctor.rehearsal import Rehearsal
 from proctor_protocol.archive import RESULT, STATES, ArchiveEntry, Content, schemas
