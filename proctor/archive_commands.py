@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from pydantic_core import to_json
+from rich.console import Console
 from rich.text import Text
 
 from proctor.agent_names import chosen_agent, runs_of_agents
@@ -24,6 +25,7 @@ from proctor.state import with_secret
 from proctor.tables import columns_of, rows_of, write_parquet
 from proctor_protocol.archive import ArchiveEntry, EntrySummary, schemas
 from proctor_protocol.durations import parse_iso8601_duration
+from proctor_protocol.judgements import Judgement, Shift
 from proctor_protocol.parting import parting_turns
 from proctor_protocol.roles import name_of_role
 from proctor_protocol.runs import RunResults
@@ -32,7 +34,7 @@ from proctor_protocol.terminal import TerminalResults, as_text, trial_as_text
 from proctor_protocol.wire_schemas import wire_schemas
 from proctor_settings.config import GreenAgentConfig
 from proctor_storage.archive import Archive, table_of
-from proctor_storage.blobs import RENEWED_AFTER
+from proctor_storage.blobs import RENEWED_AFTER, path_of
 from proctor_storage.entry_table import EntryQuery
 from proctor_storage.folder import Folder
 from proctor_storage.object_stores import StoreSettingsError
@@ -166,6 +168,14 @@ def show_entry(archive: str | None, state: str | None, name: str, as_json: bool,
     ):
         console.print(Text(line), soft_wrap=True)
     print_report(console, results, is_whole=is_whole)
+    _tell_of_judgements(kept, entry, console)
+
+
+def _tell_of_judgements(kept: Archive, entry: ArchiveEntry, console: Console) -> None:
+    said = [each.in_words() for each in kept.judgements(entry, Shift)]
+    said += [each.in_words() for each in kept.judgements(entry, Judgement)]
+    for sentence in said:
+        console.print(Text(clean(sentence), style="yellow"), soft_wrap=True)
 
 
 @archive_problems()
@@ -240,6 +250,7 @@ def _show_other(kept: Archive, entry: ArchiveEntry, as_json: bool) -> None:
         from proctor.campaign_runs import print_run
 
         print_run(console, result)
+    _tell_of_judgements(kept, entry, console)
 
 
 def _compare_entries(kept: Archive, first: str, second: str) -> None:
@@ -299,7 +310,11 @@ def prune(archive: str | None, state: str | None, older_than: str, with_results:
         for path, (size, at) in store.sizes().items()
         if at is not None and at < before and not (inside and path.startswith(f"{inside}/"))
     }
-    entries = [e for e in kept.entries() if e.ended_at < before] if with_results else []
+    everything = kept.entries()
+    entries = [e for e in everything if with_results and e.ended_at < before]
+    needed = {path_of(e.package) for e in everything if e.package and not (with_results and e.ended_at < before)}
+    packages = needed & blobs.keys()
+    blobs = {path: size for path, size in blobs.items() if path not in packages}
     console = make_console()
     checkpoints = counted(len(blobs), "checkpoint or payload", "checkpoints and payloads")
     lines = [
@@ -311,6 +326,8 @@ def prune(archive: str | None, state: str | None, older_than: str, with_results:
         lines.append(f"{counted(len(entries), 'entry', 'entries')}, {size}, in {kept.folder.place}")
     else:
         lines.append("no results: --results removes those, too")
+    if packages:
+        lines.append(f"frozen scenarios of results that stay are kept, {len(packages)}: `judge again` needs them")
     for line in lines:
         console.print(Text(line), soft_wrap=True)
     if not blobs and not entries:

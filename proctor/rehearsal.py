@@ -13,8 +13,7 @@ import json
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from concurrent.futures import Future
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
@@ -22,12 +21,10 @@ from uuid import uuid4
 
 import httpx
 from anyio.from_thread import start_blocking_portal
-from temporalio.testing import ActivityEnvironment
-from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput
 
 from activities.admission.activities import AdmissionActivities
 from activities.admission.payloads import AdmitInput
-from activities.attempts.heartbeats import Heartbeats
+from activities.archive.payloads import TurnNote
 from activities.characters.activities import CharacterActivities
 from activities.characters.messages import RespondInput
 from activities.judging.payloads import JudgeInput
@@ -42,6 +39,7 @@ from activities.simulation.lifecycle import LifecycleActivities
 from activities.simulation.payloads import AdvanceInput, ApplyInput, ConcludeInput, Evidence, PlannedReply, TurnApplied
 from activities.simulation.simulations import connect_simulations
 from activities.simulation.turns import Settling, TurnActivities
+from proctor.doing import do
 from proctor.parts import Parts
 from proctor_protocol.messages import EarlyCompletionMessage, TurnCompleteMessage
 from proctor_protocol.results import ActionLogEntryWithTurn, AssessmentResults, CriterionResult, assessment_results
@@ -143,7 +141,11 @@ def rehearsing(scenarios_dir: Path, **settings: Any) -> Iterator[Rehearsal]:
 
 
 class RehearsedAssessment:
-    """One play, from admission to verdicts."""
+    """One play, from admission to verdicts.
+
+    Attributes:
+        plan, notes, turn_notes: what an archive needs of it besides its result (``ArchiveInput``).
+    """
 
     offline = True
 
@@ -151,6 +153,9 @@ class RehearsedAssessment:
         parts = self.parts = rehearsal.parts
         self.verdicts = VerdictActivities(parts.config, parts.store, parts.scenarios, parts.simulations, parts.models)
         self._http = rehearsal.http
+        self.plan: Plan | None = None
+        self.notes: list[TurnNote] = []
+        self.turn_notes: dict[int, str] = {}
         self._turns = TurnActivities(parts.scenarios, parts.simulations)
         self._characters = CharacterActivities(parts.scenarios, parts.models)
         self._lifecycle = LifecycleActivities(parts.store, parts.scenarios, parts.simulations)
@@ -173,12 +178,13 @@ class RehearsedAssessment:
         chosen |= {name: value for name, value in settings.items() if value is not None}
         request = json.dumps({"participants": {"personal_assistant": "http://nobody"}, "config": chosen})
         admission = AdmissionActivities(self.parts.config, self.parts.store, self.parts.scenarios)
-        plan = await admission.admit(AdmitInput(task_id=str(uuid4()), request=request))
+        plan = self.plan = await admission.admit(AdmitInput(task_id=str(uuid4()), request=request))
         prepared = await do(self._lifecycle.set_up, plan)
         now, turn, has_ended_early = prepared.current_time, 0, False
-        checkpoint, log, notes = prepared.checkpoint, list[ActionLogEntryWithTurn](), dict[int, str]()
+        checkpoint, log, notes = prepared.checkpoint, list[ActionLogEntryWithTurn](), self.turn_notes
+        self.notes.append(TurnNote(turn=0, began_at=now, reached=now, checkpoint=checkpoint))
         while not has_ended_early and turn < plan.max_turns and now < plan.end_time:
-            turn += 1
+            turn, began_at = turn + 1, now
             message, checkpoint = await do(self._participant_plays, plan, checkpoint, script, turn, now)
             has_ended_early = isinstance(message, EarlyCompletionMessage)
             applied = await self._settle(plan, checkpoint, turn, now)
@@ -199,6 +205,7 @@ class RehearsedAssessment:
                     ),
                 )
                 checkpoint, now = advanced.checkpoint, advanced.current_time
+            self.notes.append(TurnNote(turn=turn, began_at=began_at, reached=now, checkpoint=checkpoint))
         evidence = await do(
             self._lifecycle.conclude,
             ConcludeInput(
@@ -278,31 +285,3 @@ class RehearsedAssessment:
             if responded.reply is not None:
                 replies.append(PlannedReply(reply=responded.reply, message=message))
         return replies
-
-
-async def do(activity: Callable[..., Awaitable[T]], *arguments: Any, attempt: int = 1) -> T:
-    """Have an activity done, as Temporal would hand it out just now."""
-    environment = ActivityEnvironment()
-    now = datetime.now(UTC)
-    environment.info = replace(environment.info, current_attempt_scheduled_time=now, attempt=attempt)
-    result: T = await environment.run(noting(activity), *arguments)
-    return result
-
-
-class _Running(ActivityInboundInterceptor):
-    def __init__(self) -> None:
-        pass
-
-    async def execute_activity(self, input: ExecuteActivityInput) -> Any:  # noqa: A002
-        return await input.fn(*input.args)
-
-
-def noting(activity: Callable[..., Awaitable[T]]) -> Callable[..., Awaitable[T]]:
-    """The same activity as our workers run it: it may leave notes for its next attempt."""
-
-    async def run(*arguments: Any) -> T:
-        payload = ExecuteActivityInput(fn=activity, args=arguments, executor=None, headers={})
-        result: T = await Heartbeats().intercept_activity(_Running()).execute_activity(payload)
-        return result
-
-    return run

@@ -25,6 +25,9 @@ and a campaign
 
 * ``runs.jsonl``: a ``Run`` (``proctor_protocol.statistics``) a line: the data of all its statistics
 
+Any of them may have ``judgements/KEY.json`` besides: a ``Judgement``, of a campaign a ``Shift``, for each way in which
+it was judged again later (``proctor_protocol.judgements``).
+
 What is large and the same for many entries (a scenario, its initial state) lies in the archive's folder ``contents``,
 each file named by the SHA-256 of its content.
 """
@@ -40,6 +43,7 @@ from proctor_protocol.campaigns import CampaignResults, Tally
 from proctor_protocol.clocks import STANDING, conditions_title
 from proctor_protocol.forks import ForkedFrom
 from proctor_protocol.instances import Instance, instance_title
+from proctor_protocol.judgements import Judgement, Shift
 from proctor_protocol.results import (
     ActionLogEntryWithTurn,
     AssessmentResults,
@@ -61,6 +65,9 @@ TURNS, STATES = "turns.jsonl", "states.jsonl"
 
 TRANSCRIPT, RECORDING, LOGS = "transcript.jsonl", "recording.cast", "logs/"
 """What a trial's entry has besides; names of logs begin with the last."""
+
+JUDGEMENT = "judgements/KEY.json"
+"""The files with second judgements of an entry, written beside it later."""
 
 RUNS = "runs.jsonl"
 """What a campaign's entry has besides."""
@@ -205,7 +212,9 @@ class ArchiveEntry(EntrySummary):
 
     ``turn_timeout`` (seconds), ``turn_tries``, ``judges`` and ``votes`` are what it was played and judged with;
     ``package`` names, in the
-    evaluator's store, all files of the scenario as they were frozen at its admission: a fork is played with these.
+    evaluator's store, all files of the scenario as they were frozen at its admission: a fork is played with these, and
+    ``judge again`` judges with them. ``began_with`` is the hash of the UES scenario that it began with; None in older
+    entries.
     ``message`` is the A2A message that asked for it, as JSON. ``files`` are the entry's other files, ``contents`` what
     it needs of the archive's: ``scenario`` (the scenario as it was played) and ``initial_state`` (``Items`` before the
     first turn).
@@ -218,6 +227,7 @@ class ArchiveEntry(EntrySummary):
     turn_tries: int | None = None
     votes: int = 1
     package: Content | None = None
+    began_with: Content | None = None
     temporal_namespace: str | None = None
     message: dict[str, Any] = Field(default_factory=dict)
     files: dict[str, Content] = Field(default_factory=dict)
@@ -372,6 +382,21 @@ def _keyed(content: Any) -> Any:
     return content
 
 
+def states_from(items: Items) -> dict[str, Any]:
+    """The states of all modalities that ``items_of`` has made a flat map of, without what it left out."""
+    states: dict[str, Any] = {}
+    for path, item in items.items():
+        modality, section, *key = path.split("/", 2)
+        state = states.setdefault(modality, {})
+        if key:
+            state.setdefault(section, {})[key[0]] = item
+        else:
+            state[section] = item
+    if "messages" in states.get("chat", {}):
+        states["chat"]["messages"] = list(states["chat"]["messages"].values())
+    return states
+
+
 def _bare(item: Any) -> Any:
     """An item without nulls, which a merge patch can't say."""
     if isinstance(item, dict):
@@ -424,5 +449,6 @@ def schemas() -> dict[str, dict[str, Any]]:
         TRAJECTORY: dict[str, JsonValue],
         TRANSCRIPT: CommandRecord,
         RUNS: Run,
+        JUDGEMENT: Annotated[Judgement | Shift, Field(discriminator="message_type")],
     }
     return {name: TypeAdapter(kind).json_schema(mode="serialization") for name, kind in kinds.items()}

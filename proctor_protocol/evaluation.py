@@ -5,6 +5,7 @@ An evaluator is ``async def name(ctx: AgentBeatsEvalContext, params: dict) -> Ev
 """
 
 from collections.abc import Awaitable, Callable
+from copy import deepcopy
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -60,10 +61,10 @@ class AgentBeatsEvalContext:
     turn_notes: dict[int, str] = field(default_factory=dict)
 
     async def get_state(self, modality: str) -> Any:
-        """Fetch a modality's state from the simulation, as JSON data. Raises ``ValueError`` for an unknown modality."""
+        """A modality's final state, a copy of that in ``final_state``. Raises ``ValueError`` for an unknown one."""
         if modality not in self.final_state:
             raise ValueError(f"Unknown modality: {modality}; there are {', '.join(sorted(self.final_state))}")
-        return await getattr(self.client, modality).get_state()
+        return deepcopy(self.final_state[modality])
 
     async def get_time(self) -> datetime:
         """The simulation's current time."""

@@ -3,12 +3,13 @@
 Layout below its folder (``proctor_protocol.archive`` describes the files themselves)::
 
     2026-11-22/ID.FENCE/entry.json, result.json, …     one entry; DATE is the day on which the assessment began
+    2026-11-22/ID.FENCE/judgements/KEY.json            a second judgement of it (``proctor_protocol.judgements``)
     contents/ab/cdef….json                             what entries share, by the SHA-256 of its content
     index/…                                            where entries are (``day_index``, ``entry_ids``)
 
-No file of an entry is ever changed. A later writer of the same entry (a retry, a reset) has a higher fence and so
-another folder; the highest fence is the entry, even if an earlier writer writes again later. The index follows from the
-entries: readers make it again where it is damaged, gone, or older than the entries.
+No file of an entry is ever changed; second judgements are added. A later writer of the same entry (a retry, a reset)
+has a higher fence and so another folder; the highest fence is the entry, even if an earlier writer writes again later.
+The index follows from the entries: readers make it again where it is damaged, gone, or older than the entries.
 """
 
 import hashlib
@@ -29,6 +30,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from proctor_protocol.archive import (
     ENTRY,
     FORMAT,
+    JUDGEMENT,
     RESULT,
     RUNS,
     STATES,
@@ -48,6 +50,7 @@ from proctor_protocol.archive import (
 from proctor_protocol.archived_runs import NO_NAMES, run_of_assessment, runs_of_campaign, runs_of_entries
 from proctor_protocol.callers import ANYBODY, Caller
 from proctor_protocol.campaigns import CampaignResults, parse_campaign_results
+from proctor_protocol.judgements import Judgement, Shift
 from proctor_protocol.problems import describe
 from proctor_protocol.results import AssessmentResults
 from proctor_protocol.scenario import ScenarioConfig
@@ -63,6 +66,7 @@ from proctor_storage.local_index import LocalIndex
 
 T = TypeVar("T")
 M = TypeVar("M", bound=BaseModel)
+J = TypeVar("J", Judgement, Shift)
 
 CONTENTS = "contents"
 _SCENARIO, _INITIAL_STATE = "scenario", "initial_state"
@@ -296,11 +300,38 @@ class Archive:
             return None
 
     def copy(self, entry: ArchiveEntry, to: "Archive") -> ArchiveEntry:
-        return to.write(
+        written = to.write(
             entry,
             {name: self.read(entry, name) for name in entry.files},
             {name: self.read_content(entry, name) for name in entry.contents},
         )
+        if written.fence == entry.fence:
+            for path, content in self._judgements_of(entry).items():
+                to.folder.write(path, content)
+        return written
+
+    def keep_judgement(self, entry: ArchiveEntry, judgement: Judgement | Shift) -> None:
+        """Keep a second judgement beside an entry; one of the same key is replaced. What the entry is does not change,
+        and where a reset has made a new entry of its id, the judgement goes with the old one.
+        """
+        content = judgement.model_dump_json(indent=1).encode()
+        self.folder.write(f"{_folder_of(entry)}/{JUDGEMENT.replace('KEY', judgement.key)}", content)
+
+    def judgements(self, entry: ArchiveEntry, kind: type[J]) -> list[J]:
+        """The second judgements of an entry, the oldest first; those that can't be read are left out.
+
+        ``kind`` is ``Shift`` for a campaign, and ``Judgement`` for all else.
+        """
+        found = []
+        for content in self._judgements_of(entry).values():
+            with suppress(ValidationError):
+                found.append(kind.model_validate_json(content))
+        return sorted(found, key=lambda each: each.judged_at)
+
+    def _judgements_of(self, entry: ArchiveEntry) -> dict[str, bytes]:
+        folder = f"{_folder_of(entry)}/{JUDGEMENT.partition('/')[0]}"
+        paths = [f"{folder}/{name}" for name in self.folder.names(folder) if name.endswith(".json")]
+        return self.folder.read_all(paths) if paths else {}
 
     def remove(self, entries: Iterable[ArchiveEntry]) -> None:
         """Remove entries, and then what no other entry needs."""

@@ -4,7 +4,9 @@ import hashlib
 import io
 import posixpath
 import zlib
+from collections import Counter
 from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 
 from proctor_protocol.archive import Content
@@ -70,10 +72,10 @@ class BlobStore:
 
     def put_blocking(self, content: bytes) -> BlobRef:
         ref = blob_ref(content)
-        if self._folder.is_of_objects and self._folder.write_first(_path(ref), _packed(content)):
+        if self._folder.is_of_objects and self._folder.write_first(path_of(ref), _packed(content)):
             return ref
         if not self._has(ref):
-            self._folder.write(_path(ref), _packed(content))
+            self._folder.write(path_of(ref), _packed(content))
         return ref
 
     def get_blocking(self, ref: BlobRef) -> bytes:
@@ -81,7 +83,7 @@ class BlobStore:
 
     def _read_packed(self, ref: BlobRef) -> bytes:
         try:
-            return self._folder.read(_path(ref), ref.size)
+            return self._folder.read(path_of(ref), ref.size)
         except FileNotFoundError:
             raise BlobNotFoundError(
                 f"no blob {ref.sha256} below {self._folder.place}: was the store moved or pruned? If it is lost, "
@@ -117,7 +119,7 @@ class BlobStore:
 
     def _is_fresh(self, ref: BlobRef) -> bool:
         try:
-            written = self._folder.written_at(_path(ref))
+            written = self._folder.written_at(path_of(ref))
         except FileNotFoundError:
             return False
         return written is None or datetime.now(UTC) - written < RENEWED_AFTER
@@ -129,6 +131,32 @@ class BlobStore:
         except (BlobDamagedError, BlobNotFoundError):
             return False
         return True
+
+
+class HeldBlobs(BlobStore):
+    """A store that is only read, and before it contents in memory; for one who needs some for a moment."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__(url)
+        self._held: dict[BlobRef, bytes] = {}
+        self._holders: Counter[BlobRef] = Counter()
+
+    @contextmanager
+    def holding(self, content: bytes) -> Iterator[BlobRef]:
+        """Have a content in memory meanwhile."""
+        ref = blob_ref(content)
+        self._held[ref] = content
+        self._holders[ref] += 1
+        try:
+            yield ref
+        finally:
+            self._holders[ref] -= 1
+            if not self._holders[ref]:
+                del self._holders[ref], self._held[ref]
+
+    def _read_packed(self, ref: BlobRef) -> bytes:
+        held = self._held.get(ref)
+        return super()._read_packed(ref) if held is None else zlib.compress(held, 1)
 
 
 def _packed(content: bytes) -> bytes:
@@ -144,5 +172,6 @@ def _packed(content: bytes) -> bytes:
     return packed.getvalue()
 
 
-def _path(ref: BlobRef) -> str:
+def path_of(ref: BlobRef) -> str:
+    """Where a blob is, below the store's folder."""
     return posixpath.join(ref.sha256[:2], ref.sha256[2:])

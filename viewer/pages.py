@@ -17,6 +17,7 @@ from proctor_protocol.action_words import heading_of, ids_in, target_of, text_of
 from proctor_protocol.archive import LOGS, RECORDING, ArchiveEntry, Items, TurnRecord
 from proctor_protocol.callers import Caller
 from proctor_protocol.campaigns import CampaignResults
+from proctor_protocol.judgements import Judgement, Shift
 from proctor_protocol.losses import BIGGEST, losses
 from proctor_protocol.parting import parting_turns
 from proctor_protocol.results import AssessmentResults, CriterionResult
@@ -161,12 +162,13 @@ class Pages:
             cost=results.cost_text,
             tokens=results.tokens,
             url=None if as_file else self._workflow_url(entry),
+            judgements=self.archive.judgements(entry, Shift),
         )
 
     def _campaign(self, view: CampaignView, form: str | None, **known: Any) -> str:
         """The page of a campaign; without ``results`` it is under way."""
         unknown = dict.fromkeys(("entry", "results", "stopped", "wait_reason", "accuracy", "seconds", "tokens"))
-        lists: dict[str, Any] = {"cells": (), "pass_at": (), "missing": 0, "doubts": ""}
+        lists: dict[str, Any] = {"cells": (), "pass_at": (), "missing": 0, "doubts": "", "judgements": ()}
         is_running = known.get("results") is None
         return self._render("campaign.html", form, view=view, is_running=is_running, **{**unknown, **lists, **known})
 
@@ -341,6 +343,7 @@ class Pages:
             trajectories={number: trajectory_of(self.archive, entry, number) for number in shown},
             offered=offered,
             forks=[] if as_file else self.archive.forks_of(entry.id),
+            judgements=self.archive.judgements(entry, Judgement),
             workflow_url=None if as_file else self._workflow_url(entry),
             zone=zone,
         )

@@ -89,6 +89,7 @@ class ArchiveActivities:
             doubtful_points=results.scores.overall.doubtful_points,
             expected_turns=plan.scenario_turns or plan.expected_turns,
             package=plan.package,
+            began_with=plan.initial_state,
             seconds=results.duration_seconds,
             cost=cost,
             currency=currency,

@@ -44,8 +44,8 @@ MAKER = f"{KIT_NAME}.making.days"
 
 _PREFIX = "_proctor_scenario_"
 _lock = threading.RLock()
-_compiled: dict[tuple[str, bytes], CodeType] = {}
-"""Code by its file and the SHA-256 of its source."""
+_compiled: dict[bytes, CodeType] = {}
+"""Code by the SHA-256 of its source."""
 
 
 def import_evaluators(directory: Path) -> ModuleType:
@@ -54,7 +54,9 @@ def import_evaluators(directory: Path) -> ModuleType:
     The same content imported again is the same module; changed content is a new one, and functions of the old one keep
     working. Raises all that the modules raise while they are imported.
     """
-    package_name = _PREFIX + _code_digest(directory)
+    package_name = (
+        _PREFIX + hashlib.sha256(f"{directory.resolve()}\0{code_digest(directory)}".encode()).hexdigest()[:32]
+    )
     with _lock:
         if package_name not in sys.modules:
             package = ModuleType(package_name)
@@ -73,13 +75,15 @@ def import_evaluators(directory: Path) -> ModuleType:
 def compile_modules(directory: Path) -> bytes:
     """Compile what a scenario's folder has of Python, and run nothing of it; for ``take_compiled``.
 
-    A module that can't be compiled is left out: importing it shows the reason.
+    A module that can't be compiled is left out: importing it shows the reason. Folders with the same code
+    (``code_digest``) give the same.
     """
-    compiled: dict[tuple[str, bytes], CodeType] = {}
+    compiled: dict[bytes, CodeType] = {}
     for path in sorted(filter(Path.is_file, directory.rglob("*.py"))):
         source = path.read_bytes()
         with suppress(SyntaxError, ValueError, RecursionError):
-            compiled[str(path), hashlib.sha256(source).digest()] = compile(source, str(path), "exec", dont_inherit=True)
+            name = str(path.relative_to(directory))
+            compiled[hashlib.sha256(source).digest()] = compile(source, name, "exec", dont_inherit=True)
     return marshal.dumps(compiled)
 
 
@@ -108,11 +112,18 @@ def _installed(name: str) -> Path:
     return Path(spec.origin).parent
 
 
-def _code_digest(directory: Path) -> str:
-    digest = hashlib.sha256(str(directory.resolve()).encode())
+def code_digest(directory: Path) -> str:
+    """The SHA-256 of the names and contents of what a folder has of Python."""
+    digest = hashlib.sha256()
     for path in sorted(filter(Path.is_file, directory.rglob("*.py"))):
         digest.update(b"\0" + str(path.relative_to(directory)).encode() + b"\0" + path.read_bytes())
-    return digest.hexdigest()[:32]
+    return digest.hexdigest()
+
+
+def _moved(code: CodeType, path: str) -> CodeType:
+    """The same code as that of another file, which tracebacks name."""
+    inner = (_moved(each, path) if isinstance(each, CodeType) else each for each in code.co_consts)
+    return code.replace(co_filename=path, co_consts=tuple(inner))
 
 
 class _ScenarioModuleLoader(importlib.machinery.SourceFileLoader):
@@ -123,8 +134,10 @@ class _ScenarioModuleLoader(importlib.machinery.SourceFileLoader):
 
     def get_code(self, fullname: str) -> CodeType:
         source = self.get_data(self.path)
-        compiled = _compiled.get((self.path, hashlib.sha256(source).digest()))
-        code: CodeType = compiled or self.source_to_code(source, self.path)
+        compiled = _compiled.get(hashlib.sha256(source).digest())
+        if compiled is not None:
+            return _moved(compiled, self.path)
+        code: CodeType = self.source_to_code(source, self.path)
         return code
 
     def exec_module(self, module: ModuleType) -> None:

@@ -28,6 +28,7 @@ from pydantic_core import from_json
 
 from activities.scenario_code import frames, manager
 from activities.scenario_code.confinement import Limits, find_missing_protections
+from activities.scenario_code.evaluator_modules import code_digest
 from activities.scenario_code.evidence import parts_of_record
 from activities.scenario_code.manager import EvaluatorLoadError, InstanceError, ScenarioError, ScenarioPackage
 from activities.scenario_code.paraphrases import Held
@@ -346,7 +347,7 @@ class ScenarioCode:
         self._fork_server = ForkServer(limits)
         self._teams: defaultdict[tuple[str, str], _Team] = defaultdict(_Team)
         self._all = asyncio.Semaphore(_ALL_AT_ONCE)
-        self._compiled: dict[Path, asyncio.Task[bytes]] = {}
+        self._compiled: dict[str, asyncio.Task[bytes]] = {}
 
     async def aclose(self) -> None:
         await self._fork_server.aclose()
@@ -489,14 +490,17 @@ class ScenarioCode:
         return process
 
     async def _compile(self, directory: Path) -> bytes:
-        """A scenario's code, compiled once for all processes that judge by it; nothing where that can't be done."""
-        compiling = self._compiled.pop(directory, None) or asyncio.create_task(self._compile_once(directory))
-        self._compiled[directory] = compiling  # those used last stay longest
+        """A scenario's code, compiled once for all processes that judge by it, such as those of all days of a family;
+        nothing where that can't be done.
+        """
+        code = await asyncio.to_thread(code_digest, directory)
+        compiling = self._compiled.pop(code, None) or asyncio.create_task(self._compile_once(directory))
+        self._compiled[code] = compiling  # those used last stay longest
         while len(self._compiled) > _COMPILED_KEPT:
             self._compiled.pop(next(iter(self._compiled)))
         compiled = await asyncio.shield(compiling)
-        if not compiled and self._compiled.get(directory) is compiling:
-            del self._compiled[directory]  # it may be better next time
+        if not compiled and self._compiled.get(code) is compiling:
+            del self._compiled[code]  # it may be better next time
         return compiled
 
     async def _compile_once(self, directory: Path) -> bytes:

@@ -28,3 +28,22 @@ def calibrate_judge(
 
     asked = CalibrateOptions(scenario_id, model, base_url, limit, at_once, json_file, scenarios_dir, state)
     (run_calibrate_drafts if drafts else run_calibrate)(asked)
+
+
+@app.command("again")
+def judge_again(
+    names: Annotated[list[str], Argument(metavar="ID...", help="Campaigns or assessments, or beginnings of ids.")],
+    judge: str | None = option(None, "MODEL", "The model for what needs one.  [default: such verdicts stay]"),
+    base_url: options.BaseUrl = None,
+    current: bool = Option(False, "--current", help="Today's evaluators, and not those of the time."),
+    as_json: bool = Option(False, "--json", help="All of the shift, as JSON."),
+    archive: options.Archive = None,
+    storage: options.Storage = None,
+    scenarios_dir: options.Scenarios = None,
+    state: options.State = None,
+) -> None:
+    """Judge archived runs again, and show the shift. The first verdicts stay; needs nothing that runs."""
+    from proctor.judge_again import AgainOptions, judge_again
+
+    asked = AgainOptions(names, judge, base_url, current, as_json, archive, storage, state, scenarios_dir)
+    raise typer.Exit(judge_again(asked))

@@ -1,12 +1,13 @@
 """A scenario's code is compiled once, and used wherever its source is still the same."""
 
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from activities.scenario_code import evaluator_modules
-from activities.scenario_code.evaluator_modules import compile_modules, import_evaluators, take_compiled
+from activities.scenario_code.evaluator_modules import code_digest, compile_modules, import_evaluators, take_compiled
 
 
 @pytest.fixture
@@ -34,6 +35,22 @@ def test_what_was_compiled_before_is_not_compiled_again(folder: Path, compiled_h
     take_compiled(compile_modules(folder))
     assert import_evaluators(folder).POINTS == 3
     assert compiled_here == []
+
+
+def test_days_with_the_same_code_share_what_was_compiled(
+    folder: Path, tmp_path_factory: pytest.TempPathFactory, compiled_here: list[str]
+) -> None:
+    (folder / "points.py").write_text("def points(): return 1 / 0\n")
+    (folder / "evaluators.py").write_text("from points import points\n")
+    other = tmp_path_factory.mktemp("other") / "day"
+    shutil.copytree(folder, other)
+    (other / "scenario.json").write_text("{}")
+    assert code_digest(other) == code_digest(folder)
+    take_compiled(compile_modules(folder))
+    with pytest.raises(ZeroDivisionError) as problem:
+        import_evaluators(other).points()
+    assert compiled_here == []
+    assert problem.traceback[-1].path == other / "points.py"
 
 
 def test_what_has_changed_since_is(folder: Path, compiled_here: list[str]) -> None:

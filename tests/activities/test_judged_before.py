@@ -2,44 +2,38 @@
 
 ``judged_before.tar.xz`` has ten plays of ten families, made and judged by commit b0600615, when rules read values in
 another way: they took "3:20pm" for 20:00. For each there are the frozen scenario, the evidence, the admitted document,
-and the verdicts. All players write times so; six of them forget or confuse something, too.
+and the verdicts. All players write times so; six of them forget or confuse something, too. They are archived here as
+that proctor would have done it, as days whose truth isn't public, and judged by ``proctor judge again``.
 """
 
-import asyncio
 import json
 import tarfile
-from collections.abc import AsyncIterator, Iterator
-from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
-import pytest_asyncio
 
-from activities.judging.by_evaluator import EvaluatorJudge
-from activities.judging.payloads import JudgeInput
-from activities.judging.verdicts import VerdictActivities
-from activities.models.configured import ConfiguredModels
-from activities.plan import Plan
-from activities.scenario_code.scenarios import Scenarios
-from activities.simulation.payloads import Evidence
-from proctor.rehearsal import do
+from activities.archive.assessments import _archived_scenario
+from activities.scenario_code.evidence import JudgeRecord
+from proctor.errors import ExitCode
+from proctor.judge_again import AgainOptions, judge_again
+from proctor_protocol.archive import RESULT, STATES, TURNS, ArchiveEntry, StateRecord, TurnRecord, items_of, merge_patch
 from proctor_protocol.instances import Instance
-from proctor_protocol.scenario import ScenarioConfig
-from proctor_settings.config import GreenAgentConfig
-from proctor_storage.blobs import BlobRef, BlobStore
+from proctor_protocol.judgements import Judgement
+from proctor_protocol.results import CriterionResult, assessment_results
+from proctor_storage.archive import Archive
+from proctor_storage.blobs import BlobStore
 
-pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.usefixtures("quick_fork_servers")]
+pytestmark = pytest.mark.usefixtures("quick_fork_servers")
 
-_NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
-_NOTHING = BlobRef(sha256="0" * 64, size=0)
+_MORNING = "2026-03-02T09:00:00Z"
+_HIDDEN = 4_711
 _OF_THE_ATTEMPT = {"evaluator_hash", "usage", "description"}
 
 
 @cache
-def entries() -> dict[str, dict[str, bytes]]:
+def plays() -> dict[str, dict[str, bytes]]:
     """The files of each play, by its family and their names."""
     found: dict[str, dict[str, bytes]] = {}
     with tarfile.open(Path(__file__).with_name("judged_before.tar.xz")) as archive:
@@ -51,108 +45,81 @@ def entries() -> dict[str, dict[str, bytes]]:
     return found
 
 
-class _NoSimulation:
-    """Stands for the simulation after its last turn: kits read the evidence, and ask no simulator."""
-
-    async def look_at(self, _payload: JudgeInput) -> Any:
-        return SimpleNamespace(reader=SimpleNamespace(base_url="http://127.0.0.1:9"), reader_secret="reader")
-
-    async def require_still(self, _payload: JudgeInput, _simulation: Any) -> None:
-        """Nothing is lost."""
-
-
-class Court:
-    """The activity that judges, with a store of its own."""
-
-    def __init__(self, folder: Path) -> None:
-        config = GreenAgentConfig(state=str(folder), trust_scenarios=True)
-        self.store = BlobStore(str(folder / "store"))
-        self.scenarios = Scenarios(config, self.store)
-        simulations: Any = None
-        self.verdicts = VerdictActivities(config, self.store, self.scenarios, simulations, ConfiguredModels(config))
-        looks: Any = _NoSimulation()
-        self.verdicts.evaluators.looks = looks
-
-    async def judge(self, family: str, *, is_reset: bool = False) -> list[dict[str, Any]]:
-        """The verdicts on the criteria of a play, in their order."""
-        files = entries()[family]
-        scenario = ScenarioConfig.model_validate_json(files["scenario.json"])
-        plan = _plan(
-            scenario,
-            scenario=await self.store.put(files["scenario.json"]),
-            package=await self.store.put(files["frozen.tar"]),
-            instance=Instance(family=family, difficulty=1, seed=1),
-        )
-        evidence = Evidence(checkpoint=_NOTHING, record=await self.store.put(files["evidence.json"]))
-        found = []
-        for criterion in scenario.criteria:
-            given = JudgeInput(plan=plan, criterion_id=criterion.criterion_id, evidence=evidence, is_reset=is_reset)
-            verdict = await do(self.verdicts.judge_criterion, given)
-            assert is_reset or verdict.evaluator_hash == plan.package.sha256
-            found.append(verdict.model_dump(mode="json", exclude=_OF_THE_ATTEMPT))
-        return found
-
-
-def _plan(admitted: ScenarioConfig, **blobs: Any) -> Plan:
-    return Plan(
-        assessment_id="before",
-        simulation_id="before",
-        initial_state=_NOTHING,
-        scenario_id=admitted.scenario_id,
-        scenario_name=admitted.name,
+def write_entry(family: str, archive: Archive, store: BlobStore) -> ArchiveEntry:
+    """Archive a play; its scenario without the answers, as archives have it."""
+    play, day = plays()[family], Instance(family=family, difficulty=1, seed=_HIDDEN)
+    record = JudgeRecord.model_validate_json(play["evidence.json"])
+    before, after = items_of(record.initial_state), items_of(record.final_state)
+    states = [StateRecord(turn=0), StateRecord(turn=1, patch=merge_patch(before, after))]
+    turns = [TurnRecord(turn=turn, notes=notes) for turn, notes in record.turn_notes.items()]
+    results = assessment_results(
+        assessment_id=f"before-{family}",
+        scenario_id=family,
         participant="p",
-        participant_url="http://127.0.0.1:9",
+        status="completed",
+        duration_seconds=1,
+        turns_taken=1,
+        offline=True,
+        criteria_results=[CriterionResult.model_validate(each) for each in json.loads(play["verdicts.json"])],
+        action_log=record.action_log,
+    )
+    entry = ArchiveEntry(
+        id=results.assessment_id,
+        status="completed",
+        scenario_id=family,
+        family=family,
+        difficulty=1,
+        instance_seed=_HIDDEN,
         seed=7,
         offline=True,
-        verbose_updates=False,
-        max_turns=9,
-        turn_timeout=60,
-        turn_tries=1,
-        judge_timeout=60,
-        assessment_timeout=600,
-        models_task_queue="models",
-        start_time=_NOON,
-        end_time=_NOON,
-        default_time_step="PT1H",
-        expected_turns=9,
-        character_count=0,
-        criteria=[],
-        **blobs,
+        participant="p",
+        score=results.scores.overall.score,
+        max_score=results.scores.overall.max_score,
+        package=store.put_blocking(play["frozen.tar"]),
+        started_at=_MORNING,
+        ended_at=_MORNING,
     )
+    files = {
+        RESULT: results.model_dump_json().encode(),
+        STATES: b"\n".join(each.model_dump_json().encode() for each in states),
+        TURNS: b"\n".join(each.model_dump_json().encode() for each in turns),
+    }
+    scenario = _archived_scenario(play["scenario.json"], day)
+    assert b'"params":{' not in scenario.replace(b" ", b""), "the answers stay with the evaluator"
+    return archive.write(entry, files, {"scenario": scenario, "initial_state": json.dumps(before).encode()})
+
+
+def again(folder: Path, *families: str, **how: Any) -> dict[str, Judgement]:
+    """The judgements of plays by ``proctor judge again``, by family."""
+    archive, store = Archive(str(folder / "archive")), BlobStore(str(folder / "store"))
+    entries = {family: write_entry(family, archive, store) for family in families}
+    places = {"archive": str(folder / "archive"), "storage": str(folder / "store"), "state": str(folder)}
+    asked = AgainOptions([entry.id for entry in entries.values()], **places, **how)
+    assert judge_again(asked) is ExitCode.DONE
+    found = {}
+    for family, entry in entries.items():
+        (found[family],) = archive.judgements(entry, Judgement)
+    return found
 
 
 def judged_then(family: str) -> list[dict[str, Any]]:
-    verdicts: list[dict[str, Any]] = json.loads(entries()[family]["verdicts.json"])
+    verdicts: list[dict[str, Any]] = json.loads(plays()[family]["verdicts.json"])
     return [{name: value for name, value in each.items() if name not in _OF_THE_ATTEMPT} for each in verdicts]
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def court(quick_fork_servers: None, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Court]:
-    made = Court(tmp_path_factory.mktemp("court"))
-    yield made
-    await made.scenarios.aclose()
+def test_what_was_judged_before_is_judged_the_same(tmp_path: Path) -> None:
+    judgements = again(tmp_path, *plays())
+    assert len(judgements) == 10
+    for family, judgement in judgements.items():
+        now = [each.model_dump(mode="json", exclude=_OF_THE_ATTEMPT) for each in judgement.criteria_results]
+        assert now == judged_then(family), family
+        assert judgement.by.evaluators == "frozen"
+        assert {each.evaluator_hash for each in judgement.criteria_results} == {judgement.by.code}
 
 
-@pytest.fixture
-def with_current_evaluators(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    async def wanted(_judge: EvaluatorJudge) -> bool:
-        return True
-
-    with monkeypatch.context() as patch:
-        patch.setattr(EvaluatorJudge, "_is_current_wanted", wanted)
-        yield
-
-
-async def test_what_was_judged_before_is_judged_the_same(court: Court) -> None:
-    again = await asyncio.gather(*map(court.judge, entries()))
-    assert len(again) == 10
-    for family, verdicts in zip(entries(), again, strict=True):
-        assert verdicts == judged_then(family), family
-
-
-@pytest.mark.usefixtures("with_current_evaluators")
-async def test_the_code_of_today_judges_it_otherwise(court: Court) -> None:
+def test_the_code_of_today_judges_it_otherwise(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """So the test above fails where the frozen code is not what judges."""
-    family = "broken_tools"
-    before, now = judged_then(family), await court.judge(family, is_reset=True)
-    assert sum(each["score"] for each in now) > sum(each["score"] for each in before)
+    judgement = again(tmp_path, "broken_tools", is_current=True)["broken_tools"]
+    assert judgement.scores.overall.score > sum(each["score"] for each in judged_then("broken_tools"))
+    assert judgement.by.evaluators == "current kit"
+    assert "the family makes another day today" in capsys.readouterr().out

@@ -199,7 +199,7 @@ async def test_a_lost_simulator_is_told_apart_so_that_it_is_tried_again(problem:
 
 async def test_an_evaluator_whose_simulator_is_gone_is_tried_again() -> None:
     async def check(ctx: AgentBeatsEvalContext, _params: dict[str, Any]) -> EvalResult:
-        await ctx.get_state("email")
+        await ctx.client.email.get_state()
         return EvalResult(1, 1, "")
 
     async with AsyncUESClient("http://127.0.0.1:9", "key", timeout=1.0) as client:

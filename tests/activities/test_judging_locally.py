@@ -15,7 +15,8 @@ from activities.plan import Plan
 from activities.scenario_code.processes import EvaluatorRetryError
 from activities.simulation import simulations
 from activities.simulation.payloads import Evidence
-from proctor.rehearsal import Rehearsal, RehearsedAssessment, do, noting, rehearsing
+from proctor.doing import do, noting
+from proctor.rehearsal import Rehearsal, RehearsedAssessment, rehearsing
 from proctor_protocol.results import CriterionResult
 from purple_sdk.ues import OvertakenError
 from tests.assessments.packages import write_package

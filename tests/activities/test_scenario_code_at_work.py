@@ -68,7 +68,7 @@ async def test_a_mended_evaluator_judges_at_once(write_scenario: Write, code: Sc
 
 
 async def test_a_lost_simulator_is_no_fault_of_the_scenario(write_scenario: Write, code: ScenarioCode) -> None:
-    files = {"evaluators.py": "async def check(ctx, params): await ctx.get_state('email')"}
+    files = {"evaluators.py": "async def check(ctx, params): await ctx.client.email.get_state()"}
     with pytest.raises(EvaluatorRetryError, match="evaluator check can't reach the simulator"):
         await judged_by(code, write_scenario(files=files) / "small", "check")
 

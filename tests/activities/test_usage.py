@@ -21,7 +21,7 @@ from activities.models.factory import LLMFactory, ModelAnswerError, ModelUnavail
 from activities.models.metering import attempt_meter, usage_of
 from activities.models.structured import ask
 from activities.models.usage import Meter, endpoint_of
-from proctor.rehearsal import noting
+from proctor.doing import noting
 from proctor_protocol.provenance import ModelUse, added_up
 from proctor_settings.prices import Prices, PricesError, read_prices
 from tests.openai_endpoint import OpenAIEndpoint

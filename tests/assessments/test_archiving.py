@@ -17,12 +17,15 @@ from temporalio.client import Client
 from temporalio.service import RPCError, RPCStatusCode
 
 from activities.attempts.scrubbing import REMOVED
+from proctor.court import is_same
 from proctor_protocol.archive import schemas, trajectory_file
 from proctor_protocol.messages import ActionLogEntry, FromParticipant, TurnCompleteMessage
+from proctor_settings.config import merge_configs
 from proctor_storage.archive import Archive
 from proctor_storage.temporal import connect
 from purple_sdk.ues import AsyncUESClient
 from tests.a2a_gateway.callers import sdk_client
+from tests.archived import judged_again
 from tests.assessments.observers import running, simulations_left
 from tests.assessments.scripts import BEN, ask_ben, diligent
 from tests.assessments.test_cancel import CASES, dawdling
@@ -40,6 +43,7 @@ async def test_a_completed_assessment_stays_when_temporal_has_forgotten_it(stack
     async with serving(with_transcripts) as url:
         assessed = await assess(stack, url, "tiny")
     is_kept_whole(stack, assessed)
+    await is_judged_again_without_temporal(stack, assessed)
     await is_read_when_temporal_has_forgotten_it(stack, assessed)
 
 
@@ -54,6 +58,15 @@ async def with_transcripts(turn: int, ues: AsyncUESClient, now: datetime) -> Fro
 
 def transcript(words: str) -> dict[str, Any]:
     return {"schema_version": "ATIF-v1.7", "steps": [{"step_id": 1, "source": "user", "message": words}]}
+
+
+async def is_judged_again_without_temporal(stack: Stack, assessed: Assessed) -> None:
+    assert assessed.results is not None
+    entry = entry_of(Archive(stack.config.archive_url), assessed.results.assessment_id)
+    away = merge_configs(stack.config, {"temporal_address": "127.0.0.1:9", "ues_url": "http://127.0.0.1:9"})
+    judgement = await judged_again(away, entry)
+    assert is_same(assessed.results.criteria_results, judgement.criteria_results)
+    assert (judgement.first, judgement.by.evaluators) == (assessed.results.scores, "frozen")
 
 
 def is_kept_whole(stack: Stack, assessed: Assessed) -> None:

@@ -14,6 +14,7 @@ from rich.console import Console
 
 from proctor.audit import players
 from proctor.caller import Progress
+from proctor.court import is_same
 from proctor.display import AssessmentDisplay
 from proctor.replay import choose, reset, reset_points
 from proctor.report import print_report
@@ -24,6 +25,7 @@ from proctor_storage.entry_table import EntryQuery
 from proctor_storage.temporal import connect
 from purple_sdk.ues import AsyncUESClient
 from scenarios.kit.making.days import Day, make_day
+from tests.archived import judged_again
 from tests.assessments.normalising import normalised
 from tests.assessments.scripts import ask_ben, idle
 from tests.assessments.test_replay import follow
@@ -98,6 +100,9 @@ async def test_two_agree_by_mail_and_each_has_scores_and_an_entry(stack: Stack) 
     mails = [item for item in items.values() if isinstance(item, dict) and "to_addresses" in item]
     asked, answer = (next(mail for mail in mails if mail["from_address"] == author) for author in (ANA, BEN))
     assert answer["thread_id"] == asked["thread_id"]
+
+    again = await judged_again(stack.config, whole)
+    assert is_same(results.criteria_results, again.criteria_results)
 
     pages = Pages(archive)
     page = pages.assessment(whole)

@@ -47,6 +47,7 @@ ELSEWHERE = {
     "proctor prune": "tests/proctor/test_archive_commands.py",
     "proctor replay": "tests/proctor/test_replay.py",
     "proctor judge calibrate": "tests/proctor/test_judge_commands.py",
+    "proctor judge again": "tests/proctor/test_judge_again.py",
     "export AGENTBEATS_GREEN_UES_COMMAND=": "tests/foreign_ues",
     "export AGENTBEATS_GREEN_PAYLOAD_KEYS=": "tests/proctor_storage/test_codec.py",
     "proctor token": "tests/a2a_gateway/test_auth.py",

@@ -195,7 +195,8 @@ def test_files_fit_the_schemas_that_are_printed(tmp_path):
     known = schemas()
     folder = tmp_path / "2026-03-01" / "one.1"
     of_assessments = {"entry.json", "result.json", "updates.jsonl", "turns.jsonl", "states.jsonl"}
-    assert set(known) == of_assessments | {"trajectories/TURN.json", "transcript.jsonl", "runs.jsonl"}
+    later = {"trajectories/TURN.json", "judgements/KEY.json"}
+    assert set(known) == of_assessments | later | {"transcript.jsonl", "runs.jsonl"}
     jsonschema.validate(json.loads((folder / "entry.json").read_text()), known["entry.json"])
     for name in ("updates.jsonl", "states.jsonl"):
         for line in (folder / name).read_text().splitlines():

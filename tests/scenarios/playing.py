@@ -19,7 +19,8 @@ from activities.models.configured import ConfiguredModels
 from activities.plan import CriterionBrief, Plan
 from activities.simulation.payloads import Evidence
 from proctor import rehearsal
-from proctor.rehearsal import RehearsedAssessment, do
+from proctor.doing import do
+from proctor.rehearsal import RehearsedAssessment
 from proctor_protocol.evaluation import AgentBeatsEvalContext
 from proctor_protocol.results import AssessmentResults, CriterionResult
 from tests.stack import SCENARIOS, Script
