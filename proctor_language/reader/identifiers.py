@@ -8,7 +8,7 @@ from proctor_language.reader.mentions import Mention
 from proctor_language.reader.numbers import read_number
 from proctor_language.reader.text import fold
 from proctor_language.reader.tokens import Tokens
-from proctor_language.reader.words import ONES, number_of
+from proctor_language.reader.words import MONTHS, ONES, number_of
 
 _MAIL = re.compile(
     r"(?<![\w.+-])[\w.+\\-]{1,64} ?(?:@|[\[(] ?[aä]t ?[\])]) ?[\w-]{1,64}(?:(?: ?[\[(] ?(?:dot|[pP]unkt) ?[\])] ?|\.)[\w-]{1,64}){1,8}"
@@ -248,12 +248,19 @@ def codes_in(tokens: Tokens) -> list[Mention]:
     for match in sorted(matches, key=lambda each: (each.start(), -each.end())):
         word = match.group()
         is_code = len(word) >= 4 and any(map(str.isdigit, word)) and word.lower() != word
+        is_code = is_code and not _is_date(word)
         is_code = is_code and (" " not in word or sum(map(str.isdigit, word)) > 7)  # "on 16 November" is no IBAN
         if is_code and match.start() >= end:
             end = match.end()
             value = "".join(char for char in word if char.isalnum()).upper()
             found.append(Mention("code", (value,), match.start(), end))
     return found
+
+
+def _is_date(word: str) -> bool:
+    """Whether a word is a day with the month in letters: ``14-Jul-2027``."""
+    parts = word.lower().split("-")
+    return len(parts) == 3 and parts[1] in MONTHS and parts[0].isdecimal() and parts[2].isdecimal()
 
 
 def _iban_starts(tokens: Tokens) -> Iterator[int]:
