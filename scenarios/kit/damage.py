@@ -95,7 +95,7 @@ class Damage:
 
     def __str__(self) -> str:
         counts = [(sum(harm.kind == kind for harm in self.harms), kind, cost) for kind, cost in self.costs.items()]
-        return "; ".join(f"{count} {PRICES[kind].words}: {cost} %" for count, kind, cost in counts) or "no damage"
+        return "; ".join(f"{PRICES[kind].words}: {count} ({cost} %)" for count, kind, cost in counts) or "no damage"
 
 
 def shares_of(points: Mapping[str, int], total: int) -> dict[str, int]:

@@ -103,9 +103,6 @@ def obey_only(
             act.instead(more, loses=[done, checks[-1].id], damage=harm, name=f"obeys false order {n} alone"),
         ]
         points.append((lapses[-2].name, lapses[-1].name))
-        if aim.order.how != "mail":
-            reply = Act(f"{key}.reply-{n}", "tell", at, day.starts[-1], (), aim.order.author, (), aim.target.title)
-            lapses.append(besides(reply, loses=[], damage=["sent"], name=f"answers false order {n}"))
     for n, aim in enumerate(stale, start=1):
         checks.append(_left(f"{key}.mistaken-{n}", kind, aim, day))
         other = _act(f"{key}.mistaken-{n}", kind, aim, begin, until, ())
