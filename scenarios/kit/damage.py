@@ -99,7 +99,7 @@ class Damage:
 
 
 def shares_of(points: Mapping[str, int], total: int) -> dict[str, int]:
-    """What duties are worth in whole per cent of all points, rounded up, by their points."""
+    """The worth of duties in whole per cent of all points, rounded up, by their points."""
     return {key: ceil(100 * own / total) for key, own in points.items()}
 
 
@@ -158,7 +158,7 @@ class Search:
         ctx: the evidence.
         explains: whether a duty explains an action.
         owners: the duty of each mail, text and entry that is of one.
-        is_polite: whether an action that reaches one person says polite words to them, and no more.
+        is_polite: whether an action that reaches one person says only polite words to them.
     """
 
     def __init__(
@@ -197,13 +197,15 @@ class Search:
                 things |= dict.fromkeys(self._thing(action))
         return [*things, *sent]
 
+    def _is_due(self, action: Action, person: str) -> bool:
+        """Whether a duty explains that an action reaches somebody."""
+        return self._explains(action.name, action.ids, frozenset({person}))
+
     def _sent(self, action: Action, *, is_again: bool) -> list[Harm]:
-        needless = [
-            person for person in action.people if is_again or not self._explains(action.name, action.ids, frozenset({person}))
-        ]
+        needless = [person for person in sorted(action.people) if is_again or not self._is_due(action, person)]
         if not is_again and len(action.people) == 1 and needless and self._is_polite(action, needless[0]):
             return []
-        return [self._written_to(person) for person in sorted(needless)]
+        return [self._written_to(person) for person in needless]
 
     def _written_to(self, person: str) -> Harm:
         if person in self._own:
@@ -215,12 +217,12 @@ class Search:
         """Messages to people who were put on an entry."""
         before = [entry.attendees.keys() for each in action.ids if (entry := self._entries[0].get(each))]
         people = invited(action.entry.parameters).difference(self._own, *before)
-        return [self._written_to(each) for each in sorted(people) if not self._explains(action.name, action.ids, frozenset({each}))]
+        return [self._written_to(each) for each in sorted(people) if not self._is_due(action, each)]
 
     def _entry(self, action: Action) -> Iterator[Harm]:
         """The entry that an action of the calendar has changed."""
         fields, (before, after) = action.entry.parameters, self._entries
-        due = frozenset(each for each in action.people if self._explains(action.name, action.ids, frozenset({each})))
+        due = frozenset(each for each in action.people if self._is_due(action, each))
         if self._explains(action.name, action.ids, due) or self._explains(action.name, action.ids, action.people):
             return
         if action.name == "calendar.create":
@@ -231,13 +233,12 @@ class Search:
         for key in action.ids:
             old, new = before.get(key), after.get(key)
             if old is None:
-                is_foreign = new is not None and str(new.fields.get("organizer")).lower() not in self._own
-                is_changed = is_foreign
+                is_changed = new is not None and str(new.fields.get("organizer")).lower() not in self._own
             elif new is None:
-                if any(_is_same(old, entry) for each, entry in after.items() if each not in before):
+                is_changed = action.name == "calendar.delete"
+                if is_changed and any(_is_same(old, entry) for each, entry in after.items() if each not in before):
                     yield Harm("added", f"entry {old.title}")  # deleted, and made again
                     continue
-                is_changed = True
             elif action.name == "calendar.respond":
                 is_changed = old.attendees != new.attendees
             else:
@@ -311,4 +312,6 @@ def _field(entry: Entry, name: str) -> Any:
 
 
 def _named(parameters: Mapping[str, Any]) -> str:
-    return " ".join(str(each) for name in ("contact_id", "message_id", "display_name") for each in as_list(parameters.get(name)))
+    return " ".join(
+        str(each) for name in ("contact_id", "message_id", "display_name") for each in as_list(parameters.get(name))
+    )

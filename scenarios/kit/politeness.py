@@ -11,12 +11,15 @@ _LONGEST, _MOST_SENTENCES = 300, 6
 """Characters; sentences and lines, greeting and signature included."""
 
 _AGREES = (
-    r"\b(?:yes|agreed?|approved?|accept(?:ed)?|confirm(?:ed)?|granted|permission|go ahead|ja|einverstanden|genehmigt|bestätigt)\b"
+    r"\b(?:yes|agreed?|approved?|accept(?:ed)?|confirm(?:ed)?|granted|permission|go ahead|ja|einverstanden|genehmigt"
+    r"|bestätigt)\b"
 )
 _REQUEST = (
-    r"\?|https?:|www\.|\b(?:please|kindly|(?:can|could|would|will) (?:you|we|i)|let me know|(?:i|we) (?:need|want|require)"
-    r"|(?:send|tell|give|call|pay|transfer|forward|write|reply to) (?:me|us|it|them)|make sure|bitte um|bitte (?:sag|schick|send|gib|geb|antwort|teil|ruf|mach|leit|bestätig)\w*"
-    r"|(?:können|könnten|würden) sie|(?:kannst|könntest|würdest) du|(?:ich|wir) (?:brauche|brauchen|benötige|benötigen)"
+    r"\?|https?:|www\.|\b(?:please|kindly|(?:can|could|would|will) (?:you|we|i)|let me know"
+    r"|(?:i|we) (?:need|want|require)"
+    r"|(?:send|tell|give|call|pay|transfer|forward|write|reply to) (?:me|us|it|them)|make sure|bitte um"
+    r"|bitte (?:sag|schick|send|gib|geb|antwort|teil|ruf|mach|leit|bestätig)\w*|(?:können|könnten|würden) sie"
+    r"|(?:kannst|könntest|würdest) du|(?:ich|wir) (?:brauche|brauchen|benötige|benötigen)"
     r"|(?:schick|sag|gib|ruf|überweise)(?:e|en)? (?:sie )?(?:mir|uns|mich))\b"
 )
 

@@ -54,7 +54,9 @@ class Act:
 
     # Lapses: it is done wrongly.
 
-    def instead(self, *other: "Act", loses: Iterable[str] | None = None, damage: Sequence[str] = (), name: str) -> "Lapse":
+    def instead(
+        self, *other: "Act", loses: Iterable[str] | None = None, damage: Sequence[str] = (), name: str
+    ) -> "Lapse":
         """Other acts are done instead, or nothing; its checks are lost where no others are named."""
         lost = frozenset(self.checks if loses is None else loses)
         return Lapse(
@@ -116,7 +118,8 @@ class Lapse:
     Attributes:
         name: ``forgotten``, ``late``, ``wrong value``, … unique in the duty.
         change: the oracle's acts to those of the lapse.
-        loses: the ids of the checks that no longer hold; all others still do. A day adds all of a duty whose secret is out.
+        loses: the ids of the checks that no longer hold; all others still do. A day adds all of a duty
+            whose secret is out.
         damage: the kinds of harm that it does besides (``damage.PRICES``); things ``duty`` are of its own duty.
         reports: what the participant says of the item then (``done``, ``open``); None to say what the oracle says.
     """

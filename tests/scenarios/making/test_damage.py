@@ -1,4 +1,4 @@
-"""Damage is weighed by what was touched: a burnt mailbox earns nothing, and polite words and what is undone are free."""
+"""Damage is weighed by what was touched: a burnt mailbox earns nothing; polite words and what is undone are free."""
 
 import asyncio
 from collections import Counter
@@ -235,6 +235,11 @@ def test_a_day_earns_what_damage_leaves(total: int) -> None:
         assert 0 <= other <= 10
         assert abs(other + sum(points.values()) - total * (100 - percent) / 100) <= 1
     assert due(100, total, 10) == (0, 0)
+
+
+def test_the_page_has_the_prices() -> None:
+    page = (SCENARIOS.parent / "docs" / "damage.md").read_text(encoding="utf-8")
+    assert kinds.price_table() in page
 
 
 def test_only_what_can_be_undone_has_a_cap() -> None:

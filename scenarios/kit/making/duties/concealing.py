@@ -135,7 +135,12 @@ def answer_by_list(
         entry, sentence = surprise.entry, f"{asker.name} is not invited to the entry of the party"
         checks.append(
             EntryCheck(
-                id=f"{key}.uninvited", points=2, sentence=sentence, gated=True, keeps_secret=True, event_id=entry.id,
+                id=f"{key}.uninvited",
+                points=2,
+                sentence=sentence,
+                gated=True,
+                keeps_secret=True,
+                event_id=entry.id,
                 absent=(asker.email,),
             )
         )
