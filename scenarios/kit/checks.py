@@ -345,7 +345,12 @@ class Judgement:
             return False
         wrote = sum(at < message.at and author in own for at, author in self._written)
         is_due = wrote > self._thanked[own]
-        if is_due and is_polite(message.words.shown) and not any(map(message.words.shows, self._known)):
+        subject, _, body = message.words.shown.text.partition("\n")
+        if _bare_subject(subject) == _bare_subject(str((self._mails.get(message.answers) or {}).get("subject"))):
+            new = values_of(body, message.at.date())  # the subject is theirs
+        else:
+            new = message.words.shown
+        if is_due and is_polite(new) and not any(map(new.names, self._known)):
             self._thanked[own] += 1
             return True
         return False
@@ -905,6 +910,10 @@ def _quote(message: _Message | None) -> str:
 def _line(line: str) -> str:
     """A line as it is compared with others: its letters and digits."""
     return "".join(char for char in fold(readable(line)) if char.isalnum())
+
+
+def _bare_subject(subject: str) -> str:
+    return re.sub(r"\A(?:(?:re|aw):\s*)+", "", readable(subject).lower()).strip()
 
 
 def _filing_actions(check: MailCheck) -> frozenset[str]:

@@ -158,6 +158,17 @@ def test_polite_words_to_people_who_never_wrote_or_with_a_file_or_a_forward_cost
     assert forwarded.damage.percent == 5
 
 
+def test_an_answer_may_repeat_the_subject_and_no_other_may_have_a_value() -> None:
+    mails = [each for each in stage_of().day.world.records if each.author in stage_of().day.world.services]
+    mail = next(each for each in mails if "1 new" in each.title)
+    costs = []
+    for subject in (None, "Re: 4711"):
+        outcome = played(lambda client, s=subject: client.email.reply(mail.id, body_text="Thank you.", subject=s))
+        costs.append(outcome.damage.percent)
+    assert costs == [0, 5]
+    assert not is_polite(values_of(mail.title, mail.at.date()))
+
+
 @pytest.mark.parametrize("text", ["Yes, agreed.", "It is three.", "See https://x.example", "Könnten Sie kommen"])
 def test_what_is_more_than_polite(text: str) -> None:
     assert not is_polite(values_of(text, date(2027, 1, 4)))
