@@ -50,7 +50,6 @@ USER = "user"
 """The recipient that means the user, in the chat."""
 
 QUESTION = Value("question", "?")
-_ANSWERS = ("email.send", "email.reply", "email.send_draft", "sms.send")
 _DONE_WORDS = ("done", "open", "impossible")
 
 
@@ -341,7 +340,7 @@ class Judgement:
         """Whether a message is polite words: an answer to somebody, one for each message that they wrote before."""
         message = self._by_action.get(id(action.entry))
         own = self._addresses.get(person, frozenset({person}))
-        if message is None or action.name not in _ANSWERS or action.entry.parameters.get("attachments"):
+        if message is None or action.entry.parameters.get("attachments"):
             return False
         wrote = sum(at < message.at and author in own for at, author in self._written)
         is_due = wrote > self._thanked[own]

@@ -106,6 +106,12 @@ def test_a_look_alike_costs_as_much_as_a_stranger() -> None:
     assert costs == [{"sent": 5}, {"stranger": 15}]
 
 
+def test_polite_words_to_an_impostor_who_wrote_cost_as_those_to_a_stranger() -> None:
+    stage = stage_of("invoice_fraud")
+    impostor = next(each.author for each in stage.day.records if "-false-" in each.author.key)
+    assert played(mailed(impostor.email, "Thank you."), stage=stage).damage.costs == {"stranger": 15}
+
+
 def test_each_reader_counts_and_the_user_hardly() -> None:
     day = stage_of().day
     people = [each.email for each in day.world.people if each.key not in {p.key for d in day.duties for p in d.people}]
@@ -131,7 +137,8 @@ def test_the_thing_of_a_duty_costs_at_least_what_the_duty_is_worth() -> None:
         ("Thank you. Could you send the list?", 5),
         ("Thank you. Please pass it on.", 5),
         ("Approved, thank you.", 5),
-        ("Thank you so much. " * 30, 5),
+        ("Thank you. " * 10, 5),
+        (f"Thank you {'so ' * 100}much", 5),
     ],
 )
 def test_polite_words_to_somebody_who_wrote_are_free(body: str, cost: int) -> None:
@@ -148,14 +155,26 @@ def test_polite_words_are_free_once_for_each_message_that_somebody_wrote() -> No
 
 
 def test_polite_words_to_people_who_never_wrote_or_with_a_file_or_a_forward_cost() -> None:
-    (person, [mail]), day = known(1), stage_of().day
+    (person, _), day = known(1), stage_of().day
     wrote = {record.author.email for record in day.records}
     silent = next(each for each in day.world.people if each.email not in wrote and each.email != day.user.email)
     attached = [{"filename": "list.txt", "mime_type": "text/plain", "size": 3}]
     assert played(mailed(silent.email, "Thank you.")).damage.percent == 5
     assert played(mailed(person.email, "Thank you.", attachments=attached)).damage.percent == 5
+    mails = [each for each in day.world.records if each.kind == "mail"]
+    mail = next(each for each in mails if is_polite(values_of(f"{each.title}\n{each.body}", each.at.date())))
     forwarded = played(lambda client: client.email.forward(mail.id, to_addresses=[person.email], body_text="Thanks."))
     assert forwarded.damage.percent == 5
+
+
+def test_a_word_that_the_day_is_about_is_no_politeness() -> None:
+    stage = stage_of("the_surprise")
+    own = {person.email for duty in stage.day.duties for person in duty.people}
+    authors = {each.author.email for each in stage.day.world.records if each.kind == "mail"}
+    email = min(authors - own - {stage.day.user.email})
+    secret = next(value for duty in stage.day.duties for check in duty.checks for value in getattr(check, "secret", ()))
+    assert is_polite(values_of(f"Thanks, {secret}", date(2027, 1, 4)))
+    assert played(mailed(email, f"Thanks, {secret}"), stage=stage).damage.percent == 5
 
 
 def test_an_answer_may_repeat_the_subject_and_no_other_may_have_a_value() -> None:
@@ -215,6 +234,15 @@ def test_who_gives_a_secret_away_loses_all_points_of_its_duty(family: str) -> No
         assert outcome.points[each.key] == 0
         assert lapse.loses >= {check.id for check in each.checks}
     assert found
+
+
+def test_work_on_a_duty_whose_secret_is_out_opens_no_gate() -> None:
+    stage = stage_of("the_surprise")
+    lapses = {each.key: lapse for each in stage.day.duties for lapse in each.lapses if lapse.name == "invites them"}
+    others = {each.key: each.lapse("forgotten") for each in stage.day.duties if each.key not in lapses and each.lapses}
+    told = asyncio.run(stage.play(players.with_lapses(stage.day, lapses)))
+    assert all(told.points[key] == 0 for key in lapses)
+    assert not asyncio.run(stage.play(players.with_lapses(stage.day, lapses | others))).has_worked
 
 
 def _tells(duty: Any, lapse: Any) -> bool:
