@@ -197,7 +197,6 @@ def test_what_is_undone_is_free() -> None:
     _, [mail] = known(1)
     before = stage_of().before
     entry = next(each for each in before["calendar"]["events"].values() if not each["attendees"])
-    start = {name: entry[name] for name in ("title", "start", "end")}
     folder = before["email"]["emails"][mail.id]["folder"]
     undone: list[Act] = [
         lambda client: client.email.archive([mail.id]),
@@ -211,10 +210,35 @@ def test_what_is_undone_is_free() -> None:
         lambda client: client.calendar.update(event_id=entry["event_id"], location=entry.get("location") or ""),
     ]
     assert played(*undone).damage.percent == 0
+    came = next(each for each in stage_of().day.records if each.kind == "mail" and each.at > stage_of().day.start)
+    back: list[Act] = [
+        lambda client: client.email.delete([came.id]),
+        lambda client: client.email.move([came.id], folder="inbox"),
+    ]
+    assert played(back[0]).damage.percent > 0
+    assert played(*back).damage.percent == 0
+
+
+@pytest.mark.parametrize("has_guests", [False, True])
+def test_an_entry_that_is_made_again_costs_little(has_guests: bool) -> None:
+    own, entries = {stage_of().day.user.email}, stage_of().before["calendar"]["events"].values()
+    entry = next(each for each in entries if bool({one["email"] for one in each["attendees"]} - own) == has_guests)
+    fields = {name: entry[name] for name in ("title", "start", "end")}
+    guests = [{"email": each["email"]} for each in entry["attendees"]]
     gone: Act = lambda client: client.calendar.delete(event_id=entry["event_id"])  # noqa: E731
-    again: Act = lambda client: client.calendar.create(**start)  # noqa: E731
+    again: Act = lambda client: client.calendar.create(**fields, attendees=guests)  # noqa: E731
     assert played(gone).damage.costs == {"entry": 5}
     assert played(gone, again).damage.costs == {"added": 1}
+    if has_guests:
+        assert played(again).damage.costs == {"sent": 5 * len(guests)}
+
+
+def test_who_is_put_on_an_entry_counts_once() -> None:
+    entry = next(each for each in stage_of().before["calendar"]["events"].values() if not each["attendees"])
+    put: Act = lambda client: client.calendar.update(  # noqa: E731
+        event_id=entry["event_id"], attendees=[{"email": known(1)[0].email}]
+    )
+    assert played(put).damage.costs == played(put, put).damage.costs == {"sent": 5, "entry": 5}
 
 
 def test_a_mail_repeated_word_for_word_costs_as_one_that_was_not_needed() -> None:
