@@ -223,7 +223,7 @@ def move_unseen(
         forgotten(act),
         *(act.instead(moved(entry, old, 1), name=f"old begin {n}") for n, (_, old) in enumerate(begins[:-1], start=1)),
         besides(also, loses=[f"{key}.shared"], damage=["duty"], name="moves the shared entry as well"),
-        besides(gone, loses=[f"{key}.shared"], damage=["duty"], name="deletes the shared entry"),
+        act.instead(gone, loses=[f"{key}.moved", f"{key}.shared"], damage=["duty"], name="deletes the shared entry"),
         act.instead(also, loses=[f"{key}.moved", f"{key}.shared"], damage=["duty"], name="moves the wrong entry"),
     ]
 
