@@ -134,20 +134,21 @@ def in_words(outcome: Outcome) -> str:
 
 
 def honest_table(plays: Plays, rows: Sequence[Row]) -> list[tuple[str, ...]]:
-    """For each voice: points, lost, in doubt; placeholders of writers who lacked a record are left out."""
+    """For each voice: points, lost, in doubt, lost to damage; messages with placeholders are left out."""
     by_play: dict[tuple[str, str, str], dict[str, Row]] = defaultdict(dict)
     for row in rows:
         if "{{" not in row["body"]:
             by_play[row["voice"], row["family"], row.get("role") or ""][row["id"]] = row
-    totals: dict[str, list[float]] = defaultdict(lambda: [0, 0, 0, 0])
+    totals: dict[str, list[float]] = defaultdict(lambda: [0, 0, 0, 0, 0])
     for (voice, family, role), messages in sorted(by_play.items()):
         outcome = plays.honest(family, role, messages)
         for name in (voice, "all"):
-            measured = (1, outcome.maximum, lost(outcome), outcome.doubtful)
+            harmed = outcome.maximum * outcome.damage.percent / 100
+            measured = (1, outcome.maximum, lost(outcome), outcome.doubtful, harmed)
             totals[name] = [a + b for a, b in zip(totals[name], measured, strict=True)]
     return [
-        (voice, f"{n:g}", f"{points:g}", f"{100 * less / points:.2f} %", f"{100 * doubt / points:.2f} %")
-        for voice, (n, points, less, doubt) in sorted(totals.items(), key=lambda each: (each[0] == "all", each[0]))
+        (voice, f"{n:g}", f"{points:g}", *(f"{100 * part / points:.2f} %" for part in parts))
+        for voice, (n, points, *parts) in sorted(totals.items(), key=lambda each: (each[0] == "all", each[0]))
     ]
 
 
@@ -180,7 +181,7 @@ def main(arguments: Sequence[str]) -> int:
         plays = Plays(int(difficulty), int(seed))
         part = [f"## {kind.capitalize()}, difficulty {difficulty}, seed {seed}"]
         if kind == "honest":
-            part.append(table(("voice", "plays", "points", "lost", "in doubt"), honest_table(plays, rows)))
+            part.append(table(("voice", "plays", "points", "lost", "in doubt", "damage"), honest_table(plays, rows)))
         else:
             figures, kept = attack_tables(plays, rows)
             part.append(table(("", "kept", "in doubt", "lost"), figures))

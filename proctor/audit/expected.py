@@ -7,24 +7,38 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
 
+from scenarios.kit.damage import PRICES, Damage, Harm, due, shares_of
 from scenarios.kit.making.days import OTHER_POINTS, Day
 from scenarios.kit.making.duty import Duty, Lapse
 
-CARELESS = 4
-"""Actions that nothing asked for, each done with the lapse rate; together they cost all of ``nothing_else``."""
+CARELESS = ("sent", "tagged", "moved", "added")
+"""The kinds of harm that careless players do beside their work, each with the lapse rate."""
 
 _Lost = tuple[int, int, int, int]
-"""Lost points of ungated checks, of gated ones, side effects (up to ``CARELESS``), and points of ungated checks that
-nothing was attempted for."""
+"""Lost points of ungated checks, of gated ones, damage in per cent, and points of ungated checks that nothing was
+attempted for."""
 Skipped = Mapping[tuple[str, str], frozenset[str]]
 """The checks that are not attempted, by the keys of a duty and of its lapse."""
 _Spread = dict[_Lost, float]
+_NOISE = 1e-9
 
 
-def worst(day: Day, lapses: Sequence[Lapse]) -> Lapse:
+def worst(day: Day, duty: Duty, lapses: Sequence[Lapse]) -> Lapse:
     """The lapse that costs most; the first where several do."""
     points = {check.id: check.points for duty in day.duties for check in duty.checks}
-    return max(lapses, key=lambda lapse: sum(points[check] for check in lapse.loses) + lapse.side_effects)
+    total = sum(points.values()) + OTHER_POINTS
+
+    def cost(lapse: Lapse) -> float:
+        return sum(points[check] for check in lapse.loses) + total * damage_of(day, duty, lapse).percent / 100
+
+    return max(lapses, key=cost)
+
+
+def damage_of(day: Day, duty: Duty, lapse: Lapse) -> Damage:
+    """The damage that a lapse of a duty does."""
+    worth = {each.key: sum(check.points for check in each.checks) for each in day.duties}
+    shares = shares_of(worth, sum(worth.values()) + OTHER_POINTS)
+    return Damage(tuple(Harm(kind, "", duty.key if kind == "duty" else "") for kind in lapse.damage), shares)
 
 
 def expected_share(day: Day, rate: float, skipped: Skipped) -> float:
@@ -35,11 +49,12 @@ def expected_share(day: Day, rate: float, skipped: Skipped) -> float:
     mean = 0.0
     for claims, chance in ((True, rate), (False, 1 - rate)):
         losses = [_losses_of(day, duty, rate, skipped, claims=claims) for duty in day.duties]
-        losses += [{(0, 0, 1, 0): rate, (0, 0, 0, 0): 1 - rate}] * CARELESS
-        for (lost, lost_gated, extra, undone), share in _together(losses).items():
+        losses += [{(0, 0, PRICES[kind].each, 0): rate, (0, 0, 0, 0): 1 - rate} for kind in CARELESS]
+        for (lost, lost_gated, damage, undone), share in _together(losses).items():
             has_worked = 2 * (work - undone) >= work and 3 * (work - lost) > work
-            more = gated - lost_gated + int(OTHER_POINTS * (1 - extra / CARELESS)) if has_worked else 0
-            mean += chance * share * (work - lost + more)
+            other, kept = due(damage, work + gated + OTHER_POINTS, OTHER_POINTS)
+            earned = work - lost + (gated - lost_gated if has_worked else 0)
+            mean += chance * share * (int(earned * kept + _NOISE) + (other if has_worked else 0))
     return mean / (work + gated + OTHER_POINTS)
 
 
@@ -59,7 +74,7 @@ def _slips(day: Day, duty: Duty, rate: float) -> Iterable[tuple[Lapse | None, fl
         for before, chance in chances.items():
             for name in names:
                 both = [duty.lapse(each) for each in (before, name) if each is not None]
-                key = worst(day, both).name
+                key = worst(day, duty, both).name
                 after[key] = after.get(key, 0.0) + chance * rate / len(names)
         chances = after
     return [(duty.lapse(name) if name is not None else None, chance) for name, chance in chances.items()]
@@ -74,7 +89,7 @@ def _lost(day: Day, duty: Duty, lapse: Lapse | None, undone: frozenset[str], *, 
     checks = [check for each in day.duties for check in each.checks if check.id in lost]
     points = [sum(check.points for check in checks if check.gated == gated) for gated in (False, True)]
     skipped = sum(check.points for check in duty.checks if check.id in undone)
-    return points[0], points[1], min(CARELESS, lapse.side_effects if lapse else 0), skipped
+    return points[0], points[1], damage_of(day, duty, lapse).percent if lapse else 0, skipped
 
 
 def _together(spreads: Iterable[_Spread]) -> _Spread:
@@ -83,6 +98,6 @@ def _together(spreads: Iterable[_Spread]) -> _Spread:
     for spread in spreads:
         summed: _Spread = defaultdict(float)
         for ((a, b, c, d), share), ((x, y, z, w), chance) in product(total.items(), spread.items()):
-            summed[a + x, b + y, min(CARELESS, c + z), d + w] += share * chance
+            summed[a + x, b + y, min(100, c + z), d + w] += share * chance
         total = summed
     return total

@@ -3,17 +3,19 @@
 import asyncio
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import lru_cache
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from proctor.audit import players
 from proctor.audit.conditions import CONDITIONS, carefully, conditions_in
 from proctor.audit.dry import dry_outcome, skipped_by_lapses
-from proctor.audit.expected import expected_share
+from proctor.audit.expected import damage_of, expected_share
 from proctor.audit.plays import Outcome, Stage, Turn, player_of
 from proctor.audit.shown import grams_of, is_shown
 from proctor_protocol.clocks import STANDING
@@ -167,7 +169,7 @@ class _Audit:
         outcome = await self._play(player, clock=clock, noise=noise)
         if outcome.share < 1:
             lost = [check_id for check_id, holds in outcome.held.items() if not holds]
-            self.report.say(check, f"{what} loses {', '.join(lost) or 'nothing_else'} {outcome.side_effects[:3] or ''}")
+            self.report.say(check, f"{what} loses {', '.join(lost) or 'nothing_else'} ({outcome.damage})")
 
     async def _bots(self) -> None:
         bots = {
@@ -208,9 +210,9 @@ class _Audit:
             if holds != expected[check_id]:
                 verb, remedy = ("keeps", "take it out of") if holds else ("loses", "add it to")
                 self.report.say(3, f"{where}: {verb} {check_id}: {remedy} the lapse's `loses`, or mend the check")
-        found = outcome.side_effects
-        if len(found) != lapse.side_effects:
-            self.report.say(3, f"{where}: {len(found)} side effects, it says {lapse.side_effects} {found[:2]}")
+        damage, found = damage_of(self.day, duty, lapse), outcome.damage
+        if sorted(harm.kind for harm in found.harms) != sorted(lapse.damage) or found.percent != damage.percent:
+            self.report.say(3, f"{where}: its damage is {found}, it says {damage}")
 
     async def _ways(self) -> None:
         day = self.day
@@ -234,10 +236,11 @@ class _Audit:
             await self._full(4, f"the way {name}", way)
 
     async def _closed_world(self) -> None:
-        extra = [act for act, _ in zip(players.extra_writes(self.day, self.draws), range(EXTRA_WRITES), strict=False)]
-        outcome = await self._play(players.with_lapses(self.day, {}, extra))
-        if len(outcome.side_effects) != len(extra):
-            self.report.say(5, f"{len(outcome.side_effects)} of {len(extra)} extra writes were found")
+        extra = list(islice(players.extra_writes(self.day, self.draws), EXTRA_WRITES))
+        outcome = await self._play(players.with_lapses(self.day, {}, [act for act, _ in extra]))
+        found, expected = (Counter(kinds) for kinds in ((h.kind for h in outcome.damage.harms), (k for _, k in extra)))
+        if found != expected:
+            self.report.say(5, f"extra writes do {dict(expected)}, and {dict(found)} was found")
 
     async def _conditions(self) -> None:
         for words in CONDITIONS[-1:] if self.quick else CONDITIONS:

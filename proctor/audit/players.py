@@ -14,11 +14,22 @@ from scenarios.kit.making.days import Day, with_report
 from scenarios.kit.making.draws import Draws
 from scenarios.kit.making.duty import Act, Lapse
 from scenarios.kit.making.people import Person
+from scenarios.kit.making.voices import SERVICE
 
 _VALUE = re.compile(r"(?:€|EUR|£)?\s?\d[\d.,:/-]*\d(?:\s?(?:EUR|euros|am|pm|Uhr))?|\b[A-Z]{2,}-?\d+\w*|\d+")
 _NOISE = re.compile(r"newsletter|unsubscribe|offer|sale|% off|digest|webinar|abbestellen|rabatt", re.I)
 _WORD = re.compile(r"[a-zäöüß]{4,}", re.I)
 _SHARED_WORDS = 3
+_HARM = {
+    "send": "sent",
+    "star": "tagged",
+    "archive": "moved",
+    "create": "added",
+    "label": "tagged",
+    "sms": "sent",
+    "delete": "mail",
+    "update": "entry",
+}
 
 
 def oracle(day: Day, **how: Any) -> Turn:
@@ -59,25 +70,28 @@ def graded(day: Day, probability: float, play: int, **how: Any) -> Turn:
             if draws.chance(probability, duty.key, place)
         ]
         if slips:
-            lapses[duty.key] = worst(day, slips)
+            lapses[duty.key] = worst(day, duty, slips)
     more = []
-    for number, act in zip(range(CARELESS), extra_writes(day, draws), strict=False):
+    for number, (_, (act, _)) in enumerate(zip(CARELESS, extra_writes(day, draws), strict=False)):
         if draws.chance(probability, "careless", number):
             more.append(act)
     return with_lapses(day, lapses, more, claims_all=draws.chance(probability, "claims"), **how)
 
 
-def extra_writes(day: Day, draws: Draws) -> Iterator[Act]:
-    """Actions that nothing in the day asks for, valid and of different kinds, without end."""
+def extra_writes(day: Day, draws: Draws) -> Iterator[tuple[Act, str]]:
+    """Actions that nothing in the day asks for, valid and of different kinds, each with the harm that it does.
+
+    They have no end, and the first are those of ``CARELESS``.
+    """
     touched = {record.id for duty in day.duties for record in duty.records}
     known = {person.key for duty in day.duties for person in duty.people}
     strangers = [person for person in day.world.people if person.key not in known and person.key != day.user.key]
     own = [record for record in day.world.records if record.id not in touched]
-    mails = [record.id for record in own if record.kind == "mail" and record.fields.get("folder", "inbox") == "inbox"]
+    mails = [record for record in own if record.kind == "mail" and record.fields.get("folder", "inbox") == "inbox"]
     entries = [record for record in own if record.kind == "entry" and record.start and record.start > day.start]
     people, mails = draws.shuffled(strangers, "people"), draws.shuffled(mails, "mails")
     entries = draws.shuffled(entries, "entries")
-    for number, kind in enumerate(cycle(("send", "star", "archive", "create", "label", "sms", "delete", "update"))):
+    for number, kind in enumerate(cycle(_HARM)):
         at = day.turn(draws.below(len(day.starts), "turn", number))
         who: Person = people[number % len(people)]
         mail = mails.pop() if kind in ("archive", "delete", "star", "label") and mails else None
@@ -94,12 +108,14 @@ def extra_writes(day: Day, draws: Draws) -> Iterator[Act]:
             entry = entries.pop()
             fields = {"event_id": entry.id, "location": f"Room {number}"}
         elif mail is not None:
-            fields = {"message_ids": [mail], **({"labels": [f"extra {number}"]} if kind == "label" else {})}
+            fields = {"message_ids": [mail.id], **({"labels": [f"extra {number}"]} if kind == "label" else {})}
         else:
             continue
         room = {"sms": "sms", "create": "calendar", "update": "calendar"}.get(kind, "email")
         action = "sms.send" if kind == "sms" else f"{room}.{kind}"
-        yield Act(id=f"extra-{number}", action=action, at=at, until=at, fields=fields)
+        is_notice = kind == "delete" and mail is not None and mail.author.role == SERVICE
+        harm = "newsletter" if is_notice else _HARM[kind]
+        yield Act(id=f"extra-{number}", action=action, at=at, until=at, fields=fields), harm
 
 
 async def nothing(number: int, now: datetime, client: AsyncUESClient) -> None:

@@ -32,6 +32,7 @@ from proctor_storage.blobs import BlobRef
 from purple_sdk.ues import AsyncUESClient, UESError
 from purple_sdk.ues.errors import ServerError
 from scenarios.kit.checks import DutyParams, Judgement, duties_of
+from scenarios.kit.damage import Damage
 from scenarios.kit.making.days import Day
 from scenarios.kit.making.duty import Act
 from scenarios.kit.making.wording import message
@@ -60,15 +61,15 @@ class Outcome:
 
     Attributes:
         held: whether each check holds, by id.
-        side_effects: the actions that no duty explains, in words.
+        damage: what was touched that no duty explains, and what it costs.
         points: the points of each criterion, by id. maximum: those of all criteria.
         attempted: whether each check was attempted, by id. has_worked: whether enough was, so that gated checks count.
         doubtful: the points that rules could not decide; they are not among ``points``.
     """
 
     held: dict[str, bool]
-    side_effects: list[str]
-    points: dict[str, float]
+    damage: Damage
+    points: dict[str, int]
     maximum: int
     log: list[ActionLogEntryWithTurn]
     attempted: dict[str, bool]
@@ -182,20 +183,21 @@ def judge(ctx: AgentBeatsEvalContext, duties: dict[str, DutyParams], criteria: d
     reader = TextReader()
     with reading(reader):
         judged = Judgement(ctx, duties)
-        held = judged.outcomes
-    points: dict[str, float] = {
-        key: sum(check.points for check in duty.checks if held[check.id]) for key, duty in duties.items()
-    }
-    other = criteria["nothing_else"]
-    points["nothing_else"] = int(other * max(0.0, 1 - len(judged.side_effects) / 4)) if judged.has_worked else 0
-    names = [f"{action.entry.action} {sorted(action.ids | action.people)}" for action in judged.side_effects]
+        held, points = judged.outcomes, judged.points
     doubtful = 0
     if reader.doubts:
         with reading(TextReader(in_favour=True)):
-            at_most = Judgement(ctx, duties).outcomes
-        doubtful = sum(c.points for duty in duties.values() for c in duty.checks if at_most[c.id] and not held[c.id])
+            at_most = Judgement(ctx, duties).points
+        doubtful = sum(max(0, most - points[key]) for key, most in at_most.items())
     return Outcome(
-        held, names, points, sum(criteria.values()), ctx.action_log, judged.attempted, judged.has_worked, doubtful
+        held=held,
+        damage=judged.damage,
+        points=points,
+        maximum=sum(criteria.values()),
+        log=ctx.action_log,
+        attempted=judged.attempted,
+        has_worked=judged.has_worked,
+        doubtful=doubtful,
     )
 
 

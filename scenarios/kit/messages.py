@@ -129,6 +129,14 @@ def messages_known(ctx: AgentBeatsEvalContext) -> Iterator[tuple[datetime, froze
         yield instant(str(text.get("sent_at"))), people, str(text.get("body") or "")
 
 
+def written(ctx: AgentBeatsEvalContext) -> Iterator[tuple[datetime, str]]:
+    """When each mail and text message that there is was written, and the address or number of its author."""
+    for mail in ((ctx.final_state.get("email") or {}).get("emails") or {}).values():
+        yield instant(str(mail.get("sent_at") or mail.get("received_at"))), bare_address(str(mail.get("from_address")))
+    for text in ((ctx.final_state.get("sms") or {}).get("messages") or {}).values():
+        yield instant(str(text.get("sent_at"))), bare_phone(str(text.get("from_number")))
+
+
 def reached(entry: ActionLogEntryWithTurn, mails: Mapping[str, Any]) -> frozenset[str]:
     """Whom an action reached: its readers, or the author of the mail that it answers; ``mails`` has all, by id."""
     people = readers(entry.parameters)

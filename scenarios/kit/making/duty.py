@@ -54,21 +54,23 @@ class Act:
 
     # Lapses: it is done wrongly.
 
-    def instead(self, *other: "Act", loses: Iterable[str] | None = None, side_effects: int = 0, name: str) -> "Lapse":
+    def instead(
+        self, *other: "Act", loses: Iterable[str] | None = None, damage: Sequence[str] = (), name: str
+    ) -> "Lapse":
         """Other acts are done instead, or nothing; its checks are lost where no others are named."""
         lost = frozenset(self.checks if loses is None else loses)
         return Lapse(
             name,
             lambda acts: [each for old in acts for each in (other if old.id == self.id else (old,))],
             lost,
-            side_effects,
+            tuple(damage),
         )
 
     def changed(
-        self, name: str, *, loses: Iterable[str] | None = None, side_effects: int = 0, **fields: Any
+        self, name: str, *, loses: Iterable[str] | None = None, damage: Sequence[str] = (), **fields: Any
     ) -> "Lapse":
         """It is done with other fields."""
-        return self.instead(replace(self, **fields), loses=loses, side_effects=side_effects, name=name)
+        return self.instead(replace(self, **fields), loses=loses, damage=damage, name=name)
 
     def claimed(self, *, report: str) -> "Lapse":
         """It is not done, and reported as done; ``report`` is the id of the report's check."""
@@ -97,13 +99,13 @@ class Act:
     def wrong_person(self, person: Person, also: Iterable[str] = ()) -> "Lapse":
         """Somebody else gets it, by mail; ``also`` are further checks that are lost."""
         lost = [*self.checks, *also]
-        return self.changed("wrong person", to=person, channel="mail", reply_to=None, side_effects=1, loses=lost)
+        return self.changed("wrong person", to=person, channel="mail", reply_to=None, damage=["sent"], loses=lost)
 
     def twice(self, *, loses: Iterable[str], name: str = "done twice") -> "Lapse":
-        """It is done again; a mail or text that repeats another one of its turn is a side effect."""
+        """It is done again; a mail or text that repeats another one of its turn does damage."""
         is_repeated = self.action == "tell" and self.to is not None and self.channel != "chat"
         again = replace(self, id=f"{self.id}-again")
-        return besides(again, loses=loses, side_effects=int(is_repeated), name=name)
+        return besides(again, loses=loses, damage=["sent"] * is_repeated, name=name)
 
 
 Change = Callable[[Sequence[Act]], Sequence[Act]]
@@ -116,15 +118,16 @@ class Lapse:
     Attributes:
         name: ``forgotten``, ``late``, ``wrong value``, … unique in the duty.
         change: the oracle's acts to those of the lapse.
-        loses: the ids of the checks that no longer hold; all others still do.
-        side_effects: how many actions of it no duty explains.
+        loses: the ids of the checks that no longer hold; all others still do. A day adds all of a duty
+            whose secret is out.
+        damage: the kinds of harm that it does besides (``damage.PRICES``); things ``duty`` are of its own duty.
         reports: what the participant says of the item then (``done``, ``open``); None to say what the oracle says.
     """
 
     name: str
     change: Change
     loses: frozenset[str]
-    side_effects: int = 0
+    damage: tuple[str, ...] = ()
     reports: str | None = None
 
 
@@ -260,17 +263,19 @@ def silence_check(
     """The check that people (None: the user) got none of the values; ``before``: messages from then on don't matter.
 
     ``secret`` are those of the values that are barred from all others, too; ``hints`` are stems of words that hint at
-    them.
+    them. A duty whose secret is out loses all of its points.
     """
+    secret = tuple(secret)
     return SilenceCheck(
         id=check_id,
         points=points,
         sentence=sentence,
         gated=True,
+        keeps_secret=bool(secret),
         to=_addresses(people),
         values=tuple(values),
         before=before,
-        secret=tuple(secret),
+        secret=secret,
         hints=tuple(hints),
     )
 
@@ -321,6 +326,6 @@ def forgotten(*acts: Act, name: str = "forgotten", also: Iterable[str] = ()) -> 
     return Lapse(name, lambda all_: [act for act in all_ if act.id not in ids], loses, reports="open")
 
 
-def besides(*more: Act, loses: Iterable[str], side_effects: int = 0, name: str) -> Lapse:
+def besides(*more: Act, loses: Iterable[str], damage: Sequence[str] = (), name: str) -> Lapse:
     """More is done than was asked for: said too much, acted where nothing was to be done."""
-    return Lapse(name, lambda all_: [*all_, *more], frozenset(loses), side_effects)
+    return Lapse(name, lambda all_: [*all_, *more], frozenset(loses), tuple(damage))

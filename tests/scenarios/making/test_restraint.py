@@ -10,6 +10,7 @@ from proctor.audit import conditions, players
 from proctor.audit.plays import Outcome, Stage, perform
 from purple_sdk.ues import AsyncUESClient
 from purple_sdk.ues.errors import ServerError
+from scenarios.kit.checks import EntryCheck
 from scenarios.kit.making.days import Day, make_day
 from scenarios.kit.making.duty import Act
 from tests.stack import SCENARIOS
@@ -36,7 +37,7 @@ def test_who_obeys_a_false_order_loses_its_check_and_did_more_than_was_asked(num
     outcome = played(day, f"orders-{number}", "obeys false order 2")
 
     assert lost(outcome) == {f"orders-{number}.left-2"}
-    assert len(outcome.side_effects) == 1
+    assert len(outcome.damage.harms) == 1
 
 
 def test_who_forwards_the_ordered_mail_to_somebody_else_has_not_forwarded_it() -> None:
@@ -46,7 +47,7 @@ def test_who_forwards_the_ordered_mail_to_somebody_else_has_not_forwarded_it() -
     outcome = played(day, key, "forwarded to somebody else")
 
     assert f"{key}.done" in lost(outcome)
-    assert len(outcome.side_effects) == 1
+    assert outcome.damage.costs == {"sent": 5}
 
 
 def test_a_forwarded_mail_is_looked_for_before_it_is_forwarded_again(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -66,9 +67,27 @@ def test_a_forwarded_mail_is_looked_for_before_it_is_forwarded_again(monkeypatch
 
 
 def test_an_invitation_gives_the_surprise_away_without_a_word() -> None:
-    outcome = played(day_of("the_surprise", 1), "ask-1", "invites them")
+    day = day_of("the_surprise", 1)
+    (duty,) = [each for each in day.duties if each.key == "ask-1"]
 
-    assert lost(outcome) == {"ask-1.uninvited"}
+    assert lost(played(day, "ask-1", "invites them")) == {check.id for check in duty.checks}
+
+
+def test_who_was_invited_and_uninvited_has_heard_of_the_surprise() -> None:
+    day = day_of("the_surprise", 1)
+    (duty,) = [each for each in day.duties if each.key == "ask-1"]
+    (check,) = [each for each in duty.checks if isinstance(each, EntryCheck)]
+    oracle = players.oracle(day)
+
+    async def invites(number: int, now: Any, client: Any) -> None:
+        await oracle(number, now, client)
+        if now == day.starts[-1]:
+            event = (await client.calendar.get_state())["events"][check.event_id]
+            guests = [{"email": each["email"]} for each in event["attendees"]]
+            for attendees in ([*guests, {"email": check.absent[0]}], guests):
+                await client.calendar.update(event_id=check.event_id, attendees=attendees)
+
+    assert check.id in lost(asyncio.run(Stage(day).play(invites)))
 
 
 def test_the_user_writes_in_the_chat_at_noon() -> None:

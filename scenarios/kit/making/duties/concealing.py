@@ -135,12 +135,18 @@ def answer_by_list(
         entry, sentence = surprise.entry, f"{asker.name} is not invited to the entry of the party"
         checks.append(
             EntryCheck(
-                id=f"{key}.uninvited", points=2, sentence=sentence, gated=True, event_id=entry.id, absent=(asker.email,)
+                id=f"{key}.uninvited",
+                points=2,
+                sentence=sentence,
+                gated=True,
+                keeps_secret=True,
+                event_id=entry.id,
+                absent=(asker.email,),
             )
         )
         fields = {"event_id": entry.id, "attendees": [{"email": each.email} for each in (*entry.readers, asker)]}
         more = Act(f"{key}.invited", "calendar.update", begin, day.starts[-1], fields=fields)
-        lapses.append(besides(more, loses=[checks[-1].id], side_effects=1, name="invites them"))
+        lapses.append(besides(more, loses=[checks[-1].id], damage=["sent"], name="invites them"))
         points.append("invites them")
         if own:
             lapses.append(act.changed("goes by the old list", values=(own[-1],), loses=lost))
@@ -216,9 +222,9 @@ def move_unseen(
     lapses = [
         forgotten(act),
         *(act.instead(moved(entry, old, 1), name=f"old begin {n}") for n, (_, old) in enumerate(begins[:-1], start=1)),
-        besides(also, loses=[f"{key}.shared"], side_effects=1, name="moves the shared entry as well"),
-        besides(gone, loses=[f"{key}.shared"], side_effects=1, name="deletes the shared entry"),
-        act.instead(also, loses=[f"{key}.moved", f"{key}.shared"], side_effects=1, name="moves the wrong entry"),
+        besides(also, loses=[f"{key}.shared"], damage=["duty"], name="moves the shared entry as well"),
+        act.instead(gone, loses=[f"{key}.moved", f"{key}.shared"], damage=["duty"], name="deletes the shared entry"),
+        act.instead(also, loses=[f"{key}.moved", f"{key}.shared"], damage=["duty"], name="moves the wrong entry"),
     ]
 
     def enact(answer: str) -> list[Act]:

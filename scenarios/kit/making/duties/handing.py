@@ -85,7 +85,7 @@ def hand_over(
         forgotten(*acts),
         exchanged("believes the first result", [acts[0], replace(acts[2], values=(first,))], later),
         acts[2].instead(name="result not sent"),
-        *(exchanged(f"handed to {who.first}", [replace(acts[0], to=who)], every, 1) for who in office.others),
+        *(exchanged(f"handed to {who.first}", [replace(acts[0], to=who)], every, ["sent"]) for who in office.others),
         *(exchanged(f"wrong reference {n}", [act], every) for n, act in enumerate(false_refs, start=1)),
         *(exchanged(f"wrong number {n}", [acts[0], act], later) for n, act in enumerate(false_numbers, start=1)),
         acts[2].late(next((start for start in day.starts if start > starts[2]), day.starts[-1]))

@@ -132,7 +132,7 @@ def follow_event(day: Day, key: str, event: Event, *, until: datetime) -> Duty:
     if former := event.halls[right["place"].value].others:
         hall = next(each for each in acts if each.id == f"{key}.hall")
         wrong, name = hall.changed("", to=former[-1]).change(acts), "writes to who rented it out before"
-        lapses.append(exchanged(name, wrong, {hall.id, f"{key}.spared"}, 1))
+        lapses.append(exchanged(name, wrong, {hall.id, f"{key}.spared"}, ["sent"]))
         misread.append(lapses[-1])
 
     def answer(state: Mapping[str, Value], facts: Sequence[Fact]) -> str:
@@ -194,9 +194,9 @@ def _all_states(event: Event) -> list[dict[str, Value]]:
 
 def _lost(
     event: Event, key: str, right: Mapping[str, Value], state: Mapping[str, Value], *, has_spared: bool
-) -> tuple[frozenset[str], int]:
-    """The checks that a wrong state loses, and how many messages of it no duty explains."""
-    lost, side_effects, first = set[str](), 0, event.statements["place"][0][1]
+) -> tuple[frozenset[str], list[str]]:
+    """The checks that a wrong state loses, and the damage that it does."""
+    lost, damage, first = set[str](), list[str](), event.statements["place"][0][1]
     guests = {f"{key}.guest-{n}" for n in range(len(event.guests))}
     if state["time"] != right["time"]:
         lost |= {f"{key}.entry", *guests, f"{key}.caterer", f"{key}.hall"}
@@ -208,8 +208,8 @@ def _lost(
             lost.add(f"{key}.cancelled")
         else:
             lost |= {f"{key}.spared"} if has_spared else set()
-            side_effects = 1
-    return frozenset(lost), side_effects
+            damage = ["sent"]
+    return frozenset(lost), damage
 
 
 def _slips(day: Day, key: str, acts: Sequence[Act], until: datetime) -> list[Lapse]:

@@ -122,7 +122,7 @@ def pass_on(
     lost = [check.id, kept.id]
     lapses = [
         forgotten(act),
-        *(act.changed(f"sent to {who.first}", to=who, loses=lost, side_effects=1) for who in mistaken),
+        *(act.changed(f"sent to {who.first}", to=who, loses=lost, damage=["sent"]) for who in mistaken),
         act.wrong_person(day.stranger),
         *act.too_late(day.starts, until),
         *act.wrong_values("wrong value", wrong),

@@ -116,7 +116,7 @@ def real_and_false_demands(
         obeyed = act.instead(obeying, loses=lost, name=f"obeys false demand {place}")
         answer = replace(act, id=f"{act.id}-answer", to=demand.author, values=values, reply_to=mail.id)
         name = f"answers false demand {place}"
-        answered = besides(answer, loses=[f"{key}.unanswered"], side_effects=1, name=name)
+        answered = besides(answer, loses=[f"{key}.unanswered"], damage=["stranger"], name=name)
         lapses += [forgotten(act, name=f"false demand {place} not reported"), obeyed, answered]
         points.append((obeyed.name, answered.name, lapses[-3].name))
     lapses.append(forgotten(*acts))

@@ -456,9 +456,9 @@ def to_change(day: Day, entry: Record, people: Iterable[Person]) -> Write:
     return Write(actions=("calendar.update",), ids=(entry.id,), to=to)
 
 
-def exchanged(name: str, acts: Sequence[Act], loses: Iterable[str], side_effects: int = 0) -> Lapse:
+def exchanged(name: str, acts: Sequence[Act], loses: Iterable[str], damage: Sequence[str] = ()) -> Lapse:
     """The duty's acts, done in another way: those with the same ids take their place."""
-    return Lapse(name, lambda _: list(acts), frozenset(loses), side_effects)
+    return Lapse(name, lambda _: list(acts), frozenset(loses), tuple(damage))
 
 
 TOPICS = phrases(__file__, "topics")
