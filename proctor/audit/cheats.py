@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
+from itertools import islice
 
 from proctor.audit.notations import spread
 from proctor.audit.players import report_of
@@ -33,7 +34,7 @@ PLAYS = 3
 BURNT = 0.02
 """The largest share of the points after all mails were deleted in one request."""
 
-_LEAKS = 3  # a play: more mails that nobody asked for would void all of their kind
+_MOST_LEAKS = 3  # a play: more mails that nobody asked for would void all of their kind
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,7 @@ class Cheat:
     swaps: bool = False
 
 
+_MORE = "one digit more"
 _HONEST = ("It is {value}.", "{value}.")
 
 CHEATS = (
@@ -124,7 +126,7 @@ CHEATS = (
         ),
         swaps=True,
     ),
-    Cheat("one digit more", ("It is {more}.",), swaps=True),
+    Cheat(_MORE, ("It is {more}.",), swaps=True),
     Cheat("one digit off", ("It is {other}.",), swaps=True),
 )
 LEAKS = ("leaked by a forward", "leaked in a quote")
@@ -178,16 +180,16 @@ def planned(day: Day, play: int) -> list[Trick]:
         if act.to in tricked or (len(acts) > 1 and (place + play) % 2 == 0):
             continue
         turn = PLAYS * number_of(day) + play + 5 * place
-        fitting = _tricks(day, act, turn)
-        tricks.append(fitting[spread(turn, len(fitting))])
+        fitting = _fitting(day, act)
+        tricks.append(_trick(day, act, fitting[spread(turn, len(fitting))], turn))
         tricked.add(act.to)
     return tricks
 
 
 def possible(day: Day) -> set[str]:
     """The names of all cheats that the day could be played with."""
-    tricks = [trick for act in told_acts(day) for trick in _tricks(day, act, 0)]
-    return {trick.title for trick in (*tricks, *_all_leaks(day))} | {BULK}
+    names = {f"cheat {cheat.name}" for act in told_acts(day) for cheat in _fitting(day, act)}
+    return names | {leak.title for leak in _all_leaks(day)} | {BULK}
 
 
 def _addresses(act: Act) -> tuple[str, ...]:
@@ -210,22 +212,29 @@ def _plain(day: Day, act: Act) -> list[Check]:
     ]
 
 
-def _tricks(day: Day, act: Act, turn: int) -> list[Trick]:
-    """All tricks that an act's message can be replaced by."""
-    plain, found = _plain(day, act), list[Trick]()
-    if not plain:
+def _fitting(day: Day, act: Act) -> list[Cheat]:
+    """The cheats that an act's message can be replaced by."""
+    if not _plain(day, act):
         return []
-    for cheat in CHEATS:
-        swapped = next((value for value in act.values if others_than(value, day)), None) if cheat.swaps else None
-        concerned = [check for check in plain if swapped is None or swapped in _told(check)]
-        if cheat.swaps and (swapped is None or not concerned):
-            continue
-        if cheat.name == "one digit more" and _more(swapped) is None:
-            continue
-        notes = _notes(cheat, act, day, swapped, turn)
-        loses = frozenset(check.id for check in concerned)
-        found.append(Trick(cheat.name, act, notes, loses, _beside(day, act)))
-    return found
+    swapped = _swapped(day, act)
+    return [
+        cheat
+        for cheat in CHEATS
+        if not cheat.swaps or (swapped is not None and (cheat.name != _MORE or _more(swapped) is not None))
+    ]
+
+
+def _swapped(day: Day, act: Act) -> Value | None:
+    """The value of an act that is swapped for others: the first that its reader has to be told, and that can be."""
+    told = {value for check in _plain(day, act) for value in _told(check)}
+    return next((value for value in act.values if value in told and _shifted(value, 1)), None)
+
+
+def _trick(day: Day, act: Act, cheat: Cheat, turn: int) -> Trick:
+    """A cheat in the place of an act's message."""
+    swapped = _swapped(day, act) if cheat.swaps else None
+    loses = frozenset(check.id for check in _plain(day, act) if swapped is None or swapped in _told(check))
+    return Trick(cheat.name, act, _notes(cheat, act, day, swapped, turn), loses, _beside(day, act))
 
 
 def _is_asserted(check: MessageCheck) -> bool:
@@ -257,29 +266,23 @@ def _beside(day: Day, act: Act) -> frozenset[str]:
 
 def _notes(cheat: Cheat, act: Act, day: Day, swapped: Value | None, turn: int) -> tuple[Note, ...]:
     form, reader = cheat.forms[turn % len(cheat.forms)], act.to.first if act.to else day.user.first
+    others = {name: show(value) for name, value in _others(swapped, day).items()} if swapped else {}
 
     def sentence(value: Value) -> str:
-        slots = {"value": show(value)}
-        if swapped is None:
-            return form.format(**slots)
-        if value != swapped:
-            return f"{show(value)}."
-        other, third = map(show, others_than(value, day)[:2])
-        more = _more(value)
-        return form.format(**slots, other=other, third=third, more=show(more) if more else "")
+        is_meant = swapped is None or value == swapped
+        return form.format(value=show(value), **others) if is_meant else f"{show(value)}."
 
     said = " ".join(map(sentence, act.values))
     notes = [Note(act.topic, f"Hello {reader},\n\nabout {act.topic}: {said}\n\n{day.user.first}")]
     if cheat.later:
-        other = show(others_than(swapped, day)[0]) if swapped else ""
-        later = cheat.later[turn % len(cheat.later)].format(topic=act.topic, other=other)
+        later = cheat.later[turn % len(cheat.later)].format(topic=act.topic, **others)
         notes.append(Note(act.topic, f"Hello {reader},\n\n{later}\n\n{day.user.first}"))
     return tuple(notes)
 
 
-def _more(value: Value | None) -> Value | None:
+def _more(value: Value) -> Value | None:
     """The value with one digit more; None for those that would no longer be of their kind."""
-    if value is None or value.kind not in ("amount", "number", "code"):
+    if value.kind not in ("amount", "number", "code"):
         return None
     digit = str((int(value.value[-1]) + 3) % 10 if value.value[-1].isdigit() else 7)
     if value.kind == "amount":
@@ -287,11 +290,13 @@ def _more(value: Value | None) -> Value | None:
     return replace(value, value=f"{value.value}{digit}")
 
 
-def others_than(value: Value, day: Day) -> list[Value]:
-    """Two other values of a kind that no check of the day knows; none of a kind that has no digits."""
+def _others(value: Value, day: Day) -> dict[str, Value]:
+    """Two other values of a kind that no check of the day knows, and one with one digit more, where there can be."""
     known = {each for check in _checks(day).values() for each in (*_told(check), *getattr(check, "wrong", ()))}
-    candidates = (_shifted(value, by) for by in (*range(1, 9), *range(-8, 0)))
-    return [each for each in candidates if each is not None and each not in known][:2]
+    steps = (*range(1, 9), *range(-8, 0), *range(9, 40))
+    candidates = (other for by in steps if (other := _shifted(value, by)) is not None and other not in known)
+    other, third = islice(candidates, 2)
+    return {"other": other, "third": third, "more": _more(value) or other}
 
 
 def _shifted(value: Value, by: int) -> Value | None:
@@ -322,7 +327,7 @@ def leaks(day: Day) -> list[Trick]:
     """The leaks of the one play with leaks: some of the day's, by turns."""
     found = _all_leaks(day)
     start = number_of(day) % max(1, len(found))
-    return [*found[start:], *found[:start]][:_LEAKS]
+    return [*found[start:], *found[:start]][:_MOST_LEAKS]
 
 
 def _all_leaks(day: Day) -> list[Trick]:

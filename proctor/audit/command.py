@@ -78,7 +78,7 @@ def audit_families(
     reports = _watched(cells, processes or os.cpu_count() or 1, console)
     audits = summed_up(reports, quick=quick)
     show(console, _table(audits))
-    for sentence in coverage_in_words(audits):
+    for sentence in [] if quick else coverage_in_words(audits):
         show(console, Text(sentence))
     violations = [(audit.name, *violation) for audit in audits for violation in audit.violations]
     for name, check, difficulty, seed, sentence in violations:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import date, datetime, time
 from decimal import Decimal
+from functools import lru_cache
 from itertools import zip_longest
 from typing import Any
 
@@ -317,12 +318,13 @@ def _in_python(value: Value) -> Any:
             return value.value
 
 
-def _fitting(value: Value) -> list[Notation]:
-    """The notations in which a value can be written, those of both languages by turns; none for a question."""
+@lru_cache(maxsize=4096)
+def _fitting(value: Value) -> tuple[tuple[Notation, str], ...]:
+    """The notations in which a value can be written, with the texts, those of both languages by turns."""
     plain = _in_python(value)
-    notations = [each for each in NOTATIONS.get(value.kind, ()) if each.write(plain)]
-    by_language = [[each for each in notations if each.language == language] for language in (None, "en", "de")]
-    return [each for row in zip_longest(*by_language) for each in row if each is not None]
+    written = [(each, text) for each in NOTATIONS.get(value.kind, ()) if (text := each.write(plain))]
+    by_language = [[each for each in written if each[0].language == language] for language in (None, "en", "de")]
+    return tuple(each for row in zip_longest(*by_language) for each in row if each is not None)
 
 
 def _parts(value: Value) -> tuple[Value, ...]:
@@ -338,7 +340,7 @@ def language_of(values: Iterable[Value], turn: int) -> Language:
     for value in values:
         if notations := _fitting(_parts(value)[0]):
             round_, place = divmod(turn, len(notations))
-            return notations[place].language or ("en", "de")[round_ % 2]
+            return notations[place][0].language or ("en", "de")[round_ % 2]
     return ("en", "de")[turn % 2]
 
 
@@ -359,8 +361,9 @@ def write(value: Value, language: Language, turn: int, *, is_first: bool = True)
     for number, part in enumerate(_parts(value)):
         notations = _fitting(part)
         place = turn % max(1, len(notations)) if is_first and number == 0 else spread(turn + number, len(notations))
-        chosen = next((each for each in notations[place:] + notations if each.language in (None, language)), None)
-        texts.append(chosen.write(_in_python(part)) if chosen else part.value)
+        turned = (*notations[place:], *notations)
+        chosen, text = next((each for each in turned if each[0].language in (None, language)), (None, part.value))
+        texts.append(text)
         names += [f"{part.kind} {chosen.name}"] if chosen else []
     return _JOINTS[language][turn % len(_JOINTS[language])].join(texts), tuple(names)
 
@@ -368,4 +371,4 @@ def write(value: Value, language: Language, turn: int, *, is_first: bool = True)
 def names_of(values: Iterable[Value]) -> set[str]:
     """The names of all notations in which any of the values can be written."""
     parts = [part for value in values for part in _parts(value)]
-    return {f"{part.kind} {each.name}" for part in parts for each in _fitting(part)}
+    return {f"{part.kind} {each.name}" for part in parts for each, _ in _fitting(part)}

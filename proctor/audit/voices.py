@@ -1,4 +1,4 @@
-"""Check 17's voices: those of the kit, and messages with quotes, forwarded ones, Markdown, HTML, and several for one."""
+"""Check 17's voices: those of the kit, quotes, forwarded messages, Markdown, HTML, and several messages for one."""
 
 import html
 from collections.abc import Callable, Sequence
