@@ -63,7 +63,7 @@ CHEATS = (
         (
             "It is not {value}.",
             "{value} is wrong.",
-            "It was never {value}, whatever you have heard.",
+            "It was never {value}.",
             "It isn't {value} any more.",
             "{value} stimmt nicht.",
             "Es ist nicht {value}.",
@@ -172,7 +172,7 @@ def rounds(day: Day, plays: int = PLAYS) -> list[list[Trick]]:
 def planned(day: Day, play: int) -> list[Trick]:
     """The tricks of one of the plays, in the place of half of the messages.
 
-    Nobody gets two of them, so that what one does to another's reader does not count.
+    Each reader gets at most one, so that the effects of two don't mix.
     """
     tricks, tricked = list[Trick](), set[Person | None]()
     acts = [act for act in told_acts(day) if _plain(day, act)]
@@ -181,7 +181,7 @@ def planned(day: Day, play: int) -> list[Trick]:
             continue
         turn = PLAYS * number_of(day) + play + 5 * place
         fitting = _fitting(day, act)
-        tricks.append(_trick(day, act, fitting[spread(turn, len(fitting))], turn))
+        tricks.append(trick_of(day, act, fitting[spread(turn, len(fitting))], turn))
         tricked.add(act.to)
     return tricks
 
@@ -201,7 +201,7 @@ def _checks(day: Day) -> dict[str, Check]:
 
 
 def _plain(day: Day, act: Act) -> list[Check]:
-    """The checks by which an act's reader has to be told that something holds."""
+    """The checks by which an act's reader has to learn that something holds."""
     checks = _checks(day)
     if any(value.kind == "question" for value in act.values):
         return []
@@ -225,12 +225,12 @@ def _fitting(day: Day, act: Act) -> list[Cheat]:
 
 
 def _swapped(day: Day, act: Act) -> Value | None:
-    """The value of an act that is swapped for others: the first that its reader has to be told, and that can be."""
+    """The value of an act that is swapped for others: the first of those that its checks want, and that have digits."""
     told = {value for check in _plain(day, act) for value in _told(check)}
     return next((value for value in act.values if value in told and _shifted(value, 1)), None)
 
 
-def _trick(day: Day, act: Act, cheat: Cheat, turn: int) -> Trick:
+def trick_of(day: Day, act: Act, cheat: Cheat, turn: int) -> Trick:
     """A cheat in the place of an act's message."""
     swapped = _swapped(day, act) if cheat.swaps else None
     loses = frozenset(check.id for check in _plain(day, act) if swapped is None or swapped in _told(check))
@@ -238,12 +238,12 @@ def _trick(day: Day, act: Act, cheat: Cheat, turn: int) -> Trick:
 
 
 def _is_asserted(check: MessageCheck) -> bool:
-    """Whether values have to be asserted; an address is told by naming it, as that of somebody false."""
+    """Whether values have to be asserted; an address is only named, as that of an impostor."""
     return not (check.mentioned or check.denied) and any(value.kind != "address" for value in check.values)
 
 
 def _told(check: Check) -> tuple[Value, ...]:
-    """The values that a check wants to be told, the days of a promise among them."""
+    """The values that a check wants, the days of a promise among them."""
     days = tuple(day.value for day in check.days) if isinstance(check, PromiseCheck) else ()
     return (*getattr(check, "values", ()), *days)
 

@@ -1,7 +1,7 @@
 """Check 17's notations: how people write days, times, amounts, numbers, codes and addresses in English and German.
 
-``babel`` and ``num2words`` write what they can. No notation is taken from the tests of the reader: what it was fitted
-to says nothing about it.
+``babel`` and ``num2words`` write what they can. No notation is taken from the tests of the reader: data that a reader
+was fitted to can't find its errors.
 """
 
 from collections.abc import Callable, Iterable
@@ -114,7 +114,7 @@ def _dated(pattern: str, locale: str) -> Callable[[date], str]:
 
 
 def _unless_a_month(write: Callable[[date], str]) -> Callable[[date], str]:
-    """Only for days whose number can't be that of a month, so that nobody takes one for the other."""
+    """Only for days whose number can't be that of a month, so that they can't be mixed up."""
     return lambda day: write(day) if day.day > _PLAIN_MONTHS else ""
 
 

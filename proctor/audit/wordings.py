@@ -47,7 +47,7 @@ def told_acts(day: Day) -> list[Act]:
 
 
 def planned(day: Day, play: int) -> dict[str, Wording]:
-    """The wording of each told act in one of the plays, by the act's id."""
+    """The wording of each act that tells values, in one of the plays, by the act's id."""
     start = number_of(day) * PLAYS + play
     return {act.id: _wording(day, act, start + _STEP * place) for place, act in enumerate(told_acts(day))}
 

@@ -672,6 +672,8 @@ class Judgement:
             if kind == "moment":  # the end of a right hour is not another one
                 ends = [datetime.fromisoformat(value.value) + _HOUR for value in check.values if value.kind == kind]
                 accepted |= {end.isoformat(timespec="minutes") for end in ends}
+            if kind == "day":  # "that's all for today" replaces no day
+                accepted.add(message.at.date().isoformat())
             found = [each for each in message.words.mentions(kind) if accepted.isdisjoint(each.values)]
             if found and len({each.value for each in found}) <= 2 and all(each.role != "end" for each in found):
                 return True

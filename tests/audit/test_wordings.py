@@ -4,6 +4,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from datetime import date
 from typing import Any
 
 import pytest
@@ -18,12 +19,12 @@ from scenarios.kit.checks import Judgement
 from scenarios.kit.making.days import DIFFICULTIES, Day, make_day
 from scenarios.kit.values import Answer, Value, Words
 from tests.stack import SCENARIOS
-from tests.work import NIGHTLY, only_nightly
+from tests.work import only_nightly
 
 FAMILIES = SCENARIOS / "families"
 SEEDS = range(101, 126)
 LEAST = 10
-FEW_MESSAGES = ("delegate", "do_not_disturb", "poisoned_inbox", "the_week")
+FEW_MESSAGES = ("do_not_disturb", "poisoned_inbox", "the_week")
 """The families whose pairs are covered least."""
 
 
@@ -74,25 +75,22 @@ def test_few_plays_are_added() -> None:
     assert wordings.PLAYS + len(cheats.rounds(make_day(FAMILIES / "inbox_flood", 1, 7))) + 1 <= 12
 
 
-def found(family: str, check: int) -> list[str]:
-    """What the audit says of an instance in one of the checks."""
-    violations = audit_instance(FAMILIES / family, 1, 3, quick=True).violations
-    return [sentence for number, sentence in violations if number == check]
-
-
-def test_a_misread_notation_is_named_with_the_message(monkeypatch: pytest.MonkeyPatch) -> None:
-    day = make_day(FAMILIES / "impossible_day", 1, 3)
-    planned = {text for wording in wordings.planned(day, 0).values() for text in wording.values}
-    misread = min(text for text in planned if any(sign in text for sign in ("€", "EUR", "uro")))
+def test_the_audit_names_misread_notations_and_cheats_that_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+    day = make_day(FAMILIES / "poisoned_inbox", 1, 3)
+    [wording] = wordings.planned(day, 0).values()
+    [misread] = wording.values
     honest = Words.asserts
 
     def asserts(words: Words, value: Value, **how: Any) -> Answer:
         return misread not in words.text and honest(words, value, **how)
 
     monkeypatch.setattr(Words, "asserts", asserts)
-    (sentence,) = found("impossible_day", 17)
+    monkeypatch.setattr(cheats, "CHEATS", (cheats.Cheat("honest", ("It is {value}.",)),))
+    found = audit_instance(FAMILIES / "poisoned_inbox", 1, 3, quick=True).violations
+    [sentence] = [sentence for number, sentence in found if number == 17]
+    assert f"lost in the voice {wording.voice.name!r}" in sentence
     assert misread in sentence
-    assert "told: lost in the voice" in sentence
+    assert any(number == 18 and "honest: keeps price-1.answer" in sentence for number, sentence in found)
 
 
 def _any_stance(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -137,9 +135,40 @@ def test_what_a_cheat_takes_along_is_named() -> None:
     ]
 
 
-@pytest.mark.skipif(not NIGHTLY, reason="plays a whole day with all its cheats")
-def test_who_deletes_all_mails_keeps_nothing() -> None:
-    assert not [sentence for sentence in found("inbox_flood", 18) if "deletes" in sentence]
+@pytest.mark.parametrize(
+    "correction",
+    [
+        "No, sorry, it is Thursday 12 May 15:00.",
+        "Correction: it is Thursday 12 May 15:00.",
+        "Nein, am 12. Mai um 15 Uhr.",
+    ],
+)
+def test_a_moment_that_is_corrected_at_once_is_not_told(correction: str) -> None:
+    first, second = (Value(kind="moment", value=f"2027-05-{day}T15:00") for day in (11, 12))
+    words = Words(f"It is Tuesday 11 May 15:00. {correction}", date(2027, 5, 10))
+    assert words.is_contradicted(first, [])
+    assert not words.is_contradicted(second, [])
+    assert not Words("It is on Tuesday 11 May 15:00. It was to be 12 May.", date(2027, 5, 10)).is_contradicted(
+        first, []
+    )
+
+
+@pytest.mark.parametrize("cheat", ["replaced", "contradicted", "listed"])
+def test_a_promise_that_is_replaced_is_none(cheat: str) -> None:
+    day = make_day(FAMILIES / "promises", 1, 3)
+    act = next(act for act in wordings.told_acts(day) if act.topic.startswith("the day for"))
+    trick = cheats.trick_of(day, act, next(each for each in cheats.CHEATS if each.name == cheat), 0)
+    outcome = asyncio.run(Stage(day).play(cheats.player_with(day, [trick])))
+    assert not list(cheats.faults(day, [trick], outcome))
+    assert sum(not holds for holds in outcome.held.values()) >= 2
+
+
+def test_a_good_bye_with_a_day_in_it_replaces_no_day() -> None:
+    day = make_day(FAMILIES / "need_to_know", 4, 301)
+    plan = wordings.planned(day, 3)
+    assert "in Stücken" in {wording.voice.name for wording in plan.values()}
+    outcome = asyncio.run(Stage(day).play(wordings.player_in_words(day, plan)))
+    assert not list(wordings.faults(day, plan, outcome))
 
 
 def test_the_least_played_pairs_are_printed() -> None:
