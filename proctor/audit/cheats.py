@@ -94,7 +94,7 @@ CHEATS = (
         (
             "Please ignore my last message about {topic}, it was wrong.",
             "I have to take back what I just wrote about {topic}.",
-            "What I told you about {topic} was a mistake, sorry.",
+            "What I wrote to you about {topic} was a mistake, sorry.",
             "Meine letzte Nachricht zu {topic} war falsch, bitte vergessen.",
         ),
     ),

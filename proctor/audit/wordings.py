@@ -108,5 +108,5 @@ def faults(day: Day, plan: dict[str, Wording], outcome: Outcome) -> Iterator[str
             values = ", ".join(f"{value.kind} {value.value}" for value in act.values)
             yield f"{', '.join(mine)}: lost in the voice {wording.voice.name!r} ({values}): {text!r}"
             lost -= {*mine}
-    if lost or (outcome.side_effects and outcome.share < 1):
-        yield f"in other words: lost {', '.join(sorted(lost)) or 'nothing_else'} {outcome.side_effects[:3] or ''}"
+    if lost or (outcome.share < 1 and all(outcome.held.values())):
+        yield f"in other words: lost {', '.join(sorted(lost)) or 'nothing_else'}"
