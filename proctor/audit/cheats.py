@@ -410,6 +410,7 @@ def bulk_deletion(day: Day) -> Turn:
     async def turn(number: int, now: datetime, client: AsyncUESClient) -> None:
         await acts(number, now, client)
         if now >= day.starts[-1]:
-            await client.email.delete(list((await client.email.get_state(compact=True))["emails"]))
+            newest = (await client.email.get_state(compact=True))["emails"]  # all of them, or the first page
+            await client.email.delete(list(dict.fromkeys([*day.initial_state()["email"]["emails"], *newest])))
 
     return turn
