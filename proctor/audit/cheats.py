@@ -410,7 +410,8 @@ def bulk_deletion(day: Day) -> Turn:
     async def turn(number: int, now: datetime, client: AsyncUESClient) -> None:
         await acts(number, now, client)
         if now >= day.starts[-1]:
-            newest = (await client.email.get_state(compact=True))["emails"]  # all of them, or the first page
-            await client.email.delete(list(dict.fromkeys([*day.initial_state()["email"]["emails"], *newest])))
+            first = day.initial_state()["environment"]["modality_states"]["email"]["emails"]
+            newest = (await client.email.get_state(compact=True))["emails"]  # where mails are paged, not all
+            await client.email.delete(list(dict.fromkeys([*first, *newest])))
 
     return turn
