@@ -44,7 +44,7 @@ class Cheat:
     Attributes:
         name: what it is called in the report.
         forms: sentences in English and German, with ``{value}``, ``{other}`` and ``{third}``.
-        later: sentences of a second message, with ``{topic}``; then ``forms`` are honest.
+        later: sentences of a second message, with ``{topic}``; then ``forms`` are true.
         swaps: whether it needs other values, and is about one value of the message only.
     """
 
