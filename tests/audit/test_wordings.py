@@ -1,6 +1,8 @@
 """Checks 17 and 18: right acts in other words keep their points, and cheats lose them; planted faults are named."""
 
 import asyncio
+import importlib
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -9,12 +11,13 @@ from typing import Any
 
 import pytest
 
-from proctor.audit import cheats, wordings
+from proctor.audit import cheats, notations, wordings
 from proctor.audit.command import coverage_in_words
 from proctor.audit.families import FamilyAudit
 from proctor.audit.instances import audit_instance
 from proctor.audit.players import oracle
 from proctor.audit.plays import Outcome, Stage
+from proctor.errors import CommandError
 from scenarios.kit.checks import Judgement
 from scenarios.kit.making.days import DIFFICULTIES, Day, make_day
 from scenarios.kit.values import Answer, Value, Words
@@ -69,6 +72,12 @@ def test_a_plan_is_the_same_each_time() -> None:
     first, again = (make_day(FAMILIES / "moving_target", 2, 7) for _ in range(2))
     assert wordings.planned(first, 1) == wordings.planned(again, 1)
     assert [each.said for each in cheats.leaks(first)] == [each.said for each in cheats.leaks(again)]
+
+
+def test_a_library_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "num2words", None)
+    with pytest.raises(CommandError, match=r"the audit needs num2words: pip install 'proctor\[audit\]'"):
+        importlib.reload(notations)
 
 
 def test_few_plays_are_added() -> None:
