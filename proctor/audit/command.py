@@ -1,4 +1,4 @@
-"""``proctor scenarios audit`` and ``show FAMILY --seed``: progress, the table, and each violation's command."""
+"""``proctor scenarios audit``: progress, the table, and each violation's command."""
 
 import json
 import os
@@ -17,11 +17,10 @@ from rich.text import Text
 from proctor.audit.families import Cell, FamilyAudit, cells_of, command_for, run_cells, summed_up
 from proctor.audit.instances import Report
 from proctor.console import make_console, show
-from proctor.errors import CommandError, ExitCode, UsageError
+from proctor.errors import ExitCode, UsageError
 from proctor.run_settings import seeds_in
 from proctor.scenario_commands import family_folder, manager_of
-from proctor_protocol.instances import DIFFICULTIES, PRACTICE_SEEDS
-from scenarios.kit.making.days import Day, InconsistentDayError, make_day
+from proctor_protocol.instances import DIFFICULTIES
 
 CHECKS = {
     1: "oracle",
@@ -36,6 +35,8 @@ CHECKS = {
     10: "8-grams",
     11: "graded",
     12: "conditions",
+    17: "wordings",
+    18: "cheats",
 }
 
 _RATES_SHOWN = (0.1, 0.4)
@@ -77,6 +78,8 @@ def audit_families(
     reports = _watched(cells, processes or os.cpu_count() or 1, console)
     audits = summed_up(reports, quick=quick)
     show(console, _table(audits))
+    for sentence in [] if quick else coverage_in_words(audits):
+        show(console, Text(sentence))
     violations = [(audit.name, *violation) for audit in audits for violation in audit.violations]
     for name, check, difficulty, seed, sentence in violations:
         where = f"{name}, difficulty {difficulty}" + (f", seed {seed}" if seed is not None else "")
@@ -147,6 +150,19 @@ def _table(audits: Sequence[FamilyAudit]) -> Table:
     return table
 
 
+def coverage_in_words(audits: Sequence[FamilyAudit]) -> list[str]:
+    """A sentence each on voices, notations and cheats: how often each pair with a family was played at least."""
+    sentences = []
+    for kind in dict.fromkeys(kind for audit in audits for kind in audit.least_covered):
+        pairs = sum(name.startswith(f"{kind} ") for audit in audits for name in audit.covered)
+        least = min(
+            (audit for audit in audits if kind in audit.least_covered), key=lambda each: each.least_covered[kind][1]
+        )
+        name, plays = least.least_covered[kind]
+        sentences.append(f"{pairs} pairs of family and {kind}; least played: {least.name}, {name}: {plays}")
+    return sentences
+
+
 def _figures(audits: Sequence[FamilyAudit]) -> list[dict[str, Any]]:
     """What the families' pages show; each mean with half the width of its 95 % interval (1.96 standard errors)."""
     return [
@@ -162,6 +178,7 @@ def _figures(audits: Sequence[FamilyAudit]) -> list[dict[str, Any]]:
                 for rate in reports[0].graded
             },
             "shared_8_grams": round(audit.shared.get(difficulty, 0.0), 4),
+            "least_covered": audit.least_covered,
             "discrimination": {
                 key: round(value, 3) for (level, key), value in audit.discrimination.items() if level == difficulty
             },
@@ -175,42 +192,3 @@ def mean_of(shares: Sequence[float]) -> tuple[float, float]:
     """The mean of shares in percent, and half the width of its 95 % interval."""
     error = 1.96 * stdev(shares) / len(shares) ** 0.5 if len(shares) > 1 else 0.0
     return round(100 * fmean(shares), 1), round(100 * error, 1)
-
-
-def show_day(family: str, scenarios_dir: str | None, difficulty: int, seed: int, *, truth: bool) -> None:
-    """Print the day of a family for a person: the brief, all records by time; with ``truth``, what is right.
-
-    Raises:
-        UsageError: there is no such family.
-        CommandError: the day can't be made, or its truth is not public.
-    """
-    directory = family_folder(manager_of(scenarios_dir), family)
-    if truth and seed not in PRACTICE_SEEDS:
-        raise CommandError(
-            f"seed {seed} is not a practice seed: the truth of seeds 1 to {PRACTICE_SEEDS[-1]} is public"
-        )
-    try:
-        day = make_day(directory, difficulty, seed)
-    except (InconsistentDayError, ValueError) as problem:
-        raise CommandError(f"{directory.name}, difficulty {difficulty}, seed {seed}: {problem}") from None
-    console = make_console()
-    console.print(Text(f"{day.title}: difficulty {difficulty}, seed {seed}", style="bold"))
-    for side in day.sides or (day,):
-        _print_side(console, side)
-    if truth:
-        console.print(Text(f"\n{day.readme()}"))
-
-
-def _print_side(console: Console, day: Day) -> None:
-    if day.role:
-        console.print(Text(f"\nRole {day.role}", style="bold"))
-    console.print(Text(day.brief))
-    for record in day.records:
-        when = (
-            f"{record.start:%a %d %b %H:%M} to {record.end:%H:%M}"
-            if record.start and record.end
-            else f"{record.at:%a %d %b %H:%M}"
-        )
-        readers = ", ".join(reader.name for reader in record.readers)
-        console.print(Text(f"\n{record.kind} · {when} · {record.author.name} → {readers}", style="bold"))
-        console.print(Text(record.text.strip()))

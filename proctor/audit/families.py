@@ -2,6 +2,7 @@
 
 import shlex
 import traceback
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from contextlib import ExitStack
@@ -38,6 +39,7 @@ class FamilyAudit:
         expected: (difficulty, lapse rate) to the mean share over all plays that there could be.
         shared: difficulty to the median share of 8-grams that two seeds share.
         discrimination: (difficulty, criterion) to its point-biserial correlation with the whole.
+        covered: in how many plays there was each voice, notation and cheat that a day can be played with.
     """
 
     name: str
@@ -47,12 +49,21 @@ class FamilyAudit:
     expected: dict[tuple[int, float], float] = field(default_factory=dict)
     shared: dict[int, float] = field(default_factory=dict)
     discrimination: dict[tuple[int, str], float] = field(default_factory=dict)
+    covered: Counter[str] = field(default_factory=Counter)
 
     def of(self, difficulty: int) -> list[Report]:
         return [report for report in self.reports if report.difficulty == difficulty]
 
     def mean_of(self, bot: str, difficulty: int) -> float:
         return fmean(report.bots.get(bot, 0.0) for report in self.of(difficulty))
+
+    @property
+    def least_covered(self) -> dict[str, tuple[str, int]]:
+        """The voice, the notation and the cheat with the fewest plays, and how many there were."""
+        kinds: dict[str, list[tuple[str, int]]] = {}
+        for name, plays in self.covered.items():
+            kinds.setdefault(name.partition(" ")[0], []).append((name, plays))
+        return {kind: min(named, key=lambda each: each[1]) for kind, named in sorted(kinds.items())}
 
 
 @dataclass(frozen=True)
@@ -122,6 +133,7 @@ def summed_up(reports: Sequence[Report], *, quick: bool = False) -> list[FamilyA
     for report in sorted(reports, key=lambda report: (report.family, report.difficulty, report.seed)):
         audit = audits.setdefault(report.family, FamilyAudit(report.family))
         audit.reports.append(report)
+        audit.covered.update(report.covered)
         audit.violations += [(check, report.difficulty, report.seed, sentence) for check, sentence in report.violations]
     for audit in audits.values():
         for difficulty in sorted({report.difficulty for report in audit.reports}):

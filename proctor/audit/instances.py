@@ -1,4 +1,4 @@
-"""The audit of one instance, checks 1 to 9 and 12, and what the checks of a whole family need of it."""
+"""The audit of one instance, checks 1 to 9, 12, 17 and 18, and what the checks of a whole family need of it."""
 
 import asyncio
 import hashlib
@@ -12,7 +12,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from proctor.audit import players
+from proctor.audit import cheats, players, wordings
 from proctor.audit.conditions import CONDITIONS, carefully, conditions_in
 from proctor.audit.dry import dry_outcome, skipped_by_lapses
 from proctor.audit.expected import damage_of, expected_share
@@ -47,6 +47,7 @@ class Report:
         graded: for each lapse rate and play, the share of the points of each criterion, ``total`` among them.
         expected: for each lapse rate, the share of the points that graded players earn on average.
         grams: hashes of the 8-grams of all that participants read, the brief aside.
+        covered: how many plays had each voice, notation and cheat that the day can be played with, by name.
         plays, lapses, ways: how many there were.
         digest: that of the day's files.
     """
@@ -59,6 +60,7 @@ class Report:
     graded: dict[float, list[dict[str, float]]] = field(default_factory=dict)
     expected: dict[float, float] = field(default_factory=dict)
     grams: frozenset[int] = frozenset()
+    covered: Counter[str] = field(default_factory=Counter)
     plays: int = 0
     lapses: int = 0
     ways: int = 0
@@ -84,6 +86,7 @@ class Report:
                 if part.role:
                     del known[f"{part.role}_total"]
         self.grams |= part.grams
+        self.covered.update(part.covered)
         self.plays += part.plays
         self.lapses += part.lapses
         self.ways += part.ways
@@ -145,6 +148,8 @@ class _Audit:
         await self._ways()
         await self._closed_world()
         await self._conditions()
+        await self._wordings()
+        await self._cheats()
         self._support()
         self._uniqueness()
         await self._secrets()
@@ -247,6 +252,27 @@ class _Audit:
             clock, noise = conditions_in(words)
             oracle = players.oracle(self.day, do=carefully())
             await self._full(12, f"the careful oracle under {words}", oracle, clock=clock, noise=noise)
+
+    async def _wordings(self) -> None:
+        self.report.covered.update(dict.fromkeys(wordings.possible(self.day), 0))
+        for play in range(1 if self.quick else wordings.PLAYS):
+            plan = wordings.planned(self.day, play)
+            self.report.covered.update({name for wording in plan.values() for name in wording.names})
+            outcome = await self._play(wordings.player_in_words(self.day, plan))
+            for sentence in wordings.faults(self.day, plan, outcome):
+                self.report.say(17, sentence)
+
+    async def _cheats(self) -> None:
+        self.report.covered.update(dict.fromkeys(cheats.possible(self.day), 0))
+        for tricks in cheats.rounds(self.day, 1 if self.quick else cheats.PLAYS):
+            self.report.covered.update({trick.title for trick in tricks})
+            outcome = await self._play(cheats.player_with(self.day, tricks))
+            for sentence in cheats.faults(self.day, tricks, outcome):
+                self.report.say(18, sentence)
+        self.report.covered.update([cheats.BULK])
+        share = (await self._play(cheats.bulk_deletion(self.day))).share
+        if share > cheats.BURNT + _ROUNDING:
+            self.report.say(18, f"who deletes all mails in one request keeps {share:.0%}, above {cheats.BURNT:.0%}")
 
     def _support(self) -> None:
         for duty in self.day.duties:

@@ -36,7 +36,7 @@ def show_scenario(
 
         show_scenario(scenario_id, scenarios_dir)
     else:
-        from proctor.audit.command import show_day
+        from proctor.audit.showing import show_day
 
         show_day(scenario_id, scenarios_dir, difficulty, seed, truth=truth)
 
@@ -51,7 +51,7 @@ def audit_families(
     quick: bool = Option(False, "--quick", help="Play fewer lapses; leave out checks that need many seeds."),
     json_file: Path | None = Option(None, "--json", help="Write the figures to this file."),
 ) -> None:
-    """Audit families. Each instance has to pass twelve checks before anybody plays it; exit code 1 where one fails."""
+    """Audit families. Each instance has to pass all checks before anybody plays it; exit code 1 where one fails."""
     from proctor.audit.command import audit_families
 
     raise typer.Exit(

@@ -697,24 +697,38 @@ class Judgement:
             if kind == "moment":  # the end of a right hour is not another one
                 ends = [datetime.fromisoformat(value.value) + _HOUR for value in check.values if value.kind == kind]
                 accepted |= {end.isoformat(timespec="minutes") for end in ends}
+            if kind == "day":  # "that's all for today" replaces no day
+                accepted.add(message.at.date().isoformat())
             found = [each for each in message.words.mentions(kind) if accepted.isdisjoint(each.values)]
             if found and len({each.value for each in found}) <= 2 and all(each.role != "end" for each in found):
                 return True
         return False
 
     def _is_kept(self, check: PromiseCheck) -> bool:
-        named = [
-            [day for day in check.days if message.words.asserts(day.value)]
-            for message in self._telling(check.to, tuple(day.value for day in check.days), any)
-            if message.at <= check.until and message.channel in check.channels
-        ]
-        if not named or len(named[-1]) != 1:
+        promised = self._promised(check)
+        if promised is None:
             return False
         if not check.values:
             return True
-        [day] = named[-1]
         fields = check.model_dump(exclude={"kind", "days", "until"})
-        return self._is_told(MessageCheck(**fields, after=day.after, before=day.before)) is not None
+        return self._is_told(MessageCheck(**fields, after=promised.after, before=promised.before)) is not None
+
+    def _promised(self, check: PromiseCheck) -> PromisedDay | None:
+        """The day that was promised last and alone; None where it was taken back, or replaced by another day."""
+        days = tuple(day.value for day in check.days)
+        promise = MessageCheck(**{**check.model_dump(exclude={"kind", "days", "until"}), "values": days})
+        promised: list[PromisedDay] = []
+        for message in self._to(check):
+            words = message.words
+            if message.at > check.until:
+                continue
+            if any(map(words.names, days)):
+                promised = [day for day in check.days if words.asserts(day.value)]
+                if any(words.is_contradicted(day.value, self._known) for day in promised):
+                    promised = []
+            elif promised and (words.retracts or self._overrides(promise, message)):
+                promised = []
+        return promised[0] if len(promised) == 1 else None
 
     def _is_kept_from(self, check: SilenceCheck) -> bool:
         in_time = [message for message in self._messages if check.before is None or message.at < check.before]

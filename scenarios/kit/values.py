@@ -52,6 +52,9 @@ _RATE = (
     r"|a head|fewer|less|too (?:much|many|high|low)|zu (?:hoch|viel|niedrig)"
     r"|more than|less than|or so|or more|or less|upwards|give or take)\b"
 )
+_CORRECTED = r"\b(?:correction|(?:no|oh),? sorry|sorry,? no|i mean|i meant|make that|korrektur|nein|ich meine)\b"
+_CORRECTED_WITHIN = 60
+"""Characters between a value and the one that corrects it."""
 _DECIDE = (
     r"\b(?:who|whom|whose|which|what|whether|shall|should|may|can|could|want|prefer|decide|approve|mean|meant|go ahead"
     r"|buy|order|either|wer|wen|wem|welche[rnms]?|was|soll|sollen|darf|dürfen|möchten|möchtest|meinen|meinst|entscheiden)\b"
@@ -316,11 +319,18 @@ class Words:
         if any(word in self.said.text.lower() for word in _OPTIONS) and second.start - first.start < 300:
             return True
         if one.kind in ("moment", "time", "day", "span"):
-            return False
+            return self._is_corrected(one, other)
         labels = self._label(one), self._label(other)
         if not labels[0] and not labels[1]:
             return second.start - first.end < 40
         return labels[0] == labels[1]
+
+    def _is_corrected(self, one: Mention, other: Mention) -> bool:
+        """Whether another value follows right after one, with words of correction between them."""
+        between = self.said.text[one.end : other.start].lower()
+        return (
+            one.end <= other.start and len(between) < _CORRECTED_WITHIN and bool(compiled(_CORRECTED).search(between))
+        )
 
     def _is_list(self, first: Mention, second: Mention) -> bool:
         between = self.said.text[first.end : second.start].lower()

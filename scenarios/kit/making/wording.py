@@ -1,5 +1,6 @@
 """How the audit's players word a message: six voices around exact values, each with notations of its own."""
 
+from collections.abc import Sequence
 from datetime import date, datetime, time
 from typing import Any
 
@@ -12,10 +13,10 @@ VOICES = 6
 _SAY = forms(__file__)
 
 
-def message(act: Act, user: Person, voice: int = 0) -> dict[str, Any]:
-    """The subject and body of a ``tell``, in one of the voices."""
+def message(act: Act, user: Person, voice: int = 0, shown: Sequence[str] = ()) -> dict[str, Any]:
+    """The subject and body of a ``tell``, in one of the voices; ``shown`` are its values in notations of their own."""
     form, subject = _SAY["bodies"][voice % VOICES], _SAY["subjects"][voice % VOICES]
-    values = [show(value, voice) for value in act.values]
+    values = shown or [show(value, voice) for value in act.values]
     slots = {
         "reader": act.to.first if act.to else user.first,
         "user": user.first,
