@@ -14,7 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from proctor.audit.families import Cell, FamilyAudit, cells_of, command_for, run_cells, summed_up
+from proctor.audit.families import Cell, FamilyAudit, cells_of, command_for, run_cells, run_studies, summed_up
 from proctor.audit.instances import Report
 from proctor.console import make_console, show
 from proctor.errors import CommandError, ExitCode, UsageError
@@ -36,6 +36,10 @@ CHECKS = {
     10: "8-grams",
     11: "graded",
     12: "conditions",
+    13: "family share",
+    14: "shortcuts",
+    15: "constants",
+    16: "equal answers",
 }
 
 _RATES_SHOWN = (0.1, 0.4)
@@ -74,8 +78,11 @@ def audit_families(
         raise UsageError(f"there are no families in {manager.directory}")
     cells = cells_of(directories, levels, seeds_in(seeds), quick=quick)
     began, console = time.monotonic(), make_console()
-    reports = _watched(cells, processes or os.cpu_count() or 1, console)
-    audits = summed_up(reports, quick=quick)
+    processes = processes or os.cpu_count() or 1
+    reports = _watched(cells, processes, console)
+    with console.status("looking for shortcuts in 250 days of each family and difficulty"):
+        studies = [] if quick else list(run_studies(cells, processes))
+    audits = summed_up(reports, studies, quick=quick)
     show(console, _table(audits))
     violations = [(audit.name, *violation) for audit in audits for violation in audit.violations]
     for name, check, difficulty, seed, sentence in violations:

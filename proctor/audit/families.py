@@ -1,4 +1,4 @@
-"""The audit of families: many instances side by side, and the checks that need several of them (10 and 11)."""
+"""The audit of families: many instances side by side, and the checks that need several of them (10, 11, 13 to 16)."""
 
 import shlex
 import traceback
@@ -11,6 +11,7 @@ from pathlib import Path
 from statistics import StatisticsError, correlation, fmean, median
 
 from proctor.audit.instances import RATES, Report, audit_instance
+from proctor.audit.study import Study, study_days
 
 GRADED_PLAYS = 20
 """Graded plays of each family, difficulty and lapse rate, at least."""
@@ -20,6 +21,9 @@ LEAST_SPREAD = 0.60
 LEAST_DISCRIMINATION = 0.2
 LEAST_FALL, COMPARED_AT = 0.02, 0.1
 """At this lapse rate, a difficulty's expected mean is lower by at least this than that of the one before."""
+
+MOST_WITHOUT, LEAST_WITH = 0.35, 0.50
+"""What the duties that name a family leave to who ignores them, at most, and what they are worth alone, at least."""
 
 MEMORISED = 100
 """Seeds that the memoriser knows by heart."""
@@ -38,6 +42,7 @@ class FamilyAudit:
         expected: (difficulty, lapse rate) to the mean share over all plays that there could be.
         shared: difficulty to the median share of 8-grams that two seeds share.
         discrimination: (difficulty, criterion) to its point-biserial correlation with the whole.
+        studies: by difficulty, what many days give away together.
     """
 
     name: str
@@ -47,6 +52,7 @@ class FamilyAudit:
     expected: dict[tuple[int, float], float] = field(default_factory=dict)
     shared: dict[int, float] = field(default_factory=dict)
     discrimination: dict[tuple[int, str], float] = field(default_factory=dict)
+    studies: dict[int, Study] = field(default_factory=dict)
 
     def of(self, difficulty: int) -> list[Report]:
         return [report for report in self.reports if report.difficulty == difficulty]
@@ -116,13 +122,39 @@ def run_cells(cells: Sequence[Cell], processes: int) -> Iterator[Report]:
                     waiting |= {pool.submit(audit_cell, cell): pool for cell in next(queue, [])}
 
 
-def summed_up(reports: Sequence[Report], *, quick: bool = False) -> list[FamilyAudit]:
+def study_cell(cell: Cell) -> Study:
+    """Study the days of a cell's family and difficulty, whatever its seed; an error of the family is a violation."""
+    try:
+        return study_days(cell.directory, cell.difficulty)
+    except Exception as problem:
+        study = Study(cell.directory.name, cell.difficulty)
+        study.violations.append((14, f"{type(problem).__name__}: {problem}"))
+        return study
+
+
+def run_studies(cells: Sequence[Cell], processes: int) -> Iterator[Study]:
+    """The studies of all families and difficulties among cells."""
+    first = {(cell.directory, cell.difficulty): cell for cell in reversed(cells)}.values()
+    if processes == 1:
+        yield from map(study_cell, first)
+        return
+    with ProcessPoolExecutor(processes) as pool:
+        yield from pool.map(study_cell, first)
+
+
+def summed_up(
+    reports: Sequence[Report], studies: Sequence[Study] = (), *, quick: bool = False
+) -> list[FamilyAudit]:
     """The audits of the families, by name; ``quick`` leaves out the checks that need many instances."""
     audits: dict[str, FamilyAudit] = {}
     for report in sorted(reports, key=lambda report: (report.family, report.difficulty, report.seed)):
         audit = audits.setdefault(report.family, FamilyAudit(report.family))
         audit.reports.append(report)
         audit.violations += [(check, report.difficulty, report.seed, sentence) for check, sentence in report.violations]
+    for study in studies:
+        audit = audits[study.family]
+        audit.studies[study.difficulty] = study
+        audit.violations += [(check, study.difficulty, None, sentence) for check, sentence in study.violations]
     for audit in audits.values():
         for difficulty in sorted({report.difficulty for report in audit.reports}):
             _sum_up(audit, difficulty, quick)
@@ -141,6 +173,7 @@ def _sum_up(audit: FamilyAudit, difficulty: int, quick: bool) -> None:
             audit.violations.append(
                 (10, difficulty, None, f"two seeds share {audit.shared[difficulty]:.1%} of 8-grams")
             )
+    _judge_naming(audit, difficulty, reports)
     plays = {rate: [play for report in reports for play in report.graded[rate]] for rate in RATES}
     for rate in RATES:
         audit.means[difficulty, rate] = fmean(play["total"] for play in plays[rate])
@@ -164,6 +197,17 @@ def _sum_up(audit: FamilyAudit, difficulty: int, quick: bool) -> None:
         audit.discrimination[difficulty, criterion] = value
         if value < LEAST_DISCRIMINATION:
             audit.violations.append((11, difficulty, None, f"criterion {criterion} discriminates by {value:.2f} only"))
+
+
+def _judge_naming(audit: FamilyAudit, difficulty: int, reports: Sequence[Report]) -> None:
+    """Whether the duties that name the family weigh enough (check 13)."""
+    if without := [report.naming["without"] for report in reports if "without" in report.naming]:
+        if max(without) > MOST_WITHOUT:
+            sentence = f"without the duties that name the family {max(without):.0%} can be had"
+            audit.violations.append((13, difficulty, None, f"{sentence}, above {MOST_WITHOUT:.0%}"))
+        if (least := min(report.naming["only"] for report in reports)) < LEAST_WITH:
+            sentence = f"with only the duties that name the family {least:.0%} can be had, below {LEAST_WITH:.0%}"
+            audit.violations.append((13, difficulty, None, sentence))
 
 
 def _compare_difficulties(audit: FamilyAudit) -> None:
