@@ -43,6 +43,9 @@ CHECKS = {
 }
 
 _RATES_SHOWN = (0.1, 0.4)
+_LEARNED = ("w/o", "only", "gain", "known")
+"""Columns: what the duties that name the family leave and bring, the largest gain of the shortcut learner in points
+without what is known, and how much is known."""
 _INSTANCES_A_LINE = 25  # in a log, progress is one line for this number of instances
 
 
@@ -134,7 +137,17 @@ def _log_progress(reports: Sequence[Report], total: int, bad: int, seconds: floa
 def _table(audits: Sequence[FamilyAudit]) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
     table.add_column("family")
-    for name in ("d", "days", "bad", "keyw.", "memo.", "8-gr.", *(f"p={rate:g}" for rate in _RATES_SHOWN), "discr."):
+    for name in (
+        "d",
+        "days",
+        "bad",
+        "keyw.",
+        "memo.",
+        "8-gr.",
+        *(f"p={rate:g}" for rate in _RATES_SHOWN),
+        "discr.",
+        *_LEARNED,
+    ):
         table.add_column(name, justify="right")
     for audit in audits:
         for difficulty in sorted({report.difficulty for report in audit.reports}):
@@ -150,8 +163,16 @@ def _table(audits: Sequence[FamilyAudit]) -> Table:
                 f"{audit.shared.get(difficulty, 0):.1%}",
                 *(f"{audit.means.get((difficulty, rate), 0):.0%}" for rate in _RATES_SHOWN),
                 f"{min(values):.2f}" if values else "",
+                *(f"{share:.0%}" for share in audit.naming_of(difficulty) or ()),
+                *([] if audit.naming_of(difficulty) else ["", ""]),
+                *_learned(audit, difficulty),
             )
     return table
+
+
+def _learned(audit: FamilyAudit, difficulty: int) -> tuple[str, str]:
+    study = audit.studies.get(difficulty)
+    return (f"{100 * study.gain:+.0f}", str(len(study.known))) if study else ("", "")
 
 
 def _figures(audits: Sequence[FamilyAudit]) -> list[dict[str, Any]]:
@@ -172,6 +193,12 @@ def _figures(audits: Sequence[FamilyAudit]) -> list[dict[str, Any]]:
             "discrimination": {
                 key: round(value, 3) for (level, key), value in audit.discrimination.items() if level == difficulty
             },
+            **(
+                {"naming": dict(zip(("without", "only"), naming, strict=True))}
+                if (naming := audit.naming_of(difficulty))
+                else {}
+            ),
+            **(audit.studies[difficulty].figures() if difficulty in audit.studies else {}),
         }
         for audit in audits
         for difficulty in sorted({report.difficulty for report in audit.reports})

@@ -57,6 +57,11 @@ class FamilyAudit:
     def of(self, difficulty: int) -> list[Report]:
         return [report for report in self.reports if report.difficulty == difficulty]
 
+    def naming_of(self, difficulty: int) -> tuple[float, float] | None:
+        """What can be had without the duties that name the family at most, and with only them at least."""
+        shares = [report.naming for report in self.of(difficulty) if report.naming]
+        return (max(each["without"] for each in shares), min(each["only"] for each in shares)) if shares else None
+
     def mean_of(self, bot: str, difficulty: int) -> float:
         return fmean(report.bots.get(bot, 0.0) for report in self.of(difficulty))
 
@@ -142,9 +147,7 @@ def run_studies(cells: Sequence[Cell], processes: int) -> Iterator[Study]:
         yield from pool.map(study_cell, first)
 
 
-def summed_up(
-    reports: Sequence[Report], studies: Sequence[Study] = (), *, quick: bool = False
-) -> list[FamilyAudit]:
+def summed_up(reports: Sequence[Report], studies: Sequence[Study] = (), *, quick: bool = False) -> list[FamilyAudit]:
     """The audits of the families, by name; ``quick`` leaves out the checks that need many instances."""
     audits: dict[str, FamilyAudit] = {}
     for report in sorted(reports, key=lambda report: (report.family, report.difficulty, report.seed)):
@@ -173,7 +176,7 @@ def _sum_up(audit: FamilyAudit, difficulty: int, quick: bool) -> None:
             audit.violations.append(
                 (10, difficulty, None, f"two seeds share {audit.shared[difficulty]:.1%} of 8-grams")
             )
-    _judge_naming(audit, difficulty, reports)
+    _judge_naming(audit, difficulty)
     plays = {rate: [play for report in reports for play in report.graded[rate]] for rate in RATES}
     for rate in RATES:
         audit.means[difficulty, rate] = fmean(play["total"] for play in plays[rate])
@@ -199,15 +202,15 @@ def _sum_up(audit: FamilyAudit, difficulty: int, quick: bool) -> None:
             audit.violations.append((11, difficulty, None, f"criterion {criterion} discriminates by {value:.2f} only"))
 
 
-def _judge_naming(audit: FamilyAudit, difficulty: int, reports: Sequence[Report]) -> None:
+def _judge_naming(audit: FamilyAudit, difficulty: int) -> None:
     """Whether the duties that name the family weigh enough (check 13)."""
-    if without := [report.naming["without"] for report in reports if "without" in report.naming]:
-        if max(without) > MOST_WITHOUT:
-            sentence = f"without the duties that name the family {max(without):.0%} can be had"
-            audit.violations.append((13, difficulty, None, f"{sentence}, above {MOST_WITHOUT:.0%}"))
-        if (least := min(report.naming["only"] for report in reports)) < LEAST_WITH:
-            sentence = f"with only the duties that name the family {least:.0%} can be had, below {LEAST_WITH:.0%}"
-            audit.violations.append((13, difficulty, None, sentence))
+    without, only = audit.naming_of(difficulty) or (0.0, 1.0)
+    if without > MOST_WITHOUT:
+        sentence = f"without the duties that name the family {without:.0%} can be had, above {MOST_WITHOUT:.0%}"
+        audit.violations.append((13, difficulty, None, sentence))
+    if only < LEAST_WITH:
+        sentence = f"with only the duties that name the family {only:.0%} can be had, below {LEAST_WITH:.0%}"
+        audit.violations.append((13, difficulty, None, sentence))
 
 
 def _compare_difficulties(audit: FamilyAudit) -> None:

@@ -158,7 +158,8 @@ class _Audit:
         if memorised is not None:
             await self._memoriser(memorised)
         if named_by:
-            await self._naming(named_by)
+            self.report.naming = await naming_shares(self.stage, named_by)
+            self.report.plays += len(self.report.naming)
         skipped = skipped_by_lapses(self.stage)
         for rate in RATES:
             self.report.graded[rate] = [await self._graded(rate, play) for play in range(graded_plays)]
@@ -314,14 +315,17 @@ class _Audit:
             )
 
 
-    async def _naming(self, named_by: frozenset[str]) -> None:
-        for name, leaves_out in (("without", True), ("only", False)):
-            undone = {
-                duty.key: forgotten(*duty.acts)
-                for duty in self.day.duties
-                if duty.acts and (type_of(duty) in named_by) is leaves_out
-            }
-            self.report.naming[name] = (await self._play(players.with_lapses(self.day, undone))).share
+async def naming_shares(stage: Stage, named_by: frozenset[str]) -> dict[str, float]:
+    """The shares of the points that can be had ``without`` the duties of these types, and with them ``only``."""
+    shares = {}
+    for name, leaves_out in (("without", True), ("only", False)):
+        undone = {
+            duty.key: forgotten(*duty.acts)
+            for duty in stage.day.duties
+            if duty.acts and (type_of(duty) in named_by) is leaves_out
+        }
+        shares[name] = (await stage.play(players.with_lapses(stage.day, undone))).share
+    return shares
 
 
 def naming_types(directory: Path) -> frozenset[str]:

@@ -17,6 +17,7 @@ from scipy.stats import binomtest
 from proctor.audit.clues import Choice, Decision, choices_of, decisions_of, parts_of, type_of
 from proctor.audit.shortcuts import MOST_GAINED, Learned, learn_choices, learn_decisions
 from proctor_protocol.instances import group_of
+from scenarios import kit
 from scenarios.kit.making.days import Day, make_day
 from scenarios.kit.making.duty import Duty
 
@@ -30,6 +31,7 @@ LEAST_CHANCE, LEAST_APART = 1e-4, 0.02
 """Two answers are equal no more and no less often than chance, unless both the chance of that is smaller than the
 first, and the shares are apart by more than the second."""
 
+_OURS = Path(kit.__file__).parents[1] / "families"
 _TIME = re.compile(r"\d{4}-\d\d-\d\d(?:T(\d\d:\d\d)\S*)?")
 
 
@@ -52,6 +54,34 @@ class Study:
     violations: list[tuple[int, str]] = field(default_factory=list)
     known: list[tuple[int, str]] = field(default_factory=list)
 
+    @property
+    def gain(self) -> float:
+        """The learner's largest gain without what is known."""
+        return max((gain for learned in self.learned for gain in learned.unknown.values()), default=0.0)
+
+    def figures(self) -> dict[str, Any]:
+        """What the page of shortcuts shows; gains in points."""
+
+        def points(gains: Mapping[str, float]) -> dict[str, float]:
+            return {name: round(100 * gain, 1) for name, gain in gains.items()}
+
+        return {
+            "shortcuts": [
+                {
+                    "subject": each.subject,
+                    "cases": each.cases,
+                    "baseline": round(100 * each.baseline, 1),
+                    "gains": points(each.gains),
+                    "unknown": points(each.unknown),
+                    "clues": points(each.clues),
+                }
+                for each in self.learned
+                if each.has_enough
+            ],
+            "too_few": [each.subject for each in self.learned if not each.has_enough],
+            "known": [f"check {check}: {sentence}" for check, sentence in self.known],
+        }
+
     def say(self, check: int, sentence: str, *, is_known: bool) -> None:
         (self.known if is_known else self.violations).append((check, sentence))
 
@@ -61,17 +91,18 @@ class Known:
 
     Args:
         folder: that of the families. Its ``known.toml`` has the tables ``clues`` (senses, see ``clues.Clues``),
-            ``counts`` and ``equal``.
+            ``counts`` and ``equal``. That of our own families counts everywhere, since others use their duty types.
     """
 
     def __init__(self, folder: Path) -> None:
-        path = folder / "known.toml"
-        self._tables: Mapping[str, Any] = tomllib.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+        paths = {_OURS / "known.toml", folder / "known.toml"}
+        self._files = [tomllib.loads(path.read_text(encoding="utf-8")) for path in sorted(paths) if path.is_file()]
 
     def of(self, table: str, family: str, duty_type: str) -> frozenset[str]:
         """What is known of a family's duties of a type."""
-        entries = self._tables.get(table, {})
-        return frozenset([*entries.get(duty_type, ()), *entries.get(f"{family} {duty_type}", ())])
+        entries = [tables.get(table, {}) for tables in self._files]
+        names = duty_type, f"{family} {duty_type}"
+        return frozenset(each for entry in entries for name in names for each in entry.get(name, ()))
 
 
 def study_days(directory: Path, difficulty: int, seeds: Sequence[int] = STUDIED) -> Study:
@@ -119,8 +150,8 @@ def _judge_learned(found: Study) -> None:
         if best > MOST_GAINED:
             gain = max(learned.unknown.values())
             is_known = gain <= MOST_GAINED
-            shown = best if is_known else gain
-            sentence = f"{learned.subject} is found {100 * shown:.0f} points more often than the {learned.baseline:.0%} of chance"
+            points, chance = 100 * (best if is_known else gain), f"the {learned.baseline:.0%} of chance"
+            sentence = f"{learned.subject} is found {points:.0f} points more often than {chance}"
             clues = ", ".join(learned.best_clues) or "several clues together"
             found.say(14, f"{sentence}: {clues}", is_known=is_known)
 

@@ -13,17 +13,15 @@ _WEIGHT = 3
 def make(day: Day) -> None:
     """Demands over the first half of the day, and two to four questions.
 
-    From difficulty 3 on, somebody false writes in the name of a person whose real demand has just come.
+    From difficulty 3 on, somebody false writes in the name of a person who makes a real demand, before it or after it.
     """
     day.begin(hours=7)
     level = day.difficulty - 1
     kinds = day.draws.shuffled([False] * _FALSE[level] + [True] * _REAL[level], "kinds")
-    if level > 1:
-        kinds.remove(True)
-        kinds.insert(0, True)  # the first impostor follows the person whose name it bears
+    same = (kinds.index(True), kinds.index(False)) if level > 1 else ()
     demands = list[Demand]()
     for place, is_real in enumerate(kinds):
-        person = vendor(day, f"vendor-{0 if level > 1 and place == kinds.index(False) else place}")
+        person = vendor(day, "vendor" if place in same else f"vendor-{place}")
         mistakes = day.draws.between(*_MISTAKEN[level], "mistakes", place)
         demands.append(
             Demand(
