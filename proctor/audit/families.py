@@ -127,24 +127,14 @@ def run_cells(cells: Sequence[Cell], processes: int) -> Iterator[Report]:
                     waiting |= {pool.submit(audit_cell, cell): pool for cell in next(queue, [])}
 
 
-def study_cell(cell: Cell) -> Study:
-    """Study the days of a cell's family and difficulty, whatever its seed; an error of the family is a violation."""
-    try:
-        return study_days(cell.directory, cell.difficulty)
-    except Exception as problem:
-        study = Study(cell.directory.name, cell.difficulty)
-        study.violations.append((14, f"{type(problem).__name__}: {problem}"))
-        return study
-
-
 def run_studies(cells: Sequence[Cell], processes: int) -> Iterator[Study]:
     """The studies of all families and difficulties among cells."""
-    first = {(cell.directory, cell.difficulty): cell for cell in reversed(cells)}.values()
+    days = zip(*dict.fromkeys((cell.directory, cell.difficulty) for cell in cells), strict=True)
     if processes == 1:
-        yield from map(study_cell, first)
+        yield from map(study_days, *days)
         return
     with ProcessPoolExecutor(processes) as pool:
-        yield from pool.map(study_cell, first)
+        yield from pool.map(study_days, *days)
 
 
 def summed_up(reports: Sequence[Report], studies: Sequence[Study] = (), *, quick: bool = False) -> list[FamilyAudit]:

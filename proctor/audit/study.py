@@ -106,18 +106,18 @@ class Known:
 
 
 def study_days(directory: Path, difficulty: int, seeds: Sequence[int] = STUDIED) -> Study:
-    """What the days of a family give away at a difficulty.
-
-    Raises:
-        Exception: what the family raises.
-    """
+    """What the days of a family give away at a difficulty; a day that can't be made is a violation of check 1."""
     found, known = Study(directory.name, difficulty), Known(directory.parent)
     choices: dict[str, list[tuple[int, Choice]]] = defaultdict(list)
     decisions: dict[str, list[tuple[int, Decision]]] = defaultdict(list)
     counts: dict[tuple[str, str], set[int]] = defaultdict(set)
     answers: dict[str, list[list[str]]] = defaultdict(list)
     for seed in seeds:
-        whole = make_day(directory, difficulty, seed)
+        try:
+            whole = make_day(directory, difficulty, seed)
+        except Exception as problem:
+            found.violations.append((1, f"seed {seed}: {type(problem).__name__}: {problem}"))
+            continue
         number = group_of(seed, whole.group)  # who has seen a day has seen its group
         for day in whole.sides or (whole,):
             for choice in choices_of(day):
