@@ -91,7 +91,9 @@ def _choice(
 ) -> Iterator[Choice]:
     records = {value: [record for record, said in known if _says(record, said, value, kind)] for value in values}
     if any(records[value] for value in values if value in right):
-        values = [value for value in values if records[value]]  # one that no one names is no candidate
+        values = [value for value in values if records[value]]  # values that no record names do not compete
+    else:
+        records = {value: [] for value in values}  # who reads which ones are ruled out understands
     is_right = tuple(value in right for value in values)
     if 0 < sum(is_right) < len(values):
         rows = [_clues_of(day, value, records[value], order) for value in values]
@@ -189,7 +191,7 @@ def _number(word: str) -> int:
 
 
 def _domain(day: Day, person: Person) -> int:
-    """The kind of somebody's domain: that of the user, or another one by its dots, with a hyphen or without."""
+    """The kind of a person's domain: that of the user, or another one by its dots, with a hyphen or without."""
     domain = person.email.rpartition("@")[2]
     return 0 if domain == day.user.email.rpartition("@")[2] else 1 + 4 * ("-" in domain) + min(3, domain.count("."))
 

@@ -58,7 +58,7 @@ class FamilyAudit:
         return [report for report in self.reports if report.difficulty == difficulty]
 
     def naming_of(self, difficulty: int) -> tuple[float, float] | None:
-        """What can be had without the duties that name the family at most, and with only them at least."""
+        """The largest share without the duties that name the family, and the smallest with only them."""
         shares = [report.naming for report in self.of(difficulty) if report.naming]
         return (max(each["without"] for each in shares), min(each["only"] for each in shares)) if shares else None
 

@@ -46,7 +46,7 @@ class Learned:
 
     @property
     def best_clues(self) -> list[str]:
-        """The clues that tell by themselves more than the bar allows, with their gains, the best first."""
+        """The clues whose gain alone is above the bar, with it, the best first."""
         best = sorted(self.clues.items(), key=lambda clue: -clue[1])
         return [f"{name} +{100 * gain:.0f}" for name, gain in best if gain > MOST_GAINED]
 

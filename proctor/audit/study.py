@@ -1,6 +1,6 @@
 """What many days of a family and difficulty give away together: shortcuts, constants, equal answers (checks 14 to 16).
 
-Days are only made, not played. What is known of the families of a folder is in its ``known.toml``.
+Days are only made, not played. The ``known.toml`` of a folder lists violations that wait to be mended.
 """
 
 import re
@@ -25,11 +25,11 @@ STUDIED = range(1001, 1251)
 """The seeds of the days: the learner is trained on four fifths of them, and tested on the rest."""
 
 COUNTED = 25
-"""A count varies within so many days."""
+"""A count varies within this number of days."""
 
 LEAST_CHANCE, LEAST_APART = 1e-4, 0.02
-"""Two answers are equal no more and no less often than chance, unless both the chance of that is smaller than the
-first, and the shares are apart by more than the second."""
+"""Equal answers differ from chance where it would give such a share less often than the first, and the shares are
+apart by more than the second."""
 
 _OURS = Path(kit.__file__).parents[1] / "families"
 _TIME = re.compile(r"\d{4}-\d\d-\d\d(?:T(\d\d:\d\d)\S*)?")
