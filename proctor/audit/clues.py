@@ -93,7 +93,7 @@ def _choice(
     if any(records[value] for value in values if value in right):
         values = [value for value in values if records[value]]  # values that no record names do not compete
     else:
-        records = {value: [] for value in values}  # who reads which ones are ruled out understands
+        records = {value: [] for value in values}  # a record that rules a value out is understood, not seen
     is_right = tuple(value in right for value in values)
     if 0 < sum(is_right) < len(values):
         rows = [_clues_of(day, value, records[value], order) for value in values]

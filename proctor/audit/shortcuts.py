@@ -12,6 +12,9 @@ from proctor.audit.learning import FOLDS, Fitted, Matrix, fit_line, fit_tree, ri
 MOST_GAINED = 0.10
 """The learner's accuracy is at most so much above that of chance, or of the most frequent answer."""
 
+ERRORS = 3
+"""Standard errors of the baseline that a gain has to exceed as well."""
+
 LEAST_CASES = 100
 """With fewer choices there are too few to learn from."""
 
@@ -45,10 +48,15 @@ class Learned:
         return self.cases >= LEAST_CASES
 
     @property
+    def bar(self) -> float:
+        """The largest gain that counts as none: ``MOST_GAINED``, or a gain that few choices have by luck."""
+        return max(MOST_GAINED, ERRORS * (self.baseline * (1 - self.baseline) / self.cases) ** 0.5)
+
+    @property
     def best_clues(self) -> list[str]:
         """The clues whose gain alone is above the bar, with it, the best first."""
         best = sorted(self.clues.items(), key=lambda clue: -clue[1])
-        return [f"{name} +{100 * gain:.0f}" for name, gain in best if gain > MOST_GAINED]
+        return [f"{name} +{100 * gain:.0f}" for name, gain in best if gain > self.bar]
 
 
 def learn_choices(subject: str, choices: Sequence[tuple[int, Choice]], known: Iterable[str] = ()) -> Learned:

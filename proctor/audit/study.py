@@ -15,7 +15,7 @@ from typing import Any
 from scipy.stats import binomtest
 
 from proctor.audit.clues import Choice, Decision, choices_of, decisions_of, parts_of, type_of
-from proctor.audit.shortcuts import MOST_GAINED, Learned, learn_choices, learn_decisions
+from proctor.audit.shortcuts import Learned, learn_choices, learn_decisions
 from proctor_protocol.instances import group_of
 from scenarios import kit
 from scenarios.kit.making.days import Day, make_day
@@ -71,6 +71,7 @@ class Study:
                     "subject": each.subject,
                     "cases": each.cases,
                     "baseline": round(100 * each.baseline, 1),
+                    "bar": round(100 * each.bar, 1),
                     "gains": points(each.gains),
                     "unknown": points(each.unknown),
                     "clues": points(each.clues),
@@ -147,9 +148,9 @@ def _senses(known: Known, family: str, subject: str) -> frozenset[str]:
 def _judge_learned(found: Study) -> None:
     for learned in found.learned:
         best = max(learned.gains.values(), default=0.0)
-        if best > MOST_GAINED:
+        if best > learned.bar:
             gain = max(learned.unknown.values())
-            is_known = gain <= MOST_GAINED
+            is_known = gain <= learned.bar
             points, chance = 100 * (best if is_known else gain), f"the {learned.baseline:.0%} of chance"
             sentence = f"{learned.subject} is found {points:.0f} points more often than {chance}"
             clues = ", ".join(learned.best_clues) or "several clues together"

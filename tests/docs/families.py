@@ -73,7 +73,7 @@ def _shortcuts(figures: list[dict[str, Any]]) -> str:
         "# Shortcuts",
         "",
         "How much more often right answers are found than by chance, by a tree and a linear model that understand no",
-        "word, in points ([check 14](../FAMILIES.md#the-audit)). Gains above 10 points are listed, with the clues that",
+        "word, in points ([check 14](../FAMILIES.md#the-audit)). Gains above 10 points, and above three standard errors, are listed, with the clues that",
         "gain as much alone.",
         "",
         "| family | difficulty | duty and candidates | choices | chance | gain | clues |",
@@ -83,9 +83,9 @@ def _shortcuts(figures: list[dict[str, Any]]) -> str:
     for row in figures:
         where = f"{row['family']} | {row['difficulty']}"
         for each in row.get("shortcuts", ()):
-            if (gain := max(each["gains"].values())) > 10:
+            if (gain := max(each["gains"].values())) > each["bar"]:
                 best = sorted(each["clues"].items(), key=lambda clue: -clue[1])
-                clues = ", ".join(f"{name} +{value:.0f}" for name, value in best if value > 10)
+                clues = ", ".join(f"{name} +{value:.0f}" for name, value in best if value > each["bar"])
                 cells = f"{where} | {each['subject']} | {each['cases']} | {each['baseline']:.0f} % | +{gain:.0f}"
                 lines.append(f"| {cells} | {clues or 'several together'} |")
         others += [f"| {where} | {name}: too few choices |" for name in row.get("too_few", ())]
