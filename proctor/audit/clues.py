@@ -156,7 +156,7 @@ def _clues_of_value(value: str) -> Clues:
         weekday = float(datetime.fromisoformat(value[:10]).weekday())
     return {
         "digit: last": float(digits[-1]) if digits else _NONE,
-        "digit: last that is no zero": float(next((digit for digit in reversed(digits) if digit != "0"), _NONE)),
+        "digit: last but zeros": float(next((digit for digit in reversed(digits) if digit != "0"), _NONE)),
         "digit: first": float(digits[0]) if digits else _NONE,
         "value: length": float(len(value)),
         "value: hour": float(hours[1]) if hours else _NONE,

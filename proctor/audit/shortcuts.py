@@ -1,5 +1,6 @@
 """The shortcut learner: how often right answers are found by what can be seen without understanding (check 14)."""
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
@@ -50,7 +51,7 @@ class Learned:
     @property
     def bar(self) -> float:
         """The largest gain that counts as none: ``MOST_GAINED``, or a gain that few choices have by luck."""
-        return max(MOST_GAINED, ERRORS * (self.baseline * (1 - self.baseline) / self.cases) ** 0.5)
+        return max(MOST_GAINED, ERRORS * math.sqrt(self.baseline * (1 - self.baseline) / self.cases))
 
     @property
     def best_clues(self) -> list[str]:

@@ -81,7 +81,7 @@ def study(family: Path) -> Study:
 def test_a_planted_digit_is_found_and_its_clue_is_named(study: Study) -> None:
     (sentence,) = (sentence for check, sentence in study.violations if check == 14)
     assert sentence.startswith("planted answer 0 is found")
-    assert "digit: last that is no zero" in sentence
+    assert "digit: last but zeros" in sentence
 
 
 def test_what_was_drawn_is_no_shortcut(study: Study) -> None:

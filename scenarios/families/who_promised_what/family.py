@@ -55,7 +55,7 @@ def _owed(day: Day, number: int, things: list[str]) -> None:
         people = [colleague, person] if "hand" in steps else [person]
         last = day.before(1, key, "last", minutes=(5, 50)) if steps[-1] == "hand" else None
         pledges.append(draw_pledge(day, f"{key}-{n}", things[n], steps, people, last=last))
-    for n, steps in enumerate((*_OTHERS[:level], *[("promise",)] * others), start=len(pledges)):
+    for n, steps in enumerate((*_OTHERS[:level], *[_OWED[0]] * others), start=len(pledges)):
         people = [person, colleague] if steps != ("promise",) else [colleague]
         pledges.append(draw_pledge(day, f"{key}-{n}", things[n], steps, people))
     tell_owed(
