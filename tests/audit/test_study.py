@@ -4,11 +4,13 @@ from pathlib import Path
 
 import pytest
 
+from proctor.audit.clues import type_of
 from proctor.audit.families import LEAST_WITH, MOST_WITHOUT, summed_up
-from proctor.audit.instances import Report, naming_shares
+from proctor.audit.instances import Report, naming_shares, naming_types
 from proctor.audit.plays import Stage
-from proctor.audit.study import Known, Study, study_days
-from scenarios.kit.making.days import make_day
+from proctor.audit.study import Known, Study, counts_of, study_days
+from scenarios.kit.making.days import Day, make_day
+from tests.stack import SCENARIOS
 
 DAYS = range(1, 35)
 """With three duties of each kind a day, enough to learn from."""
@@ -151,3 +153,44 @@ def test_a_duty_that_weighs_more_has_all_its_points_multiplied(family: Path) -> 
     duty = make_day(family, 2, 3).duties[0]
     before = [check.points for check in duty.checks]
     assert [check.points for check in duty.weigh(3).checks] == [3 * points for points in before]
+
+
+def days_of(family: str, count: int = 8) -> list[Day]:
+    return [make_day(SCENARIOS / "families" / family, 2, seed) for seed in range(1, count + 1)]
+
+
+@pytest.mark.parametrize(
+    ("family", "key", "name"),
+    [
+        ("expense_report", "sum-1", "answers"),
+        ("find_a_slot", "find-1", "acts"),
+        ("inbox_flood", "label-1", "answers"),
+        ("who_promised_what", "owed-1", "answers"),
+    ],
+)
+def test_what_the_difficulty_told_is_drawn(family: str, key: str, name: str) -> None:
+    duties = [duty for day in days_of(family) for duty in day.duties if duty.key == key]
+    assert len({counts_of(duty)[name] for duty in duties}) > 1
+
+
+def test_neither_a_digit_nor_a_second_mail_tells_the_right_one() -> None:
+    days = days_of("invoice_fraud", 12)
+    prices = [min(duty.answers) for day in days for duty in day.duties if type_of(duty) == "price"]
+    assert len({price.rstrip("0")[-1] for price in prices}) > 4
+
+    demands = [duty for day in days for duty in day.duties if duty.key == "accounts"]
+    twice: set[bool] = set()
+    for duty in demands:
+        facts = [fact for record in duty.records for fact in record.facts if fact.kind == "demand"]
+        senders = [fact.value.partition("/")[0] for fact in facts]
+        twice |= {sender in duty.answers for sender in senders if senders.count(sender) > 1}
+    assert twice == {True, False}, "only real ones, or only false ones, write twice"
+
+
+@pytest.mark.parametrize(("family", "named_by"), [("invoice_fraud", "accounts"), ("inbox_flood", "label")])
+async def test_what_names_the_family_weighs_most(family: str, named_by: str) -> None:
+    directory = SCENARIOS / "families" / family
+    assert naming_types(directory) == {named_by}
+    naming = await naming_shares(Stage(make_day(directory, 1, 21)), naming_types(directory))
+    assert naming["without"] <= MOST_WITHOUT
+    assert naming["only"] >= LEAST_WITH
