@@ -14,7 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from proctor.audit.families import Cell, FamilyAudit, cells_of, command_for, run_cells, summed_up
+from proctor.audit.families import Cell, FamilyAudit, cells_of, command_for, run_cells, run_studies, summed_up
 from proctor.audit.instances import Report
 from proctor.console import make_console, show
 from proctor.errors import ExitCode, UsageError
@@ -37,9 +37,16 @@ CHECKS = {
     12: "conditions",
     17: "wordings",
     18: "cheats",
+    13: "family share",
+    14: "shortcuts",
+    15: "constants",
+    16: "equal answers",
 }
 
 _RATES_SHOWN = (0.1, 0.4)
+_LEARNED = ("w/o", "only", "gain", "known")
+"""Columns: what the duties that name the family leave and bring, the largest gain of the shortcut learner in points
+without what is known, and how much is known."""
 _INSTANCES_A_LINE = 25  # in a log, progress is one line for this number of instances
 
 
@@ -75,8 +82,11 @@ def audit_families(
         raise UsageError(f"there are no families in {manager.directory}")
     cells = cells_of(directories, levels, seeds_in(seeds), quick=quick)
     began, console = time.monotonic(), make_console()
-    reports = _watched(cells, processes or os.cpu_count() or 1, console)
-    audits = summed_up(reports, quick=quick)
+    processes = processes or os.cpu_count() or 1
+    reports = _watched(cells, processes, console)
+    with console.status("looking for shortcuts in 250 days of each family and difficulty"):
+        studies = [] if quick else list(run_studies(cells, processes))
+    audits = summed_up(reports, studies, quick=quick)
     show(console, _table(audits))
     for sentence in [] if quick else coverage_in_words(audits):
         show(console, Text(sentence))
@@ -130,7 +140,17 @@ def _log_progress(reports: Sequence[Report], total: int, bad: int, seconds: floa
 def _table(audits: Sequence[FamilyAudit]) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
     table.add_column("family")
-    for name in ("d", "days", "bad", "keyw.", "memo.", "8-gr.", *(f"p={rate:g}" for rate in _RATES_SHOWN), "discr."):
+    for name in (
+        "d",
+        "days",
+        "bad",
+        "keyw.",
+        "memo.",
+        "8-gr.",
+        *(f"p={rate:g}" for rate in _RATES_SHOWN),
+        "discr.",
+        *_LEARNED,
+    ):
         table.add_column(name, justify="right")
     for audit in audits:
         for difficulty in sorted({report.difficulty for report in audit.reports}):
@@ -146,6 +166,9 @@ def _table(audits: Sequence[FamilyAudit]) -> Table:
                 f"{audit.shared.get(difficulty, 0):.1%}",
                 *(f"{audit.means.get((difficulty, rate), 0):.0%}" for rate in _RATES_SHOWN),
                 f"{min(values):.2f}" if values else "",
+                *(f"{share:.0%}" for share in audit.naming_of(difficulty) or ()),
+                *([] if audit.naming_of(difficulty) else ["", ""]),
+                *_learned(audit, difficulty),
             )
     return table
 
@@ -161,6 +184,11 @@ def coverage_in_words(audits: Sequence[FamilyAudit]) -> list[str]:
         name, plays = least.least_covered[kind]
         sentences.append(f"{pairs} pairs of family and {kind}; least played: {least.name}, {name}: {plays}")
     return sentences
+
+
+def _learned(audit: FamilyAudit, difficulty: int) -> tuple[str, str]:
+    study = audit.studies.get(difficulty)
+    return (f"{100 * study.gain:+.0f}", str(len(study.known))) if study else ("", "")
 
 
 def _figures(audits: Sequence[FamilyAudit]) -> list[dict[str, Any]]:
@@ -182,6 +210,12 @@ def _figures(audits: Sequence[FamilyAudit]) -> list[dict[str, Any]]:
             "discrimination": {
                 key: round(value, 3) for (level, key), value in audit.discrimination.items() if level == difficulty
             },
+            **(
+                {"naming": dict(zip(("without", "only"), naming, strict=True))}
+                if (naming := audit.naming_of(difficulty))
+                else {}
+            ),
+            **(audit.studies[difficulty].figures() if difficulty in audit.studies else {}),
         }
         for audit in audits
         for difficulty in sorted({report.difficulty for report in audit.reports})

@@ -1,4 +1,4 @@
-"""The audit of families: many instances side by side, and the checks that need several of them (10 and 11)."""
+"""The audit of families: many instances side by side, and the checks that need several of them (10, 11, 13 to 16)."""
 
 import shlex
 import traceback
@@ -12,6 +12,7 @@ from pathlib import Path
 from statistics import StatisticsError, correlation, fmean, median
 
 from proctor.audit.instances import RATES, Report, audit_instance
+from proctor.audit.study import Study, study_days
 
 GRADED_PLAYS = 20
 """Graded plays of each family, difficulty and lapse rate, at least."""
@@ -21,6 +22,9 @@ LEAST_SPREAD = 0.60
 LEAST_DISCRIMINATION = 0.2
 LEAST_FALL, COMPARED_AT = 0.02, 0.1
 """At this lapse rate, a difficulty's expected mean is lower by at least this than that of the one before."""
+
+MOST_WITHOUT, LEAST_WITH = 0.35, 0.50
+"""What the duties that name a family leave to who ignores them, at most, and what they are worth alone, at least."""
 
 MEMORISED = 100
 """Seeds that the memoriser knows by heart."""
@@ -40,6 +44,7 @@ class FamilyAudit:
         shared: difficulty to the median share of 8-grams that two seeds share.
         discrimination: (difficulty, criterion) to its point-biserial correlation with the whole.
         covered: in how many plays there was each voice, notation and cheat that a day can be played with.
+        studies: by difficulty, what many days give away together.
     """
 
     name: str
@@ -50,9 +55,15 @@ class FamilyAudit:
     shared: dict[int, float] = field(default_factory=dict)
     discrimination: dict[tuple[int, str], float] = field(default_factory=dict)
     covered: Counter[str] = field(default_factory=Counter)
+    studies: dict[int, Study] = field(default_factory=dict)
 
     def of(self, difficulty: int) -> list[Report]:
         return [report for report in self.reports if report.difficulty == difficulty]
+
+    def naming_of(self, difficulty: int) -> tuple[float, float] | None:
+        """The largest share without the duties that name the family, and the smallest with only them."""
+        shares = [report.naming for report in self.of(difficulty) if report.naming]
+        return (max(each["without"] for each in shares), min(each["only"] for each in shares)) if shares else None
 
     def mean_of(self, bot: str, difficulty: int) -> float:
         return fmean(report.bots.get(bot, 0.0) for report in self.of(difficulty))
@@ -127,7 +138,17 @@ def run_cells(cells: Sequence[Cell], processes: int) -> Iterator[Report]:
                     waiting |= {pool.submit(audit_cell, cell): pool for cell in next(queue, [])}
 
 
-def summed_up(reports: Sequence[Report], *, quick: bool = False) -> list[FamilyAudit]:
+def run_studies(cells: Sequence[Cell], processes: int) -> Iterator[Study]:
+    """The studies of all families and difficulties among cells."""
+    days = zip(*dict.fromkeys((cell.directory, cell.difficulty) for cell in cells), strict=True)
+    if processes == 1:
+        yield from map(study_days, *days)
+        return
+    with ProcessPoolExecutor(processes) as pool:
+        yield from pool.map(study_days, *days)
+
+
+def summed_up(reports: Sequence[Report], studies: Sequence[Study] = (), *, quick: bool = False) -> list[FamilyAudit]:
     """The audits of the families, by name; ``quick`` leaves out the checks that need many instances."""
     audits: dict[str, FamilyAudit] = {}
     for report in sorted(reports, key=lambda report: (report.family, report.difficulty, report.seed)):
@@ -135,6 +156,10 @@ def summed_up(reports: Sequence[Report], *, quick: bool = False) -> list[FamilyA
         audit.reports.append(report)
         audit.covered.update(report.covered)
         audit.violations += [(check, report.difficulty, report.seed, sentence) for check, sentence in report.violations]
+    for study in studies:
+        audit = audits[study.family]
+        audit.studies[study.difficulty] = study
+        audit.violations += [(check, study.difficulty, None, sentence) for check, sentence in study.violations]
     for audit in audits.values():
         for difficulty in sorted({report.difficulty for report in audit.reports}):
             _sum_up(audit, difficulty, quick)
@@ -153,6 +178,7 @@ def _sum_up(audit: FamilyAudit, difficulty: int, quick: bool) -> None:
             audit.violations.append(
                 (10, difficulty, None, f"two seeds share {audit.shared[difficulty]:.1%} of 8-grams")
             )
+    _judge_naming(audit, difficulty)
     plays = {rate: [play for report in reports for play in report.graded[rate]] for rate in RATES}
     for rate in RATES:
         audit.means[difficulty, rate] = fmean(play["total"] for play in plays[rate])
@@ -176,6 +202,17 @@ def _sum_up(audit: FamilyAudit, difficulty: int, quick: bool) -> None:
         audit.discrimination[difficulty, criterion] = value
         if value < LEAST_DISCRIMINATION:
             audit.violations.append((11, difficulty, None, f"criterion {criterion} discriminates by {value:.2f} only"))
+
+
+def _judge_naming(audit: FamilyAudit, difficulty: int) -> None:
+    """Whether the duties that name the family weigh enough (check 13)."""
+    without, only = audit.naming_of(difficulty) or (0.0, 1.0)
+    if without > MOST_WITHOUT:
+        sentence = f"without the duties that name the family {without:.0%} can be had, above {MOST_WITHOUT:.0%}"
+        audit.violations.append((13, difficulty, None, sentence))
+    if only < LEAST_WITH:
+        sentence = f"with only the duties that name the family {only:.0%} can be had, below {LEAST_WITH:.0%}"
+        audit.violations.append((13, difficulty, None, sentence))
 
 
 def _compare_difficulties(audit: FamilyAudit) -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import hashlib
 import json
+import tomllib
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from proctor.audit import cheats, players, wordings
+from proctor.audit.clues import type_of
 from proctor.audit.conditions import CONDITIONS, carefully, conditions_in
 from proctor.audit.dry import dry_outcome, skipped_by_lapses
 from proctor.audit.expected import damage_of, expected_share
@@ -23,7 +25,7 @@ from purple_sdk.ues import UESError
 from scenarios.kit.checks import OnceCheck, ReportCheck
 from scenarios.kit.making.days import Day, make_day
 from scenarios.kit.making.draws import Draws
-from scenarios.kit.making.duty import Duty, Lapse
+from scenarios.kit.making.duty import Duty, Lapse, forgotten
 
 EXTRA_WRITES = 20
 RATES = (0.0, 0.05, 0.1, 0.2, 0.4, 0.8)
@@ -46,6 +48,8 @@ class Report:
         bots: the share of the points of each player of ``BARS``, and of the memoriser.
         graded: for each lapse rate and play, the share of the points of each criterion, ``total`` among them.
         expected: for each lapse rate, the share of the points that graded players earn on average.
+        naming: the shares of the points that the duties that name the family are worth: of who does all others
+            (``without``), and of who does them alone (``only``). Empty where all duties name it.
         grams: hashes of the 8-grams of all that participants read, the brief aside.
         covered: how many plays had each voice, notation and cheat that the day can be played with, by name.
         plays, lapses, ways: how many there were.
@@ -59,6 +63,7 @@ class Report:
     bots: dict[str, float] = field(default_factory=dict)
     graded: dict[float, list[dict[str, float]]] = field(default_factory=dict)
     expected: dict[float, float] = field(default_factory=dict)
+    naming: dict[str, float] = field(default_factory=dict)
     grams: frozenset[int] = frozenset()
     covered: Counter[str] = field(default_factory=Counter)
     plays: int = 0
@@ -77,6 +82,8 @@ class Report:
             self.bots[name] = self.bots.get(name, 0.0) + share / count
         for rate, share in part.expected.items():
             self.expected[rate] = self.expected.get(rate, 0.0) + share / count
+        for name, share in part.naming.items():
+            self.naming[name] = self.naming.get(name, 0.0) + share / count
         for rate, plays in part.graded.items():
             before = self.graded.setdefault(rate, [{"total": 0.0} for _ in plays])
             for known, play in zip(before, plays, strict=True):
@@ -122,12 +129,14 @@ def audit_instance(
     """
     whole = make_day(directory, difficulty, seed)
     report = Report(directory.name, difficulty, seed, digest=digest_of(whole))
+    named_by = naming_types(directory)
     strangers = [other for other in others if not whole.is_sibling(other)]
     for day in whole.sides or (whole,):
         part = Report(directory.name, difficulty, seed, role=day.role)
         memorised = _most_similar(day, directory, strangers)
         beside = [side for side in whole.sides if side is not day]
-        asyncio.run(_Audit(day, part, beside, quick=quick).run(memorised, graded_plays))
+        audit = _Audit(day, part, beside, quick=quick)
+        asyncio.run(audit.run(memorised, named_by, graded_plays))
         report.take(part, len(whole.sides) or 1)
     return report
 
@@ -140,7 +149,7 @@ class _Audit:
         self.draws = Draws("audit", day.family, day.difficulty, day.seed)
         self.checks = {check.id: check for duty in day.duties for check in duty.checks}
 
-    async def run(self, memorised: Day | None, graded_plays: int) -> None:
+    async def run(self, memorised: Day | None, named_by: frozenset[str], graded_plays: int) -> None:
         await self.stage.hear((side, players.oracle(side)) for side in self.beside)
         await self._full(1, "the oracle", players.oracle(self.day))
         await self._bots()
@@ -155,6 +164,9 @@ class _Audit:
         await self._secrets()
         if memorised is not None:
             await self._memoriser(memorised)
+        if named_by:
+            self.report.naming = await naming_shares(self.stage, named_by)
+            self.report.plays += len(self.report.naming)
         skipped = skipped_by_lapses(self.stage)
         for rate in RATES:
             self.report.graded[rate] = [await self._graded(rate, play) for play in range(graded_plays)]
@@ -330,6 +342,25 @@ class _Audit:
             self.report.say(
                 9, f"who knows seed {other.seed} by heart earns {share:.0%}, and who does nothing {idle:.0%}"
             )
+
+
+async def naming_shares(stage: Stage, named_by: frozenset[str]) -> dict[str, float]:
+    """The shares of the points that can be had ``without`` the duties of these types, and with them ``only``."""
+    shares = {}
+    for name, leaves_out in (("without", True), ("only", False)):
+        undone = {
+            duty.key: forgotten(*duty.acts)
+            for duty in stage.day.duties
+            if duty.acts and (type_of(duty) in named_by) is leaves_out
+        }
+        shares[name] = (await stage.play(players.with_lapses(stage.day, undone))).share
+    return shares
+
+
+def naming_types(directory: Path) -> frozenset[str]:
+    """The types of the duties that name a family (``named_by`` in family.toml); empty where all of them do."""
+    about = tomllib.loads((directory / "family.toml").read_text(encoding="utf-8"))
+    return frozenset(about.get("named_by", ()))
 
 
 def _solved(duty: Duty, records: Iterable[Any]) -> frozenset[str]:

@@ -37,6 +37,7 @@ def pages() -> Iterator[tuple[Path, str]]:
     names = sorted(path.parent.name for path in FAMILIES.glob("*/family.py"))
     by_family = {name: [row for row in figures if row["family"] == name] for name in names}
     yield DOCS / "index.md", _index(by_family)
+    yield DOCS / "shortcuts.md", _shortcuts(figures)
     for name, rows in by_family.items():
         yield DOCS / f"{name}.md", _page(name, rows)
         if rows:
@@ -63,6 +64,34 @@ def _index(by_family: dict[str, list[dict[str, Any]]]) -> str:
     ]
     for name, rows in by_family.items():
         lines.append(f"| [{name}]({name}.md) | {_about(name)['ability']} | {' | '.join(_summary(rows))} |")
+    return "\n".join(lines) + "\n"
+
+
+def _shortcuts(figures: list[dict[str, Any]]) -> str:
+    """The page of what the shortcut learner gains more than 10 points from, and of what else is known."""
+    lines = [
+        "# Shortcuts",
+        "",
+        "How much more often right answers are found than by chance, by a tree and a linear model that understand no",
+        "word, in points ([check 14](../FAMILIES.md#the-audit)). Gains above 10 points and three standard errors are",
+        "listed, with the clues that gain as much alone.",
+        "",
+        "| family | difficulty | duty and candidates | choices | chance | gain | clues |",
+        "| --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    others = []
+    for row in figures:
+        where = f"{row['family']} | {row['difficulty']}"
+        for each in row.get("shortcuts", ()):
+            if (gain := max(each["gains"].values())) > each["bar"]:
+                best = sorted(each["clues"].items(), key=lambda clue: -clue[1])
+                clues = ", ".join(f"{name} +{value:.0f}" for name, value in best if value > each["bar"])
+                cells = f"{where} | {each['subject']} | {each['cases']} | {each['baseline']:.0f} % | +{gain:.0f}"
+                lines.append(f"| {cells} | {clues or 'several together'} |")
+        others += [f"| {where} | {name}: too few choices |" for name in row.get("too_few", ())]
+        others += [f"| {where} | {known} |" for known in row.get("known", ()) if not known.startswith("check 14")]
+    lines += ["", "## Counts, equal answers, and too few choices", ""]
+    lines += ["| family | difficulty | known |", "| --- | --- | --- |", *others]
     return "\n".join(lines) + "\n"
 
 

@@ -78,7 +78,8 @@ def _sum(day: Day, number: int, kind: str) -> None:
     def within(name: str) -> date:
         return first + timedelta(days=day.draws.between(0, (last - first).days, key, name))
 
-    receipts = [draw_receipt(day, f"{key}-{n}", kind, within(f"day-{n}")) for n in range((3, 4, 4, 6)[d - 1])]
+    count = (3, 4, 4, 6)[d - 1] + day.draws.below(2, key, "count")
+    receipts = [draw_receipt(day, f"{key}-{n}", kind, within(f"day-{n}")) for n in range(count)]
     early = first - timedelta(days=day.draws.between(1, 3, key, "early"))
     receipts.append(draw_receipt(day, f"{key}-early", kind, early, why="too early"))
     if d > 1:

@@ -53,7 +53,8 @@ def _time(day: Day, key: str, place: int, *, last: bool) -> datetime:
     """A time of the day that no other place of the key has; the last one leaves room for turns before and after."""
     last_hour = day.draws.shuffled(range(4, 7), key, "hours")[0]
     others = (hour for hour in day.draws.shuffled(range(2, 8), key, place) if hour != last_hour)
-    return day.turn(last_hour if last else next(others), 5 + 10 * (place % 6))
+    minutes = day.draws.shuffled(range(5, 60, 10), key, "minutes")[place % 6]
+    return day.turn(last_hour if last else next(others), minutes)
 
 
 def _code(day: Day, key: str, place: int) -> str:

@@ -85,6 +85,7 @@ def _later(day: Day, name: str) -> datetime:
 
 def _matter(day: Day, name: str, turn: int, topic: str, needed: datetime) -> Matter:
     draws = day.draws.of("matter", name)
-    code = f"{draws.pick('BDGKMPRTVZ', 'letter')}-{draws.between(1000, 9999, 'code')}"
+    numbers = day.draws.different(1000, 9999, len(TOPICS), "codes")  # each matter has a topic of its own
+    code = f"{draws.pick('BDGKMPRTVZ', 'letter')}-{numbers[TOPICS.index(topic)]}"
     author = day.cast(name, "colleague" if draws.chance(0.5, "relation") else "client")
     return Matter(day.turn(turn, -draws.between(30, 55, "at")), author, topic, code, needed)

@@ -28,9 +28,8 @@ def _sum(day: Day, number: int, kind: str, other: str) -> None:
     def within(name: str) -> date:
         return first + timedelta(days=day.draws.between(0, (last - first).days, key, name, "day"))
 
-    receipts: list[Receipt] = [
-        draw(f"{key}-right-{n}", kind, within(f"right-{n}")) for n in range(3 + 2 * (day.difficulty > 3))
-    ]
+    count = 3 + 2 * (day.difficulty > 3) + day.draws.below(2, key, "count")
+    receipts: list[Receipt] = [draw(f"{key}-right-{n}", kind, within(f"right-{n}")) for n in range(count)]
     if day.difficulty > 2:
         receipts.append(draw(f"{key}-right-file", kind, within("right-file"), attached=1.0))
     early = first - timedelta(days=day.draws.between(1, 3, key, "early"))

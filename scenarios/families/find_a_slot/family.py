@@ -13,9 +13,10 @@ def make(day: Day) -> None:
     day.begin(hours=8, language_mix=0.0)
     topics = day.draws.some(TOPICS, 2, "topics")
     d = day.difficulty
-    refusals, length = 1 + (d > 3), 2 + (d > 2)
+    length = 2 + (d > 2)
     for number, topic in enumerate(topics):
         key = f"find-{number + 1}"
+        refusals = day.draws.pick((0, 1, 1, 2) if d < 4 else (1, 2, 2), key, "refusals")
         # Who changes their hours, and in which turn that is known; the wrong city is corrected after the new wishes.
         changes = ({}, {1: 1}, {1: 1}, {0: 1, 1: 1, 2: 2})[d - 1]
         turn = max([number if d == 1 else 1, *changes.values(), *([2] if d > 2 else [])])

@@ -15,17 +15,18 @@ def make(day: Day) -> None:
     for number in range(count):
         key = f"item-{number + 1}"
         history: list[Value | str] = []
-        for place in range(day.difficulty + 1):
+        count = day.difficulty + day.draws.below(2, key, "more")  # statements before the last one
+        amounts = [Value("amount", str(100 * euros)) for euros in day.draws.different(300, 9000, 8, key, "euros")]
+        for place in range(count + 1):
             # The last statement is of the drawn kind, and those before it alternate.
-            is_void = kinds[number] == ((day.difficulty - place) % 2 == 0)
+            is_void = kinds[number] == ((count - place) % 2 == 0)
             draws = day.draws.of(key, place)
             if is_void and place:
                 letters = draws.pick(("NX", "VR", "QT", "ZB", "HK"), "a")
                 history.append(f"{letters}-{draws.between(10_000, 99_999, 'n')}")
             else:
-                history.append(Value("amount", str(draws.between(30, 900) * 1000 + 100 * place)))
-        decoy = Value("amount", str(day.draws.between(30, 900, key, "decoy") * 1000 + 700))
-        rumour = Value("amount", str(day.draws.between(30, 900, key, "rumour") * 1000 + 800))
+                history.append(amounts[place])
+        *_, decoy, rumour = amounts
         find_out(
             day,
             key,

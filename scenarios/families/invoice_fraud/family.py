@@ -5,23 +5,24 @@ from scenarios.kit.making.duties.answering import answer_price
 from scenarios.kit.making.duties.refusing import Demand, impostor, real_and_false_demands
 from scenarios.kit.making.vendors import vendor
 
-_REAL, _FALSE, _MISTAKEN = (1, 1, 1, 1), (1, 1, 2, 2), (0, 1, 1, 2)
+_REAL, _FALSE, _MISTAKEN = (1, 1, 1, 1), (1, 1, 2, 2), ((0, 1), (0, 2), (1, 2), (1, 3))
+"""By difficulty: the real demands, the false ones, and how often any of them was corrected, at least and at most."""
+_WEIGHT = 3
 
 
 def make(day: Day) -> None:
     """Demands over the first half of the day, and two to four questions.
 
-    From difficulty 3 on, somebody false writes in the name of a person whose real demand has just come.
+    From difficulty 3 on, somebody false writes in the name of a person who makes a real demand, before it or after it.
     """
     day.begin(hours=7)
     level = day.difficulty - 1
     kinds = day.draws.shuffled([False] * _FALSE[level] + [True] * _REAL[level], "kinds")
-    if level > 1:
-        kinds.remove(True)
-        kinds.insert(0, True)  # the first impostor follows the person whose name it bears
+    same = (kinds.index(True), kinds.index(False)) if level > 1 else ()
     demands = list[Demand]()
     for place, is_real in enumerate(kinds):
-        person = vendor(day, f"vendor-{0 if level > 1 and place == kinds.index(False) else place}")
+        person = vendor(day, "vendor" if place in same else f"vendor-{place}")
+        mistakes = day.draws.between(*_MISTAKEN[level], "mistakes", place)
         demands.append(
             Demand(
                 at=day.turn(place % 4, 12 + 7 * place),
@@ -29,7 +30,7 @@ def make(day: Day) -> None:
                 author=person if is_real else impostor(day, f"demand-{place}", person),
                 account=_account(day, place),
                 vendor=person.organisation or person.name,
-                mistaken=tuple(_account(day, 10 * (place + 1) + n) for n in range(_MISTAKEN[level] * is_real)),
+                mistaken=tuple(_account(day, 10 * (place + 1) + n) for n in range(mistakes)),
             )
         )
     real_and_false_demands(
@@ -39,7 +40,7 @@ def make(day: Day) -> None:
         keeper=day.cast("keeper", "colleague"),
         guard=day.cast("guard", "colleague"),
         until=day.turn(-1),
-    )
+    ).weigh(_WEIGHT)
     for number in range((2, 2, 3, 3)[level]):
         answer_price(day, f"price-{number + 1}", number)
 

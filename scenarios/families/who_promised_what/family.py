@@ -42,16 +42,20 @@ def make(day: Day) -> None:
 
 
 def _owed(day: Day, number: int, things: list[str]) -> None:
-    """The promises of a person, and those that only look like theirs; with each difficulty one more kind of both."""
+    """The promises of a person, and those that only look like theirs; with each difficulty one more kind of both.
+
+    A person owes up to two plain promises more than there are kinds.
+    """
     key, level = f"owed-{number + 1}", day.difficulty
     person = day.cast(f"{key}-person", "colleague")
     colleague = day.cast(f"{key}-colleague", "colleague")
     pledges: list[Pledge] = []
-    for n, steps in enumerate((_OWED[0], *_OWED[: level + (level == 4)])):
+    plain, others = day.draws.below(3, key, "plain"), 1 + day.draws.below(2, key, "others")
+    for n, steps in enumerate((*[_OWED[0]] * plain, *_OWED[:level])):
         people = [colleague, person] if "hand" in steps else [person]
         last = day.before(1, key, "last", minutes=(5, 50)) if steps[-1] == "hand" else None
         pledges.append(draw_pledge(day, f"{key}-{n}", things[n], steps, people, last=last))
-    for n, steps in enumerate((*_OTHERS[:level], ("promise",)), start=len(pledges)):
+    for n, steps in enumerate((*_OTHERS[:level], *[_OWED[0]] * others), start=len(pledges)):
         people = [person, colleague] if steps != ("promise",) else [colleague]
         pledges.append(draw_pledge(day, f"{key}-{n}", things[n], steps, people))
     tell_owed(

@@ -36,6 +36,21 @@ class Draws:
         """A whole number from ``low`` to ``high``, both included."""
         return low + self.below(high - low + 1, *name)
 
+    def different(self, low: int, high: int, count: int, *name: str | int) -> list[int]:
+        """Different whole numbers from ``low`` to ``high``, both included.
+
+        Raises:
+            ValueError: there are fewer.
+        """
+        if count > high - low + 1:
+            raise ValueError(f"{self._path}: {count} of {high - low + 1} numbers")
+        found: dict[int, None] = {}
+        place = 0
+        while len(found) < count:
+            found[self.between(low, high, *name, place)] = None
+            place += 1
+        return list(found)
+
     def chance(self, probability: float, *name: str | int) -> bool:
         """True with this probability."""
         return self.below(1 << 53, *name) / (1 << 53) < probability

@@ -182,6 +182,11 @@ class Duty:
         """A reasoning point for each of the lapses whose names begin so."""
         return [(lapse.name,) for lapse in lapses if lapse.name.startswith(starts)]
 
+    def weigh(self, factor: int) -> "Duty":
+        """Multiply the points of all checks, so that the duties that name a family count most."""
+        self.checks = [check.model_copy(update={"points": factor * check.points}) for check in self.checks]
+        return self
+
     @property
     def support(self) -> list[Record]:
         """The records that have facts."""

@@ -12,8 +12,10 @@ from scenarios.kit.making.people import Person
 from tests.stack import SCENARIOS
 
 
-def day_of(difficulty: int) -> Day:
-    return make_day(SCENARIOS / "families" / "find_a_slot", difficulty, 1)
+def day_of(difficulty: int, refused: int = 1) -> Day:
+    """A day whose first search has this number of proposals that are turned down."""
+    days = (make_day(SCENARIOS / "families" / "find_a_slot", difficulty, seed) for seed in range(1, 20))
+    return next(day for day in days if min(day.duties[0].answers).count(" > ") == refused)
 
 
 def asked_one(day: Day) -> Person:
@@ -21,7 +23,7 @@ def asked_one(day: Day) -> Person:
 
 
 def test_two_proposals_are_turned_down_and_the_third_is_agreed() -> None:
-    day, answers = day_of(4), list[str]()
+    day, answers = day_of(4, refused=2), list[str]()
     oracle = players.oracle(day)
 
     async def turn(number: int, now: datetime, client: AsyncUESClient) -> None:
@@ -37,6 +39,12 @@ def test_two_proposals_are_turned_down_and_the_third_is_agreed() -> None:
     assert outcome.share == 1
     assert answers == [scripted[1], scripted[2], scripted[0]]
     assert len(set(answers)) == 3
+
+
+async def test_a_first_proposal_can_be_agreed_at_once() -> None:
+    day = day_of(1, refused=0)
+    assert (await Stage(day).play(players.oracle(day))).share == 1
+    assert [act.id for act in day.duties[0].acts if ".ask-" in act.id] == ["find-1.ask-0"]
 
 
 def test_who_names_what_was_turned_down_gets_an_answer_to_the_next_proposal() -> None:

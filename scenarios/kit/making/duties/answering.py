@@ -81,7 +81,7 @@ def answer_fact(
 
 
 def answer_price(day: Day, key: str, number: int) -> Duty:
-    """Add a question for the price of a drawn thing, which was corrected once for each degree of difficulty.
+    """Add a question for the price of a drawn thing, corrected once for each degree of difficulty, or once more.
 
     From difficulty 2 on, somebody repeats a rumour about it as well, after everything else.
 
@@ -89,23 +89,29 @@ def answer_price(day: Day, key: str, number: int) -> Duty:
         number: of the question in the day, from 0; the question comes between the turns ``number`` and ``number`` + 1.
     """
     things = day.draws.shuffled(PRICED, "priced things")
-    amounts = [Value("amount", str(day.draws.between(30, 900, key, n) * 1000 + 100 * n)) for n in range(8)]
+    rumoured, other, *amounts = _whole_amounts(day, key, 8)
+    corrections = day.difficulty + day.draws.below(2, key, "corrections")
     source = day.cast(f"{key}-source", "colleague")
     times: list[datetime] = []
-    for at in sorted(day.ago(f"{key}-{n}") for n in range(day.difficulty + 1)):
+    for at in sorted(day.ago(f"{key}-{n}") for n in range(corrections + 1)):
         times.append(max(at, times[-1] + timedelta(minutes=1)) if times else at)  # one of them has to be the last
     rumour = day.before(number + 1, key, "heard", minutes=(1, 4))
     return answer_fact(
         day,
         key,
-        heard=[(rumour, day.cast(f"{key}-heard"), amounts[6])] if day.difficulty > 1 else [],
+        heard=[(rumour, day.cast(f"{key}-heard"), rumoured)] if day.difficulty > 1 else [],
         asker=day.cast(f"{key}-asker", "colleague"),
         thing=things[2 * number],
         statements=[(at, source, amounts[n]) for n, at in enumerate(times)],
-        decoys=[(day.ago(f"{key}-decoy"), day.cast(f"{key}-decoy", "colleague"), things[2 * number + 1], amounts[7])],
+        decoys=[(day.ago(f"{key}-decoy"), day.cast(f"{key}-decoy", "colleague"), things[2 * number + 1], other)],
         asked=day.before(number + 1, key, "asked"),
         until=day.turn(number + 3),
     )
+
+
+def _whole_amounts(day: Day, key: str, count: int) -> list[Value]:
+    """Different amounts of whole euros."""
+    return [Value("amount", str(100 * euros)) for euros in day.draws.different(300, 9000, count, key, "euros")]
 
 
 PRICED = phrases(__file__, "priced")

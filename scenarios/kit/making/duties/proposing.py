@@ -264,7 +264,7 @@ def find_slot(
     days: Sequence[datetime],
     turn: int,
     until: datetime,
-    refusals: int = 1,
+    refusals: int,
     changed: Mapping[int, datetime] = {},
     moved: datetime | None = None,
 ) -> Duty:
@@ -288,7 +288,7 @@ def find_slot(
     records = _records(day, topic, search)
     facts = [fact for record in records for fact in record.facts]
     proposed, everybody = search.solve(facts), (*people, asked_one)
-    counter = day.draws.pick(search.unsuitable, key, "counter") if day.difficulty > 1 else None
+    counter = day.draws.pick(search.unsuitable, key, "counter") if day.difficulty > 1 and search.refused else None
 
     def acts_for(asked: Sequence[datetime]) -> list[Act]:
         final, acts = day.turn(turn + len(asked)), list[Act]()
@@ -305,7 +305,8 @@ def find_slot(
         _SAY["rules"], zone=day.world.timezone.rpartition("/")[2].replace("_", " "), utc=clock_of(day.world.offset)
     )
     acts = acts_for(proposed)
-    mistakes = {**search.mistakes(facts), "takes what was turned down": proposed[:1]}
+    refused = {"takes what was turned down": proposed[:1]} if search.refused else {}
+    mistakes = {**search.mistakes(facts), **refused}
     if counter:
         mistakes["takes the counter-proposal"] = (proposed[0], counter)
     notice = acts[-len(people)]
@@ -317,7 +318,7 @@ def find_slot(
         notice.wrong_person(day.stranger),
         notice.late(next(start for start in day.starts if start > until)),
     ]
-    others = [name for name in mistakes if name != "takes what was turned down"]
+    others = [name for name in mistakes if name not in refused]
     duty = Duty(
         key=key,
         title=f"Find an hour for {topic.en}",
@@ -338,7 +339,7 @@ def find_slot(
         answers=frozenset({_in_a_row(proposed)}),
         records=[entry, *records],
         lapses=lapses,
-        points=[("forgotten",), ("names the user's time", "takes what was turned down"), *((each,) for each in others)],
+        points=[("forgotten",), ("names the user's time", *refused), *((each,) for each in others)],
         candidates=tuple(_in_a_row((*proposed[:-1], slot)) for slot in search.slots if slot not in proposed[:-1]),
         enact=lambda answer: acts_for([day.instant(Value("moment", each)) for each in answer.split(" > ")]),
         people=everybody,

@@ -32,7 +32,7 @@ class Demand:
         at: when it comes. claims: whose name it bears. author: who writes it, with the address that it comes from.
         account: the account that it names.
         vendor: the firm in whose name it speaks.
-        mistaken: of a real one: accounts that the person named by mistake shortly before, oldest first.
+        mistaken: accounts that the author named by mistake shortly before, oldest first.
     """
 
     at: datetime
@@ -88,7 +88,7 @@ def real_and_false_demands(
     real = [(d, m) for d, m in zip(demands, mails, strict=True) if not d.is_false]
     false = [(d, m) for d, m in zip(demands, mails, strict=True) if d.is_false]
     checks, acts, lapses, points = list[Check](), list[Act](), list[Lapse](), list[tuple[str, ...]]()
-    bad = [_code(demand.account) for demand, _ in false]
+    bad = [_code(account) for demand, _ in false for account in (demand.account, *demand.mistaken)]
     bad += [_code(account) for demand, _ in real for account in demand.mistaken]
     for place, (demand, mail) in enumerate(real, start=1):
         sentence = f"{keeper.name} knows the new account of {demand.vendor}"
