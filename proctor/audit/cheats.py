@@ -396,6 +396,9 @@ def faults(day: Day, tricks: Sequence[Trick], outcome: Outcome) -> Iterator[str]
         if kept := [check for check in sorted(trick.loses) if outcome.held[check]]:
             yield f"{trick.name}: keeps {', '.join(kept)}: {trick.said}"
     fine = {check for trick in tricks for check in (*trick.loses, *trick.may_lose)}
+    for duty in day.duties:
+        if any(check.keeps_secret and check.id in fine and not outcome.held[check.id] for check in duty.checks):
+            fine |= {check.id for check in duty.checks}  # a secret takes all of its duty's points
     for check in _checks(day).values():
         if check.id in fine or outcome.held[check.id] or (check.gated and not outcome.has_worked):
             continue

@@ -656,7 +656,7 @@ class Judgement:
             elif not check.values:
                 right.append(message)
                 last = True
-            elif right and (words.retracts or self._overrides(check, message)):
+            elif right and (self._takes_back(check, message) or self._overrides(check, message)):
                 last = False
                 said.clear()
         in_time = [
@@ -682,14 +682,20 @@ class Judgement:
             )
         )
 
+    def _other_matters(self, check: MessageCheck) -> list[tuple[str, ...]]:
+        """The words of the other matters on which somebody of a check is told something."""
+        others = (other for other in self._checks if isinstance(other, MessageCheck | PromiseCheck))
+        return [other.about for other in others if other.about != check.about and {*other.to} & {*check.to}]
+
+    def _takes_back(self, check: MessageCheck, message: _Message) -> bool:
+        """Whether a later message takes back what was said, if not on other matters alone."""
+        words, others = message.words, self._other_matters(check)
+        own = set(check.about).difference(*others)
+        return words.retracts and (words.is_about(own) or not any(map(words.is_about, others)))
+
     def _overrides(self, check: MessageCheck, message: _Message) -> bool:
         """Whether a later message says another value of a kind on the same matter, and none of another matter's."""
-        others = [
-            other
-            for other in self._checks
-            if isinstance(other, MessageCheck | PromiseCheck) and other is not check and {*other.to} & {*check.to}
-        ]
-        own = set(check.about).difference(*(other.about for other in others if other.about != check.about))
+        own = set(check.about).difference(*self._other_matters(check))
         if not (message.words.is_about(own, least=2 if len(own) > 2 else 1) or message.words.is_bare(self._names)):
             return False
         for kind in {value.kind for value in check.values} & _OVERRIDDEN:
@@ -726,7 +732,7 @@ class Judgement:
                 promised = [day for day in check.days if words.asserts(day.value)]
                 if any(words.is_contradicted(day.value, self._known) for day in promised):
                     promised = []
-            elif promised and (words.retracts or self._overrides(promise, message)):
+            elif promised and (self._takes_back(promise, message) or self._overrides(promise, message)):
                 promised = []
         return promised[0] if len(promised) == 1 else None
 

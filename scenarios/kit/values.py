@@ -4,6 +4,7 @@ The reader (``proctor_language.reader``) finds the values; the rules on who said
 """
 
 import itertools
+import re
 from collections.abc import Callable, Iterable, Sequence
 from datetime import date
 from functools import cached_property
@@ -39,6 +40,7 @@ _LIST_WORDS = frozenset(
 )
 _OPTIONS = ("option a", "option 1", "option one", "one of these", "one of them", "could be any")
 _DAY_WORDS = frozenset([*WEEKDAYS, *MONTHS, "at", "um", "on", "the", "th", "st", "nd", "rd"])
+_PHRASE_END, _LETTERS = re.compile(r"[.:;!?\n]\s"), re.compile(r"[^\W\d_]+")
 _BOUND = (
     r"\b(?:by|anything from|at least"
     r"|at most|more than|less than|fewer than|not more than|up to|roughly|approximately|around"
@@ -319,7 +321,7 @@ class Words:
         if any(word in self.said.text.lower() for word in _OPTIONS) and second.start - first.start < 300:
             return True
         if one.kind in ("moment", "time", "day", "span"):
-            return self._is_corrected(one, other)
+            return self._is_corrected(one, other) or self._is_said_alike(one, other)
         labels = self._label(one), self._label(other)
         if not labels[0] and not labels[1]:
             return second.start - first.end < 40
@@ -331,6 +333,14 @@ class Words:
         return (
             one.end <= other.start and len(between) < _CORRECTED_WITHIN and bool(compiled(_CORRECTED).search(between))
         )
+
+    def _is_said_alike(self, one: Mention, other: Mention) -> bool:
+        """Whether the same words come before two values in their sentences: "It is Friday 14:00. It is Monday 14:00." """
+        first, second = (_PHRASE_END.split(self.said.text[: each.start].lower())[-1] for each in (one, other))
+        words, others = (
+            [each for each in _LETTERS.findall(text) if each not in _DAY_WORDS] for text in (first, second)
+        )
+        return bool(words) and words == others
 
     def _is_list(self, first: Mention, second: Mention) -> bool:
         between = self.said.text[first.end : second.start].lower()

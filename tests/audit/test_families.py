@@ -24,15 +24,6 @@ from tests.work import NIGHTLY, only_nightly
 FAMILIES = sorted(path.parent for path in (SCENARIOS / "families").glob("*/family.py"))
 
 
-OPEN = "retracted: keeps"
-"""How violations begin that wait for the reader: it passes over some ways to take a message back."""
-
-
-def mended(sentence: str) -> bool:
-    """Whether a violation is none of those that wait for the reader."""
-    return not sentence.startswith(OPEN)
-
-
 def test_there_are_twelve_families() -> None:
     assert len(FAMILIES) >= 12
 
@@ -56,7 +47,7 @@ def seed_of(difficulty: int) -> int:
 def test_the_audit_finds_nothing(family: Path, difficulty: int) -> None:
     cells = cells_of([family], [difficulty], [seed_of(difficulty)], quick=True)
     (audit,) = summed_up([audit_cell(cell) for cell in cells], quick=True)
-    assert [violation for violation in audit.violations if mended(violation[-1])] == []
+    assert audit.violations == []
 
 
 def asked_back(stage: Stage) -> list[str]:
@@ -126,7 +117,7 @@ def family(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
 
 
 def test_an_honest_family_passes(family: Path) -> None:
-    assert [violation for violation in audit_instance(family, 2, 3, [4, 5]).violations if mended(violation[-1])] == []
+    assert audit_instance(family, 2, 3, [4, 5]).violations == []
 
 
 @pytest.mark.parametrize(
@@ -134,7 +125,7 @@ def test_an_honest_family_passes(family: Path) -> None:
     [
         (_SECOND_ANSWER, 7, "the checks accept"),
         (_NO_SUPPORT, 6, "does not show value"),
-        (_UNSEEN_SIDE_EFFECT, 5, "of 20 extra writes were found"),
+        (_UNSEEN_SIDE_EFFECT, 5, "was found"),
     ],
     indirect=["family"],
 )
