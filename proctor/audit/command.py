@@ -197,7 +197,7 @@ def _figures(audits: Sequence[FamilyAudit]) -> list[dict[str, Any]]:
         {
             "family": audit.name,
             "difficulty": difficulty,
-            "instances": len(reports := audit.of(difficulty)),
+            "instances": len(reports := [report for report in audit.of(difficulty) if report.bots]),
             "first_day": {"seed": reports[0].seed, "digest": reports[0].digest},
             "violations": sum(violation[1] == difficulty for violation in audit.violations),
             "bots": {name: mean_of([report.bots[name] for report in reports]) for name in reports[0].bots},
@@ -218,7 +218,7 @@ def _figures(audits: Sequence[FamilyAudit]) -> list[dict[str, Any]]:
             **(audit.studies[difficulty].figures() if difficulty in audit.studies else {}),
         }
         for audit in audits
-        for difficulty in sorted({report.difficulty for report in audit.reports})
+        for difficulty in sorted({report.difficulty for report in audit.reports if report.bots})
     ]
 
 

@@ -5,19 +5,20 @@ from scenarios.kit.making.duties.answering import answer_price
 from scenarios.kit.making.duties.refusing import Demand, impostor, real_and_false_demands
 from scenarios.kit.making.vendors import vendor
 
-_REAL, _FALSE, _MISTAKEN = (1, 1, 1, 1), (1, 1, 2, 2), ((0, 1), (0, 2), (1, 2), (1, 3))
-"""By difficulty: the real demands, the false ones, and how often any of them was corrected, at least and at most."""
+_FALSE = 2
+_MISTAKEN = ((1, 2), (1, 3), (3, 4), (3, 5))
+"""How often any demand was corrected before, at least and at most, by difficulty."""
 _WEIGHT = 3
 
 
 def make(day: Day) -> None:
-    """Demands over the first half of the day, and two to four questions.
+    """Demands over the first half of the day, and one to four questions.
 
     From difficulty 3 on, somebody false writes in the name of a person who makes a real demand, before it or after it.
     """
     day.begin(hours=7)
     level = day.difficulty - 1
-    kinds = day.draws.shuffled([False] * _FALSE[level] + [True] * _REAL[level], "kinds")
+    kinds = day.draws.shuffled([*[False] * _FALSE, True], "kinds")
     same = (kinds.index(True), kinds.index(False)) if level > 1 else ()
     demands = list[Demand]()
     for place, is_real in enumerate(kinds):
@@ -41,7 +42,7 @@ def make(day: Day) -> None:
         guard=day.cast("guard", "colleague"),
         until=day.turn(-1),
     ).weigh(_WEIGHT)
-    for number in range((2, 2, 3, 3)[level]):
+    for number in range(1 + level):
         answer_price(day, f"price-{number + 1}", number)
 
 

@@ -98,7 +98,7 @@ def label_unpaid(day: Day, key: str, number: int, *, last: datetime) -> Duty:
     firm, other = vendor(day, f"{key}-firm"), vendor(day, f"{key}-other")
     limit = draws.pick((400, 500, 600, 750, 800), "limit") * 100
     label = day.draws.shuffled(_SAY["labels"], "labels")[number]
-    count = draws.between(2, 4, "fitting")
+    count = draws.between(2, 3, "fitting")
     above = [("above", firm, _cents(draws, n, limit, high=True)) for n in range(count)]
     nearly = [
         (why, other if why == "other" else firm, _cents(draws, why, limit, high=why != "below"))
