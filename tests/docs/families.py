@@ -27,8 +27,23 @@ _COLUMNS = (
 
 def merged(figures: list[dict[str, Any]], measured: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The figures with measured rows in the place of those of the same family and difficulty."""
-    rows = {(row["family"], row["difficulty"]): row for row in (*figures, *measured)}
+    rows = {(row["family"], row["difficulty"]): row for row in (*figures, *map(_condensed, measured))}
     return [rows[key] for key in sorted(rows)]
+
+
+def _condensed(row: dict[str, Any]) -> dict[str, Any]:
+    """A measured row whose shortcuts are the lines of the table of those above the bar; an own row is so already."""
+    if all(isinstance(each, str) for each in row.get("shortcuts", ())):
+        return row
+    lines = []
+    for each in row.get("shortcuts", ()):
+        if (gain := max(each["gains"].values())) > each["bar"]:
+            best = sorted(each["clues"].items(), key=lambda clue: -clue[1])
+            clues = ", ".join(f"{name} +{value:.0f}" for name, value in best if value > each["bar"])
+            cells = f"{each['subject']} | {each['cases']} | {each['baseline']:.0f} % | +{gain:.0f}"
+            lines.append(f"{cells} | {clues or 'several together'}")
+    known = [each for each in row.get("known", ()) if not each.startswith("check 14")]
+    return {**row, "shortcuts": lines, "known": known}
 
 
 def pages() -> Iterator[tuple[Path, str]]:
@@ -82,14 +97,9 @@ def _shortcuts(figures: list[dict[str, Any]]) -> str:
     others = []
     for row in figures:
         where = f"{row['family']} | {row['difficulty']}"
-        for each in row.get("shortcuts", ()):
-            if (gain := max(each["gains"].values())) > each["bar"]:
-                best = sorted(each["clues"].items(), key=lambda clue: -clue[1])
-                clues = ", ".join(f"{name} +{value:.0f}" for name, value in best if value > each["bar"])
-                cells = f"{where} | {each['subject']} | {each['cases']} | {each['baseline']:.0f} % | +{gain:.0f}"
-                lines.append(f"| {cells} | {clues or 'several together'} |")
+        lines += [f"| {where} | {each} |" for each in row.get("shortcuts", ())]
         others += [f"| {where} | {name}: too few choices |" for name in row.get("too_few", ())]
-        others += [f"| {where} | {known} |" for known in row.get("known", ()) if not known.startswith("check 14")]
+        others += [f"| {where} | {known} |" for known in row.get("known", ())]
     lines += ["", "## Counts, equal answers, and too few choices", ""]
     lines += ["| family | difficulty | known |", "| --- | --- | --- |", *others]
     return "\n".join(lines) + "\n"
