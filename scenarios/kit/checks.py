@@ -683,7 +683,7 @@ class Judgement:
         )
 
     def _other_matters(self, check: MessageCheck) -> list[tuple[str, ...]]:
-        """The words of the other matters on which somebody of a check is told something."""
+        """The words of the other matters that messages to somebody of a check are about."""
         others = (other for other in self._checks if isinstance(other, MessageCheck | PromiseCheck))
         return [other.about for other in others if other.about != check.about and {*other.to} & {*check.to}]
 

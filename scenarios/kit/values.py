@@ -335,7 +335,7 @@ class Words:
         )
 
     def _is_said_alike(self, one: Mention, other: Mention) -> bool:
-        """Whether the same words come before two values in their sentences: ``It is Friday 14:00. It is Monday 14:00.``"""
+        """Whether the same words come before two values in their sentences: ``It is Friday 14:00. It is Monday 14:00``."""
         first, second = (_PHRASE_END.split(self.said.text[: each.start].lower())[-1] for each in (one, other))
         words, others = (
             [each for each in _LETTERS.findall(text) if each not in _DAY_WORDS] for text in (first, second)
