@@ -1,11 +1,14 @@
 """What honest messages and cheats, written by others, earn: ``python -m benchmarks.reading``.
 
+Messages are left out if their day has changed since they were written (``days.json`` has what their writers saw).
+
 The files in ``benchmarks/reading`` are named ``KIND-DIFFICULTY-SEED.jsonl``. Their writers saw a day as a participant
 does, and no code. ``honest`` has the messages of each duty in up to eight voices; all of them deserve their points.
 ``cheats`` has attacks that don't, each with an honest twin. A play does all else as the oracle does.
 """
 
 import asyncio
+import hashlib
 import json
 import sys
 from collections import Counter, defaultdict
@@ -24,6 +27,7 @@ from scenarios.kit.making.people import Person
 
 ROOT = Path(__file__).parent.parent
 LINES = Path(__file__).parent / "reading"
+WRITTEN: dict[str, str] = json.loads((LINES / "days.json").read_text(encoding="utf-8"))
 Row = dict[str, Any]
 
 
@@ -43,6 +47,12 @@ class Plays:
                 stage = self._stages[family, side.role] = Stage(side)
                 asyncio.run(stage.hear((other, players.oracle(other)) for other in sides if other is not side))
         return self._stages[family, role]
+
+    def is_as_written(self, family: str) -> bool:
+        """Whether a family's day is the one whose messages were written."""
+        difficulty, seed = self._of
+        day = make_day(ROOT / "scenarios" / "families" / family, difficulty, seed)
+        return WRITTEN.get(f"{family}-{difficulty}-{seed}") == seen_of(day)
 
     def honest(self, family: str, role: str, messages: dict[str, Row]) -> Outcome:
         """The outcome of the oracle with these messages in the place of its own, by the ids of acts."""
@@ -77,6 +87,14 @@ class Plays:
                 await rest(number, now, client)
 
         return asyncio.run(stage.play(turn))
+
+
+def seen_of(day: Day) -> str:
+    """A hash of what participants see of a day."""
+    digest = hashlib.sha256()
+    for side in day.sides or (day,):
+        digest.update(json.dumps([side.brief, side.initial_state()], sort_keys=True, default=str).encode())
+    return digest.hexdigest()[:16]
 
 
 def all_acts(day: Day) -> list[Act]:
@@ -179,7 +197,13 @@ def main(arguments: Sequence[str]) -> int:
             continue
         rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
         plays = Plays(int(difficulty), int(seed))
+        changed = {family for family in {row["family"] for row in rows} if not plays.is_as_written(family)}
+        rows = [row for row in rows if row["family"] not in changed]
         part = [f"## {kind.capitalize()}, difficulty {difficulty}, seed {seed}"]
+        part += [f"Left out, as their days have changed: {', '.join(sorted(changed))}."] if changed else []
+        if not rows:
+            page += part
+            continue
         if kind == "honest":
             part.append(table(("voice", "plays", "points", "lost", "in doubt", "damage"), honest_table(plays, rows)))
         else:
