@@ -113,7 +113,7 @@ class Values:
         if "\n" in between or (first.is_weak and not self.text[first.start].isdecimal()):
             return False
         words = {*_WORD.findall(between)}
-        is_end = not words.isdisjoint(_ENDS) or (between.strip() == "|" and self._has_end_column)
+        is_end = not words.isdisjoint(_ENDS) or (between.strip(" *_") == "|" and self._has_end_column)
         return is_end and words <= _BEFORE_END
 
     def _read_at(self, place: int, days: list[Mention], times: list[Mention], spans: list[Mention]) -> int:

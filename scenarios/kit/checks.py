@@ -643,6 +643,9 @@ class Judgement:
             contradicted = not asks and any(words.is_contradicted(value, fine) for value in now)
             if wrong or contradicted:
                 is_any, last = True, False
+            elif right and now and now < set(check.values) and self._overrides(check, message):
+                last = False  # it repeats a part, and says another value for the rest
+                said.clear()
             elif now and (said | now) >= set(check.values):
                 said |= now
                 right.append(message)
@@ -695,8 +698,10 @@ class Judgement:
 
     def _overrides(self, check: MessageCheck, message: _Message) -> bool:
         """Whether a later message says another value of a kind on the same matter, and none of another matter's."""
-        own = set(check.about).difference(*self._other_matters(check))
-        if not (message.words.is_about(own, least=2 if len(own) > 2 else 1) or message.words.is_bare(self._names)):
+        words, others = message.words, self._other_matters(check)
+        own = set(check.about).difference(*others)
+        is_bare = words.is_bare(self._names) and not any(map(words.is_about, others))
+        if not (is_bare or words.is_about(own, least=2 if len(own) > 2 else 1)):
             return False
         for kind in {value.kind for value in check.values} & _OVERRIDDEN:
             accepted = {value.read for value in self._known if value.kind == kind}
@@ -858,8 +863,8 @@ class Judgement:
 
 
 _LABEL = re.compile(
-    r"\A[\s|>*#_\[\]x•+-]*(?:(?:item|point|no|nr|number|punkt|task|todo)s?\b[.\s#:]*)?[#*_]*"
-    r"(\d{1,3}(?:\s*(?:,|&|/|and|und|-)\s*\d{1,3}){0,20})\s*(?:[.:)\]|–-]|[*_]|\s)+(.*)\Z"
+    r"\A(?:\W|_|x\b)*(?:(?:item|point|no|nr|number|punkt|task|todo|pt|pos|position|to|zu)s?\b[.\s#:]*)?[#*_]*"
+    r"(\d{1,3}(?:\s*(?:,|&|/|and|und|-)\s*\d{1,3}){0,20})\s*(?:[.:)\]|>–-]|[*_]|\s)+(.*)\Z"
 )
 _STATUS = {
     **dict.fromkeys(("done", "completed", "complete", "finished", "erledigt", "fertig", "handled"), "done"),

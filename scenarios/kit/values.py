@@ -49,7 +49,7 @@ _BOUND = (
 )
 _SUM = r"\b(?:add|adds|adding|added|sum|sums|come|comes|coming|came|total|totals)\s+up\s+to\s*(?:eur|€|£)?\s*\z"
 _RATE = (
-    r"\A\s*(?:(?:eur|euros?|€|people|guests|[a-z]+)\s+)?(?:per|an hour|a day|a month|each|apiece|a piece"
+    r"\A\s*(?:(?:eur|euros?|€|people|guests|[a-z]+)\s+)?(?:per [a-su-z]|an hour|a day|a month|each|apiece|a piece"
     r"|for each|pro|je"
     r"|a head|fewer|less|too (?:much|many|high|low)|zu (?:hoch|viel|niedrig)"
     r"|more than|less than|or so|or more|or less|upwards|give or take)\b"
@@ -336,6 +336,9 @@ class Words:
 
     def _is_said_alike(self, one: Mention, other: Mention) -> bool:
         """Whether the same words come before two values in their sentences: ``It is Friday 14:00. It is Monday 14:00``."""
+        between = self.said.text[min(one.end, other.end) : max(one.start, other.start)].lower()
+        if compiled(_CORRECTED).search(between):
+            return False
         first, second = (_PHRASE_END.split(self.said.text[: each.start].lower())[-1] for each in (one, other))
         words, others = (
             [each for each in _LETTERS.findall(text) if each not in _DAY_WORDS] for text in (first, second)
