@@ -224,8 +224,10 @@ Messages that others wrote, who saw a day as a participant does, and no code. A 
 Honest messages deserve all their points. Each cheat has a twin: the same words without the trick.
 
 The reader was mended by what these days showed. Unseen, the first time that it met them, honest messages lost 1.7 %
-(seed 30303), and then 0.83 % of the points, 0.17 % of them in doubt (seed 515, all families). Of the cheats of seed
-30303, 55 of 100 kept their points then.
+(seed 30303), then 0.83 % of the points, 0.17 % of them in doubt (seed 515, all families), and then 1.36 %, 0.24 % of
+them in doubt (seed 909, all families). Two readers, who did not know the scores, agreed on all of the last: they found
+0.38 % deserved, by the form of a report or by things named that don't hold, so that 0.98 % were not. Of the cheats of
+seed 30303, 55 of 100 kept their points when first met.
 
 The voices: *a* formal, *b* terse, *c* chatty, *d* Markdown, *e* American, *f* German, *g* HTML, quotes and forwards,
 *h* thorough, with negations and closing questions.

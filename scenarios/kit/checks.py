@@ -643,8 +643,12 @@ class Judgement:
             contradicted = not asks and any(words.is_contradicted(value, fine) for value in now)
             if wrong or contradicted:
                 is_any, last = True, False
-            elif right and now and now < set(check.values) and self._overrides(check, message):
-                last = False  # it repeats a part, and says another value for the rest
+            elif (
+                right
+                and now < set(check.values)
+                and (self._takes_back(check, message) or (now and self._overrides(check, message)))
+            ):
+                last = False  # it repeats a part at most, and takes the rest back or says another value for it
                 said.clear()
             elif now and (said | now) >= set(check.values):
                 said |= now
