@@ -223,11 +223,11 @@ _PAGE = """\
 Messages that others wrote, who saw a day as a participant does, and no code. A play does all else as the oracle does.
 Honest messages deserve all their points. Each cheat has a twin: the same words without the trick.
 
-The reader was mended by what these days showed. Unseen, the first time that it met them, honest messages lost 1.7 %
-(seed 30303), then 0.83 % of the points, 0.17 % of them in doubt (seed 515, all families), and then 1.36 %, 0.24 % of
-them in doubt (seed 909, all families). Two readers, who did not know the scores, agreed on all of the last: they found
-0.38 % deserved, by the form of a report or by things named that don't hold, so that 0.98 % were not. Of the cheats of
-seed 30303, 55 of 100 kept their points when first met.
+The reader was mended by what these days showed. The first time that it met them, honest messages lost 1.7 % of the
+points (seed 30303). All families lost 0.83 % (seed 515; 0.17 % of the points in doubt), and 1.36 % (seed 909; 0.24 %).
+Two readers, who did not know the scores, agreed on all that was lost of seed 909. They found 0.38 % deserved, by the
+form of a report or by things named that don't hold. So 0.98 % were not. Of the cheats of seed 30303, 55 of 100 kept
+their points when first met.
 
 The voices: *a* formal, *b* terse, *c* chatty, *d* Markdown, *e* American, *f* German, *g* HTML, quotes and forwards,
 *h* thorough, with negations and closing questions.
