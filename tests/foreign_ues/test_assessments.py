@@ -62,24 +62,24 @@ async def test_with_a_server_like_ours_all_is_as_embedded(
 
 Death = tuple[int, str, list[str], dict[str, int]]
 IN_A_TURN: Death = (1, "before", ["POST /email/send"], {"1": 2})
-UNDER_THE_JUDGES: Death = (2, "after", ["DELETE /keys", "GET /email/state", "GET /email/state"], {})
+AT_THE_END: Death = (2, "after", ["DELETE /keys"], {})
+"""Judges ask no server: the evidence has the states."""
 DEATHS = {
     "in a turn, the action done": IN_A_TURN,
-    "under the judges": UNDER_THE_JUDGES,
+    "when the simulation is closed": AT_THE_END,
     "between turns, the clock moved": (1, "after", ["POST /simulator/time/advance"], {}),
     "in a turn, nothing done": (2, "before", ["POST /email/query"], {"2": 2}),
     "between turns, an answer scheduled": (1, "after", ["POST /events"], {}),
-    "when the simulation is closed": (2, "after", ["DELETE /keys"], {}),
 }
 """The turn, whether before or after the participant's actions the trap is laid, its requests; the tries of turns."""
 
 
-async def test_the_server_dies_in_a_turn_and_under_the_judges(
+async def test_the_server_dies_in_a_turn_and_at_the_end(
     served: Stack, limited: Program, embedded: AssessmentResults
 ) -> None:
     limited.trap.unlink(missing_ok=True)
     first, _, requests, tries = IN_A_TURN
-    second, _, more_requests, _ = UNDER_THE_JUDGES
+    second, _, more_requests, _ = AT_THE_END
     script = interrupted(first, before=partial(limited.die_at, *requests))
     script = interrupted(second, script, after=partial(limited.die_at, *more_requests))
     results = await play(served, "tiny", script)
