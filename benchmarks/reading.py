@@ -232,8 +232,8 @@ their points when first met.
 The voices: *a* formal, *b* terse, *c* chatty, *d* Markdown, *e* American, *f* German, *g* HTML, quotes and forwards,
 *h* thorough, with negations and closing questions.
 
-Written by `python -m benchmarks.reading --write`. [All 520 cheats](reading-before.md), on the days that they were written
-for, are listed on a page of their own."""
+Written by `python -m benchmarks.reading --write`. [All 520 cheats](reading-before.md), on the days
+that they were written for, have a page of their own."""
 
 if __name__ == "__main__":
     sys.exit(main(sys.argv[1:]))

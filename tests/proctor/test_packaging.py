@@ -177,7 +177,10 @@ def test_an_image_is_made_from_the_packages_and_nothing_else_of_the_checkout() -
 def test_an_image_has_extras_that_exist_and_a_user_without_rights() -> None:
     text = (ROOT / "Dockerfile").read_text()
     (extras,) = re.findall(r"'\.\[(.*)\]'", text)
-    assert set(extras.split(",")) == set(PROJECT["optional-dependencies"]) - {"dev", "audit"}  # families are audited in a checkout
+    assert set(extras.split(",")) == set(PROJECT["optional-dependencies"]) - {
+        "dev",
+        "audit",
+    }  # families are audited in a checkout
     base = text[text.index(" AS base\n") : text.index(" AS agent\n")]
     assert re.search(r"^USER proctor$", base, re.MULTILINE)
     assert re.search(r"^RUN useradd .* proctor && install -d -o proctor -g proctor /state$", base, re.MULTILINE)
