@@ -335,7 +335,7 @@ class Words:
         )
 
     def _is_said_alike(self, one: Mention, other: Mention) -> bool:
-        """Whether the same words come before two values in their sentences: ``It is Friday 14:00. It is Monday 14:00``."""
+        """Whether the same words come before two values: ``It is Friday 14:00. It is Monday 14:00.``"""
         between = self.said.text[min(one.end, other.end) : max(one.start, other.start)].lower()
         if compiled(_CORRECTED).search(between):
             return False
