@@ -227,7 +227,9 @@ class Court:
         try:
             return await self._store.get(entry.package)
         except (BlobNotFoundError, BlobDamagedError) as problem:
-            raise NotJudgeableError(f"its scenario's frozen files are needed: {problem}") from None
+            raise NotJudgeableError(
+                f"its scenario's frozen files are needed (--current takes today's): {problem}"
+            ) from None
 
     async def _current_code(self, entry: ArchiveEntry, sides: Sequence[Side]) -> Code:
         try:

@@ -198,7 +198,7 @@ def test_what_is_damaged_or_unknown_is_named_and_the_rest_goes_on(
         f"{no_states.id}:",
         "is not in the archive",
         "is not as it was written",
-        "its scenario's frozen files are needed: no blob 000000",
+        "its scenario's frozen files are needed (--current takes today's): no blob 000000",
         "its last state is not in the archive: it was pruned",
         "2 have the same verdicts",
     ):
