@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import get_args
 
 from pydantic_core import to_json
 from rich.console import Console
@@ -178,6 +179,10 @@ def _tell_of_judgements(kept: Archive, entry: ArchiveEntry, console: Console) ->
         console.print(Text(clean(sentence), style="yellow"), soft_wrap=True)
 
 
+GROUPS: dict[str, GroupedBy] = {each: each for each in get_args(GroupedBy)}
+"""What agents can be grouped by."""
+
+
 @archive_problems()
 def compare(
     archive: str | None,
@@ -186,7 +191,7 @@ def compare(
     second: str,
     campaign: str | None = None,
     difference: int = 5,
-    by: GroupedBy = "scenario",
+    by: str = "scenario",
 ) -> None:
     """Print two assessments side by side, or two agents over all that both have played.
 
@@ -197,8 +202,10 @@ def compare(
         by: how the table of two agents is grouped.
 
     Raises:
-        UsageError: there is nothing of that name, or several agents have it.
+        UsageError: there is nothing of that name, or several agents have it; or no such group.
     """
+    if by not in GROUPS:
+        raise UsageError(f"--by {by}: agents are grouped by {', '.join(GROUPS)}")
     kept, _ = open_archive(archive, state)
     ended = None if campaign is None else _ended_campaign(kept, campaign)
     if ended is not None:
@@ -208,7 +215,7 @@ def compare(
             raise UsageError(
                 f"nothing of the campaign {ended.id} is of an agent {unknown[0]!r}: its agents are {', '.join(agents)}"
             )
-        compare_agents(make_console(), runs, first, second, difference, by)
+        compare_agents(make_console(), runs, first, second, difference, GROUPS[by])
         return
     names = dict.fromkeys(part for name in (first, second) for part in (name, name.partition("=")[0]))
     entries = kept.in_full(kept.select(EntryQuery(campaign=campaign, called=tuple(names))))
@@ -217,7 +224,7 @@ def compare(
         _compare_entries(kept, first, second)
     else:
         runs = runs_of_agents(kept, entries, (first, second), campaign)
-        compare_agents(make_console(), runs, first, second, difference, by)
+        compare_agents(make_console(), runs, first, second, difference, GROUPS[by])
 
 
 def _ended_campaign(kept: Archive, name: str) -> ArchiveEntry | None:

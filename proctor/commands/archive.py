@@ -7,7 +7,6 @@ from typer import Argument, Option
 
 from proctor.commands import options
 from proctor.commands.options import option
-from proctor_protocol.statistics import GroupedBy
 
 app = typer.Typer()
 
@@ -52,7 +51,7 @@ def compare(
         str, Argument(metavar="A", help="An assessment's id or its beginning; or an agent: LABEL, or LABEL=ADDRESS.")
     ],
     second: Annotated[str, Argument(metavar="B", help="What it is compared with.")],
-    by: GroupedBy = option("scenario", "GROUP", "Agents by scenario, difficulty, dimension or criterion."),
+    by: str = option("scenario", "GROUP", "Agents by scenario, difficulty, dimension or criterion."),
     campaign: str | None = option(None, "ID", "Agents by what this campaign has played."),
     difference: int = option(5, "POINTS", "Say how many runs would show this difference.", min=1, max=100),
     archive: options.Archive = None,

@@ -335,3 +335,8 @@ def test_schemas_of_the_wire(capsys: pytest.CaptureFixture[str]) -> None:
     assert {"early_completion", "assessment_request", "update_turn_completed", "assessment_results"} <= set(known)
     with pytest.raises(UsageError, match="it is a message: add --wire"):
         print_schemas("turn_complete")
+
+
+def test_an_unknown_group_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="--by nonsense"):
+        compare(str(tmp_path), None, "a", "b", by="nonsense")
