@@ -180,7 +180,7 @@ def _tell_of_judgements(kept: Archive, entry: ArchiveEntry, console: Console) ->
 
 
 GROUPS: dict[str, GroupedBy] = {each: each for each in get_args(GroupedBy)}
-"""What agents can be grouped by."""
+"""The groups by which agents can be compared."""
 
 
 @archive_problems()
