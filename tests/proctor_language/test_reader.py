@@ -96,6 +96,31 @@ def test_notations_that_others_wrote_are_read() -> None:
         ("on 12 March (that's a Friday)", "day", "2027-03-12"),
         ("five hundred and ninety-one thousand, three hundred euros", "amount", "59130000"),
         ("fri 12 mar, 1600", "moment", "2027-03-12T16:00"),
+        ("due novmber 30th", "day", "2027-11-30"),
+        ("am 30. XI. 2027", "day", "2027-11-30"),
+        ("KW 14, Dienstag", "day", "2027-04-06"),
+        ("heute in zehn Tagen", "day", "2027-03-20"),
+        ("übernächste Woche Montag", "day", "2027-03-22"),
+        ("6 50 am", "time", "06:50"),
+        ("5 Min. nach 11", "time", "11:05"),
+        ("15 Uhr 45.", "time", "15:45"),
+        ("1/2 12 am Vormittag", "time", "11:30"),
+        ("DTSTART:20270311T094500", "moment", "2027-03-11T09:45"),
+        ("7am → 9:30am", "span", "07:00-09:30"),
+        ("starts at seven a.m. and runs for two and a half hours", "span", "07:00-09:30"),
+        ("half an hour from 10:45 a.m.", "span", "10:45-11:15"),
+        ("8 to 12 in the morning", "span", "08:00-12:00"),
+        ("Beginn: 15:00 Uhr, Ende: 16:45 Uhr", "span", "15:00-16:45"),
+        ("| From | To |\n|---|---|\n| 06:30 | 08:00 |", "span", "06:30-08:00"),
+        ("between 0845 and 1015", "span", "08:45-10:15"),
+        ("nineteen hundred ninety-nine and 90/100 dollars", "amount", "199990"),
+        ("Budget: TEUR 37,5", "amount", "3750000"),
+        ("hundred twenty eggs", "number", "120"),
+        ("ein halbes Dutzend Eier", "number", "6"),
+        ("x26 badges", "number", "26"),
+        ("call 212-555-0187", "address", "+12125550187"),
+        ("service, at sign, kranz dash technik dot example", "address", "service@kranz-technik.example"),
+        ("null null vier vier, dann 117 946 05 51", "address", "+441179460551"),
     ],
 )
 def test_what_was_not_read(text: str, kind: Kind, value: str) -> None:
@@ -111,6 +136,7 @@ def test_what_was_not_read(text: str, kind: Kind, value: str) -> None:
         ("the code is 99K4711", "code", "K4711"),
         ("38,330.00 euros", "amount", "383300"),
         ("version 1.14.30", "time", "14:30"),
+        ("Platform 2 – 12:20 – Cork", "span", "02:00-12:20"),
         ("He may come", "day", "2027-05-01"),
         ("It falls on a Thursday", "day", "2027-03-11"),
         ("on 12 March (that's a Friday)", "day", "2027-03-19"),
@@ -252,6 +278,26 @@ def test_how_a_statement_is_meant(text: str, stance: Stance) -> None:
     values = Values(text, TODAY)
     [(start, end), *_] = values.find(Sought("code", "K4711"))
     assert stances_of(values.text).of(start, end) == stance
+
+
+@pytest.mark.parametrize(
+    ("text", "retracts"),
+    [
+        ("What I wrote to you about the quote was a mistake, sorry.", True),
+        ("I have to take back what I just wrote about the alarm.", True),
+        ("Meine letzte Nachricht zu dem Angebot war falsch.", True),
+        ("Ich nehme zurück, was ich schrieb: meine letzte Nachricht war ein Irrtum.", True),
+        ("My last message was about lunch; the price is 5 euros.", False),
+        ("Take back what you lent me.", False),
+        ("Ich nehme das Buch morgen zurück.", False),
+    ],
+)
+def test_what_takes_earlier_messages_back(text: str, *, retracts: bool) -> None:
+    assert stances_of(text).retracts == retracts
+
+
+def test_a_day_is_no_code() -> None:
+    assert not Values("14-Jul-2027", TODAY).codes
 
 
 def test_a_message_has_parts() -> None:
