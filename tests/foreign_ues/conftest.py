@@ -52,10 +52,10 @@ def program(tmp_path: Path) -> Iterator[Program]:
     """A program that starts servers, none of which may be left afterwards."""
     program = Program(tmp_path)
     yield program
-    left = program.processes()
-    for process in left:
+    are_gone = program.are_all_gone()  # a server that was told to end takes a moment
+    for process in program.processes():
         process.kill()
-    assert not left, "servers were left behind"
+    assert are_gone, "servers were left behind"
 
 
 def judged(results: AssessmentResults) -> dict[str, Any]:
