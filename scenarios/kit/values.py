@@ -49,11 +49,13 @@ _BOUND = (
 )
 _SUM = r"\b(?:add|adds|adding|added|sum|sums|come|comes|coming|came|total|totals)\s+up\s+to\s*(?:eur|€|£)?\s*\z"
 _RATE = (
-    r"\A\s*(?:(?:eur|euros?|€|people|guests|[a-z]+)\s+)?(?:per [a-su-z]|an hour|a day|a month|each|apiece|a piece"
+    r"\A\s*(?:(?:eur|euros?|€|people|guests|[a-z]+)\s+)?(?:per|an hour|a day|a month|each|apiece|a piece"
     r"|for each|pro|je"
     r"|a head|fewer|less|too (?:much|many|high|low)|zu (?:hoch|viel|niedrig)"
     r"|more than|less than|or so|or more|or less|upwards|give or take)\b"
 )
+_SOURCE = r"\A\s*(?:(?:eur|euros?|€)\s+)?per the\b"
+"""Names where a figure comes from, and no rate: ``3,833 euros per the latest word``."""
 _CORRECTED = r"\b(?:correction|(?:no|oh),? sorry|sorry,? no|i mean|i meant|make that|korrektur|nein|ich meine)\b"
 _CORRECTED_WITHIN = 60
 """Characters between a value and the one that corrects it."""
@@ -228,7 +230,8 @@ class Words:
         text = self.said.text.lower()
         before, after = text[max(0, start - 24) : start], text[end : end + 24]
         is_sum = compiled(_SUM).search(before) is not None
-        return (compiled(_BOUND).search(before) is not None and not is_sum) or compiled(_RATE).search(after) is not None
+        is_rate = compiled(_RATE).search(after) is not None and compiled(_SOURCE).search(after) is None
+        return (compiled(_BOUND).search(before) is not None and not is_sum) or is_rate
 
     def _is_misdated(self, value: Value) -> bool:
         """Whether the value is named only with a weekday that its date doesn't have."""
