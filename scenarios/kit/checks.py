@@ -867,7 +867,7 @@ class Judgement:
 
 
 _LABEL = re.compile(
-    r"\A(?:\W|_|x\b)*(?:(?:item|point|no|nr|number|punkt|task|todo|pt|pos|position|to|zu)s?\b[.\s#:]*)?[#*_]*"
+    r"\A(?:\W|_|x\b)*+(?:(?:item|point|no|nr|number|punkt|task|todo|pt|pos|position|to|zu)s?\b[.\s#:]*)?[#*_]*"
     r"(\d{1,3}(?:\s*(?:,|&|/|and|und|-)\s*\d{1,3}){0,20})\s*(?:[.:)\]|>–-]|[*_]|\s)+(.*)\Z"
 )
 _STATUS = {

@@ -159,3 +159,8 @@ def test_a_quote_shows_its_reader_only_news() -> None:
 )
 def test_a_line_of_a_report(line: str, said: dict[int, str]) -> None:
     assert read_report(line) == said
+
+
+@pytest.mark.parametrize("piece", ["#", "* ", "x ", "1,", "1 - ", "1 : "])
+def test_an_endless_line_of_a_report_is_read_in_one_pass(piece: str) -> None:
+    assert read_report(piece * 300_000) == {}
