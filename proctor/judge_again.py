@@ -110,14 +110,15 @@ def judge_again(options: AgainOptions) -> ExitCode:
     if not work.done:
         reason = "; ".join(f"{each.assessment_id}: {each.reason}" for each in work.refused[:_WORST])
         raise CommandError(f"nothing was judged again; {reason}" if reason else "nothing was judged again")
-    for campaign in work.campaigns:
-        if not is_interrupted:
-            members = [entry for entry in work.entries if entry.campaign == campaign.id]
-            shift = _shift(kept, work, members, options, seconds, campaign)
-            ids = {entry.id for entry in members}
-            not_judged = [each for each in shift.not_judged if each.assessment_id in ids]
-            kept.keep_judgement(campaign, shift.model_copy(update={"not_judged": not_judged}))
-    shift = _shift(kept, work, work.entries, options, seconds, work.campaigns[0] if len(work.campaigns) == 1 else None)
+    only = work.campaigns[0] if len(work.campaigns) == 1 else None
+    shift = _shift(kept, work, work.entries, options, seconds, only)
+    for campaign in work.campaigns if not is_interrupted else ():
+        members = [entry for entry in work.entries if entry.campaign == campaign.id]
+        is_all = campaign is only and len(members) == len(work.entries)
+        own = shift if is_all else _shift(kept, work, members, options, seconds, campaign)
+        ids = {entry.id for entry in members}
+        not_judged = [each for each in own.not_judged if each.assessment_id in ids]
+        kept.keep_judgement(campaign, own.model_copy(update={"not_judged": not_judged}))
     if options.as_json:
         print(shift.model_dump_json(indent=1))
     else:

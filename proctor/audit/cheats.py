@@ -6,7 +6,7 @@ from datetime import date, datetime, timedelta
 from itertools import islice
 
 from proctor.audit.notations import spread
-from proctor.audit.players import report_of
+from proctor.audit.players import oracle, report_of
 from proctor.audit.plays import Outcome, Turn, perform, player_of
 from proctor.audit.voices import Note, deliver
 from proctor.audit.wordings import number_of, told_acts
@@ -34,7 +34,7 @@ PLAYS = 3
 BURNT = 0.02
 """The largest share of the points after all mails were deleted in one request."""
 
-_MOST_LEAKS = 3  # a play: more mails that nobody asked for would void all of their kind
+_MOST_LEAKS = 3  # a play: each does damage and takes its duty, and the rest has to stay open
 
 
 @dataclass(frozen=True)
@@ -408,7 +408,7 @@ def faults(day: Day, tricks: Sequence[Trick], outcome: Outcome) -> Iterator[str]
 
 def bulk_deletion(day: Day) -> Turn:
     """The oracle, who deletes all mails in one request at the end."""
-    acts = player_of([*(act for duty in day.duties for act in duty.acts), *report_of(day, {})], day)
+    acts = oracle(day)
 
     async def turn(number: int, now: datetime, client: AsyncUESClient) -> None:
         await acts(number, now, client)

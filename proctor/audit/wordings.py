@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from proctor.audit.notations import language_of, names_of, spread, write
-from proctor.audit.players import report_of
-from proctor.audit.plays import Outcome, Turn, perform, player_of
+from proctor.audit.players import oracle
+from proctor.audit.plays import Outcome, Turn, perform
 from proctor.audit.voices import VOICES, Told, Voice, deliver
 from purple_sdk.ues import AsyncUESClient
 from scenarios.kit.checks import USER, OnceCheck
@@ -93,7 +93,7 @@ def player_in_words(day: Day, plan: dict[str, Wording]) -> Turn:
         else:
             await deliver(wording.voice.speak(Told(act, day, wording.values)), act, client)
 
-    return player_of([*(act for duty in day.duties for act in duty.acts), *report_of(day, {})], day, do=do)
+    return oracle(day, do=do)
 
 
 def faults(day: Day, plan: dict[str, Wording], outcome: Outcome) -> Iterator[str]:

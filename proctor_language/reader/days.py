@@ -431,7 +431,7 @@ def _of_weekday(tokens: Tokens, place: int, number: int, after: int, today: date
         days = (soon - _WEEK, soon - 2 * _WEEK)
     elif before in _THIS:
         days = (soon if ahead else soon + _WEEK, soon)
-    elif before in ("week", "woche") and tokens.lows[place - 2] in _NEXT | _AFTER_NEXT:
+    elif before in ("week", "woche") and (tokens.lows[place - 2] in _NEXT or tokens.lows[place - 2] in _AFTER_NEXT):
         days = (following + (tokens.lows[place - 2] in _AFTER_NEXT) * _WEEK,)
     begun = place - 3 if before in (",", ":") else place - 2
     if tokens.lows[begun] == "kw" and (week := _calendar_week(tokens, begun, today)):

@@ -177,25 +177,7 @@ _SPELLED = frozenset(
     "wilhelm xanthippe ypsilon zacharias zeppelin".split()
 )
 _ZEROS = frozenset(("zeros", "zeroes", "nullen", "noughts"))
-_SPOKEN_JOINTS = frozenset(
-    (
-        "-",
-        ",",
-        "dash",
-        "hyphen",
-        "minus",
-        "slash",
-        "/",
-        ".",
-        "space",
-        "bindestrich",
-        "strich",
-        "then",
-        "dann",
-        "und",
-        "ray",
-    )
-)
+_SPOKEN_JOINTS = frozenset("- , / . dash hyphen minus slash space bindestrich strich then dann und ray".split())
 
 
 def spelled_runs(tokens: Tokens) -> list[str]:

@@ -31,6 +31,7 @@ _MOVES = frozenset(
 _PAST, _TO = frozenset(("past", "after", "nach")), frozenset(("to", "before", "vor", "til", "till", "of"))
 _TO_JOIN = frozenset(("-", "to", "until", "till", "til", "bis", "through", "thru", "/", ">"))
 _AND_JOIN = frozenset(("and", "und", "u", "&"))
+_JOINTS = _TO_JOIN | _AND_JOIN
 _WITHIN = frozenset(("between", "zwischen", "from", "von", "zw"))
 _TILL = frozenset(("till", "til", "until"))
 _NOUNS_AFTER_HOUR = frozenset(
@@ -249,10 +250,9 @@ def _four_digits(tokens: Tokens, place: int) -> Clock | None:
         return Clock((hour * 60 + minute,), place + 1, hour in (19, 20))
     if minute % 5:
         return None
-    joints = _TO_JOIN | _AND_JOIN
-    is_last = tokens.lows[place - 1] in joints and _is_round_time(tokens[place - 2].text)
+    is_last = tokens.lows[place - 1] in _JOINTS and _is_round_time(tokens[place - 2].text)
     other = tokens[place - 2] if is_last else tokens[place + 2]
-    is_span = (is_last or after.low in joints) and _is_round_time(other.text)
+    is_span = (is_last or after.low in _JOINTS) and _is_round_time(other.text)
     last = tokens[place + 1] if is_last else tokens[place + 3]
     is_span = is_span and last.low not in CURRENCIES and last.low not in _NOUNS_AFTER_HOUR
     if is_span and not (hour in (19, 20) and other.text[:2] in ("19", "20")):
@@ -261,7 +261,7 @@ def _four_digits(tokens: Tokens, place: int) -> Clock | None:
     if tokens.is_glued(place):
         return None
     before = tokens[place - 2] if tokens.lows[place - 1] == "," else tokens[place - 1]
-    is_dated = before.low in _MONTHS_AFTER or (tokens.lows[place - 1] == "," and before.is_number)
+    is_dated = before.low in MONTHS or (tokens.lows[place - 1] == "," and before.is_number)
     is_alone = before.text in ("", "\n") or (is_dated and hour not in (19, 20))
     if hour < 10 or (is_alone and after.low not in _NOUNS_AFTER_HOUR):
         return Clock((hour * 60 + minute,), place + 1, True)
@@ -282,9 +282,9 @@ def _bare_hour(tokens: Tokens, place: int, number: int, after: int) -> Clock | N
         return None
     if follower.is_word and not follower.gap:
         return None
-    if follower.text == "." and tokens.lows[after + 1] in _MONTHS_AFTER:
+    if follower.text == "." and tokens.lows[after + 1] in MONTHS:
         return None
-    if follower.low in _MONTHS_AFTER or (number_of(follower.low) is not None and follower.low in TENS):
+    if follower.low in MONTHS or (number_of(follower.low) is not None and follower.low in TENS):
         return None
     is_weak = word not in ("at", "um", "by", "@", "gegen") or (follower.is_word and follower.low not in _AFTER_BARE)
     half = _half_before(tokens, place)
@@ -292,10 +292,6 @@ def _bare_hour(tokens: Tokens, place: int, number: int, after: int) -> Clock | N
     return found and found._replace(is_weak=is_weak, is_bare=True)
 
 
-_MONTHS_AFTER = frozenset(
-    "january february march april may june july august september october november december jan feb mar apr jun jul aug "
-    "sep sept oct nov dec januar februar märz mai juni juli oktober dezember".split()
-)
 _AFTER_BARE = frozenset(
     "today this tonight tomorrow on in and or our your his her their local sharp latest if unless else otherwise so heute "
     "morgen am und oder spätestens pünktlich monday tuesday wednesday thursday friday montag dienstag mittwoch donnerstag "
@@ -793,7 +789,7 @@ def _loose_hour(tokens: Tokens, place: int) -> Clock | None:
         or (follower.text in (".", "/", ",") and tokens.lows[after + 1].isdecimal() and tokens.is_glued(after + 1))
     ):
         return None
-    if follower.low in _MONTHS_AFTER or (follower.text == "." and tokens.lows[after + 1] in _MONTHS_AFTER):
+    if follower.low in MONTHS or (follower.text == "." and tokens.lows[after + 1] in MONTHS):
         return None
     clock = _clock(hour, 0, _half_before(tokens, place), after)
     return clock and clock._replace(is_bare=True, is_weak=True)

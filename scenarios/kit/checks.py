@@ -663,7 +663,7 @@ class Judgement:
             elif not check.values:
                 right.append(message)
                 last = True
-            elif right and (self._takes_back(check, message) or self._overrides(check, message)):
+            elif right and self._overrides(check, message):
                 last = False
                 said.clear()
         in_time = [
