@@ -133,7 +133,7 @@ def _value(day: Day, name: str, kind: str) -> Value:
             day_ -= timedelta(days=max(0, day_.weekday() - 4))
             return Value("day", day_.isoformat())
         case "time":
-            minute = draws.pick(("05", "10", "20", "35", "40", "55"), "m")
+            minute = draws.pick(("15", "20", "35", "40", "50", "55"), "m")  # "15.10" could be a day in October, too
             return Value("time", f"{draws.between(10, 18, 'h'):02}:{minute}")
         case _:
             letters = [draws.pick("KLMNPRSTVWXZ", name) for name in "ab"]
