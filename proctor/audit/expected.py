@@ -21,6 +21,8 @@ Skipped = Mapping[tuple[str, str], frozenset[str]]
 """The checks that are not attempted, by the keys of a duty and of its lapse."""
 _Spread = dict[_Lost, float]
 _NOISE = 1e-9
+_RARE = 1e-8
+"""The chance below which a sum of losses is left out; all of them are some 0.02 % of the points."""
 
 
 def worst(day: Day, duty: Duty, lapses: Sequence[Lapse]) -> Lapse:
@@ -99,5 +101,5 @@ def _together(spreads: Iterable[_Spread]) -> _Spread:
         summed: _Spread = defaultdict(float)
         for ((a, b, c, d), share), ((x, y, z, w), chance) in product(total.items(), spread.items()):
             summed[a + x, b + y, min(100, c + z), d + w] += share * chance
-        total = summed
+        total = {lost: share for lost, share in summed.items() if share > _RARE}
     return total
