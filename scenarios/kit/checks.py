@@ -710,7 +710,8 @@ class Judgement:
         for kind in {value.kind for value in check.values} & _OVERRIDDEN:
             accepted = {value.read for value in self._known if value.kind == kind}
             if kind == "moment":  # the end of a right hour is not another one
-                ends = [datetime.fromisoformat(value.value) + _HOUR for value in check.values if value.kind == kind]
+                right = {value for each in self._checks for value in getattr(each, "values", ()) if value.kind == kind}
+                ends = [datetime.fromisoformat(value.value) + _HOUR for value in right]
                 accepted |= {end.isoformat(timespec="minutes") for end in ends}
             if kind == "day":  # "that's all for today" replaces no day
                 accepted.add(message.at.date().isoformat())

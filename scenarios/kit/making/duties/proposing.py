@@ -363,7 +363,7 @@ def _spoken(at: datetime) -> str:
 def _lost(search: Search, proposed: Sequence[datetime], asked: Sequence[datetime]) -> frozenset[str]:
     """The checks that are lost where something else is proposed, and the last of it is agreed."""
     key = search.key
-    is_misled = asked[-1] not in proposed  # the last word counts
+    is_misled = asked[-1] in _others(search, proposed)
     lost = {f"{key}.asked-{n}" for n, slot in enumerate(proposed) if is_misled or slot not in asked[n:]}
     if asked[-1] != proposed[-1]:
         lost |= {f"{key}.entry", *(f"{key}.told-{n}" for n in range(len(search.people)))}
