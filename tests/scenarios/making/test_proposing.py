@@ -67,3 +67,13 @@ def test_each_is_informed_by_their_own_clock() -> None:
     assert len(apart) == 3
     assert len({*apart.values()}) == 2
     assert all(apart.values())
+
+
+def test_the_end_of_another_right_hour_takes_no_proposal_back() -> None:
+    day = make_day(SCENARIOS / "families" / "find_a_slot", 3, 201)
+    duty = day.duties[0]
+    lapse = duty.lapse("misses change 1 by Denny")  # its last proposal is the end of another right hour
+    outcome = asyncio.run(Stage(day).play(players.with_lapses(day, {duty.key: lapse})))
+
+    assert outcome.held["find-1.asked-0"]
+    assert not outcome.held["find-1.asked-1"]
