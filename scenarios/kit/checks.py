@@ -640,6 +640,8 @@ class Judgement:
             now = {value for value, answer in answers.items() if answer}
             if (check.denied or is_question) and now != set(check.values) and (right or now <= {QUESTION}):
                 now = set()  # it asks or denies something else
+            if now and now < set(check.values) and self._is_said_of_another(check, now, words):
+                now = set()
             contradicted = not asks and any(words.is_contradicted(value, fine) for value in now)
             if wrong or contradicted:
                 is_any, last = True, False
@@ -675,6 +677,15 @@ class Judgement:
         if last is False or not in_time:
             return _Told(None)
         return _Told(in_time[0], is_doubtful=last is None and is_any)
+
+    def _is_said_of_another(self, check: MessageCheck, values: set[Value], words: Words) -> bool:
+        """Whether some values of a check are a part of another duty's, all of which a message says."""
+        duty = check.id.partition(".")[0]
+        return any(
+            values < {*other.values} and all(map(words.asserts, other.values))
+            for other in self._checks
+            if isinstance(other, MessageCheck) and other.id.partition(".")[0] != duty and {*other.to} & {*check.to}
+        )
 
     @cached_property
     def _known(self) -> frozenset[Value]:
