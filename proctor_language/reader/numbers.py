@@ -1,9 +1,8 @@
 """Numbers and amounts of money: ``3,833.00``, ``1.234,50 EUR``, ``eighty``, ``dreitausend``, ``€3.8k``, ``48 euros 20``."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from decimal import Decimal
-from itertools import chain, starmap
 from typing import NamedTuple
 
 from proctor_language.reader.mentions import Mention
@@ -30,12 +29,15 @@ _LONGEST = 12
 """Words of one number that are read."""
 _MOST_DIGITS = 1000
 """Longer figures are not read: Python reads at most 4,300 digits."""
+_EXACT_DIGITS = 16
+"""From here on figures are decimals, which are rounded to 28 digits."""
 _NO_LIMIT = 10**9
 _FIRST = frozenset((*ONES, *TENS, *GERMAN, *COMPANY, "a", "an", "half", "single", "anderthalb", "hundred"))
 """Words by which a number in words begins, beside long ones with ``NUMBER_STEMS``."""
 _NO_NUMBERS = STARTS - _FIRST
 _CURRENCY_ADJECTIVES = frozenset(("schweizer", "swiss", "us", "british", "britische", "american", "canadian"))
-_AFTER_AMOUNT = frozenset((*CURRENCIES, *_CURRENCY_ADJECTIVES, *CENTS, ".", ","))
+_AFTER_AMOUNT = frozenset((*CURRENCIES, *_CURRENCY_ADJECTIVES, *CENTS, ".", ",", "and"))
+_BEFORE_AMOUNT = frozenset((*CURRENCIES, "teur", "keur"))
 _MILLIONS = {**SCALES, "millionen": 1_000_000, "mio": 1_000_000, "tausend": 1000}
 _NO_CENTS = re.compile(r"[.,](?:-{1,2}|00)(?!\d)")
 _ONE = frozenset(("one", "ein", "eine", "einen", "einem", "einer", "a", "an", "eins"))
@@ -55,7 +57,7 @@ _GLUED = frozenset((*_THINGS, "x", "er", "st", "nd", "rd", "th", "pcs", "stk", "
 class Figure(NamedTuple):
     """A number in a text: its value, whether it was written as digits, and the place of the token after it."""
 
-    value: Decimal
+    value: Decimal | int
     after: int
     is_digits: bool
     has_cents: bool
@@ -69,8 +71,7 @@ def read_number(tokens: Tokens, place: int) -> Figure | None:
     follower = tokens.lows[figure.after]
     if follower == "t" and tokens.lows[figure.after + 1] == "€":  # "81 T€"
         return Figure(figure.value * 1000, figure.after + 1, True, False)
-    multiplier = MULTIPLIERS.get(follower)
-    if multiplier:
+    if multiplier := MULTIPLIERS.get(follower):
         if follower in ("k", "m") and not tokens.is_glued(figure.after):
             return figure
         after = figure.after + 1
@@ -81,20 +82,20 @@ def read_number(tokens: Tokens, place: int) -> Figure | None:
 
 
 def _figures(tokens: Tokens, place: int) -> Figure | None:
-    low, start = tokens.lows[place], tokens.starts[place]
+    low, start, text = tokens.lows[place], tokens.starts[place], tokens.text
     if len(low) > _MOST_DIGITS:
         return None
-    if tokens.lows[place - 1] in (".", ",", ":", "/"):
-        before = tokens.text[max(0, start - 2) : start]
-        if before[-1:] != " " and before[:1].isdigit():
-            return None
+    if tokens.lows[place - 1] in (".", ",", ":", "/") and text[start - 1] != " " and text[start - 2 : start - 1].isdigit():
+        return None
     end = start + len(low)
-    if not tokens.text[end + 1 : end + 2].isdigit():  # nothing is joined to it
-        return Figure(Decimal(low), place + 1, True, False)
-    match = _FIGURES.match(tokens.text, start)
+    if not text[end + 1 : end + 2].isdigit():  # nothing is joined to it
+        return Figure(int(low) if len(low) < _EXACT_DIGITS else Decimal(low), place + 1, True, False)
+    if text[end] == ":":  # of a time
+        return None
+    match = _FIGURES.match(text, start)
     assert match is not None
     written, end = match.group(), match.end()
-    follows = tokens.text[end : end + 2]
+    follows = text[end : end + 2]
     if follows[:1] in (".", ",", ":") and follows[1:].isdigit():  # of a date, a time, or a version
         return None
     plain = written.replace("'", "").replace(" ", "")
@@ -125,7 +126,7 @@ def _spelled(tokens: Tokens, place: int, below: int = _NO_LIMIT) -> Figure | Non
     if low.endswith(("einhalb", "anderthalb")):
         return _halves(tokens, place)
     if tokens.lows[place - 1] == "zu" and low in COMPANY:
-        return Figure(Decimal(COMPANY[low]), place + 1, False, False)
+        return Figure(COMPANY[low], place + 1, False, False)
     found = _whole_in_words(tokens, place, below)
     words = tokens.lows[found.after : found.after + 4] if found else []
     if found and words[:3] == ["and", "a", "half"] and words[3] in SCALES:
@@ -163,22 +164,22 @@ def _whole_in_words(tokens: Tokens, place: int, below: int) -> Figure | None:
         rest = _spelled(tokens, behind, factor) if factor >= 100 else None
         if rest and rest.value < factor:
             return Figure(factor + rest.value, rest.after, False, False)
-        return Figure(Decimal(factor), place + 2, False, False)
+        return Figure(factor, place + 2, False, False)
     if low in ("half", "halbes") and tokens.lows[place + 1 + (tokens.lows[place + 1] == "a")] in (
         "dozen",
         "dutzend",
     ):
-        return Figure(Decimal(6), place + 2 + (tokens.lows[place + 1] == "a"), False, False)
+        return Figure(6, place + 2 + (tokens.lows[place + 1] == "a"), False, False)
     if low == "single" and tokens.lows[place - 1] in ("a", "one"):
-        return Figure(Decimal(1), place + 1, False, False)
+        return Figure(1, place + 1, False, False)
     if low in ("dozen", "dutzend") and tokens.lows[place - 1] not in ("a", "ein"):
         return None
     german = number_of(low)
     if german is not None and low not in ONES and low not in TENS:
         if tokens.lows[place + 1] in ("dutzend", "millionen", "million", "tausend", "hundert"):
             factor = {"dutzend": 12, "tausend": 1000, "hundert": 100}.get(tokens.lows[place + 1], 1_000_000)
-            return Figure(Decimal(german * factor), place + 2, False, False)
-        return Figure(Decimal(german), place + 1, False, False)
+            return Figure(german * factor, place + 2, False, False)
+        return Figure(german, place + 1, False, False)
     return _english(tokens, place)
 
 
@@ -208,21 +209,23 @@ def _english(tokens: Tokens, place: int) -> Figure | None:
         elif word in ("thousand", "million", "grand") and used and current:
             total, current, last = total + current * SCALES.get(word, 1000), 0, "thousand"
         elif word == "dozen" and used and current:
-            return Figure(Decimal(current * 12), joined + 1, False, False)
+            return Figure(current * 12, joined + 1, False, False)
         else:
             break
         here, used = joined + 1, used + 1
-    return Figure(Decimal(total + current), here, False, False) if used else None
+    return Figure(total + current, here, False, False) if used else None
 
 
-def read_amounts_and_numbers(tokens: Tokens, taken: "list[tuple[int, int]]") -> Iterator[Mention]:
+def read_amounts_and_numbers(tokens: Tokens, taken: Iterable[Mention]) -> Iterator[Mention]:
     """The amounts and whole numbers of a text.
 
     Args:
         tokens: the text's tokens.
-        taken: what is something else (days, times, codes, addresses), as places of its first and last character.
+        taken: what is something else: days, times, codes, addresses.
     """
-    closed = _Places(taken)
+    closed = bytearray(len(tokens.text))
+    for each in taken:
+        closed[each.start : each.end] = b"1" * (each.end - each.start)
     done = 0
     for place in tokens.begins:
         if place < done or tokens.lows[place] in _NO_NUMBERS or (figure := read_number(tokens, place)) is None:
@@ -232,11 +235,13 @@ def read_amounts_and_numbers(tokens: Tokens, taken: "list[tuple[int, int]]") -> 
         done = max(figure.after, tokens.place_at(mentions[0].end) if mentions else 0)
 
 
-def _mentions(tokens: Tokens, place: int, figure: Figure, closed: "_Places") -> list[Mention]:
+def _mentions(tokens: Tokens, place: int, figure: Figure, closed: bytearray) -> list[Mention]:
     low, begin, last = tokens.lows[place], tokens.starts[place], tokens.end_of(figure.after - 1)
     before, after = tokens.lows[place - 1], tokens.lows[figure.after]
-    unit, start, end, value = _with_currency(tokens, place, figure, begin, last)
-    is_closed = closed.has(begin, begin + len(low))
+    unit, start, end, value = "", begin, last, figure.value
+    if before in _BEFORE_AMOUNT or after in _AFTER_AMOUNT:
+        unit, start, end, value = _with_currency(tokens, place, figure, begin, last)
+    is_closed = bool(closed[begin] or closed[begin + len(low) - 1])
     if is_closed and not unit:
         return []
     is_joined = tokens.is_glued(figure.after)
@@ -247,34 +252,31 @@ def _mentions(tokens: Tokens, place: int, figure: Figure, closed: "_Places") -> 
         return []
     found = []
     is_ordinal = is_joined and after in ("st", "nd", "rd", "th")
-    cents = int((value * 100).to_integral_value())
     is_counted = after in _COUNTED or after == "%"
     is_label = _is_list_label(tokens, place, figure.after)
     if unit or not (is_counted or is_ordinal):
         is_weak = not unit and (not figure.has_cents or is_closed or is_label)
         is_one = not figure.is_digits and low in _ONE and figure.after == place + 1
         if not (is_one and not unit):
-            found.append(Mention("amount", (str(cents),), start, end, unit, is_weak))
-    if unit or figure.has_cents or value != value.to_integral_value():
+            found.append(Mention("amount", (str(round(value * 100)),), start, end, unit, is_weak))
+    if unit or figure.has_cents or value != int(value):
         return found
     is_weak = is_label or is_ordinal or (not figure.is_digits and low in _ONE and figure.after == place + 1)
     is_weak = is_weak or after in _COUNTED_TIME or before in ("#", "/") or after == "/"
     return [*found, Mention("number", (str(int(value)),), begin, last, "", is_weak)]
 
 
-def _with_currency(tokens: Tokens, place: int, figure: Figure, start: int, end: int) -> tuple[str, int, int, Decimal]:
+def _with_currency(tokens: Tokens, place: int, figure: Figure, start: int, end: int) -> tuple[str, int, int, Decimal | int]:
     value, unit = figure.value, ""
     before, after = tokens.lows[place - 1], figure.after
     if before in CURRENCIES:
         unit, start = CURRENCIES[before], tokens.starts[place - 1]
     elif before in ("teur", "keur"):
         return "EUR", tokens.starts[place - 1], end, 1000 * value
-    elif tokens.lows[after : after + 4 : 3] == ["and", "100"] and tokens.lows[after + 4] in CURRENCIES:
+    elif tokens.lows[after] == "and" and tokens.lows[after + 3] == "100" and tokens.lows[after + 4] in CURRENCIES:
         part = tokens.lows[after + 1]  # as on a cheque: "nineteen hundred and 90/100 dollars"
         if part.isdecimal() and len(part) == 2 and tokens.lows[after + 2] == "/":
             return CURRENCIES[tokens.lows[after + 4]], start, tokens.end_of(after + 4), value + Decimal(part) / 100
-    elif tokens.lows[after] not in _AFTER_AMOUNT:
-        return unit, start, end, value
     trailing = None if figure.has_cents or tokens.lows[after] not in (".", ",") else _NO_CENTS.match(tokens.text, end)
     if trailing and tokens.starts[after] < trailing.end():
         behind = tokens.place_at(trailing.end())
@@ -293,7 +295,7 @@ def _with_currency(tokens: Tokens, place: int, figure: Figure, start: int, end: 
             "EUR" if tokens.lows[after] in ("cent", "cents", "ct", "cts") else "GBP",
             start,
             tokens.end_of(after),
-            value / 100,
+            Decimal(value) / 100,
         )
     elif unit and not figure.has_cents:
         value, end = _with_cents(tokens, after, value, end, figure, needs_word=True)
@@ -305,8 +307,8 @@ def _is_cents(tokens: Tokens, place: int) -> bool:
 
 
 def _with_cents(
-    tokens: Tokens, place: int, value: Decimal, end: int, figure: Figure, *, needs_word: bool = False
-) -> tuple[Decimal, int]:
+    tokens: Tokens, place: int, value: Decimal | int, end: int, figure: Figure, *, needs_word: bool = False
+) -> tuple[Decimal | int, int]:
     """Add cents that follow: ``48 euros and 20 cents``, ``48 € 20``."""
     here = place + 1 if tokens.lows[place] in ("and", "und", ",") else place
     cents = read_number(tokens, here)
@@ -324,7 +326,7 @@ def _with_cents(
     if not (is_named or is_bare):
         return value, end
     last = cents.after if is_named else cents.after - 1
-    return value + cents.value / 100, tokens.end_of(last)
+    return value + Decimal(cents.value) / 100, tokens.end_of(last)
 
 
 def _is_list_label(tokens: Tokens, place: int, after: int) -> bool:
@@ -337,13 +339,3 @@ def _is_list_label(tokens: Tokens, place: int, after: int) -> bool:
     if before >= 0 and tokens.lows[before] != "\n":
         return False
     return tokens.lows[after + 1] not in ("", "\n")
-
-
-class _Places:
-    """Stretches of a text that overlap nothing, to look places up in."""
-
-    def __init__(self, stretches: "list[tuple[int, int]]") -> None:
-        self._covered = set(chain.from_iterable(starmap(range, stretches)))
-
-    def has(self, start: int, end: int) -> bool:
-        return start in self._covered or end - 1 in self._covered

@@ -154,8 +154,8 @@ class Values:
 
     @cached_property
     def _numbers(self) -> list[Mention]:
-        taken = [(each.start, each.end) for each in (*self.addresses, *self.codes)]
-        taken += [(each.start, each.end) for each in (*self.days, *self.times, *self.spans) if not each.is_weak]
+        dated = (each for each in (*self.days, *self.times, *self.spans) if not each.is_weak)
+        taken = (*self.addresses, *self.codes, *dated)
         return list(read_amounts_and_numbers(self.tokens, taken))
 
     @cached_property
