@@ -89,34 +89,34 @@ def may_be_day(lows: Sequence[str], place: int) -> bool:
 
 def read_day(tokens: Tokens, place: int, today: date) -> Dated | None:
     """The day that begins at a token; a weekday and a date beside each other are one."""
+    lows = tokens.lows
     first = _read_one(tokens, place, today)
     if first is None:
         return None
-    if first.is_weekday and tokens.lows[place - 1] in ("a", "an", "ein", "einem", "einen", "every", "jeden"):
+    if first.is_weekday and lows[place - 1] in ("a", "an", "ein", "einem", "einen", "every", "jeden"):
         return None  # any such day
     here = first.after
     steps = 0
-    is_aside = tokens.lows[here] in ("(", ",") and tokens.lows[here + 1] in ("that", "it", "which", "a", "das", "ein")
-    is_aside = is_aside or tokens.lows[here] in ("is", "ist")
+    is_aside = lows[here] in ("(", ",") and lows[here + 1] in ("that", "it", "which", "a", "das", "ein")
+    is_aside = is_aside or lows[here] in ("is", "ist")
     while steps < (6 if is_aside else 3) and (
-        tokens.lows[here] in _BETWEEN
-        or (is_aside and tokens.lows[here] in ("that", "it", "which", "is", "'", "s", "das", "ist"))
+        lows[here] in _BETWEEN or (is_aside and lows[here] in ("that", "it", "which", "is", "'", "s", "das", "ist"))
     ):
         here, steps = here + 1, steps + 1
-    if tokens.lows[here] == "\n":
+    if lows[here] == "\n":
         return first
     second = _read_one(tokens, here, today, after_weekday=first.is_weekday)
     if second is None or first.is_weekday == second.is_weekday:
         return first
-    if tokens.lows[first.after] == "," and tokens.lows[here - 1] in ("on", "am") and not first.is_weekday:
+    if lows[first.after] == "," and lows[here - 1] in ("on", "am") and not first.is_weekday:
         return first
     weekday, dated = (first, second) if first.is_weekday else (second, first)
-    after = second.after + (tokens.lows[second.after] == ")")
-    if steps and not first.is_weekday and tokens.lows[first.after] not in ("(", ",", "a", "is", "ist"):
+    after = second.after + (lows[second.after] == ")")
+    if steps and not first.is_weekday and lows[first.after] not in ("(", ",", "a", "is", "ist"):
         return first
     wanted = weekday.days[0].weekday()
     fitting = tuple(day for day in dated.days if day.weekday() == wanted)
-    if not fitting and not first.is_weekday and tokens.lows[first.after] in (",", "is", "ist"):
+    if not fitting and not first.is_weekday and lows[first.after] in (",", "is", "ist"):
         return first
     if not fitting and dated.is_weak:
         return first if first.is_weekday else None
@@ -150,10 +150,11 @@ def _read_one(tokens: Tokens, place: int, today: date, *, after_weekday: bool = 
 
 
 def _dated_by_figures(tokens: Tokens, place: int, today: date, *, after_weekday: bool) -> Dated | None:
-    low, before, after = tokens.lows[place], tokens.lows[place - 1], place + 1
+    lows = tokens.lows
+    low, before, after = lows[place], lows[place - 1], place + 1
     if tokens.is_glued(place) and (
         before.isalnum()
-        or (before in (".", "/", ":", ",", "-") and tokens.lows[place - 2].isdecimal() and tokens.is_glued(place - 1))
+        or (before in (".", "/", ":", ",", "-") and lows[place - 2].isdecimal() and tokens.is_glued(place - 1))
     ):
         return None
     if len(low) == _DIGITS_OF_DATE and low.startswith("20"):
@@ -163,33 +164,33 @@ def _dated_by_figures(tokens: Tokens, place: int, today: date, *, after_weekday:
     if len(low) > 2 or not 0 < int(low) <= 31:
         return None
     number = int(low)
-    suffixed = tokens.lows[after] in _SUFFIXES and tokens.is_glued(after)
+    suffixed = lows[after] in _SUFFIXES and tokens.is_glued(after)
     if suffixed:
         after += 1
-    dotted = tokens.lows[after] == "." and tokens.is_glued(after) and not suffixed
+    dotted = lows[after] == "." and tokens.is_glued(after) and not suffixed
     here = after + 1 if dotted else after
-    here += tokens.lows[here] == "day" and tokens.lows[here + 1] == "of"
-    while tokens.lows[here] == "of" or (tokens.lows[here] == "-" and tokens.lows[here + 1] in MONTHS):
+    here += lows[here] == "day" and lows[here + 1] == "of"
+    while lows[here] == "of" or (lows[here] == "-" and lows[here + 1] in MONTHS):
         here += 1
-    if dotted and tokens.lows[here : here + 3] == ["d", ".", "m"]:  # "19. d. M."
+    if dotted and lows[here : here + 3] == ["d", ".", "m"]:  # "19. d. M."
         days = _of_day(number, today)[:1]
-        return Dated(days, here + 3 + (tokens.lows[here + 3] == "."))
-    if dotted and tokens[here].text in _ROMAN and tokens.lows[here + 1] == "." and _is_year(tokens.lows[here + 2]):
-        return _exact(int(tokens.lows[here + 2]), _ROMAN[tokens[here].text], number, here + 3, today)
-    if tokens.lows[here] == "/" and tokens.lows[here + 1] in MONTHS:
+        return Dated(days, here + 3 + (lows[here + 3] == "."))
+    if dotted and tokens[here].text in _ROMAN and lows[here + 1] == "." and _is_year(lows[here + 2]):
+        return _exact(int(lows[here + 2]), _ROMAN[tokens[here].text], number, here + 3, today)
+    if lows[here] == "/" and lows[here + 1] in MONTHS:
         here += 1
-    if tokens.lows[here] in MONTHS and not (
-        tokens.lows[here] in ("dec", "mar", "may")
-        and tokens[here].text == tokens.lows[here]
-        and tokens.lows[here] == "may"
-        and tokens.lows[here + 1] in ("be", "have", "not")
+    if lows[here] in MONTHS and not (
+        lows[here] in ("dec", "mar", "may")
+        and tokens[here].text == lows[here]
+        and lows[here] == "may"
+        and lows[here + 1] in ("be", "have", "not")
     ):
-        return _with_year(tokens, number, MONTHS[tokens.lows[here]], here + 1, today)
+        return _with_year(tokens, number, MONTHS[lows[here]], here + 1, today)
     if not suffixed and (found := _numeric(tokens, place, today, after_weekday=after_weekday)):
         return found
-    is_nth = suffixed or (dotted and before in _BEFORE_FULL_STOP and not tokens.lows[here].isdecimal())
+    is_nth = suffixed or (dotted and before in _BEFORE_FULL_STOP and not lows[here].isdecimal())
     if is_nth and (before in _BEFORE_NTH or after_weekday):
-        if tokens.lows[after] in ("floor", "time", "edition", "item", "anniversary", "birthday", "attempt", "century"):
+        if lows[after] in ("floor", "time", "edition", "item", "anniversary", "birthday", "attempt", "century"):
             return None
         days = _of_day(number, today)
         end = here if dotted else after
@@ -197,9 +198,9 @@ def _dated_by_figures(tokens: Tokens, place: int, today: date, *, after_weekday:
     if (
         after_weekday
         and not tokens[after].text.startswith(":")
-        and tokens.lows[after] not in ("am", "pm", "uhr", "h", "p", "a", "o", "oclock")
+        and lows[after] not in ("am", "pm", "uhr", "h", "p", "a", "o", "oclock")
     ):
-        if tokens.lows[after] in (".", ":") and tokens.lows[after + 1].isdecimal() and tokens.is_glued(after + 1):
+        if lows[after] in (".", ":") and lows[after + 1].isdecimal() and tokens.is_glued(after + 1):
             return None
         days = _of_day(number, today)
         return Dated(days, after, is_weak=True) if days else None
@@ -208,18 +209,19 @@ def _dated_by_figures(tokens: Tokens, place: int, today: date, *, after_weekday:
 
 def _numeric(tokens: Tokens, place: int, today: date, *, after_weekday: bool) -> Dated | None:
     """``31.8.2027``, ``31. 8.``, ``31/8``, ``31-08-2027``, ``8/31/2027``."""
-    sign = tokens.lows[place + 1]
-    if sign not in _NUMBER_SIGNS or not tokens.lows[place + 2].isdecimal():
+    lows = tokens.lows
+    sign = lows[place + 1]
+    if sign not in _NUMBER_SIGNS or not lows[place + 2].isdecimal():
         return None
     second = tokens[place + 2]
     if len(second.text) > 2 or not tokens.is_glued(place + 1):
         return None
     if second.gap and sign != ".":
         return None
-    one, two = int(tokens.lows[place]), int(second.text)
+    one, two = int(lows[place]), int(second.text)
     after = place + 3
     year: int | None = None
-    has_second_sign = tokens.lows[after] == sign and tokens.is_glued(after)
+    has_second_sign = lows[after] == sign and tokens.is_glued(after)
     if has_second_sign:
         third = tokens[after + 1]
         is_year = (
@@ -234,9 +236,9 @@ def _numeric(tokens: Tokens, place: int, today: date, *, after_weekday: bool) ->
         if is_year:
             year, after = int(third.text) % 100 + 2000 if len(third.text) == 2 else int(third.text), after + 2
             if (
-                tokens.lows[after] in (".", ":")
+                lows[after] in (".", ":")
                 and tokens.is_glued(after)
-                and tokens.lows[after + 1].isdecimal()
+                and lows[after + 1].isdecimal()
                 and tokens.is_glued(after + 1)
             ):
                 return None
@@ -245,24 +247,24 @@ def _numeric(tokens: Tokens, place: int, today: date, *, after_weekday: bool) ->
         elif sign == ".":
             after += 1
             # "um 15.10." ends a sentence; a date goes on, or has "am" before it.
-            before = tokens.lows[place - 1]
+            before = lows[place - 1]
             has_second_sign = not _ends_sentence(tokens, after) or after_weekday or before in _DATE_BEFORE
     if sign == "." and year is None and second.gap and not has_second_sign:
         return None
-    if sign in ("-", "/") and year is None and has_second_sign and tokens.lows[after + 1].isdecimal():
+    if sign in ("-", "/") and year is None and has_second_sign and lows[after + 1].isdecimal():
         return None
     if sign == "-" and year is None:
         return None
     is_weak = year is None and not has_second_sign and not after_weekday
     if (
         is_weak
-        and tokens.lows[place - 1] in ("on", "by", "am", "until", "before", "the", "vom", "zum", "bis", "for")
+        and lows[place - 1] in ("on", "by", "am", "until", "before", "the", "vom", "zum", "bis", "for")
         and sign == "/"
     ):
         is_weak = False
-    if sign == "." and is_weak and tokens.lows[after] in ("uhr", "h", "am", "pm", "a", "p", "euro", "eur"):
+    if sign == "." and is_weak and lows[after] in ("uhr", "h", "am", "pm", "a", "p", "euro", "eur"):
         return None
-    if tokens[after].is_word and tokens.is_glued(after) and tokens.lows[after] != "t":
+    if tokens[after].is_word and tokens.is_glued(after) and lows[after] != "t":
         return None
     found: list[date] = []
     orders = [(one, two), (two, one)] if sign == "/" or (two > 12 and sign == "-") else [(one, two)]
@@ -304,12 +306,11 @@ def _exact(year: int, month: int, day: int, after: int, today: date) -> Dated | 
 
 
 def _month_first(tokens: Tokens, place: int, today: date) -> Dated | None:
-    month, here = MONTHS[tokens.lows[place]], place + 1
-    if tokens.lows[here] in (".", "-", "/") and tokens.lows[here + 1].isdecimal() | (
-        tokens.lows[here + 1] in _ARTICLES
-    ):
+    lows = tokens.lows
+    month, here = MONTHS[lows[place]], place + 1
+    if lows[here] in (".", "-", "/") and lows[here + 1].isdecimal() | (lows[here + 1] in _ARTICLES):
         here += 1
-    if tokens.lows[here] == "the":
+    if lows[here] == "the":
         here += 1
     token = tokens[here]
     if token.is_number and len(token.text) <= 2 and 0 < int(token.text) <= 31:
@@ -320,9 +321,9 @@ def _month_first(tokens: Tokens, place: int, today: date) -> Dated | None:
         elif (
             follower.text in (":", ".", "h", "%")
             and tokens.is_glued(after)
-            and tokens.lows[after + 1].isdecimal()
+            and lows[after + 1].isdecimal()
             and tokens.is_glued(after + 1)
-        ) or (follower.low in ("am", "pm", "uhr", "people", "guests") and tokens.lows[here - 1] != "the"):
+        ) or (follower.low in ("am", "pm", "uhr", "people", "guests") and lows[here - 1] != "the"):
             return None
         return _with_year(tokens, int(token.text), month, after, today)
     ordinal = _ordinal(tokens, here)
@@ -332,34 +333,25 @@ def _month_first(tokens: Tokens, place: int, today: date) -> Dated | None:
 
 
 def _with_year(tokens: Tokens, day: int, month: int, after: int, today: date) -> Dated | None:
+    lows = tokens.lows
     here = after
-    if (
-        tokens.lows[here] == "."
-        and tokens.is_glued(here)
-        and tokens.lows[here + 1].isdecimal()
-        and len(tokens.lows[here + 1]) == 4
-    ):
+    if lows[here] == "." and tokens.is_glued(here) and lows[here + 1].isdecimal() and len(lows[here + 1]) == 4:
         here += 1
-    if tokens.lows[here] in (",", "-", "/") and tokens.lows[here + 1].isdecimal() and len(tokens.lows[here + 1]) == 4:
+    if lows[here] in (",", "-", "/") and lows[here + 1].isdecimal() and len(lows[here + 1]) == 4:
         here += 1
-    is_short = tokens.lows[here] == "'" and tokens.lows[here + 1].isdecimal() and len(tokens.lows[here + 1]) == 2
-    low = tokens.lows[here + 1] if is_short else tokens.lows[here]
+    is_short = lows[here] == "'" and lows[here + 1].isdecimal() and len(lows[here + 1]) == 2
+    low = lows[here + 1] if is_short else lows[here]
     if is_short or _is_year(low):
         after_year = here + (2 if is_short else 1)
-        is_time = tokens.lows[after_year] in ("h", "hrs", "hours", "uhr")
+        is_time = lows[after_year] in ("h", "hrs", "hours", "uhr")
         if not is_time:
             year = 2000 + int(low) if is_short else int(low)
             return _exact(year, month, day, after_year, today)
-    if (
-        tokens.lows[after] == "-"
-        and tokens.lows[after + 1].isdecimal()
-        and len(tokens.lows[after + 1]) == 2
-        and tokens.is_glued(after + 1)
-    ):
-        return _exact(2000 + int(tokens.lows[after + 1]), month, day, after + 2, today)
+    if lows[after] == "-" and lows[after + 1].isdecimal() and len(lows[after + 1]) == 2 and tokens.is_glued(after + 1):
+        return _exact(2000 + int(lows[after + 1]), month, day, after + 2, today)
     days = _dates(day, month, today)
     # "29 Feb 28, a Tuesday": a year in two figures, where nothing is counted by it.
-    ends = tokens.lows[here + 1] in ("", "\n", ",", ".", ")", ";") and not tokens.lows[here + 2].isdecimal()
+    ends = lows[here + 1] in ("", "\n", ",", ".", ")", ";") and not lows[here + 2].isdecimal()
     if low.isdecimal() and len(low) == 2 and ends and abs(2000 + int(low) - today.year) < 3:
         return _exact(2000 + int(low), month, day, here + 1, today)
     return Dated(tuple(days), after) if days else None
@@ -391,37 +383,36 @@ def _of_day(number: int, today: date) -> tuple[date, ...]:
 
 
 def _relative(tokens: Tokens, place: int, today: date) -> Dated | None:
-    day, after = today + timedelta(days=RELATIVE_DAYS[tokens.lows[place]]), place + 1
-    number = _count(tokens.lows[after + 1]) if tokens.lows[after] == "in" else None
-    if number is not None and 0 < number <= 60 and tokens.lows[after + 2] in DAYS_OF:  # "heute in zehn Tagen"
-        return Dated((day + timedelta(days=number * DAYS_OF[tokens.lows[after + 2]]),), after + 3)
+    lows = tokens.lows
+    day, after = today + timedelta(days=RELATIVE_DAYS[lows[place]]), place + 1
+    number = _count(lows[after + 1]) if lows[after] == "in" else None
+    if number is not None and 0 < number <= 60 and lows[after + 2] in DAYS_OF:  # "heute in zehn Tagen"
+        return Dated((day + timedelta(days=number * DAYS_OF[lows[after + 2]]),), after + 3)
     return Dated((day,), after)
 
 
 def _weekday(tokens: Tokens, place: int, today: date) -> Dated | None:
-    low = tokens.lows[place]
+    lows = tokens.lows
+    low = lows[place]
     is_english_word = low in _ENGLISH_WORDS and tokens[place].text == low
-    if is_english_word and tokens.lows[place - 1] not in _BEFORE_WEEKDAY and not _is_before_date(tokens, place + 1):
+    if is_english_word and lows[place - 1] not in _BEFORE_WEEKDAY and not _is_before_date(tokens, place + 1):
         return None
     after = place + 1
-    if (
-        tokens.lows[after] in ("vor", "before")
-        and tokens[after + 1].text[:1].isupper()
-        and not tokens.lows[after + 1].isdecimal()
-    ):
+    if lows[after] in ("vor", "before") and tokens[after + 1].text[:1].isupper() and not lows[after + 1].isdecimal():
         return None  # "Dienstag vor Ostern"
-    if tokens.lows[after] == "." and tokens.is_glued(after) and len(low) <= 5 and _is_before_date(tokens, after + 1):
+    if lows[after] == "." and tokens.is_glued(after) and len(low) <= 5 and _is_before_date(tokens, after + 1):
         after += 1
     return _of_weekday(tokens, place, WEEKDAYS[low], after, today)
 
 
 def _of_weekday(tokens: Tokens, place: int, number: int, after: int, today: date) -> Dated:
+    lows = tokens.lows
     ahead = (number - today.weekday()) % 7
     soon = today + timedelta(ahead)
     days: tuple[date, ...] = (soon, soon - _WEEK) if ahead else (soon, soon + _WEEK)
     if ahead == 6:
         days = (soon - _WEEK, soon)
-    before = tokens.lows[place - 1]
+    before = lows[place - 1]
     monday = today - timedelta(today.weekday())
     following = monday + timedelta(7 + number)
     if before in _NEXT:
@@ -431,16 +422,16 @@ def _of_weekday(tokens: Tokens, place: int, number: int, after: int, today: date
         days = (soon - _WEEK, soon - 2 * _WEEK)
     elif before in _THIS:
         days = (soon if ahead else soon + _WEEK, soon)
-    elif before in ("week", "woche") and (tokens.lows[place - 2] in _NEXT or tokens.lows[place - 2] in _AFTER_NEXT):
-        days = (following + (tokens.lows[place - 2] in _AFTER_NEXT) * _WEEK,)
+    elif before in ("week", "woche") and (lows[place - 2] in _NEXT or lows[place - 2] in _AFTER_NEXT):
+        days = (following + (lows[place - 2] in _AFTER_NEXT) * _WEEK,)
     begun = place - 3 if before in (",", ":") else place - 2
-    if tokens.lows[begun] == "kw" and (week := _calendar_week(tokens, begun, today)):
+    if lows[begun] == "kw" and (week := _calendar_week(tokens, begun, today)):
         return Dated((week[0] + timedelta(number),), after, is_weekday=True)
-    if "kw" in tokens.lows[after : after + 4] and (week := _calendar_week(tokens, after, today)):
+    if "kw" in lows[after : after + 4] and (week := _calendar_week(tokens, after, today)):
         return Dated((week[0] + timedelta(number),), week[1], is_weekday=True)
-    if tokens.lows[after] not in _OF_WEEK:
+    if lows[after] not in _OF_WEEK:
         return Dated(days, after, is_weekday=True)
-    words = tokens.lows[after : after + 5]
+    words = lows[after : after + 5]
     if words[:2] == ["next", "week"] or words[:2] == ["nächster", "woche"] or words[:2] == ["kommender", "woche"]:
         days, after = (following,), after + 2
     elif words[:3] in (["of", "next", "week"], ["in", "next", "week"]):
@@ -471,52 +462,52 @@ def _calendar_week(tokens: Tokens, place: int, today: date) -> tuple[date, int] 
 
 
 def _is_before_date(tokens: Tokens, place: int) -> bool:
+    lows = tokens.lows
     here = place
-    while tokens.lows[here] in (".", ",") or tokens.lows[here] in ("the", "den", "dem"):
+    while lows[here] in (".", ",") or lows[here] in ("the", "den", "dem"):
         here += 1
         if here - place > 3:
             return False
-    return tokens.lows[here].isdecimal() or tokens.lows[here] in MONTHS
+    return lows[here].isdecimal() or lows[here] in MONTHS
 
 
 def _is_short_weekday(tokens: Tokens, place: int) -> bool:
+    lows = tokens.lows
     token, follower = tokens[place], tokens[place + 1]
     if not token.text[:1].isupper():
         return False
     if follower.text in (".", ",") and tokens.is_glued(place + 1):
-        return (
-            tokens.lows[place + 2].isdecimal()
-            or tokens.lows[place + 2] in (",", "")
-            or tokens.lows[place + 2] in ("um", "ab", "den")
-        )
-    return (follower.is_number and tokens.lows[place + 2] == ".") or follower.low == "kw"
+        return lows[place + 2].isdecimal() or lows[place + 2] in (",", "") or lows[place + 2] in ("um", "ab", "den")
+    return (follower.is_number and lows[place + 2] == ".") or follower.low == "kw"
 
 
 def _ordinal(tokens: Tokens, place: int) -> tuple[int, int] | None:
-    low = tokens.lows[place]
+    lows = tokens.lows
+    low = lows[place]
     if low in GERMAN_ORDINALS:
         return GERMAN_ORDINALS[low], place + 1
     if low in ORDINALS:
         return ORDINALS[low], place + 1
     if low in ("twenty", "thirty"):
         here = place + 1
-        if tokens.lows[here] == "-":
+        if lows[here] == "-":
             here += 1
-        if tokens.lows[here] in ORDINALS and ORDINALS[tokens.lows[here]] < 10:
-            return TENS[low] + ORDINALS[tokens.lows[here]], here + 1
+        if lows[here] in ORDINALS and ORDINALS[lows[here]] < 10:
+            return TENS[low] + ORDINALS[lows[here]], here + 1
     return None
 
 
 def _nth_weekday(tokens: Tokens, place: int, today: date) -> Dated | None:
     """``the first Monday in July``, ``am letzten Donnerstag im September``."""
-    low = tokens.lows[place]
+    lows = tokens.lows
+    low = lows[place]
     nth = -1 if low in _LAST else ORDINALS.get(low) or GERMAN_ORDINALS.get(low) or 0
-    weekday, month = WEEKDAYS.get(tokens.lows[place + 1]), MONTHS.get(tokens.lows[place + 3])
-    if not -1 <= nth <= 5 or weekday is None or month is None or tokens.lows[place + 2] not in ("in", "of", "im"):
+    weekday, month = WEEKDAYS.get(lows[place + 1]), MONTHS.get(lows[place + 3])
+    if not -1 <= nth <= 5 or weekday is None or month is None or lows[place + 2] not in ("in", "of", "im"):
         return None
     year, after = today.year + (month < today.month), place + 4
-    if _is_year(tokens.lows[after]):
-        year, after = int(tokens.lows[after]), after + 1
+    if _is_year(lows[after]):
+        year, after = int(lows[after]), after + 1
     first, last = date(year, month, 1), _last_of(year, month)
     day = first + timedelta(days=(weekday - first.weekday()) % 7 + 7 * (nth - 1))
     if nth < 0:
@@ -533,20 +524,17 @@ def _count(word: str) -> int | None:
 
 def _weeks_from(tokens: Tokens, place: int, today: date) -> Dated | None:
     """``a week from today``, ``three days from now``, ``two weeks from this Friday``, ``a week tomorrow``."""
-    number = _count(tokens.lows[place])
-    unit, here = tokens.lows[place + 1], place + 2
+    lows = tokens.lows
+    number = _count(lows[place])
+    unit, here = lows[place + 1], place + 2
     if number is None or not 0 < number <= 60 or unit not in DAYS_OF:
         return None
-    is_from = tokens.lows[here] in ("from", "after", "ab")
+    is_from = lows[here] in ("from", "after", "ab")
     here += is_from
-    if is_from and tokens.lows[here] == "now":
+    if is_from and lows[here] == "now":
         return Dated((today + timedelta(days=number * DAYS_OF[unit]),), here + 1)
-    here += is_from and tokens.lows[here] in (*_THIS, "on")
-    base = (
-        _read_one(tokens, here, today)
-        if tokens.lows[here] in (*WEEKDAYS, "today", "tomorrow", "heute", "morgen")
-        else None
-    )
+    here += is_from and lows[here] in (*_THIS, "on")
+    base = _read_one(tokens, here, today) if lows[here] in (*WEEKDAYS, "today", "tomorrow", "heute", "morgen") else None
     if base is None or not (is_from or (DAYS_OF[unit] > 1 and not base.is_weekday)):
         return None
     return Dated(tuple(day + timedelta(days=number * DAYS_OF[unit]) for day in base.days), base.after)
@@ -554,29 +542,31 @@ def _weeks_from(tokens: Tokens, place: int, today: date) -> Dated | None:
 
 def _ordinal_in_words(tokens: Tokens, place: int, today: date, *, after_weekday: bool) -> Dated | None:
     """``the thirty-first of August``, ``am ersten April``."""
+    lows = tokens.lows
     ordinal = _ordinal(tokens, place)
     if ordinal is None or ordinal[0] > 31:
         return None
     number, after = ordinal
     here = after
-    while tokens.lows[here] in ("of", "day", "im"):
+    while lows[here] in ("of", "day", "im"):
         here += 1
-    if tokens.lows[here] in MONTHS:
-        return _with_year(tokens, number, MONTHS[tokens.lows[here]], here + 1, today)
-    month = GERMAN_ORDINALS.get(tokens.lows[here])
-    if month is not None and month <= 12 and tokens.lows[place] in GERMAN_ORDINALS and here == after:
+    if lows[here] in MONTHS:
+        return _with_year(tokens, number, MONTHS[lows[here]], here + 1, today)
+    month = GERMAN_ORDINALS.get(lows[here])
+    if month is not None and month <= 12 and lows[place] in GERMAN_ORDINALS and here == after:
         days = _dates(number, month, today)
         return Dated(tuple(days), here + 1) if days else None
     return Dated(_of_day(number, today), after) if after_weekday else None
 
 
 def _phrase(tokens: Tokens, place: int, today: date) -> Dated | None:
-    low = tokens.lows[place]
-    if tokens.lows[place + 1] in DAYS_OF and (found := _weeks_from(tokens, place, today)):
+    lows = tokens.lows
+    low = lows[place]
+    if lows[place + 1] in DAYS_OF and (found := _weeks_from(tokens, place, today)):
         return found
-    if low not in _PHRASES or (low == "in" and tokens.lows[place + 2] not in DAYS_OF):
+    if low not in _PHRASES or (low == "in" and lows[place + 2] not in DAYS_OF):
         return None
-    words = tokens.lows[place : place + 6]
+    words = lows[place : place + 6]
     match words:
         case ["day", "after", "tomorrow", *_]:
             return Dated((today + timedelta(days=2),), place + 3)
@@ -634,14 +624,15 @@ def _leap_day(tokens: Tokens, after: int, today: date) -> Dated:
 
 def _morgen(tokens: Tokens, place: int, today: date) -> Dated | None:
     """German "morgen": tomorrow, but not in "guten Morgen", "heute Morgen", "am Morgen"."""
-    before = tokens.lows[place - 1]
+    lows = tokens.lows
+    before = lows[place - 1]
     if before in ("guten", "heute", "gestern", "diesen", "am", "schönen", "jeden", "der", "den") or before in WEEKDAYS:
         return None
-    if tokens[place].text == "Morgen" and tokens.lows[place - 1] not in ("", "\n", ".", "!", "?", ":", "-", "*"):
+    if tokens[place].text == "Morgen" and lows[place - 1] not in ("", "\n", ".", "!", "?", ":", "-", "*"):
         return None
-    if (tokens[place].text == "Morgen" and tokens.lows[place + 1] in (",", "!")) or tokens.lows[place + 1] == "\n":
+    if (tokens[place].text == "Morgen" and lows[place + 1] in (",", "!")) or lows[place + 1] == "\n":
         return None
-    if tokens.lows[place + 1 : place + 4] == ["in", "einer", "woche"]:
+    if lows[place + 1 : place + 4] == ["in", "einer", "woche"]:
         return Dated((today + timedelta(days=8),), place + 4)
     return Dated((today + timedelta(days=1),), place + 1)
 

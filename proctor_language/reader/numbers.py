@@ -65,17 +65,18 @@ class Figure(NamedTuple):
 
 def read_number(tokens: Tokens, place: int) -> Figure | None:
     """The number that begins at a token, in figures or words, with a multiplier (``1.2k``, ``3 thousand``)."""
-    figure = _figures(tokens, place) if tokens.lows[place].isdecimal() else _spelled(tokens, place)
+    lows = tokens.lows
+    figure = _figures(tokens, place) if lows[place].isdecimal() else _spelled(tokens, place)
     if figure is None or not figure.is_digits:
         return figure
-    follower = tokens.lows[figure.after]
-    if follower == "t" and tokens.lows[figure.after + 1] == "€":  # "81 T€"
+    follower = lows[figure.after]
+    if follower == "t" and lows[figure.after + 1] == "€":  # "81 T€"
         return Figure(figure.value * 1000, figure.after + 1, True, False)
     if multiplier := MULTIPLIERS.get(follower):
         if follower in ("k", "m") and not tokens.is_glued(figure.after):
             return figure
         after = figure.after + 1
-        if follower in ("tsd", "mio") and tokens.lows[after] == "." and tokens.is_glued(after):
+        if follower in ("tsd", "mio") and lows[after] == "." and tokens.is_glued(after):
             after += 1
         return Figure(figure.value * multiplier, after, True, False)
     return figure
@@ -85,7 +86,11 @@ def _figures(tokens: Tokens, place: int) -> Figure | None:
     low, start, text = tokens.lows[place], tokens.starts[place], tokens.text
     if len(low) > _MOST_DIGITS:
         return None
-    if tokens.lows[place - 1] in (".", ",", ":", "/") and text[start - 1] != " " and text[start - 2 : start - 1].isdigit():
+    if (
+        tokens.lows[place - 1] in (".", ",", ":", "/")
+        and text[start - 1] != " "
+        and text[start - 2 : start - 1].isdigit()
+    ):
         return None
     end = start + len(low)
     if not text[end + 1 : end + 2].isdigit():  # nothing is joined to it
@@ -113,22 +118,23 @@ def _figures(tokens: Tokens, place: int) -> Figure | None:
 
 
 def _spelled(tokens: Tokens, place: int, below: int = _NO_LIMIT) -> Figure | None:
-    low = tokens.lows[place]
-    if low in ("a", "an") and tokens.lows[place + 1] not in SCALED:
+    lows = tokens.lows
+    low = lows[place]
+    if low in ("a", "an") and lows[place + 1] not in SCALED:
         return None
-    if low == "ein" and tokens.lows[place + 1] == "halbes":
+    if low == "ein" and lows[place + 1] == "halbes":
         return _whole_in_words(tokens, place + 1, below)
-    if low == "hundred" and tokens.lows[place + 1] in TENS and not tokens.lows[place - 1].isdecimal():
+    if low == "hundred" and lows[place + 1] in TENS and not lows[place - 1].isdecimal():
         rest = _english(tokens, place + 1)  # "hundred twenty"
         return rest and rest._replace(value=100 + rest.value)
     if low not in _FIRST and not _is_long_number(low):
         return None
     if low.endswith(("einhalb", "anderthalb")):
         return _halves(tokens, place)
-    if tokens.lows[place - 1] == "zu" and low in COMPANY:
+    if lows[place - 1] == "zu" and low in COMPANY:
         return Figure(COMPANY[low], place + 1, False, False)
     found = _whole_in_words(tokens, place, below)
-    words = tokens.lows[found.after : found.after + 4] if found else []
+    words = lows[found.after : found.after + 4] if found else []
     if found and words[:3] == ["and", "a", "half"] and words[3] in SCALES:
         return Figure((found.value + Decimal("0.5")) * SCALES[words[3]], found.after + 4, False, False)
     if found and words[0] in ("point", "komma") and words[2] in _MILLIONS:
@@ -155,51 +161,53 @@ def _halves(tokens: Tokens, place: int) -> Figure | None:
 
 def _whole_in_words(tokens: Tokens, place: int, below: int) -> Figure | None:
     """A whole number; one of a hundred or more only if its scale is below a bound: it goes with a greater one."""
-    low = tokens.lows[place]
-    if low in ("a", "an", "half", "einer", "ein", "eine") and tokens.lows[place + 1] in SCALED:
-        factor = SCALES.get(tokens.lows[place + 1]) or MULTIPLIERS.get(tokens.lows[place + 1]) or 100
+    lows = tokens.lows
+    low = lows[place]
+    if low in ("a", "an", "half", "einer", "ein", "eine") and lows[place + 1] in SCALED:
+        factor = SCALES.get(lows[place + 1]) or MULTIPLIERS.get(lows[place + 1]) or 100
         if factor >= below:
             return None
-        behind = place + 3 if tokens.lows[place + 2] in ("and", "und", "n") else place + 2
+        behind = place + 3 if lows[place + 2] in ("and", "und", "n") else place + 2
         rest = _spelled(tokens, behind, factor) if factor >= 100 else None
         if rest and rest.value < factor:
             return Figure(factor + rest.value, rest.after, False, False)
         return Figure(factor, place + 2, False, False)
-    if low in ("half", "halbes") and tokens.lows[place + 1 + (tokens.lows[place + 1] == "a")] in (
+    if low in ("half", "halbes") and lows[place + 1 + (lows[place + 1] == "a")] in (
         "dozen",
         "dutzend",
     ):
-        return Figure(6, place + 2 + (tokens.lows[place + 1] == "a"), False, False)
-    if low == "single" and tokens.lows[place - 1] in ("a", "one"):
+        return Figure(6, place + 2 + (lows[place + 1] == "a"), False, False)
+    if low == "single" and lows[place - 1] in ("a", "one"):
         return Figure(1, place + 1, False, False)
-    if low in ("dozen", "dutzend") and tokens.lows[place - 1] not in ("a", "ein"):
+    if low in ("dozen", "dutzend") and lows[place - 1] not in ("a", "ein"):
         return None
     german = number_of(low)
     if german is not None and low not in ONES and low not in TENS:
-        if tokens.lows[place + 1] in ("dutzend", "millionen", "million", "tausend", "hundert"):
-            factor = {"dutzend": 12, "tausend": 1000, "hundert": 100}.get(tokens.lows[place + 1], 1_000_000)
+        if lows[place + 1] in ("dutzend", "millionen", "million", "tausend", "hundert"):
+            factor = {"dutzend": 12, "tausend": 1000, "hundert": 100}.get(lows[place + 1], 1_000_000)
             return Figure(german * factor, place + 2, False, False)
         return Figure(german, place + 1, False, False)
     return _english(tokens, place)
 
 
 def _english(tokens: Tokens, place: int) -> Figure | None:
+    lows = tokens.lows
     total, current, used, last = 0, 0, 0, ""
     here = place
     while used < _LONGEST:
-        word = tokens.lows[here]
+        word = lows[here]
         joined = here
-        if used and word == "-" and tokens.lows[here + 1] in ONES and last == "tens":
+        if used and word == "-" and lows[here + 1] in ONES and last == "tens":
             joined = here + 1
-        elif used == 1 and word == "-" and last == "ones" and tokens.lows[here + 1] in TENS:  # "three-seventy"
+        elif used == 1 and word == "-" and last == "ones" and lows[here + 1] in TENS:  # "three-seventy"
             total, current, last, joined = 100 * current, 0, "hundred", here + 1
         elif used and word in ("and", "n") and last in ("hundred", "thousand", "million"):
-            if tokens.lows[here + 1] not in ONES and tokens.lows[here + 1] not in TENS:
+            if lows[here + 1] not in ONES and lows[here + 1] not in TENS:
                 break
             joined = here + 1
-        elif used and word == "," and last == "thousand" and tokens.lows[here + 2] == "hundred":
+        elif used and word == "," and last == "thousand" and lows[here + 2] == "hundred":
             joined = here + 1
-        word = tokens.lows[joined]
+        word = lows[joined]
         if word in ONES and last not in ("ones", "teens") and not (last == "tens" and not 0 < ONES[word] < 10):
             current, last = current + ONES[word], "ones" if ONES[word] < 10 else "teens"
         elif word in TENS and last not in ("ones", "teens", "tens"):
@@ -236,8 +244,9 @@ def read_amounts_and_numbers(tokens: Tokens, taken: Iterable[Mention]) -> Iterat
 
 
 def _mentions(tokens: Tokens, place: int, figure: Figure, closed: bytearray) -> list[Mention]:
-    low, begin, last = tokens.lows[place], tokens.starts[place], tokens.end_of(figure.after - 1)
-    before, after = tokens.lows[place - 1], tokens.lows[figure.after]
+    lows = tokens.lows
+    low, begin, last = lows[place], tokens.starts[place], tokens.end_of(figure.after - 1)
+    before, after = lows[place - 1], lows[figure.after]
     unit, start, end, value = "", begin, last, figure.value
     if before in _BEFORE_AMOUNT or after in _AFTER_AMOUNT:
         unit, start, end, value = _with_currency(tokens, place, figure, begin, last)
@@ -266,33 +275,36 @@ def _mentions(tokens: Tokens, place: int, figure: Figure, closed: bytearray) -> 
     return [*found, Mention("number", (str(int(value)),), begin, last, "", is_weak)]
 
 
-def _with_currency(tokens: Tokens, place: int, figure: Figure, start: int, end: int) -> tuple[str, int, int, Decimal | int]:
+def _with_currency(
+    tokens: Tokens, place: int, figure: Figure, start: int, end: int
+) -> tuple[str, int, int, Decimal | int]:
+    lows = tokens.lows
     value, unit = figure.value, ""
-    before, after = tokens.lows[place - 1], figure.after
+    before, after = lows[place - 1], figure.after
     if before in CURRENCIES:
         unit, start = CURRENCIES[before], tokens.starts[place - 1]
     elif before in ("teur", "keur"):
         return "EUR", tokens.starts[place - 1], end, 1000 * value
-    elif tokens.lows[after] == "and" and tokens.lows[after + 3] == "100" and tokens.lows[after + 4] in CURRENCIES:
-        part = tokens.lows[after + 1]  # as on a cheque: "nineteen hundred and 90/100 dollars"
-        if part.isdecimal() and len(part) == 2 and tokens.lows[after + 2] == "/":
-            return CURRENCIES[tokens.lows[after + 4]], start, tokens.end_of(after + 4), value + Decimal(part) / 100
-    trailing = None if figure.has_cents or tokens.lows[after] not in (".", ",") else _NO_CENTS.match(tokens.text, end)
+    elif lows[after] == "and" and lows[after + 3] == "100" and lows[after + 4] in CURRENCIES:
+        part = lows[after + 1]  # as on a cheque: "nineteen hundred and 90/100 dollars"
+        if part.isdecimal() and len(part) == 2 and lows[after + 2] == "/":
+            return CURRENCIES[lows[after + 4]], start, tokens.end_of(after + 4), value + Decimal(part) / 100
+    trailing = None if figure.has_cents or lows[after] not in (".", ",") else _NO_CENTS.match(tokens.text, end)
     if trailing and tokens.starts[after] < trailing.end():
         behind = tokens.place_at(trailing.end())
-        if unit or tokens.lows[behind] in CURRENCIES:
+        if unit or lows[behind] in CURRENCIES:
             end, after = trailing.end(), behind
-    if not unit and tokens.lows[after] in _CURRENCY_ADJECTIVES and tokens.lows[after + 1] in CURRENCIES:
+    if not unit and lows[after] in _CURRENCY_ADJECTIVES and lows[after + 1] in CURRENCIES:
         after += 1
-    if not unit and tokens.lows[after] in CURRENCIES:
-        unit, end = CURRENCIES[tokens.lows[after]], tokens.end_of(after)
+    if not unit and lows[after] in CURRENCIES:
+        unit, end = CURRENCIES[lows[after]], tokens.end_of(after)
         after += 1
-        if tokens.lows[after] == "sterling":
+        if lows[after] == "sterling":
             after += 1
         value, end = _with_cents(tokens, after, value, end, figure)
-    elif not unit and tokens.lows[after] in CENTS and figure.is_digits is not None and _is_cents(tokens, after):
+    elif not unit and lows[after] in CENTS and figure.is_digits is not None and _is_cents(tokens, after):
         return (
-            "EUR" if tokens.lows[after] in ("cent", "cents", "ct", "cts") else "GBP",
+            "EUR" if lows[after] in ("cent", "cents", "ct", "cts") else "GBP",
             start,
             tokens.end_of(after),
             Decimal(value) / 100,
@@ -310,17 +322,18 @@ def _with_cents(
     tokens: Tokens, place: int, value: Decimal | int, end: int, figure: Figure, *, needs_word: bool = False
 ) -> tuple[Decimal | int, int]:
     """Add cents that follow: ``48 euros and 20 cents``, ``48 € 20``."""
-    here = place + 1 if tokens.lows[place] in ("and", "und", ",") else place
+    lows = tokens.lows
+    here = place + 1 if lows[place] in ("and", "und", ",") else place
     cents = read_number(tokens, here)
     if cents is None or cents.has_cents or not 0 <= cents.value < 100 or figure.has_cents:
         return value, end
-    is_named = tokens.lows[cents.after] in CENTS
+    is_named = lows[cents.after] in CENTS
     follower = tokens[cents.after]
     is_bare = here == place and not needs_word and cents.value >= 10 and follower.low not in _COUNTED
     if cents.is_digits:
         is_bare = (
             is_bare
-            and len(tokens.lows[here]) == 2
+            and len(lows[here]) == 2
             and not (follower.text in (":", ".", "/", "-") and tokens.is_glued(cents.after + 1))
         )
     if not (is_named or is_bare):
@@ -331,11 +344,12 @@ def _with_cents(
 
 def _is_list_label(tokens: Tokens, place: int, after: int) -> bool:
     """Whether a number at the beginning of a line counts the line: ``1. ``, ``2)``, ``3:``."""
-    if tokens.lows[after] not in (".", ")", ":") or not tokens.is_glued(after):
+    lows = tokens.lows
+    if lows[after] not in (".", ")", ":") or not tokens.is_glued(after):
         return False
     before = place - 1
-    while before >= 0 and tokens.lows[before] in ("*", "_", "-", "#", "(", ">", "|"):
+    while before >= 0 and lows[before] in ("*", "_", "-", "#", "(", ">", "|"):
         before -= 1
-    if before >= 0 and tokens.lows[before] != "\n":
+    if before >= 0 and lows[before] != "\n":
         return False
-    return tokens.lows[after + 1] not in ("", "\n")
+    return lows[after + 1] not in ("", "\n")

@@ -85,11 +85,12 @@ def read_time(tokens: Tokens, place: int) -> Clock | None:
 
 
 def _in_figures(tokens: Tokens, place: int) -> Clock | None:
-    low, before = tokens.lows[place], tokens.lows[place - 1]
+    lows = tokens.lows
+    low, before = lows[place], lows[place - 1]
     if tokens.is_glued(place):
         if before.isalnum() and before not in ("t", "um", "at", "ab"):
             return None
-        if tokens.lows[place - 2].isdecimal() and (
+        if lows[place - 2].isdecimal() and (
             before in (".", ",", "/") or (before == ":" and tokens.is_glued(place - 1))
         ):
             return None
@@ -97,7 +98,7 @@ def _in_figures(tokens: Tokens, place: int) -> Clock | None:
             return Clock((int(low[:2]) * 60 + int(low[2:4]) % 60,), place + 1, False)
     if len(low) > 4:
         return None
-    sign, digits = tokens.lows[place + 1 : place + 3]
+    sign, digits = lows[place + 1 : place + 3]
     has_sign = (
         sign in (":", ".", "h")
         and digits.isdecimal()
@@ -124,7 +125,7 @@ def _in_figures(tokens: Tokens, place: int) -> Clock | None:
         return None
     if spaced := _with_spaced_minutes(tokens, place, number):
         return spaced
-    follower = tokens.lows[after]
+    follower = lows[after]
     half, past_half = _half_day(tokens, after)
     if half:
         return _clock(number, 0, half, past_half) if number <= _NOON_HOUR else None
@@ -136,7 +137,7 @@ def _in_figures(tokens: Tokens, place: int) -> Clock | None:
     if follower == "uhr":
         return _uhr(tokens, place, number, after + 1)
     if follower in ("h", "hrs", "hours") and number >= _NIGHT_HOUR and (follower == "h" or len(low) == 2):
-        is_duration = tokens.lows[place - 1] in ("for", "takes", "in", "für")
+        is_duration = lows[place - 1] in ("for", "takes", "in", "für")
         return None if is_duration else Clock((number * 60 % 1440,), after + 1, follower != "h")
     if before in _AT and (before not in ("nach", "vor") or place < 2):
         return _bare_hour(tokens, place, number, after)
@@ -153,39 +154,35 @@ def _with_spaced_minutes(tokens: Tokens, place: int, hour: int) -> Clock | None:
 
 
 def _with_minutes(tokens: Tokens, place: int) -> Clock | None:
-    hour, sign, minute = tokens.lows[place], tokens.lows[place + 1], int(tokens.lows[place + 2])
+    lows = tokens.lows
+    hour, sign, minute = lows[place], lows[place + 1], int(lows[place + 2])
     after = place + 3
     if (
         sign == ":"
-        and tokens.lows[after] in (":", ".")
+        and lows[after] in (":", ".")
         and tokens.is_glued(after)
-        and tokens.lows[after + 1].isdecimal()
+        and lows[after + 1].isdecimal()
         and tokens.is_glued(after + 1)
     ):
-        if tokens.lows[after] == "." or len(tokens.lows[after + 1]) != 2:
+        if lows[after] == "." or len(lows[after + 1]) != 2:
             return None
         after += 2
-        if (
-            tokens.lows[after] == "."
-            and tokens.is_glued(after)
-            and tokens.lows[after + 1].isdecimal()
-            and tokens.is_glued(after + 1)
-        ):
+        if lows[after] == "." and tokens.is_glued(after) and lows[after + 1].isdecimal() and tokens.is_glued(after + 1):
             after += 2
     elif (
-        tokens.lows[after] in (".", ",")
+        lows[after] in (".", ",")
         and tokens.is_glued(after)
-        and tokens.lows[after + 1].isdecimal()
+        and lows[after + 1].isdecimal()
         and tokens.is_glued(after + 1)
     ):
         return None
     if (
-        tokens.lows[after].isalnum()
+        lows[after].isalnum()
         and tokens.is_glued(after)
-        and tokens.lows[after] not in ("am", "pm", "a", "p", "h", "hrs", "uhr", "z", "t", "gmt", "utc", "cet")
+        and lows[after] not in ("am", "pm", "a", "p", "h", "hrs", "uhr", "z", "t", "gmt", "utc", "cet")
     ):
         return None
-    if tokens.lows[after] in ("%", "€", "£", "$") or tokens.lows[after] in (
+    if lows[after] in ("%", "€", "£", "$") or lows[after] in (
         "eur",
         "euro",
         "euros",
@@ -195,14 +192,14 @@ def _with_minutes(tokens: Tokens, place: int) -> Clock | None:
         "usd",
     ):
         return None
-    if sign == "." and tokens.lows[place - 1] in ("€", "£", "$"):
+    if sign == "." and lows[place - 1] in ("€", "£", "$"):
         return None
     half, past_half = _half_day(tokens, after)
     if half and int(hour) <= _NOON_HOUR:
         return _clock(int(hour), minute, half, past_half)
-    is_named = sign in (":", "h") or tokens.lows[place - 1] in _AT or tokens.lows[place - 1] == "@"
+    is_named = sign in (":", "h") or lows[place - 1] in _AT or lows[place - 1] == "@"
     end = after
-    if tokens.lows[after] in ("uhr", "h", "hrs", "hours"):
+    if lows[after] in ("uhr", "h", "hrs", "hours"):
         end, is_named = after + 1, True
         half, past_half = _half_day(tokens, end)
     is_exact = len(hour) == 2 or int(hour) == 0
@@ -213,25 +210,26 @@ def _with_minutes(tokens: Tokens, place: int) -> Clock | None:
 
 
 def _four_digits(tokens: Tokens, place: int) -> Clock | None:
+    lows = tokens.lows
     text, after = tokens[place].text, tokens[place + 1]
     hour, minute = int(text[:2]), int(text[2:])
     if hour > 23 or minute > 59:
         return None
-    if after.text in ("-", "/", ".") and tokens.lows[place + 2].isdecimal() and len(tokens.lows[place + 2]) != 4:
+    if after.text in ("-", "/", ".") and lows[place + 2].isdecimal() and len(lows[place + 2]) != 4:
         return None
     if after.low in ("h", "hrs", "hours", "uhr"):
         return Clock((hour * 60 + minute,), place + 2, False)
     if (
         after.low in _TO_JOIN
-        and len(tokens.lows[place + 2]) == 4
-        and tokens.lows[place + 2].isdecimal()
-        and tokens.lows[place + 3] in ("h", "hrs", "hours", "uhr")
+        and len(lows[place + 2]) == 4
+        and lows[place + 2].isdecimal()
+        and lows[place + 3] in ("h", "hrs", "hours", "uhr")
     ):
         return Clock((hour * 60 + minute,), place + 1, False)
     half, end = _half_day(tokens, place + 1)
     if half and hour <= _NOON_HOUR:
         return _clock(hour, minute, half, end)
-    if tokens.lows[place - 1] in _AT and tokens.lows[place - 1] not in (
+    if lows[place - 1] in _AT and lows[place - 1] not in (
         "about",
         "to",
         "of",
@@ -245,12 +243,12 @@ def _four_digits(tokens: Tokens, place: int) -> Clock | None:
         is_year = hour in (19, 20)
         return Clock((hour * 60 + minute,), place + 1, is_year or (after.is_word and after.low in _NOUNS_AFTER_HOUR))
     # "Fri 1400", "1330 on Friday".
-    is_before_day = after.low in ("on", "am") and tokens.lows[place + 2] in WEEKDAYS
-    if tokens.lows[place - 1] in WEEKDAYS or is_before_day:
+    is_before_day = after.low in ("on", "am") and lows[place + 2] in WEEKDAYS
+    if lows[place - 1] in WEEKDAYS or is_before_day:
         return Clock((hour * 60 + minute,), place + 1, hour in (19, 20))
     if minute % 5:
         return None
-    is_last = tokens.lows[place - 1] in _JOINTS and _is_round_time(tokens[place - 2].text)
+    is_last = lows[place - 1] in _JOINTS and _is_round_time(tokens[place - 2].text)
     other = tokens[place - 2] if is_last else tokens[place + 2]
     is_span = (is_last or after.low in _JOINTS) and _is_round_time(other.text)
     last = tokens[place + 1] if is_last else tokens[place + 3]
@@ -260,8 +258,8 @@ def _four_digits(tokens: Tokens, place: int) -> Clock | None:
     # "0945 at reception", "wed 21/1, 1300": something like a time, if nothing says what else it is.
     if tokens.is_glued(place):
         return None
-    before = tokens[place - 2] if tokens.lows[place - 1] == "," else tokens[place - 1]
-    is_dated = before.low in MONTHS or (tokens.lows[place - 1] == "," and before.is_number)
+    before = tokens[place - 2] if lows[place - 1] == "," else tokens[place - 1]
+    is_dated = before.low in MONTHS or (lows[place - 1] == "," and before.is_number)
     is_alone = before.text in ("", "\n") or (is_dated and hour not in (19, 20))
     if hour < 10 or (is_alone and after.low not in _NOUNS_AFTER_HOUR):
         return Clock((hour * 60 + minute,), place + 1, True)
@@ -274,15 +272,16 @@ def _is_round_time(text: str) -> bool:
 
 def _bare_hour(tokens: Tokens, place: int, number: int, after: int) -> Clock | None:
     """An hour without a sign, after a word such as "at": ``at 4``, ``um drei``."""
+    lows = tokens.lows
     follower = tokens[after]
-    word = tokens.lows[place - 1]
+    word = lows[place - 1]
     if number == 0 or follower.low in _NOUNS_AFTER_HOUR or follower.text in ("%", "/", "€", "£", "$"):
         return None
-    if follower.text in (".", ",", ":") and tokens.is_glued(after) and tokens.lows[after + 1].isdecimal():
+    if follower.text in (".", ",", ":") and tokens.is_glued(after) and lows[after + 1].isdecimal():
         return None
     if follower.is_word and not follower.gap:
         return None
-    if follower.text == "." and tokens.lows[after + 1] in MONTHS:
+    if follower.text == "." and lows[after + 1] in MONTHS:
         return None
     if follower.low in MONTHS or (number_of(follower.low) is not None and follower.low in TENS):
         return None
@@ -300,17 +299,18 @@ _AFTER_BARE = frozenset(
 
 
 def _in_words(tokens: Tokens, place: int) -> Clock | None:
-    word = tokens.lows[place]
+    lows = tokens.lows
+    word = lows[place]
     if (word in NOON and word not in ("mittags",)) or word == "mittags":
-        if tokens.lows[place - 1] in ("after", "nach") and word == "mittag":
+        if lows[place - 1] in ("after", "nach") and word == "mittag":
             return None
-        here = place + 2 if tokens.lows[place + 1] in ("um", "at", "gegen", "ab", ",") else place + 1
-        if (
-            tokens.lows[here].isdecimal() or number_of(tokens.lows[here]) or tokens.lows[here] in ("halb", "viertel")
-        ) and read_time(tokens, here):
+        here = place + 2 if lows[place + 1] in ("um", "at", "gegen", "ab", ",") else place + 1
+        if (lows[here].isdecimal() or number_of(lows[here]) or lows[here] in ("halb", "viertel")) and read_time(
+            tokens, here
+        ):
             return None  # "mittags um eins"
         is_weak = word in ("mittag", "mittags")  # around noon
-        return Clock((720,), place + 1, is_weak or tokens.lows[place - 1] in ("after", "before", "nach", "vor"))
+        return Clock((720,), place + 1, is_weak or lows[place - 1] in ("after", "before", "nach", "vor"))
     if word in MIDNIGHT:
         return Clock((0,), place + 1, False)
     if word in ("half", "halb"):
@@ -323,10 +323,10 @@ def _in_words(tokens: Tokens, place: int) -> Clock | None:
     if number is None or number > 59:
         return None
     after = place + 1
-    if word in TENS and tokens.lows[after] == "-" and tokens.lows[after + 1] in ONES:
-        number, after = number + ONES[tokens.lows[after + 1]], after + 2
-    elif word in TENS and tokens.lows[after] in ONES and 0 < ONES[tokens.lows[after]] < 10:
-        number, after = number + ONES[tokens.lows[after]], after + 1
+    if word in TENS and lows[after] == "-" and lows[after + 1] in ONES:
+        number, after = number + ONES[lows[after + 1]], after + 2
+    elif word in TENS and lows[after] in ONES and 0 < ONES[lows[after]] < 10:
+        number, after = number + ONES[lows[after]], after + 1
     if spoken := _minutes_past(tokens, place, number, after):
         return spoken
     if number > 24:
@@ -334,7 +334,7 @@ def _in_words(tokens: Tokens, place: int) -> Clock | None:
     if past := _o_clock(tokens, after):
         half, end = _half_day(tokens, past)
         return _clock(number, 0, half or _half_before(tokens, place), end if half else past)
-    if tokens.lows[after] == "uhr":
+    if lows[after] == "uhr":
         return _uhr(tokens, place, number, after + 1)
     half, end = _half_day(tokens, after)
     if half and 0 < number <= _NOON_HOUR and word not in ("a", "ein", "eine"):
@@ -342,35 +342,32 @@ def _in_words(tokens: Tokens, place: int) -> Clock | None:
     if minutes := _minutes_after_hour(tokens, after):
         minute, past = minutes
         half, end = _half_day(tokens, past)
-        is_named = bool(half) or tokens.lows[place - 1] in _AT
+        is_named = bool(half) or lows[place - 1] in _AT
         found = _clock(number, minute, half or _half_before(tokens, place), end if half else past)
         return found and found._replace(is_weak=not is_named)
-    if tokens.lows[after] == "hundred" and tokens.lows[after + 1] in ("hours", "hrs"):
+    if lows[after] == "hundred" and lows[after + 1] in ("hours", "hrs"):
         return Clock((number * 60 % 1440,), after + 2, False)
-    if (
-        tokens.lows[place - 1] in _AT
-        and number >= 1
-        and word not in ("a", "an", "eine", "einen", "einem", "einer", "ein")
-    ):
+    if lows[place - 1] in _AT and number >= 1 and word not in ("a", "an", "eine", "einen", "einem", "einer", "ein"):
         return _bare_hour(tokens, place, number, after)
-    if tokens.lows[after] in ("sharp", "pünktlich") and number <= _NOON_HOUR:
+    if lows[after] in ("sharp", "pünktlich") and number <= _NOON_HOUR:
         return _clock(number, 0, "", after + 1)
     return None
 
 
 def _minutes_after_hour(tokens: Tokens, place: int) -> tuple[int, int] | None:
     """The minutes of "three twenty", "nine fifteen", "six oh five"."""
-    here = place + 1 if tokens.lows[place] == "-" else place
-    word = tokens.lows[here]
-    ones = here + 2 if tokens.lows[here + 1] == "-" else here + 1
-    if word in ("oh", "o", "zero") and 0 < ONES.get(tokens.lows[ones], 0) < 10:
-        return ONES[tokens.lows[ones]], ones + 1
+    lows = tokens.lows
+    here = place + 1 if lows[place] == "-" else place
+    word = lows[here]
+    ones = here + 2 if lows[here + 1] == "-" else here + 1
+    if word in ("oh", "o", "zero") and 0 < ONES.get(lows[ones], 0) < 10:
+        return ONES[lows[ones]], ones + 1
     if word in TENS and TENS[word] < 60:
         after = here + 1
-        if tokens.lows[after] == "-" and 0 < ONES.get(tokens.lows[after + 1], 0) < 10:
-            return TENS[word] + ONES[tokens.lows[after + 1]], after + 2
-        if 0 < ONES.get(tokens.lows[after], 0) < 10:
-            return TENS[word] + ONES[tokens.lows[after]], after + 1
+        if lows[after] == "-" and 0 < ONES.get(lows[after + 1], 0) < 10:
+            return TENS[word] + ONES[lows[after + 1]], after + 2
+        if 0 < ONES.get(lows[after], 0) < 10:
+            return TENS[word] + ONES[lows[after]], after + 1
         return TENS[word], after
     if word in ONES and ONES[word] >= 10:
         return ONES[word], here + 1
@@ -379,12 +376,13 @@ def _minutes_after_hour(tokens: Tokens, place: int) -> tuple[int, int] | None:
 
 def _minutes_past(tokens: Tokens, place: int, minutes: int, after: int) -> Clock | None:
     """``twenty past three``, ``10 vor 9``, ``fünf vor halb vier``."""
-    if is_counted := tokens.lows[after] in ("minutes", "mins", "min", "minuten"):
+    lows = tokens.lows
+    if is_counted := lows[after] in ("minutes", "mins", "min", "minuten"):
         after += 2 if tokens[after + 1].text == "." else 1
-    word = tokens.lows[after]
+    word = lows[after]
     if (word not in _PAST and word not in _TO) or not 0 < minutes < 60:
         return None
-    if tokens.lows[after + 1] == "halb":
+    if lows[after + 1] == "halb":
         base = _half_hour(tokens, after + 1)
         if base is None:
             return None
@@ -393,11 +391,11 @@ def _minutes_past(tokens: Tokens, place: int, minutes: int, after: int) -> Clock
     hour, past = _hour(tokens, after + 1)
     if hour is None or (minutes % 5 and not is_counted):
         return None
-    if word in ("to", "of", "after", "before") and tokens.lows[place - 1] in ("from", "between"):
+    if word in ("to", "of", "after", "before") and lows[place - 1] in ("from", "between"):
         return None
     if (
         word in ("to", "before")
-        and tokens.lows[place].isdecimal()
+        and lows[place].isdecimal()
         and minutes < 13
         and not tokens[after + 1].is_word
         and minutes % 5
@@ -405,9 +403,9 @@ def _minutes_past(tokens: Tokens, place: int, minutes: int, after: int) -> Clock
         return None
     if (
         word in ("to", "til", "till")
-        and tokens.lows[place].isdecimal()
-        and tokens.lows[after + 1].isdecimal()
-        and (_half_day(tokens, past)[0] or tokens.lows[past] == ":")
+        and lows[place].isdecimal()
+        and lows[after + 1].isdecimal()
+        and (_half_day(tokens, past)[0] or lows[past] == ":")
         and minutes <= _NOON_HOUR
     ):
         return None  # "10 to 11 am" is a span
@@ -415,7 +413,7 @@ def _minutes_past(tokens: Tokens, place: int, minutes: int, after: int) -> Clock
     if past_clock := _o_clock(tokens, past):
         half, end = _half_day(tokens, past_clock)
         past = past_clock
-    elif tokens.lows[past] == "uhr":
+    elif lows[past] == "uhr":
         past += 1
         half, end = _half_day(tokens, past)
     base_hour = hour if word in _PAST else hour - 1
@@ -425,20 +423,21 @@ def _minutes_past(tokens: Tokens, place: int, minutes: int, after: int) -> Clock
 
 def _half_hour(tokens: Tokens, place: int, *, is_before: bool = False) -> Clock | None:
     """``half past three``, ``halb vier``, and ``1/2 4`` in Austria (``is_before``: the half before the hour)."""
-    word = "halb" if is_before else tokens.lows[place]
+    lows = tokens.lows
+    word = "halb" if is_before else lows[place]
     here = place + 1
-    if tokens.lows[here] == "-" and word == "half":
+    if lows[here] == "-" and word == "half":
         here += 1
-    if tokens.lows[here] == "past":
+    if lows[here] == "past":
         here += 1
-        if tokens.lows[here] == "-":
+        if lows[here] == "-":
             here += 1
     hour, past = _hour(tokens, here)
     if hour is None:
         return None
-    if word == "half" and here == place + 1 and tokens.lows[past] in _NOUNS_AFTER_HOUR:
+    if word == "half" and here == place + 1 and lows[past] in _NOUNS_AFTER_HOUR:
         return None
-    if tokens.lows[past] == "uhr":
+    if lows[past] == "uhr":
         past += 1
     half, end = _half_day(tokens, past)
     base = hour - 1 if word == "halb" else hour
@@ -446,20 +445,21 @@ def _half_hour(tokens: Tokens, place: int, *, is_before: bool = False) -> Clock 
 
 
 def _quarter(tokens: Tokens, place: int) -> Clock | None:
-    word = tokens.lows[place]
+    lows = tokens.lows
+    word = lows[place]
     here = place + 1
     if word == "three":
-        if tokens.lows[here] == "-":
+        if lows[here] == "-":
             here += 1
-        if tokens.lows[here] not in ("quarters", "quarter"):
+        if lows[here] not in ("quarters", "quarter"):
             return None
         here += 1
-    if tokens.lows[here] == "-":
+    if lows[here] == "-":
         here += 1
-    link = tokens.lows[here]
+    link = lows[here]
     if link in _PAST or link in _TO:
         here += 1
-        if tokens.lows[here] == "-":
+        if lows[here] == "-":
             here += 1
     elif word == "quarter" or word == "three":
         return None
@@ -468,7 +468,7 @@ def _quarter(tokens: Tokens, place: int) -> Clock | None:
         return None
     if past_clock := _o_clock(tokens, past):
         past = past_clock
-    elif tokens.lows[past] == "uhr":
+    elif lows[past] == "uhr":
         past += 1
     half, end = _half_day(tokens, past)
     if link in _PAST:
@@ -481,12 +481,13 @@ def _quarter(tokens: Tokens, place: int) -> Clock | None:
 
 
 def _hour(tokens: Tokens, place: int) -> tuple[int | None, int]:
-    low = tokens.lows[place]
+    lows = tokens.lows
+    low = lows[place]
     if low.isdecimal() and len(low) <= 2 and 0 < int(low) <= 24:
         if (
-            tokens.lows[place + 1] in (":", ".")
+            lows[place + 1] in (":", ".")
             and tokens.is_glued(place + 1)
-            and tokens.lows[place + 2].isdecimal()
+            and lows[place + 2].isdecimal()
             and tokens.is_glued(place + 2)
         ):
             return None, place
@@ -500,22 +501,24 @@ def _hour(tokens: Tokens, place: int) -> tuple[int | None, int]:
 
 
 def _o_clock(tokens: Tokens, place: int) -> int | None:
-    if tokens.lows[place] in ("oclock",):
+    lows = tokens.lows
+    if lows[place] in ("oclock",):
         return place + 1
-    if tokens.lows[place] == "o":
-        here = place + 2 if tokens.lows[place + 1] == "'" else place + 1
-        if tokens.lows[here] == "clock":
+    if lows[place] == "o":
+        here = place + 2 if lows[place + 1] == "'" else place + 1
+        if lows[here] == "clock":
             return here + 1
     return None
 
 
 def _uhr(tokens: Tokens, place: int, hour: int, after: int) -> Clock | None:
     """The rest of ``15 Uhr 20``, ``neun Uhr morgens``."""
+    lows = tokens.lows
     minute, end = 0, after
-    figure = read_number(tokens, after) if tokens.lows[after].isdecimal() or tokens[after].is_word else None
+    figure = read_number(tokens, after) if lows[after].isdecimal() or tokens[after].is_word else None
     if figure is not None and figure.value == int(figure.value) and 0 < figure.value < 60 and not figure.has_cents:
-        is_own = not (tokens[figure.after].is_word and tokens.lows[figure.after] in _NOUNS_AFTER_HOUR)
-        is_own = is_own and tokens.lows[after] not in ("ein", "eine", "einen", "einem", "einer", "a", "an")
+        is_own = not (tokens[figure.after].is_word and lows[figure.after] in _NOUNS_AFTER_HOUR)
+        is_own = is_own and lows[after] not in ("ein", "eine", "einen", "einem", "einer", "a", "an")
         if tokens[after].is_number:
             is_own = (
                 is_own
@@ -543,33 +546,34 @@ def _uhr(tokens: Tokens, place: int, hour: int, after: int) -> Clock | None:
 
 def _half_day(tokens: Tokens, place: int) -> tuple[str, int]:
     """``a`` or ``p`` for what follows a time (``pm``, ``p.m.``, ``in the afternoon``), and the place after it."""
-    low = tokens.lows[place]
+    lows = tokens.lows
+    low = lows[place]
     if low not in _HALF_BEGINS:
         return "", place
     if low in ("am", "pm"):
-        follower = tokens.lows[place + 1]
+        follower = lows[place + 1]
         if low == "am" and follower in _HALVES_OF_DAY:
             return _HALVES_OF_DAY[follower], place + 2
-        if low == "am" and (follower in _GERMAN_DAYS or (follower.isdecimal() and tokens.lows[place + 2] == ".")):
+        if low == "am" and (follower in _GERMAN_DAYS or (follower.isdecimal() and lows[place + 2] == ".")):
             return "", place
-        if low == "am" and any(tokens.lows[place - step] in _GERMAN_TIME for step in range(1, 5) if place >= step):
+        if low == "am" and any(lows[place - step] in _GERMAN_TIME for step in range(1, 5) if place >= step):
             return "", place
         end = place + 1
         return low[0], end
-    if low in ("a", "p") and (tokens.is_glued(place) or tokens.lows[place + 1] == "."):
-        if tokens.lows[place + 1] == "." and tokens.lows[place + 2] == "m" and tokens.is_glued(place + 2):
-            return low, place + (4 if tokens.lows[place + 3] == "." and tokens.is_glued(place + 3) else 3)
-        if tokens.lows[place + 1] == "." and tokens.is_glued(place + 1) and tokens.lows[place + 2] == "m":
+    if low in ("a", "p") and (tokens.is_glued(place) or lows[place + 1] == "."):
+        if lows[place + 1] == "." and lows[place + 2] == "m" and tokens.is_glued(place + 2):
+            return low, place + (4 if lows[place + 3] == "." and tokens.is_glued(place + 3) else 3)
+        if lows[place + 1] == "." and tokens.is_glued(place + 1) and lows[place + 2] == "m":
             return low, place + 3
         if tokens.is_glued(place) and not tokens[place + 1].is_word:
             return low, place + 1
         return "", place
-    if low in ("a", "p") and tokens.lows[place + 1] == "m" and not tokens.is_glued(place + 1):
+    if low in ("a", "p") and lows[place + 1] == "m" and not tokens.is_glued(place + 1):
         return low, place + 2
     here = place + 1 if low in (",", "(") else place
-    words = [tokens.lows[here], "", "", ""]
+    words = [lows[here], "", "", ""]
     if words[0] in _BEFORE_HALF:
-        words = tokens.lows[here : here + 4]
+        words = lows[here : here + 4]
         for step in (1, 2, 3):
             if words[step] in FORENOON:
                 return "a", here + step + 1
@@ -652,6 +656,7 @@ def as_text(minutes: int) -> str:
 
 def read_times(tokens: Tokens, place: int) -> tuple[list[Mention], int] | None:
     """The time or span that begins at a token, as mentions, and the place after it."""
+    lows = tokens.lows
     clock = read_time(tokens, place)
     span = _span(tokens, place, clock)
     if span is not None:
@@ -660,10 +665,10 @@ def read_times(tokens: Tokens, place: int) -> tuple[list[Mention], int] | None:
         return None
     # "12:30 noon" and "noon (12:00)" are one time.
     after = clock.after
-    if tokens.lows[after] in NOON and clock.minutes[0] == 720:
+    if lows[after] in NOON and clock.minutes[0] == 720:
         after += 1
-    begin_word = place - 2 if tokens.lows[place - 1] == "at" else place - 1
-    is_begun = tokens.lows[begin_word] in _BEFORE_BEGIN
+    begin_word = place - 2 if lows[place - 1] == "at" else place - 1
+    is_begun = lows[begin_word] in _BEFORE_BEGIN
     duration = _duration(tokens, after, is_near=is_begun)
     if duration is None and is_begun:
         length = _duration_before(tokens, begin_word)
@@ -684,11 +689,12 @@ def _mention(clock: Clock, start: int, end: int, role: str = "") -> Mention:
 
 
 def _span(tokens: Tokens, place: int, first: Clock | None) -> tuple[list[Mention], int] | None:
+    lows = tokens.lows
     after = first.after if first else _hour(tokens, place)[1]
     if not _is_joined(tokens, after) and not (first and first.is_bare):
         return None
-    word = tokens[place - 2 if tokens.lows[place - 1] in (".", "a") else place - 1].low
-    is_within = word in _WITHIN or tokens.lows[after] in _TILL  # "from nine to one", "nine till one"
+    word = tokens[place - 2 if lows[place - 1] in (".", "a") else place - 1].low
+    is_within = word in _WITHIN or lows[after] in _TILL  # "from nine to one", "nine till one"
     if first is None and not is_within:  # such an hour begins a span only if its end is a time by itself
         sure = read_time(tokens, _second_place(tokens, after))
         if sure is None or sure.is_bare:
@@ -698,9 +704,9 @@ def _span(tokens: Tokens, place: int, first: Clock | None) -> tuple[list[Mention
     if first is None:
         return None
     here = first.after
-    if tokens.lows[here] == "uhr":
+    if lows[here] == "uhr":
         here += 1
-    joint = tokens.lows[here]
+    joint = lows[here]
     if joint not in _TO_JOIN and not (joint in _AND_JOIN and word in ("between", "zwischen", "zw")):
         return None
     if joint == "to" and _is_moved_from(tokens, place):
@@ -711,7 +717,7 @@ def _span(tokens: Tokens, place: int, first: Clock | None) -> tuple[list[Mention
         loose = _loose_hour(tokens, target)
         if (
             loose is not None
-            and tokens.lows[loose.after] not in _NOUNS_AFTER_HOUR
+            and lows[loose.after] not in _NOUNS_AFTER_HOUR
             and (not first.is_bare or is_within or second)
         ):
             second = loose if second is None else second
@@ -752,15 +758,16 @@ def _is_joined(tokens: Tokens, place: int) -> bool:
 
 def _second_place(tokens: Tokens, place: int) -> int:
     """Where the second time of a span begins, from the place after its first."""
-    here = place + 1 if tokens.lows[place] == "uhr" else place
-    if tokens.lows[here] == "u" and tokens[here + 1].text == ".":
+    lows = tokens.lows
+    here = place + 1 if lows[place] == "uhr" else place
+    if lows[here] == "u" and tokens[here + 1].text == ".":
         here += 1
-    if tokens.lows[here] in ("to", "until", "till", "til", "bis") and tokens.lows[here + 1] == "at":
+    if lows[here] in ("to", "until", "till", "til", "bis") and lows[here + 1] == "at":
         here += 1
     target = here + 1
-    if tokens.lows[target] == "a" and tokens.lows[target + 1] == "quarter":
+    if lows[target] == "a" and lows[target + 1] == "quarter":
         return target + 1
-    return target + 1 if tokens[target].text == ">" or tokens.lows[target] == "um" else target
+    return target + 1 if tokens[target].text == ">" or lows[target] == "um" else target
 
 
 def _is_moved_from(tokens: Tokens, place: int) -> bool:
@@ -777,8 +784,9 @@ def _is_moved_from(tokens: Tokens, place: int) -> bool:
 
 
 def _loose_hour(tokens: Tokens, place: int) -> Clock | None:
+    lows = tokens.lows
     hour, after = _hour(tokens, place)
-    if hour is None or (not tokens.lows[place].isdecimal() and not tokens[place].is_word):
+    if hour is None or (not lows[place].isdecimal() and not tokens[place].is_word):
         return None
     if tokens[place - 1].is_word and not tokens[place].gap:
         return None
@@ -786,10 +794,10 @@ def _loose_hour(tokens: Tokens, place: int) -> Clock | None:
     if (
         (follower.is_word and not follower.gap)
         or follower.text in ("%", "€", "£", "$")
-        or (follower.text in (".", "/", ",") and tokens.lows[after + 1].isdecimal() and tokens.is_glued(after + 1))
+        or (follower.text in (".", "/", ",") and lows[after + 1].isdecimal() and tokens.is_glued(after + 1))
     ):
         return None
-    if follower.low in MONTHS or (follower.text == "." and tokens.lows[after + 1] in MONTHS):
+    if follower.low in MONTHS or (follower.text == "." and lows[after + 1] in MONTHS):
         return None
     clock = _clock(hour, 0, _half_before(tokens, place), after)
     return clock and clock._replace(is_bare=True, is_weak=True)
@@ -830,15 +838,16 @@ _ONE_HOUR = frozenset(("an", "one", "a", "eine", "ne", "einer"))
 
 def _length(tokens: Tokens, place: int) -> tuple[int, int] | None:
     """The minutes that are counted at a token, and the place after them: ``an hour and a half``, ``zweieinhalb Stunden``."""
-    words = tokens.lows[place : place + 6]
+    lows = tokens.lows
+    words = lows[place : place + 6]
     if words[:2] in (["three", "quarters"], ["a", "quarter"], ["quarter", "of"]) and "hour" in words:
         return (45 if words[0] == "three" else 15), place + words.index("hour") + 1
     if words[0] in _QUARTERS:
         return _QUARTERS[words[0]], place + 1
     if words[0] in _HALVES or (words[0] in _ONE_HOUR and words[1] in _HALVES):
         here = place + (2 if words[0] in _ONE_HOUR else 1)
-        here += tokens.lows[here] in ("an", "a")
-        return (30, here + 1) if tokens.lows[here] in ("hour", "stunde") else None
+        here += lows[here] in ("an", "a")
+        return (30, here + 1) if lows[here] in ("hour", "stunde") else None
     if words[0] in _ONE_HOUR and words[1] in ("hour", "stunde"):
         more = _MORE_THAN_AN_HOUR.get(" ".join(words[2:5]), 0)
         return 60 + more, place + (5 if more else 2)
@@ -848,7 +857,7 @@ def _length(tokens: Tokens, place: int) -> tuple[int, int] | None:
     figure = read_number(tokens, place)
     if figure is None:
         return None
-    halves = tokens.lows[figure.after : figure.after + 4]
+    halves = lows[figure.after : figure.after + 4]
     if halves[:3] == ["and", "a", "half"] and halves[3] in ("hours", "hrs"):
         return int(60 * figure.value) + 30, figure.after + 4
     if halves[0] not in _DURATION:
@@ -856,7 +865,7 @@ def _length(tokens: Tokens, place: int) -> tuple[int, int] | None:
     unit = _DURATION[halves[0]]
     length, after = int(figure.value * unit), figure.after + 1
     if unit == 60 and (rest := read_number(tokens, after)) and rest.value < 60 and not rest.has_cents:
-        if tokens.lows[rest.after] in ("min", "mins", "minutes", "minuten"):
+        if lows[rest.after] in ("min", "mins", "minutes", "minuten"):
             return length + int(rest.value), rest.after + 1
         if tokens.is_glued(after):
             return length + int(rest.value), rest.after
@@ -878,16 +887,17 @@ def _duration(tokens: Tokens, place: int, *, is_near: bool = False) -> tuple[int
     Args:
         is_near: whether nothing need stand between the two, as after "ab".
     """
+    lows = tokens.lows
     here = place
     for step in range(5):  # ", the talk takes seventy-five minutes"
-        if tokens.lows[place + step] in _TAKES:
+        if lows[place + step] in _TAKES:
             here = place + step
             break
         if tokens[place + step].is_number or tokens[place + step].text in ("\n", ""):
             break
-    while tokens.lows[here] in _LENGTH_LINKS or tokens.lows[here] in _LASTS:
+    while lows[here] in _LENGTH_LINKS or lows[here] in _LASTS:
         here += 1
         if here - place > 7:
             return None
-    is_said = any(tokens.lows[each] in _LASTS or tokens[each].text in ("(", ",") for each in range(place, here))
+    is_said = any(lows[each] in _LASTS or tokens[each].text in ("(", ",") for each in range(place, here))
     return _length(tokens, here) if is_said or (is_near and here == place) else None
