@@ -1,5 +1,6 @@
 """Days: ``31 August``, ``August the 31st``, ``31. 8. 2027``, ``31-08-2027``, ``next Friday``, ``übermorgen``."""
 
+import re
 from calendar import isleap
 from collections.abc import Sequence
 from datetime import date, timedelta
@@ -7,7 +8,7 @@ from itertools import count
 from typing import NamedTuple
 
 from proctor_language.reader.mentions import Mention
-from proctor_language.reader.tokens import Tokens
+from proctor_language.reader.tokens import Tokens, is_word
 from proctor_language.reader.words import (
     DAYS_OF,
     GERMAN_ORDINALS,
@@ -131,7 +132,7 @@ def _read_one(tokens: Tokens, place: int, today: date, *, after_weekday: bool = 
         return _dated_by_figures(tokens, place, today, after_weekday=after_weekday)
     if low not in _WORDS_OF_DAYS and not (after in DAYS_OF and low.isalnum()):
         return None
-    if low in MONTHS and (low != "may" or tokens[place].text != "may" or after.isdecimal()):
+    if low in MONTHS and (low != "may" or tokens.written(place) != "may" or after.isdecimal()):
         return _month_first(tokens, place, today)
     if low in RELATIVE_DAYS:
         return _relative(tokens, place, today)
@@ -172,19 +173,15 @@ def _dated_by_figures(tokens: Tokens, place: int, today: date, *, after_weekday:
     here += lows[here] == "day" and lows[here + 1] == "of"
     while lows[here] == "of" or (lows[here] == "-" and lows[here + 1] in MONTHS):
         here += 1
-    if dotted and lows[here : here + 3] == ["d", ".", "m"]:  # "19. d. M."
+    if dotted and lows[here] == "d" and lows[here + 1 : here + 3] == [".", "m"]:  # "19. d. M."
         days = _of_day(number, today)[:1]
         return Dated(days, here + 3 + (lows[here + 3] == "."))
-    if dotted and tokens[here].text in _ROMAN and lows[here + 1] == "." and _is_year(lows[here + 2]):
-        return _exact(int(lows[here + 2]), _ROMAN[tokens[here].text], number, here + 3, today)
+    if dotted and lows[here + 1] == "." and _is_year(lows[here + 2]) and tokens.written(here) in _ROMAN:
+        return _exact(int(lows[here + 2]), _ROMAN[tokens.written(here)], number, here + 3, today)
     if lows[here] == "/" and lows[here + 1] in MONTHS:
         here += 1
-    if lows[here] in MONTHS and not (
-        lows[here] in ("dec", "mar", "may")
-        and tokens[here].text == lows[here]
-        and lows[here] == "may"
-        and lows[here + 1] in ("be", "have", "not")
-    ):
+    is_verb = lows[here] == "may" and lows[here + 1] in ("be", "have", "not") and tokens.written(here) == "may"
+    if lows[here] in MONTHS and not is_verb:
         return _with_year(tokens, number, MONTHS[lows[here]], here + 1, today)
     if not suffixed and (found := _numeric(tokens, place, today, after_weekday=after_weekday)):
         return found
@@ -195,12 +192,8 @@ def _dated_by_figures(tokens: Tokens, place: int, today: date, *, after_weekday:
         days = _of_day(number, today)
         end = here if dotted else after
         return Dated(days, end) if days else None
-    if (
-        after_weekday
-        and not tokens[after].text.startswith(":")
-        and lows[after] not in ("am", "pm", "uhr", "h", "p", "a", "o", "oclock")
-    ):
-        if lows[after] in (".", ":") and lows[after + 1].isdecimal() and tokens.is_glued(after + 1):
+    if after_weekday and lows[after] not in (":", "am", "pm", "uhr", "h", "p", "a", "o", "oclock"):
+        if lows[after] == "." and lows[after + 1].isdecimal() and tokens.is_glued(after + 1):
             return None
         days = _of_day(number, today)
         return Dated(days, after, is_weak=True) if days else None
@@ -210,46 +203,32 @@ def _dated_by_figures(tokens: Tokens, place: int, today: date, *, after_weekday:
 def _numeric(tokens: Tokens, place: int, today: date, *, after_weekday: bool) -> Dated | None:
     """``31.8.2027``, ``31. 8.``, ``31/8``, ``31-08-2027``, ``8/31/2027``."""
     lows = tokens.lows
-    sign = lows[place + 1]
-    if sign not in _NUMBER_SIGNS or not lows[place + 2].isdecimal():
+    sign, second = lows[place + 1 : place + 3]
+    if sign not in _NUMBER_SIGNS or len(second) > 2 or not second.isdecimal() or not tokens.is_glued(place + 1):
         return None
-    second = tokens[place + 2]
-    if len(second.text) > 2 or not tokens.is_glued(place + 1):
+    is_apart = not tokens.is_glued(place + 2)
+    if is_apart and sign != ".":
         return None
-    if second.gap and sign != ".":
-        return None
-    one, two = int(lows[place]), int(second.text)
+    one, two = int(lows[place]), int(second)
     after = place + 3
     year: int | None = None
     has_second_sign = lows[after] == sign and tokens.is_glued(after)
     if has_second_sign:
-        third = tokens[after + 1]
-        is_year = (
-            third.is_number
-            and len(third.text) in (2, 4)
-            and (not third.gap or (sign == "." and (second.gap or len(third.text) == 4)))
-        )
-        if is_year and len(third.text) == 4 and not _is_year(third.text):
-            is_year = False
-        if is_year and sign == "." and third.gap and len(third.text) == 2:
-            is_year = False
-        if is_year:
-            year, after = int(third.text) % 100 + 2000 if len(third.text) == 2 else int(third.text), after + 2
-            if (
-                lows[after] in (".", ":")
-                and tokens.is_glued(after)
-                and lows[after + 1].isdecimal()
-                and tokens.is_glued(after + 1)
-            ):
+        third = lows[after + 1]
+        is_joined = tokens.is_glued(after + 1)
+        is_short = is_joined and len(third) == 2 and third.isdecimal()
+        if is_short or (_is_year(third) and (is_joined or sign == ".")):
+            year, after = int(third) % 100 + 2000 if is_short else int(third), after + 2
+            if tokens.joint(after) in (".", ":"):
                 return None
-        elif third.is_number and not third.gap:
+        elif is_joined and third.isdecimal():
             return None
         elif sign == ".":
             after += 1
             # "um 15.10." ends a sentence; a date goes on, or has "am" before it.
             before = lows[place - 1]
             has_second_sign = not _ends_sentence(tokens, after) or after_weekday or before in _DATE_BEFORE
-    if sign == "." and year is None and second.gap and not has_second_sign:
+    if sign == "." and year is None and is_apart and not has_second_sign:
         return None
     if sign in ("-", "/") and year is None and has_second_sign and lows[after + 1].isdecimal():
         return None
@@ -264,7 +243,7 @@ def _numeric(tokens: Tokens, place: int, today: date, *, after_weekday: bool) ->
         is_weak = False
     if sign == "." and is_weak and lows[after] in ("uhr", "h", "am", "pm", "a", "p", "euro", "eur"):
         return None
-    if tokens[after].is_word and tokens.is_glued(after) and lows[after] != "t":
+    if lows[after] != "t" and is_word(lows[after]) and tokens.is_glued(after):
         return None
     found: list[date] = []
     orders = [(one, two), (two, one)] if sign == "/" or (two > 12 and sign == "-") else [(one, two)]
@@ -278,20 +257,18 @@ def _numeric(tokens: Tokens, place: int, today: date, *, after_weekday: bool) ->
 
 
 def _ends_sentence(tokens: Tokens, place: int) -> bool:
-    token = tokens[place]
-    return token.text in ("", "\n") or (token.text[:1].isupper() and token.gap)
+    return tokens.lows[place] in ("", "\n") or (tokens.written(place)[0].isupper() and not tokens.is_glued(place))
 
 
 _DATE_BEFORE = frozenset("am den dem vom zum bis der ab on by until seit".split())
 
 
+_ISO = re.compile(r"(\d{4})([-/.])(\d{1,2})\2(\d{1,2})(?!\d)")
+
+
 def _year_first(tokens: Tokens, place: int, today: date) -> Dated | None:
-    sign, month, other, day = (tokens[place + step] for step in (1, 2, 3, 4))
-    if sign.text not in _NUMBER_SIGNS or other.text != sign.text or not (month.is_number and day.is_number):
-        return None
-    if sign.gap or month.gap or other.gap or day.gap or len(day.text) > 2 or len(month.text) > 2:
-        return None
-    return _exact(int(tokens[place].text), int(month.text), int(day.text), place + 5, today)
+    match = _ISO.match(tokens.text, tokens.starts[place])
+    return _exact(*map(int, match.group(1, 3, 4)), place + 5, today) if match else None
 
 
 def _is_year(low: str) -> bool:
@@ -305,6 +282,9 @@ def _exact(year: int, month: int, day: int, after: int, today: date) -> Dated | 
         return None
 
 
+_AFTER_COUNT = frozenset(("am", "pm", "uhr", "people", "guests"))
+
+
 def _month_first(tokens: Tokens, place: int, today: date) -> Dated | None:
     lows = tokens.lows
     month, here = MONTHS[lows[place]], place + 1
@@ -312,20 +292,15 @@ def _month_first(tokens: Tokens, place: int, today: date) -> Dated | None:
         here += 1
     if lows[here] == "the":
         here += 1
-    token = tokens[here]
-    if token.is_number and len(token.text) <= 2 and 0 < int(token.text) <= 31:
+    low = lows[here]
+    if len(low) <= 2 and low.isdecimal() and 0 < int(low) <= 31:
         after = here + 1
-        follower = tokens[after]
-        if follower.low in _SUFFIXES and not follower.gap:
+        follower = lows[after]
+        if follower in _SUFFIXES and tokens.is_glued(after):
             after += 1
-        elif (
-            follower.text in (":", ".", "h", "%")
-            and tokens.is_glued(after)
-            and lows[after + 1].isdecimal()
-            and tokens.is_glued(after + 1)
-        ) or (follower.low in ("am", "pm", "uhr", "people", "guests") and lows[here - 1] != "the"):
+        elif tokens.joint(after) in (":", ".", "h", "%") or (follower in _AFTER_COUNT and lows[here - 1] != "the"):
             return None
-        return _with_year(tokens, int(token.text), month, after, today)
+        return _with_year(tokens, int(low), month, after, today)
     ordinal = _ordinal(tokens, here)
     if ordinal is not None:
         return _with_year(tokens, ordinal[0], month, ordinal[1], today)
@@ -394,11 +369,11 @@ def _relative(tokens: Tokens, place: int, today: date) -> Dated | None:
 def _weekday(tokens: Tokens, place: int, today: date) -> Dated | None:
     lows = tokens.lows
     low = lows[place]
-    is_english_word = low in _ENGLISH_WORDS and tokens[place].text == low
+    is_english_word = low in _ENGLISH_WORDS and tokens.written(place) == low
     if is_english_word and lows[place - 1] not in _BEFORE_WEEKDAY and not _is_before_date(tokens, place + 1):
         return None
     after = place + 1
-    if lows[after] in ("vor", "before") and tokens[after + 1].text[:1].isupper() and not lows[after + 1].isdecimal():
+    if lows[after] in ("vor", "before") and tokens.written(after + 1)[:1].isupper():
         return None  # "Dienstag vor Ostern"
     if lows[after] == "." and tokens.is_glued(after) and len(low) <= 5 and _is_before_date(tokens, after + 1):
         after += 1
@@ -452,12 +427,12 @@ def _calendar_week(tokens: Tokens, place: int, today: date) -> tuple[date, int] 
     here = place
     while here - place < 3 and tokens.lows[here] in (".", ",", "in", "der"):
         here += 1
-    number = tokens[here + 1]
-    if tokens.lows[here] != "kw" or not number.is_number or len(number.text) > 2 or not 0 < int(number.text) < 53:
+    number = tokens.lows[here + 1]
+    if tokens.lows[here] != "kw" or not number.isdecimal() or len(number) > 2 or not 0 < int(number) < 53:
         return None
-    week = date.fromisocalendar(today.year, int(number.text), 1)
+    week = date.fromisocalendar(today.year, int(number), 1)
     if week < today - timedelta(days=60):
-        week = date.fromisocalendar(today.year + 1, int(number.text), 1)
+        week = date.fromisocalendar(today.year + 1, int(number), 1)
     return week, here + 2
 
 
@@ -473,12 +448,12 @@ def _is_before_date(tokens: Tokens, place: int) -> bool:
 
 def _is_short_weekday(tokens: Tokens, place: int) -> bool:
     lows = tokens.lows
-    token, follower = tokens[place], tokens[place + 1]
-    if not token.text[:1].isupper():
+    follower, behind = lows[place + 1 : place + 3]
+    if not tokens.written(place)[0].isupper():
         return False
-    if follower.text in (".", ",") and tokens.is_glued(place + 1):
-        return lows[place + 2].isdecimal() or lows[place + 2] in (",", "") or lows[place + 2] in ("um", "ab", "den")
-    return (follower.is_number and lows[place + 2] == ".") or follower.low == "kw"
+    if follower in (".", ",") and tokens.is_glued(place + 1):
+        return behind.isdecimal() or behind in (",", "", "um", "ab", "den")
+    return (follower.isdecimal() and behind == ".") or follower == "kw"
 
 
 def _ordinal(tokens: Tokens, place: int) -> tuple[int, int] | None:
@@ -628,9 +603,10 @@ def _morgen(tokens: Tokens, place: int, today: date) -> Dated | None:
     before = lows[place - 1]
     if before in ("guten", "heute", "gestern", "diesen", "am", "schönen", "jeden", "der", "den") or before in WEEKDAYS:
         return None
-    if tokens[place].text == "Morgen" and lows[place - 1] not in ("", "\n", ".", "!", "?", ":", "-", "*"):
+    is_noun = tokens.written(place) == "Morgen"
+    if is_noun and (before not in ("", "\n", ".", "!", "?", ":", "-", "*") or lows[place + 1] in (",", "!")):
         return None
-    if (tokens[place].text == "Morgen" and lows[place + 1] in (",", "!")) or lows[place + 1] == "\n":
+    if lows[place + 1] == "\n":
         return None
     if lows[place + 1 : place + 4] == ["in", "einer", "woche"]:
         return Dated((today + timedelta(days=8),), place + 4)

@@ -7,7 +7,7 @@ from functools import lru_cache
 from proctor_language.reader.mentions import Mention
 from proctor_language.reader.numbers import read_number
 from proctor_language.reader.text import fold
-from proctor_language.reader.tokens import Tokens
+from proctor_language.reader.tokens import Tokens, is_word
 from proctor_language.reader.words import MONTHS, ONES, number_of
 
 _MAIL = re.compile(
@@ -185,33 +185,34 @@ def spelled_runs(tokens: Tokens) -> list[str]:
 
     ``kay zed, eighteen sixty-six`` is ``kz1866``; ``seven four double-two`` is ``7422``.
     """
+    lows = tokens.lows
     runs: list[str] = []
     run, place, has_words = "", 0, False
     while place < tokens.size:
-        token = tokens[place]
-        number = read_number(tokens, place) if token.is_word and number_of(token.low) is not None else None
+        low = lows[place]
+        number = read_number(tokens, place) if is_word(low) and number_of(low) is not None else None
         piece, after = "", place + 1
-        if number is not None and number.value < 20 and tokens[number.after].low in _ZEROS:
+        if number is not None and number.value < 20 and lows[number.after] in _ZEROS:
             piece, after, has_words = "0" * int(number.value), number.after + 1, True
-        elif token.low in ("double", "triple", "doppel"):
-            here = place + 2 if tokens[place + 1].text == "-" else place + 1
-            digit = _DIGIT_WORDS.get(tokens[here].low, tokens[here].text if tokens[here].is_number else "")
-            piece, after, has_words = digit * (3 if token.low == "triple" else 2), here + 1, True
+        elif low in ("double", "triple", "doppel"):
+            here = place + 2 if lows[place + 1] == "-" else place + 1
+            digit = _DIGIT_WORDS.get(lows[here], lows[here] if lows[here].isdecimal() else "")
+            piece, after, has_words = digit * (3 if low == "triple" else 2), here + 1, True
         elif number is not None and number.value == int(number.value):
             piece, after, has_words = str(int(number.value)), number.after, True
-        elif token.is_number:
-            piece = token.text
-        elif token.is_word and len(token.text) == 1 and tokens[place + 1].low in ("for", "as", "like", "wie", "von"):
+        elif low.isdecimal():
+            piece = low
+        elif is_word(low) and len(low) == 1 and lows[place + 1] in ("for", "as", "like", "wie", "von"):
             # "K wie Kaufmann", "T for Tango" say the letter itself.
-            piece, after, has_words = token.low, place + 3 + (tokens[place + 2].low == "in"), True
-        elif token.low == "oh":
+            piece, after, has_words = low, place + 3 + (lows[place + 2] == "in"), True
+        elif low == "oh":
             piece, has_words = "o", True
-        elif token.low in _SPELLED:
-            piece, has_words = token.low[0], True
-        elif token.is_word and (len(token.text) == 1 or token.low in _LETTER_NAMES or token.text.isupper()):
-            piece = _LETTER_NAMES.get(token.low, token.low)
-        elif token.low in _SPOKEN_JOINTS and run:
-            place, has_words = after, has_words or len(token.text) > 2
+        elif low in _SPELLED:
+            piece, has_words = low[0], True
+        elif is_word(low) and (len(low) == 1 or low in _LETTER_NAMES or tokens.written(place).isupper()):
+            piece = _LETTER_NAMES.get(low, low)
+        elif low in _SPOKEN_JOINTS and run:
+            place, has_words = after, has_words or len(low) > 2
             continue
         if piece:
             run += piece

@@ -315,7 +315,7 @@ def _with_currency(
 
 
 def _is_cents(tokens: Tokens, place: int) -> bool:
-    return tokens.lows[place] != "p" or not tokens[place].gap
+    return tokens.lows[place] != "p" or tokens.is_glued(place)
 
 
 def _with_cents(
@@ -328,14 +328,11 @@ def _with_cents(
     if cents is None or cents.has_cents or not 0 <= cents.value < 100 or figure.has_cents:
         return value, end
     is_named = lows[cents.after] in CENTS
-    follower = tokens[cents.after]
-    is_bare = here == place and not needs_word and cents.value >= 10 and follower.low not in _COUNTED
+    follower = lows[cents.after]
+    is_bare = here == place and not needs_word and cents.value >= 10 and follower not in _COUNTED
     if cents.is_digits:
-        is_bare = (
-            is_bare
-            and len(lows[here]) == 2
-            and not (follower.text in (":", ".", "/", "-") and tokens.is_glued(cents.after + 1))
-        )
+        is_bare = is_bare and len(lows[here]) == 2
+        is_bare = is_bare and not (follower in (":", ".", "/", "-") and tokens.is_glued(cents.after + 1))
     if not (is_named or is_bare):
         return value, end
     last = cents.after if is_named else cents.after - 1

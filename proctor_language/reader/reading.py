@@ -126,7 +126,7 @@ def has_value(values: Values, kind: Kind) -> bool:
     """Whether there is a value of a kind, sure or not; for a code, three digits are enough."""
     if kind == "code":
         tokens = values.tokens
-        return bool(values.codes) or any(len(tokens[place].text) >= _SHORTEST_CODE for place in tokens.numbers)
+        return bool(values.codes) or any(len(tokens.lows[place]) >= _SHORTEST_CODE for place in tokens.numbers)
     return bool(values.of_kind(kind))
 
 

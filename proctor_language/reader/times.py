@@ -6,7 +6,7 @@ from typing import NamedTuple
 from proctor_language.reader.days import DAY_WORDS
 from proctor_language.reader.mentions import Mention
 from proctor_language.reader.numbers import read_number
-from proctor_language.reader.tokens import Tokens
+from proctor_language.reader.tokens import Tokens, is_word
 from proctor_language.reader.words import (
     AFTERNOON,
     CURRENCIES,
@@ -38,6 +38,7 @@ _NOUNS_AFTER_HOUR = frozenset(
     "people persons guests minutes minute min hours hour days day weeks week months month years percent of euros euro "
     "pounds copies items units km personen gäste stunden stunde tage tagen minuten st nd rd th times mails".split()
 )
+_NO_BARE_HOUR = _NOUNS_AFTER_HOUR.union("%/€£$")
 _DURATION = {"h": 60, "hr": 60, "hrs": 60, "hour": 60, "hours": 60, "stunde": 60, "stunden": 60, "std": 60,
              "min": 1, "mins": 1, "minute": 1, "minutes": 1, "minuten": 1}  # fmt: skip
 _NIGHT_HOUR, _NOON_HOUR = 7, 12
@@ -99,17 +100,8 @@ def _in_figures(tokens: Tokens, place: int) -> Clock | None:
     if len(low) > 4:
         return None
     sign, digits = lows[place + 1 : place + 3]
-    has_sign = (
-        sign in (":", ".", "h")
-        and digits.isdecimal()
-        and tokens.is_glued(place + 1)
-        and tokens.is_glued(place + 2)
-        and len(digits) == 2
-        and int(digits) < 60
-        and len(low) <= 2
-        and int(low) <= 24
-    )
-    if has_sign:
+    is_pair = sign in (":", ".", "h") and len(digits) == 2 and len(low) <= 2
+    if is_pair and tokens.joint(place + 1) and int(digits) < 60 and int(low) <= 24:
         return _with_minutes(tokens, place)
     after = place + 1
     if low == "1" and sign == "/" and digits == "2" and not tokens.is_glued(place + 3):
@@ -133,7 +125,7 @@ def _in_figures(tokens: Tokens, place: int) -> Clock | None:
         return Clock((720 if follower in NOON else 0,), after + 1, False)
     if past := _o_clock(tokens, after):
         half, end = _half_day(tokens, past)
-        return _clock(number, 0, half or _half_before(tokens, place), end if half else past)
+        return _clock(number, 0, half or _half_before(tokens, place), end)
     if follower == "uhr":
         return _uhr(tokens, place, number, after + 1)
     if follower in ("h", "hrs", "hours") and number >= _NIGHT_HOUR and (follower == "h" or len(low) == 2):
@@ -146,50 +138,27 @@ def _in_figures(tokens: Tokens, place: int) -> Clock | None:
 
 def _with_spaced_minutes(tokens: Tokens, place: int, hour: int) -> Clock | None:
     """``6 50 am``, ``9 30 in the morning``: minutes without a sign, if the half of the day follows."""
-    minute = tokens[place + 1]
-    if not (minute.is_number and len(minute.text) == 2 and int(minute.text) < 60 and 0 < hour <= _NOON_HOUR):
+    minute = tokens.lows[place + 1]
+    if not (len(minute) == 2 and minute.isdecimal() and int(minute) < 60 and 0 < hour <= _NOON_HOUR):
         return None
     half, past = _half_day(tokens, place + 2)
-    return _clock(hour, int(minute.text), half, past) if half else None
+    return _clock(hour, int(minute), half, past) if half else None
 
 
 def _with_minutes(tokens: Tokens, place: int) -> Clock | None:
     lows = tokens.lows
     hour, sign, minute = lows[place], lows[place + 1], int(lows[place + 2])
     after = place + 3
-    if (
-        sign == ":"
-        and lows[after] in (":", ".")
-        and tokens.is_glued(after)
-        and lows[after + 1].isdecimal()
-        and tokens.is_glued(after + 1)
-    ):
-        if lows[after] == "." or len(lows[after + 1]) != 2:
+    joint = tokens.joint(after)
+    if joint in (".", ","):
+        return None
+    if joint == sign == ":":
+        if len(lows[after + 1]) != 2:
             return None
-        after += 2
-        if lows[after] == "." and tokens.is_glued(after) and lows[after + 1].isdecimal() and tokens.is_glued(after + 1):
-            after += 2
-    elif (
-        lows[after] in (".", ",")
-        and tokens.is_glued(after)
-        and lows[after + 1].isdecimal()
-        and tokens.is_glued(after + 1)
-    ):
-        return None
-    if (
-        lows[after].isalnum()
-        and tokens.is_glued(after)
-        and lows[after] not in ("am", "pm", "a", "p", "h", "hrs", "uhr", "z", "t", "gmt", "utc", "cet")
-    ):
-        return None
-    if lows[after] in ("%", "€", "£", "$") or lows[after] in (
-        "eur",
-        "euro",
-        "euros",
-        "gbp",
-        "chf",
-        "pounds",
-        "usd",
+        after += 4 if tokens.joint(after + 2) == "." else 2
+    follower = lows[after]
+    if follower in _NO_MINUTES or (
+        follower.isalnum() and follower not in _GLUED_AFTER_MINUTES and tokens.is_glued(after)
     ):
         return None
     if sign == "." and lows[place - 1] in ("€", "£", "$"):
@@ -197,30 +166,35 @@ def _with_minutes(tokens: Tokens, place: int) -> Clock | None:
     half, past_half = _half_day(tokens, after)
     if half and int(hour) <= _NOON_HOUR:
         return _clock(int(hour), minute, half, past_half)
-    is_named = sign in (":", "h") or lows[place - 1] in _AT or lows[place - 1] == "@"
-    end = after
-    if lows[after] in ("uhr", "h", "hrs", "hours"):
-        end, is_named = after + 1, True
-        half, past_half = _half_day(tokens, end)
+    is_named = sign != "." or lows[place - 1] in _AT
+    if follower in ("uhr", "h", "hrs", "hours"):
+        is_named = True
+        half, past_half = _half_day(tokens, after + 1)
     is_exact = len(hour) == 2 or int(hour) == 0
     may_be_late = not hour.startswith("0") and int(hour) <= _NOON_HOUR
     before = (half or _half_before(tokens, place)) if may_be_late else ""
-    found = _clock(int(hour), minute, before, past_half if half else end, is_exact=is_exact and not before)
-    return found and found._replace(is_weak=not is_named)
+    return _clock(int(hour), minute, before, past_half, is_exact=is_exact and not before, is_weak=not is_named)
+
+
+_NO_MINUTES = frozenset(("%", "€", "£", "$", "eur", "euro", "euros", "gbp", "chf", "pounds", "usd"))
+_GLUED_AFTER_MINUTES = frozenset(("am", "pm", "a", "p", "h", "hrs", "uhr", "z", "t", "gmt", "utc", "cet"))
+
+
+_AT_FOUR_DIGITS = _AT - {"about", "to", "of", "from", "past", "since", "nach", "von", "vor"}
 
 
 def _four_digits(tokens: Tokens, place: int) -> Clock | None:
     lows = tokens.lows
-    text, after = tokens[place].text, tokens[place + 1]
-    hour, minute = int(text[:2]), int(text[2:])
+    low, before, after = lows[place], lows[place - 1], lows[place + 1]
+    hour, minute = int(low[:2]), int(low[2:])
     if hour > 23 or minute > 59:
         return None
-    if after.text in ("-", "/", ".") and lows[place + 2].isdecimal() and len(lows[place + 2]) != 4:
+    if after in ("-", "/", ".") and lows[place + 2].isdecimal() and len(lows[place + 2]) != 4:
         return None
-    if after.low in ("h", "hrs", "hours", "uhr"):
+    if after in ("h", "hrs", "hours", "uhr"):
         return Clock((hour * 60 + minute,), place + 2, False)
     if (
-        after.low in _TO_JOIN
+        after in _TO_JOIN
         and len(lows[place + 2]) == 4
         and lows[place + 2].isdecimal()
         and lows[place + 3] in ("h", "hrs", "hours", "uhr")
@@ -229,39 +203,29 @@ def _four_digits(tokens: Tokens, place: int) -> Clock | None:
     half, end = _half_day(tokens, place + 1)
     if half and hour <= _NOON_HOUR:
         return _clock(hour, minute, half, end)
-    if lows[place - 1] in _AT and lows[place - 1] not in (
-        "about",
-        "to",
-        "of",
-        "from",
-        "past",
-        "since",
-        "nach",
-        "von",
-        "vor",
-    ):
+    if before in _AT_FOUR_DIGITS:
         is_year = hour in (19, 20)
-        return Clock((hour * 60 + minute,), place + 1, is_year or (after.is_word and after.low in _NOUNS_AFTER_HOUR))
+        return Clock((hour * 60 + minute,), place + 1, is_year or after in _NOUNS_AFTER_HOUR)
     # "Fri 1400", "1330 on Friday".
-    is_before_day = after.low in ("on", "am") and lows[place + 2] in WEEKDAYS
-    if lows[place - 1] in WEEKDAYS or is_before_day:
+    is_before_day = after in ("on", "am") and lows[place + 2] in WEEKDAYS
+    if before in WEEKDAYS or is_before_day:
         return Clock((hour * 60 + minute,), place + 1, hour in (19, 20))
     if minute % 5:
         return None
-    is_last = lows[place - 1] in _JOINTS and _is_round_time(tokens[place - 2].text)
-    other = tokens[place - 2] if is_last else tokens[place + 2]
-    is_span = (is_last or after.low in _JOINTS) and _is_round_time(other.text)
-    last = tokens[place + 1] if is_last else tokens[place + 3]
-    is_span = is_span and last.low not in CURRENCIES and last.low not in _NOUNS_AFTER_HOUR
-    if is_span and not (hour in (19, 20) and other.text[:2] in ("19", "20")):
+    is_last = before in _JOINTS and _is_round_time(lows[place - 2])
+    other = lows[place - 2 if is_last else place + 2]
+    is_span = (is_last or after in _JOINTS) and _is_round_time(other)
+    last = after if is_last else lows[place + 3]
+    is_span = is_span and last not in CURRENCIES and last not in _NOUNS_AFTER_HOUR
+    if is_span and not (hour in (19, 20) and other[:2] in ("19", "20")):
         return Clock((hour * 60 + minute,), place + 1, False)
     # "0945 at reception", "wed 21/1, 1300": something like a time, if nothing says what else it is.
     if tokens.is_glued(place):
         return None
-    before = tokens[place - 2] if lows[place - 1] == "," else tokens[place - 1]
-    is_dated = before.low in MONTHS or (lows[place - 1] == "," and before.is_number)
-    is_alone = before.text in ("", "\n") or (is_dated and hour not in (19, 20))
-    if hour < 10 or (is_alone and after.low not in _NOUNS_AFTER_HOUR):
+    ahead = lows[place - 2] if before == "," else before
+    is_dated = ahead in MONTHS or (before == "," and ahead.isdecimal())
+    is_alone = ahead in ("", "\n") or (is_dated and hour not in (19, 20))
+    if hour < 10 or (is_alone and after not in _NOUNS_AFTER_HOUR):
         return Clock((hour * 60 + minute,), place + 1, True)
     return None
 
@@ -273,22 +237,19 @@ def _is_round_time(text: str) -> bool:
 def _bare_hour(tokens: Tokens, place: int, number: int, after: int) -> Clock | None:
     """An hour without a sign, after a word such as "at": ``at 4``, ``um drei``."""
     lows = tokens.lows
-    follower = tokens[after]
-    word = lows[place - 1]
-    if number == 0 or follower.low in _NOUNS_AFTER_HOUR or follower.text in ("%", "/", "€", "£", "$"):
+    word, follower = lows[place - 1], lows[after]
+    if number == 0 or follower in _NO_BARE_HOUR:
         return None
-    if follower.text in (".", ",", ":") and tokens.is_glued(after) and lows[after + 1].isdecimal():
+    if follower in (".", ",", ":") and tokens.is_glued(after) and lows[after + 1].isdecimal():
         return None
-    if follower.is_word and not follower.gap:
+    is_word = follower.isalnum() and not follower.isdecimal()
+    if is_word and tokens.is_glued(after):
         return None
-    if follower.text == "." and lows[after + 1] in MONTHS:
+    if (follower == "." and lows[after + 1] in MONTHS) or follower in MONTHS or follower in TENS:
         return None
-    if follower.low in MONTHS or (number_of(follower.low) is not None and follower.low in TENS):
-        return None
-    is_weak = word not in ("at", "um", "by", "@", "gegen") or (follower.is_word and follower.low not in _AFTER_BARE)
+    is_weak = word not in ("at", "um", "by", "@", "gegen") or (is_word and follower not in _AFTER_BARE)
     half = _half_before(tokens, place)
-    found = _clock(number, 0, half, after)
-    return found and found._replace(is_weak=is_weak, is_bare=True)
+    return _clock(number, 0, half, after, is_weak=is_weak, is_bare=True)
 
 
 _AFTER_BARE = frozenset(
@@ -333,7 +294,7 @@ def _in_words(tokens: Tokens, place: int) -> Clock | None:
         return None
     if past := _o_clock(tokens, after):
         half, end = _half_day(tokens, past)
-        return _clock(number, 0, half or _half_before(tokens, place), end if half else past)
+        return _clock(number, 0, half or _half_before(tokens, place), end)
     if lows[after] == "uhr":
         return _uhr(tokens, place, number, after + 1)
     half, end = _half_day(tokens, after)
@@ -343,8 +304,8 @@ def _in_words(tokens: Tokens, place: int) -> Clock | None:
         minute, past = minutes
         half, end = _half_day(tokens, past)
         is_named = bool(half) or lows[place - 1] in _AT
-        found = _clock(number, minute, half or _half_before(tokens, place), end if half else past)
-        return found and found._replace(is_weak=not is_named)
+        half = half or _half_before(tokens, place)
+        return _clock(number, minute, half, end, is_weak=not is_named)
     if lows[after] == "hundred" and lows[after + 1] in ("hours", "hrs"):
         return Clock((number * 60 % 1440,), after + 2, False)
     if lows[place - 1] in _AT and number >= 1 and word not in ("a", "an", "eine", "einen", "einem", "einer", "ein"):
@@ -378,7 +339,7 @@ def _minutes_past(tokens: Tokens, place: int, minutes: int, after: int) -> Clock
     """``twenty past three``, ``10 vor 9``, ``fünf vor halb vier``."""
     lows = tokens.lows
     if is_counted := lows[after] in ("minutes", "mins", "min", "minuten"):
-        after += 2 if tokens[after + 1].text == "." else 1
+        after += 2 if lows[after + 1] == "." else 1
     word = lows[after]
     if (word not in _PAST and word not in _TO) or not 0 < minutes < 60:
         return None
@@ -397,7 +358,7 @@ def _minutes_past(tokens: Tokens, place: int, minutes: int, after: int) -> Clock
         word in ("to", "before")
         and lows[place].isdecimal()
         and minutes < 13
-        and not tokens[after + 1].is_word
+        and not is_word(lows[after + 1])
         and minutes % 5
     ):
         return None
@@ -418,7 +379,7 @@ def _minutes_past(tokens: Tokens, place: int, minutes: int, after: int) -> Clock
         half, end = _half_day(tokens, past)
     base_hour = hour if word in _PAST else hour - 1
     minute = minutes if word in _PAST else 60 - minutes
-    return _clock(base_hour if base_hour else 12, minute, half or _half_before(tokens, place), end if half else past)
+    return _clock(base_hour if base_hour else 12, minute, half or _half_before(tokens, place), end)
 
 
 def _half_hour(tokens: Tokens, place: int, *, is_before: bool = False) -> Clock | None:
@@ -441,7 +402,7 @@ def _half_hour(tokens: Tokens, place: int, *, is_before: bool = False) -> Clock 
         past += 1
     half, end = _half_day(tokens, past)
     base = hour - 1 if word == "halb" else hour
-    return _clock(base if base else 12, 30, half or _half_before(tokens, place), end if half else past)
+    return _clock(base if base else 12, 30, half or _half_before(tokens, place), end)
 
 
 def _quarter(tokens: Tokens, place: int) -> Clock | None:
@@ -477,19 +438,14 @@ def _quarter(tokens: Tokens, place: int) -> Clock | None:
         base, minute = hour - 1, 45
     else:  # "viertel vier", "dreiviertel vier"
         base, minute = hour - 1, 45 if word == "dreiviertel" else 15
-    return _clock(base if base else 12, minute, half or _half_before(tokens, place), end if half else past)
+    return _clock(base if base else 12, minute, half or _half_before(tokens, place), end)
 
 
 def _hour(tokens: Tokens, place: int) -> tuple[int | None, int]:
     lows = tokens.lows
     low = lows[place]
     if low.isdecimal() and len(low) <= 2 and 0 < int(low) <= 24:
-        if (
-            lows[place + 1] in (":", ".")
-            and tokens.is_glued(place + 1)
-            and lows[place + 2].isdecimal()
-            and tokens.is_glued(place + 2)
-        ):
+        if tokens.joint(place + 1) in (":", "."):
             return None, place
         return int(low), place + 1
     number = number_of(low)
@@ -511,28 +467,22 @@ def _o_clock(tokens: Tokens, place: int) -> int | None:
     return None
 
 
+_ONE_OF = frozenset(("ein", "eine", "einen", "einem", "einer", "a", "an"))
+
+
 def _uhr(tokens: Tokens, place: int, hour: int, after: int) -> Clock | None:
     """The rest of ``15 Uhr 20``, ``neun Uhr morgens``."""
     lows = tokens.lows
     minute, end = 0, after
-    figure = read_number(tokens, after) if lows[after].isdecimal() or tokens[after].is_word else None
+    first = lows[after]
+    figure = read_number(tokens, after) if first.isalnum() else None
     if figure is not None and figure.value == int(figure.value) and 0 < figure.value < 60 and not figure.has_cents:
-        is_own = not (tokens[figure.after].is_word and lows[figure.after] in _NOUNS_AFTER_HOUR)
-        is_own = is_own and lows[after] not in ("ein", "eine", "einen", "einem", "einer", "a", "an")
-        if tokens[after].is_number:
-            is_own = (
-                is_own
-                and len(tokens[after].text) == 2
-                and not (
-                    tokens[figure.after].text == ":"
-                    and tokens[figure.after + 1].is_number
-                    and tokens.is_glued(figure.after + 1)
-                )
-            )
-            follower = tokens[figure.after + 1]
-            is_own = is_own and not (
-                tokens[figure.after].text == "." and (follower.is_number or follower.low in MONTHS)
-            )
+        follower, behind = lows[figure.after : figure.after + 2]
+        is_own = first not in _ONE_OF and not (follower in _NOUNS_AFTER_HOUR and is_word(follower))
+        if first.isdecimal():
+            is_own = is_own and len(first) == 2
+            is_own = is_own and not (follower == ":" and behind.isdecimal() and tokens.is_glued(figure.after + 1))
+            is_own = is_own and not (follower == "." and (behind.isdecimal() or behind in MONTHS))
         if is_own:
             minute, end = int(figure.value), figure.after
     half, past = _half_day(tokens, end)
@@ -540,7 +490,7 @@ def _uhr(tokens: Tokens, place: int, hour: int, after: int) -> Clock | None:
         return None
     if half and 0 < hour <= _NOON_HOUR:
         return _clock(hour, minute, half, past)
-    is_exact = hour > _NOON_HOUR or hour == 0 or tokens[place].text.startswith("0")
+    is_exact = hour > _NOON_HOUR or hour == 0 or lows[place].startswith("0")
     return _clock(hour, minute, "" if is_exact else _half_before(tokens, place), end, is_exact=is_exact)
 
 
@@ -565,7 +515,7 @@ def _half_day(tokens: Tokens, place: int) -> tuple[str, int]:
             return low, place + (4 if lows[place + 3] == "." and tokens.is_glued(place + 3) else 3)
         if lows[place + 1] == "." and tokens.is_glued(place + 1) and lows[place + 2] == "m":
             return low, place + 3
-        if tokens.is_glued(place) and not tokens[place + 1].is_word:
+        if tokens.is_glued(place) and not is_word(lows[place + 1]):
             return low, place + 1
         return "", place
     if low in ("a", "p") and lows[place + 1] == "m" and not tokens.is_glued(place + 1):
@@ -632,18 +582,28 @@ def _half_before(tokens: Tokens, place: int) -> str:
     return ""
 
 
-def _clock(hour: int, minute: int, half: str, after: int, *, is_exact: bool = False) -> Clock | None:
+def _clock(
+    hour: int,
+    minute: int,
+    half: str,
+    after: int,
+    *,
+    is_exact: bool = False,
+    is_weak: bool = False,
+    is_bare: bool = False,
+) -> Clock | None:
     """A time by its hour and half of the day; without one, an hour from 1 to 6 is of the afternoon."""
     if hour > 24 or minute > 59:
         return None
     if half == "n":
         half = "a" if hour < 6 or hour == _NOON_HOUR else "p"
     if half in ("a", "p") and 0 < hour <= _NOON_HOUR:
-        return Clock((hour % 12 * 60 + minute + (720 if half == "p" else 0),), after, False, half=half)
+        return Clock((hour % 12 * 60 + minute + (720 if half == "p" else 0),), after, is_weak, is_bare, half)
     if is_exact or hour == 0 or hour > _NOON_HOUR:
-        return Clock((hour * 60 % 1440 + minute,), after, False)
+        return Clock((hour * 60 % 1440 + minute,), after, is_weak, is_bare)
     morning, later = hour % 12 * 60 + minute, hour % 12 * 60 + minute + 720
-    return Clock((later, morning) if hour < _NIGHT_HOUR or hour == _NOON_HOUR else (morning, later), after, False)
+    minutes = (later, morning) if hour < _NIGHT_HOUR or hour == _NOON_HOUR else (morning, later)
+    return Clock(minutes, after, is_weak, is_bare)
 
 
 _TEXTS = [f"{hour:02}:{minute:02}" for hour in range(24) for minute in range(60)]
@@ -658,8 +618,8 @@ def read_times(tokens: Tokens, place: int) -> tuple[list[Mention], int] | None:
     """The time or span that begins at a token, as mentions, and the place after it."""
     lows = tokens.lows
     clock = read_time(tokens, place)
-    span = _span(tokens, place, clock)
-    if span is not None:
+    joint = lows[clock.after if clock else place + 1]
+    if (joint in _JOINTS or joint == "uhr" or (clock and clock.is_bare)) and (span := _span(tokens, place, clock)):
         return span
     if clock is None:
         return None
@@ -693,7 +653,7 @@ def _span(tokens: Tokens, place: int, first: Clock | None) -> tuple[list[Mention
     after = first.after if first else _hour(tokens, place)[1]
     if not _is_joined(tokens, after) and not (first and first.is_bare):
         return None
-    word = tokens[place - 2 if lows[place - 1] in (".", "a") else place - 1].low
+    word = lows[place - 2 if lows[place - 1] in (".", "a") else place - 1]
     is_within = word in _WITHIN or lows[after] in _TILL  # "from nine to one", "nine till one"
     if first is None and not is_within:  # such an hour begins a span only if its end is a time by itself
         sure = read_time(tokens, _second_place(tokens, after))
@@ -724,7 +684,7 @@ def _span(tokens: Tokens, place: int, first: Clock | None) -> tuple[list[Mention
     if second is None:
         return None
     is_loose = first.is_bare and second.is_bare
-    if first.is_bare and joint == "-" and tokens[second.after].text == "-" and tokens[second.after + 1].gap:
+    if first.is_bare and joint == lows[second.after] == "-" and not tokens.is_glued(second.after + 1):
         return None  # "Platform 2 - 12:20 - Cork"
     if is_loose and not is_within:
         return None
@@ -760,14 +720,14 @@ def _second_place(tokens: Tokens, place: int) -> int:
     """Where the second time of a span begins, from the place after its first."""
     lows = tokens.lows
     here = place + 1 if lows[place] == "uhr" else place
-    if lows[here] == "u" and tokens[here + 1].text == ".":
+    if lows[here] == "u" and lows[here + 1] == ".":
         here += 1
     if lows[here] in ("to", "until", "till", "til", "bis") and lows[here + 1] == "at":
         here += 1
     target = here + 1
     if lows[target] == "a" and lows[target + 1] == "quarter":
         return target + 1
-    return target + 1 if tokens[target].text == ">" or lows[target] == "um" else target
+    return target + 1 if lows[target] in (">", "um") else target
 
 
 def _is_moved_from(tokens: Tokens, place: int) -> bool:
@@ -786,21 +746,16 @@ def _is_moved_from(tokens: Tokens, place: int) -> bool:
 def _loose_hour(tokens: Tokens, place: int) -> Clock | None:
     lows = tokens.lows
     hour, after = _hour(tokens, place)
-    if hour is None or (not lows[place].isdecimal() and not tokens[place].is_word):
+    if hour is None or (is_word(lows[place - 1]) and tokens.is_glued(place)):
         return None
-    if tokens[place - 1].is_word and not tokens[place].gap:
+    follower, behind = lows[after : after + 2]
+    if follower in ("%", "€", "£", "$") or (is_word(follower) and tokens.is_glued(after)):
         return None
-    follower = tokens[after]
-    if (
-        (follower.is_word and not follower.gap)
-        or follower.text in ("%", "€", "£", "$")
-        or (follower.text in (".", "/", ",") and lows[after + 1].isdecimal() and tokens.is_glued(after + 1))
-    ):
+    if follower in (".", "/", ",") and behind.isdecimal() and tokens.is_glued(after + 1):
         return None
-    if follower.low in MONTHS or (follower.text == "." and lows[after + 1] in MONTHS):
+    if follower in MONTHS or (follower == "." and behind in MONTHS):
         return None
-    clock = _clock(hour, 0, _half_before(tokens, place), after)
-    return clock and clock._replace(is_bare=True, is_weak=True)
+    return _clock(hour, 0, _half_before(tokens, place), after, is_weak=True, is_bare=True)
 
 
 def _fitting(first: Clock, second: Clock) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -830,7 +785,8 @@ _LASTS = frozenset(
 _QUARTERS = {"viertelstunde": 15, "dreiviertelstunde": 45}
 _MORE_THAN_AN_HOUR = {"and a half": 30, "and a quarter": 15, "and three quarters": 45}
 _TAKES = frozenset("takes take lasts last runs run goes dauert dauern geht".split())
-_LENGTH_LINKS = frozenset(("(", ",", "and", "und", "it", "es", "das", ".", ":"))
+_SAID = _LASTS.union("(,")
+_LINKS = _SAID.union(("and", "und", "it", "es", "das", ".", ":"))
 _HALVES = frozenset(("half", "halbe", "halben"))
 _BEFORE_BEGIN = frozenset(("from", "ab", "starting", "beginning"))
 _ONE_HOUR = frozenset(("an", "one", "a", "eine", "ne", "einer"))
@@ -889,15 +845,16 @@ def _duration(tokens: Tokens, place: int, *, is_near: bool = False) -> tuple[int
     """
     lows = tokens.lows
     here = place
-    for step in range(5):  # ", the talk takes seventy-five minutes"
-        if lows[place + step] in _TAKES:
-            here = place + step
-            break
-        if tokens[place + step].is_number or tokens[place + step].text in ("\n", ""):
-            break
-    while lows[here] in _LENGTH_LINKS or lows[here] in _LASTS:
+    if not _TAKES.isdisjoint(lows[place : place + 5]):
+        for step in range(place, place + 5):  # ", the talk takes seventy-five minutes"
+            if lows[step] in _TAKES:
+                here = step
+                break
+            if lows[step] in ("\n", "") or lows[step].isdecimal():
+                break
+    while lows[here] in _LINKS:
         here += 1
         if here - place > 7:
             return None
-    is_said = any(lows[each] in _LASTS or tokens[each].text in ("(", ",") for each in range(place, here))
+    is_said = not _SAID.isdisjoint(lows[place:here])
     return _length(tokens, here) if is_said or (is_near and here == place) else None

@@ -5,7 +5,6 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from functools import lru_cache
 from itertools import accumulate, compress, count, repeat
-from typing import NamedTuple
 
 from proctor_language.reader.words import FOLLOWERS, NUMBER_STEMS, STARTS, has_number
 
@@ -16,24 +15,8 @@ _MARGIN = 16
 """How far outside of the text a word may be asked for."""
 
 
-class Token(NamedTuple):
-    """One token: its text, the same in lower case, its place, and whether white space comes before it."""
-
-    text: str
-    low: str
-    start: int
-    end: int
-    gap: bool
-    is_number: bool
-    is_word: bool
-
-
-END = Token("", "", 0, 0, True, False, False)
-_new = tuple.__new__
-
-
-class Tokens(dict[int, Token]):
-    """The tokens of a readable text by their places, each made when first asked for; ``END`` is outside of the text.
+class Tokens:
+    """The tokens of a readable text, by their places.
 
     Attributes:
         text: the text. size: how many tokens it has. numbers: the places of those in figures. begins: the places at which
@@ -42,7 +25,6 @@ class Tokens(dict[int, Token]):
     """
 
     def __init__(self, text: str) -> None:
-        super().__init__()
         low_text = text.replace("\u0130", "\u0131").lower()  # of the letters, only this one would become two
         pieces = _TOKEN.findall(low_text)
         first = low_text.startswith(" ")
@@ -53,17 +35,10 @@ class Tokens(dict[int, Token]):
         self.numbers = [place for place in self.begins if self.lows[place].isdecimal()]
         self.lows += [""] * _MARGIN
 
-    def __missing__(self, place: int) -> Token:
-        if not 0 <= place < self.size:
-            return END
+    def written(self, place: int) -> str:
+        """A token as it was written, in capitals too."""
         start = self.starts[place]
-        end = start + len(self.lows[place])
-        word = self.text[start:end]
-        is_number = word.isdecimal()
-        is_word = not is_number and word.isalnum()
-        fields = (word, word.lower(), start, end, self.text[start - 1 : start] == " ", is_number, is_word)
-        self[place] = token = _new(Token, fields)
-        return token
+        return self.text[start : start + len(self.lows[place])]
 
     def place_at(self, position: int) -> int:
         """The number of the first token that starts at or after a position in the text."""
@@ -73,9 +48,20 @@ class Tokens(dict[int, Token]):
         """The position after a token."""
         return self.starts[place] + len(self.lows[place])
 
+    def joint(self, place: int) -> str:
+        """The sign or letter by which a number is joined to the token before a place (``.30``); empty if none is."""
+        end = self.starts[place - 1] + len(self.lows[place - 1])
+        follows = self.text[end : end + 2]
+        return follows[0] if follows[1:].isdecimal() else ""
+
     def is_glued(self, place: int) -> bool:
         """Whether a token comes directly after the one before it."""
         return 0 < place < self.size and self.text[self.starts[place] - 1] != " "
+
+
+def is_word(low: str) -> bool:
+    """Whether a token is of letters."""
+    return low.isalnum() and not low.isdecimal()
 
 
 def _begins(low_text: str, lows: list[str]) -> Iterator[int]:
