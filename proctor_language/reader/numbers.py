@@ -25,6 +25,8 @@ from proctor_language.reader.words import (
 _FIGURES = re.compile(
     r"\d{1,3}(?:(?P<sep>[.,' ])\d{3})(?:(?P=sep)\d{3}){0,4}(?:[.,]\d{1,2})?(?!\d)|\d+(?:[.,]\d{1,2})?(?!\d)|\d+"
 )
+_JOINTS = frozenset(".,:' ")
+_GOES_ON = re.compile(r"[.,' ]\d|[.,]-")
 _LONGEST = 12
 """Words of one number that are read."""
 _MOST_DIGITS = 1000
@@ -36,7 +38,8 @@ _FIRST = frozenset((*ONES, *TENS, *GERMAN, *COMPANY, "a", "an", "half", "single"
 """Words by which a number in words begins, beside long ones with ``NUMBER_STEMS``."""
 _NO_NUMBERS = STARTS - _FIRST
 _CURRENCY_ADJECTIVES = frozenset(("schweizer", "swiss", "us", "british", "britische", "american", "canadian"))
-_AFTER_AMOUNT = frozenset((*CURRENCIES, *_CURRENCY_ADJECTIVES, *CENTS, ".", ",", "and"))
+_AFTER_AMOUNT = frozenset((*CURRENCIES, *_CURRENCY_ADJECTIVES, *CENTS, "and"))
+_AFTER_FIGURE = _AFTER_AMOUNT.union(MULTIPLIERS, ("t",))
 _BEFORE_AMOUNT = frozenset((*CURRENCIES, "teur", "keur"))
 _MILLIONS = {**SCALES, "millionen": 1_000_000, "mio": 1_000_000, "tausend": 1000}
 _NO_CENTS = re.compile(r"[.,](?:-{1,2}|00)(?!\d)")
@@ -93,9 +96,10 @@ def _figures(tokens: Tokens, place: int) -> Figure | None:
     ):
         return None
     end = start + len(low)
-    if not text[end + 1 : end + 2].isdigit():  # nothing is joined to it
+    follows = text[end : end + 2]
+    if follows[:1] not in _JOINTS or not follows[1:].isdigit():  # nothing is joined to it
         return Figure(int(low) if len(low) < _EXACT_DIGITS else Decimal(low), place + 1, True, False)
-    if text[end] == ":":  # of a time
+    if follows[0] == ":":  # of a time
         return None
     match = _FIGURES.match(text, start)
     assert match is not None
@@ -234,13 +238,20 @@ def read_amounts_and_numbers(tokens: Tokens, taken: Iterable[Mention]) -> Iterat
     closed = bytearray(len(tokens.text))
     for each in taken:
         closed[each.start : each.end] = b"1" * (each.end - each.start)
+    lows, starts, text = tokens.lows, tokens.starts, tokens.text
     done = 0
     for place in tokens.begins:
-        if place < done or tokens.lows[place] in _NO_NUMBERS or (figure := read_number(tokens, place)) is None:
+        low = lows[place]
+        if place < done or low in _NO_NUMBERS:
             continue
-        mentions = _mentions(tokens, place, figure, closed)
-        yield from mentions
-        done = max(figure.after, tokens.place_at(mentions[0].end) if mentions else 0)
+        is_figure = closed[starts[place]] and low.isdecimal() and not _GOES_ON.match(text, starts[place] + len(low))
+        if is_figure and lows[place + 1] not in _AFTER_FIGURE and lows[place - 1] not in _BEFORE_AMOUNT:
+            continue  # of a day or time, and no amount
+        if (figure := read_number(tokens, place)) is not None:
+            mentions = _mentions(tokens, place, figure, closed)
+            yield from mentions
+            is_amount = mentions and mentions[0].unit
+            done = max(figure.after, tokens.place_at(mentions[0].end)) if is_amount else figure.after
 
 
 def _mentions(tokens: Tokens, place: int, figure: Figure, closed: bytearray) -> list[Mention]:
@@ -248,7 +259,7 @@ def _mentions(tokens: Tokens, place: int, figure: Figure, closed: bytearray) -> 
     low, begin, last = lows[place], tokens.starts[place], tokens.end_of(figure.after - 1)
     before, after = lows[place - 1], lows[figure.after]
     unit, start, end, value = "", begin, last, figure.value
-    if before in _BEFORE_AMOUNT or after in _AFTER_AMOUNT:
+    if before in _BEFORE_AMOUNT or after in _AFTER_AMOUNT or after in (".", ","):
         unit, start, end, value = _with_currency(tokens, place, figure, begin, last)
     is_closed = bool(closed[begin] or closed[begin + len(low) - 1])
     if is_closed and not unit:

@@ -187,17 +187,17 @@ class Values:
     def _day_of(self, time: Mention) -> Mention | None:
         """The day of a time: directly after it, else the last one before it that is not too far."""
         place = bisect_right(self._day_ends, time.start + 1)
-        before = self.days[max(0, place - 1) : place]
+        before = self.days[place - 1] if place else None
+        is_near = before is not None and time.start - before.end <= _FAR
+        if before is not None and is_near and self._is_close(before, time):
+            return before
         after = next((day for day in self.days[place : place + 3] if day.start >= time.end), None)
-        is_next = after is not None and self._is_next(time, after)
-        if is_next and not (before and self._is_close(before[-1], time)):
+        if after is not None and self._is_next(time, after):
             return after
-        if before and time.start - before[-1].end <= _FAR:
-            return before[-1]
-        return after if is_next else None
+        return before if is_near else None
 
     def _is_next(self, time: Mention, day: Mention) -> bool:
-        if day.start - time.end > _FARTHEST:
+        if day.start - time.end > _FARTHEST or self.text.find("\n", time.end, day.start) >= 0:
             return False
         between = self.text[time.end : day.start]
         if len(between) > 6 and between[0] in " ,/":  # "10:30, 11:15 or 14:00 on Monday"
@@ -208,15 +208,13 @@ class Values:
             inside = [each for each in behind if each.end <= day.start][:6]
             for each in reversed(inside):
                 between = between[: each.start - time.end] + between[each.end - time.end :]
-        if len(between) > 40 or "\n" in between.strip(" ") or any(sign in between for sign in ".;!?"):
+        if len(between) > 40 or not _SENTENCE_SIGNS.isdisjoint(between):
             return False
-        words = between.lower().replace("(", " ").replace(",", " ").replace("-", " ").split()
-        return all(word in _BETWEEN for word in words)
+        return _BETWEEN.issuperset(_words(between))
 
     def _is_close(self, day: Mention, time: Mention) -> bool:
         between = self.text[day.end : time.start]
-        words = between.lower().replace("(", " ").replace(",", " ").replace("-", " ").split()
-        return "\n" not in between and ";" not in between and all(word in _BEFORE_TIME for word in words)
+        return "\n" not in between and ";" not in between and _BEFORE_TIME.issuperset(_words(between))
 
     def of_kind(self, kind: Kind) -> list[Mention]:
         """All mentions of a kind; of names and words there are none without knowing them."""
@@ -309,6 +307,12 @@ class Values:
         return bool(self.find(sought))
 
 
+def _words(between: str) -> list[str]:
+    return between.lower().translate(_AS_SPACES).split()
+
+
+_AS_SPACES = str.maketrans("(,-", "   ")
+_SENTENCE_SIGNS = frozenset(".;!?")
 _NEAR_END = 40
 """How many characters may be between a time and the word that tells another one as its end."""
 _WORD = re.compile(r"[^\W\d_]+|[.;?!]|\d+")
