@@ -257,17 +257,15 @@ def _code_starts(tokens: Tokens) -> Iterator[int]:
 
     A number alone is passed over, and one with no capital between the spaces around it.
     """
-    text, end, has_capital = tokens.text, 0, False
+    text, lows, starts, end, has_capital = f"{tokens.text} ", tokens.lows, tokens.starts, 0, False
     for place in tokens.numbers:
-        is_glued, start = tokens.is_glued(place), tokens.starts[place]
-        if not is_glued and not tokens.is_glued(place + 1):
+        first = start = starts[place]
+        if place and text[start - 1] != " ":
+            first = starts[max(0, place - 1 if lows[place - 1].isalnum() else place - 2)]
+        elif text[start + len(lows[place])] == " ":
             continue
-        first = start
-        if is_glued:
-            first = tokens.starts[max(0, place - 1 if tokens.lows[place - 1].isalnum() else place - 2)]
         if start >= end:
             end = text.find(" ", start)
-            end = end if end > 0 else len(text)
             has_capital = text[first:end] != text[first:end].lower()
         if has_capital:
             yield first

@@ -212,6 +212,7 @@ class Stances:
         self._asked: dict[tuple[int, int], Stance] = {}
         self._meant: dict[tuple[int, int], Stance] = {}
         self._begins_with: dict[tuple[int, str], bool] = {}
+        self._cued: dict[int, bool] = {}
 
     def of(self, start: int, end: int) -> Stance:
         """How the words at a place are meant; asked once of each, which may name values of several kinds."""
@@ -222,16 +223,34 @@ class Stances:
 
     def _stance(self, start: int, end: int) -> Stance:
         number = self._meant_at(start)
-        if self._retracted and start < self._retracted[-1]:
-            return "retracted"
-        if self._is_denied(number, start, end) or (self._struck and _is_in(start, self._struck)):
-            return "denied"
-        if self._is_doubted(number, start, end):
-            return "doubted"
+        if self._has_far_cues or self._has_cues(number):
+            if self._retracted and start < self._retracted[-1]:
+                return "retracted"
+            if self._is_denied(number, start, end) or _is_in(start, self._struck):
+                return "denied"
+            if self._is_doubted(number, start, end):
+                return "doubted"
         question = self._question(end)
         if question is not None:
             return self._meant_by_question(self._sentence_start(start), question)
         return "asserted"
+
+    @cached_property
+    def _has_far_cues(self) -> bool:
+        """Whether there are cues that reach out of their clause and the one before."""
+        return bool(self._retracted or self._struck or self._late_doubts)
+
+    def _has_cues(self, number: int) -> bool:
+        """Whether a clause or the one after it has a cue of its own; asked once of each."""
+        if number not in self._cued:
+            self._cued[number] = (
+                number in self._denials
+                or number in self._backward
+                or number + 1 in self._backward
+                or number in self._doubts
+                or self._begins(number, _CONDITION)
+            )
+        return self._cued[number]
 
     def is_unsure(self, start: int, end: int, near: int = _NEAR) -> bool:
         """Whether words within this number of characters make it doubtful what is meant at a place."""
@@ -284,10 +303,9 @@ class Stances:
     def _cuts(self) -> list[int]:
         """Where each clause begins, and where the last one ends."""
         low, cuts, is_aside = self._low, [0], False
-        has_asides = any(each in low for each in _PARENTHETIC)
         for match in _CLAUSE_END.finditer(low):
             start, end = match.span()
-            if has_asides and low[start] == "," and (is_aside or low.startswith(_PARENTHETIC, end)):
+            if low[start] == "," and (is_aside or low.startswith(_PARENTHETIC, end)):
                 is_aside = not is_aside
                 continue
             is_aside = False
@@ -432,6 +450,8 @@ class Stances:
 
     def _question(self, end: int) -> int | None:
         """Where the question mark is that ends the clause of a place; None if a statement ends it."""
+        if "?" not in self._low:
+            return None
         place = bisect_right(self._sentence_ends, end - 1)
         if place >= len(self._sentence_ends):
             return None

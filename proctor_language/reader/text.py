@@ -58,7 +58,11 @@ def readable(text: str) -> str:
         signs = _special_signs(text)
     if signs:
         text = _spell(text, signs)
-    return _SPACES.sub(" ", text) if "  " in text or _OTHER_SPACE.search(signs) else text
+    if _OTHER_SPACE.search(signs):
+        return _SPACES.sub(" ", text)
+    while "  " in text:
+        text = text.replace("  ", " ")
+    return text
 
 
 def _special_signs(text: str) -> str:
