@@ -242,15 +242,16 @@ class Stances:
 
     def _has_cues(self, number: int) -> bool:
         """Whether a clause or the one after it has a cue of its own; asked once of each."""
-        if number not in self._cued:
-            self._cued[number] = (
+        found = self._cued.get(number)
+        if found is None:
+            found = self._cued[number] = (
                 number in self._denials
                 or number in self._backward
                 or number + 1 in self._backward
                 or number in self._doubts
-                or self._begins(number, _CONDITION)
+                or _CONDITION.match(self._low, *self._cuts[number : number + 2]) is not None
             )
-        return self._cued[number]
+        return found
 
     def is_unsure(self, start: int, end: int, near: int = _NEAR) -> bool:
         """Whether words within this number of characters make it doubtful what is meant at a place."""
@@ -279,21 +280,21 @@ class Stances:
     def _meant_at(self, place: int) -> int:
         """The clause that says how a place is meant: a clause of bare values ("79, 80 or 81") goes with the one before."""
         last = number = self.clause_at(place)
-        if number in self._heads:
-            return self._heads[number]
         while number not in self._heads and self._is_listed(number):
             number -= 1
-        head = self._heads.get(number, number)
-        self._heads.update(dict.fromkeys(range(number, last + 1), head))
+        head = self._heads.setdefault(number, number)
+        if number != last:
+            self._heads.update(dict.fromkeys(range(number, last + 1), head))
         return head
 
     def _is_listed(self, number: int) -> bool:
-        begin, end = self._cuts[number : number + 2]
-        return begin > 1 and self._low[begin - 2] == "," and not _UNLISTED.search(self._low, begin, end)
+        begin = self._cuts[number]
+        is_next = begin > 1 and self._low[begin - 2] == ","
+        return is_next and not _UNLISTED.search(self._low, begin, self._cuts[number + 1])
 
     def clause_at(self, place: int) -> int:
         """The number of the clause that a place is in."""
-        return (bisect_right(self._cuts, place, 0, len(self._cuts) - 1) or 1) - 1
+        return max(0, bisect_right(self._cuts, place, 0, len(self._cuts) - 1) - 1)
 
     def clause(self, number: int) -> str:
         """A clause's text."""

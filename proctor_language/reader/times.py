@@ -262,7 +262,7 @@ _AFTER_BARE = frozenset(
 def _in_words(tokens: Tokens, place: int) -> Clock | None:
     lows = tokens.lows
     word = lows[place]
-    if (word in NOON and word not in ("mittags",)) or word == "mittags":
+    if word in NOON:
         if lows[place - 1] in ("after", "nach") and word == "mittag":
             return None
         here = place + 2 if lows[place + 1] in ("um", "at", "gegen", "ab", ",") else place + 1
@@ -618,8 +618,7 @@ def read_times(tokens: Tokens, place: int) -> tuple[list[Mention], int] | None:
     """The time or span that begins at a token, as mentions, and the place after it."""
     lows = tokens.lows
     clock = read_time(tokens, place)
-    joint = lows[clock.after if clock else place + 1]
-    if (joint in _JOINTS or joint == "uhr" or (clock and clock.is_bare)) and (span := _span(tokens, place, clock)):
+    if span := _span(tokens, place, clock):
         return span
     if clock is None:
         return None
@@ -650,8 +649,10 @@ def _mention(clock: Clock, start: int, end: int, role: str = "") -> Mention:
 
 def _span(tokens: Tokens, place: int, first: Clock | None) -> tuple[list[Mention], int] | None:
     lows = tokens.lows
-    after = first.after if first else _hour(tokens, place)[1]
-    if not _is_joined(tokens, after) and not (first and first.is_bare):
+    after = first.after if first else place + 1
+    if lows[after + (lows[after] == "uhr")] not in _JOINTS and not (first and first.is_bare):
+        return None
+    if first is None and _hour(tokens, place)[0] is None:
         return None
     word = lows[place - 2 if lows[place - 1] in (".", "a") else place - 1]
     is_within = word in _WITHIN or lows[after] in _TILL  # "from nine to one", "nine till one"
@@ -673,14 +674,10 @@ def _span(tokens: Tokens, place: int, first: Clock | None) -> tuple[list[Mention
         return None
     target = _second_place(tokens, first.after)
     second = read_time(tokens, target)
-    if second is None or second.is_bare:
+    if second is None:
         loose = _loose_hour(tokens, target)
-        if (
-            loose is not None
-            and lows[loose.after] not in _NOUNS_AFTER_HOUR
-            and (not first.is_bare or is_within or second)
-        ):
-            second = loose if second is None else second
+        if loose is not None and lows[loose.after] not in _NOUNS_AFTER_HOUR:
+            second = loose if is_within or not first.is_bare else None
     if second is None:
         return None
     is_loose = first.is_bare and second.is_bare
@@ -709,11 +706,6 @@ def _span(tokens: Tokens, place: int, first: Clock | None) -> tuple[list[Mention
         Mention("span", (value,), start, end, "", is_weak and not is_loose),
     ]
     return mentions, second.after
-
-
-def _is_joined(tokens: Tokens, place: int) -> bool:
-    joint = tokens.lows[place + 1 if tokens.lows[place] == "uhr" else place]
-    return joint in _TO_JOIN or joint in _AND_JOIN
 
 
 def _second_place(tokens: Tokens, place: int) -> int:
@@ -761,22 +753,15 @@ def _loose_hour(tokens: Tokens, place: int) -> Clock | None:
 def _fitting(first: Clock, second: Clock) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """The begin and the end of a span: the halves of the day in which it is shortest."""
     pairs = [
-        ((finish - begin) % 1440 + 5 * (place + other), begin, finish)
-        for place, begin in enumerate(_both_halves(first, second))
-        for other, finish in enumerate(_both_halves(second, first))
+        (finish < begin, (finish - begin) % 1440 + 5 * (place + other), begin, finish)
+        for place, begin in enumerate(first.minutes)
+        for other, finish in enumerate(second.minutes)
         if finish != begin
     ]
     if not pairs:
         return first.minutes, second.minutes
-    best = [pair for pair in pairs if pair[2] > pair[1]] or pairs
-    _, begin, finish = min(best)
+    _, _, begin, finish = min(pairs)
     return (begin,), (finish,)
-
-
-def _both_halves(clock: Clock, other: Clock) -> tuple[int, ...]:
-    if clock.half or len(clock.minutes) > 1 or not clock.is_bare:
-        return clock.minutes
-    return clock.minutes
 
 
 _LASTS = frozenset(

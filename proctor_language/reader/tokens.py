@@ -2,7 +2,6 @@
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator
 from functools import lru_cache
 from itertools import accumulate, compress, count, repeat
 
@@ -31,7 +30,7 @@ class Tokens:
         self.starts = list(accumulate(map(len, pieces), initial=int(first)))
         self.lows: list[str] = list(map(str.rstrip, pieces, repeat(" ")))
         self.text, self.size = text, len(pieces)
-        self.begins = list(_begins(low_text, self.lows))
+        self.begins = _begins(low_text, self.lows)
         self.numbers = [place for place in self.begins if self.lows[place].isdecimal()]
         self.lows += [""] * _MARGIN
 
@@ -64,16 +63,17 @@ def is_word(low: str) -> bool:
     return low.isalnum() and not low.isdecimal()
 
 
-def _begins(low_text: str, lows: list[str]) -> Iterator[int]:
+def _begins(low_text: str, lows: list[str]) -> list[int]:
     """The places of numbers, and of words by which a value may begin."""
     words = set(lows)
     known = {*filter(str.isdecimal, words), *STARTS.intersection(words)}
     if any(stem in low_text for stem in NUMBER_STEMS):
         known |= {word for word in words if len(word) > _LONG and has_number(word)}
-    for place in compress(count(), map(known.__contains__, lows)):
-        followers = FOLLOWERS.get(lows[place])
-        if followers is None or not followers.isdisjoint(lows[place + 1 : place + 3]):
-            yield place
+    return [
+        place
+        for place in compress(count(), map(known.__contains__, lows))
+        if (followers := FOLLOWERS.get(lows[place])) is None or not followers.isdisjoint(lows[place + 1 : place + 3])
+    ]
 
 
 _LONG = 9
