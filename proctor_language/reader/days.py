@@ -268,7 +268,10 @@ _ISO = re.compile(r"(\d{4})([-/.])(\d{1,2})\2(\d{1,2})(?!\d)")
 
 def _year_first(tokens: Tokens, place: int, today: date) -> Dated | None:
     match = _ISO.match(tokens.text, tokens.starts[place])
-    return _exact(*map(int, match.group(1, 3, 4)), place + 5, today) if match else None
+    if match is None:
+        return None
+    year, month, day = map(int, match.group(1, 3, 4))
+    return _exact(year, month, day, place + 5, today)
 
 
 def _is_year(low: str) -> bool:

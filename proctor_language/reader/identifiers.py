@@ -25,6 +25,8 @@ _SAID |= {
 }
 _SIGN = "dot|punkt|hyphen|dash|minus|bindestrich|strich|underscore|unterstrich|plus sign|pluszeichen"
 _SAID_AT = "(?:(?:then|dann),? )?(?:(?:the|das) )?(?:at|ät|klammeraffe)(?:[ -](?:sign|zeichen))?"
+_SPOKEN_HOST = re.compile(rf" {_SAID_AT}(?:,? then)?,? [\w-]{{1,64}},? (?:{_SIGN}),? \w", re.IGNORECASE)
+"""What each dictated address has, and "at two on the dot" has not."""
 _SPOKEN_MAIL = re.compile(
     rf"\b\w{{1,64}}(?:,? (?:{_SIGN}),? \w{{1,64}}){{0,6}},? {_SAID_AT}(?:,? then)?,? [\w-]{{1,64}}"
     rf"(?:,? (?:{_SIGN}),? \w{{1,64}}){{0,6}},? (?:dot|punkt),? \w{{2,64}}\b",
@@ -287,7 +289,7 @@ def addresses_in(text: str) -> list[Mention]:
     if "@" in text or any(sign in text for sign in ("at)", "at]", "ät)", "ät]")):
         found += [Mention("address", (_mail(each.group()),), *each.span()) for each in _mails(text)]
     low = text.lower()
-    if " dot " in low or " punkt " in low:
+    if (" dot " in low or " punkt " in low) and _SPOKEN_HOST.search(text):
         found += [Mention("address", (_said(each.group()),), *each.span()) for each in _SPOKEN_MAIL.finditer(text)]
     for match in _AMERICAN.finditer(text):
         before = text[max(0, match.start() - 2) : match.start()]

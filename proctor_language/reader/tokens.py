@@ -72,7 +72,7 @@ def _begins(low_text: str, lows: list[str]) -> list[int]:
     return [
         place
         for place in compress(count(), map(known.__contains__, lows))
-        if (followers := FOLLOWERS.get(lows[place])) is None or not followers.isdisjoint(lows[place + 1 : place + 3])
+        if lows[place] not in FOLLOWERS or not FOLLOWERS[lows[place]].isdisjoint(lows[place + 1 : place + 3])
     ]
 
 

@@ -74,13 +74,23 @@ class Values:
         days: list[Mention] = []
         times: list[Mention] = []
         spans: list[Mention] = []
-        tokens = self.tokens
+        tokens, lows = self.tokens, self.tokens.lows
         addresses = [(tokens.place_at(each.start), tokens.place_at(each.end)) for each in self.addresses]
         inside = {place for start, end in addresses for place in range(start, end)}
         done = 0
         for place in tokens.begins:
-            if place >= done and place not in inside:
-                done = self._read_at(place, days, times, spans)
+            if place < done or place in inside:
+                continue
+            dated = read_day(tokens, place, self.today) if may_be_day(lows, place) else None
+            if dated is not None and not (dated.is_weak and self._is_time_instead(place)):
+                days.append(mention_of(dated, tokens, place))
+                done = dated.after
+                if dated.is_weak and not dated.is_weekday and (found := read_times(tokens, place)):
+                    times += [each for each in found[0] if each.kind == "time"]
+            elif may_be_time(lows, place) and (found := read_times(tokens, place)):
+                for each in found[0]:
+                    (spans if each.kind == "span" else times).append(each)
+                done = found[1]
         return days, self._with_ends(times, spans), spans
 
     @cached_property
@@ -115,23 +125,6 @@ class Values:
         words = {*_WORD.findall(between)}
         is_end = not words.isdisjoint(_ENDS) or (between.strip(" *_") == "|" and self._has_end_column)
         return is_end and words <= _BEFORE_END
-
-    def _read_at(self, place: int, days: list[Mention], times: list[Mention], spans: list[Mention]) -> int:
-        tokens = self.tokens
-        if may_be_day(tokens.lows, place):
-            dated = read_day(tokens, place, self.today)
-            if dated is not None and (not dated.is_weak or not self._is_time_instead(place)):
-                days.append(mention_of(dated, tokens, place))
-                if not dated.is_weak or dated.is_weekday:
-                    return dated.after
-                if (found := read_times(tokens, place)) is not None:
-                    times += [each for each in found[0] if each.kind == "time"]
-                return dated.after
-        if may_be_time(tokens.lows, place) and (found := read_times(tokens, place)) is not None:
-            for each in found[0]:
-                (spans if each.kind == "span" else times).append(each)
-            return max(place + 1, found[1])
-        return place + 1
 
     def _is_time_instead(self, place: int) -> bool:
         found = read_times(self.tokens, place)
@@ -175,7 +168,7 @@ class Values:
         for time in self.times:
             day = self._day_of(time)
             if day is not None:
-                values = tuple(f"{each}T{at}" for each in day.values for at in time.values)
+                values = tuple([f"{each}T{at}" for each in day.values for at in time.values])
                 is_weak = time.is_weak or day.is_weak
                 found.append(Mention("moment", values, time.start, time.end, "", is_weak, time.role))
         return found
@@ -191,9 +184,9 @@ class Values:
         is_near = before is not None and time.start - before.end <= _FAR
         if before is not None and is_near and self._is_close(before, time):
             return before
-        after = next((day for day in self.days[place : place + 3] if day.start >= time.end), None)
-        if after is not None and self._is_next(time, after):
-            return after
+        for after in self.days[place : place + 3]:
+            if after.start >= time.end:
+                return after if self._is_next(time, after) else before if is_near else None
         return before if is_near else None
 
     def _is_next(self, time: Mention, day: Mention) -> bool:
