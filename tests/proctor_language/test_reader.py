@@ -22,6 +22,7 @@ from proctor_language.reader.mentions import Kind
 from proctor_language.reader.parts import split_parts
 from proctor_language.reader.stance import Stance, Stances, stances_of
 from proctor_language.reader.text import READ_AT_MOST, readable
+from proctor_language.reader.tokens import tokens_of
 from proctor_language.reader.values import Values
 
 TODAY = date(2027, 3, 10)
@@ -214,29 +215,43 @@ def test_an_endless_text_is_read_to_a_bound(piece: str) -> None:
     assert all(stances_of(values.text).of(each.start, each.end) for each in mentions)
 
 
+def steps_of(text: str) -> int:
+    """How many functions are called to read a text's values and stances, and left again."""
+    counted = 0
+
+    def count(*_: object) -> None:
+        nonlocal counted
+        counted += 1
+
+    sys.setprofile(count)
+    try:
+        values = Values(text, TODAY)
+        stances = Stances(values.text)
+        for kind in KINDS:
+            for each in values.of_kind(kind):
+                stances.of(each.start, each.end)
+    finally:
+        sys.setprofile(None)
+    return counted
+
+
 @pytest.mark.parametrize("piece", ["12:30, ", "79, ", "not 5, "])
 def test_steps_grow_with_the_text(piece: str) -> None:
     def steps(size: int) -> int:
-        counted = 0
-
-        def count(*_: object) -> None:
-            nonlocal counted
-            counted += 1
-
-        text = "on " + (piece * READ_AT_MOST)[: size - 13] + " Friday on"
-        sys.setprofile(count)
-        try:
-            values = Values(text, TODAY)
-            stances = Stances(values.text)
-            for kind in KINDS:
-                for each in values.of_kind(kind):
-                    stances.of(each.start, each.end)
-        finally:
-            sys.setprofile(None)
-        return counted
+        return steps_of("on " + (piece * READ_AT_MOST)[: size - 13] + " Friday on")
 
     steps(1000)  # compiles patterns
     assert steps(8000) < 4.5 * steps(2000)
+
+
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_a_mail_with_a_value_in_each_line_takes_few_steps(language: str) -> None:
+    rich = ("day", "time", "moment", "span", "amount", "count")
+    dense = [line["text"] for line in lines() if line["kind"] in rich and line["lang"] == language][::19]
+    text = "\n".join(dense)[:5000]
+    steps_of(text)  # compiles patterns
+    tokens_of.cache_clear()
+    assert steps_of(text) < 29_000
 
 
 @pytest.mark.parametrize(
