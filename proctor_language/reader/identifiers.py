@@ -26,7 +26,7 @@ _SAID |= {
 _SIGN = "dot|punkt|hyphen|dash|minus|bindestrich|strich|underscore|unterstrich|plus sign|pluszeichen"
 _SAID_AT = "(?:(?:then|dann),? )?(?:(?:the|das) )?(?:at|ät|klammeraffe)(?:[ -](?:sign|zeichen))?"
 _SPOKEN_HOST = re.compile(rf" {_SAID_AT}(?:,? then)?,? [\w-]{{1,64}},? (?:{_SIGN}),? \w", re.IGNORECASE)
-"""What each dictated address has, and "at two on the dot" has not."""
+"""The host of a dictated address, without which "on the dot" is a time."""
 _SPOKEN_MAIL = re.compile(
     rf"\b\w{{1,64}}(?:,? (?:{_SIGN}),? \w{{1,64}}){{0,6}},? {_SAID_AT}(?:,? then)?,? [\w-]{{1,64}}"
     rf"(?:,? (?:{_SIGN}),? \w{{1,64}}){{0,6}},? (?:dot|punkt),? \w{{2,64}}\b",
