@@ -251,7 +251,7 @@ def test_a_mail_with_a_value_in_each_line_takes_few_steps(language: str) -> None
     text = "\n".join(dense)[:5000]
     steps_of(text)  # compiles patterns
     tokens_of.cache_clear()
-    assert steps_of(text) < 29_000
+    assert steps_of(text) < 32_000  # 28,300 in Python 3.11; 38,000 when each number was read three times
 
 
 @pytest.mark.parametrize(
