@@ -271,9 +271,10 @@ class Words:
             codes = {each.value for each in self.said.codes}
             inside = [(each.start, each.end) for each in self.said.codes]
             codes |= {
-                token.text
-                for token in (tokens[place] for place in tokens.numbers)
-                if len(token.text) >= _SHORTEST_CODE and not any(start <= token.start < end for start, end in inside)
+                tokens.lows[place]
+                for place in tokens.numbers
+                if len(tokens.lows[place]) >= _SHORTEST_CODE
+                and not any(start <= tokens.starts[place] < end for start, end in inside)
             }
             return 0 < len(codes) <= MOST_VALUES
         found = [each for each in self.said.of_kind(kind) if each.role != "end"]
@@ -290,7 +291,7 @@ class Words:
             case "amount":
                 return any(sign in self.said.text for sign in "€£$") or "eur" in self.said.text.lower()
             case "time" | "moment" | "span":
-                return bool(digits) or any(tokens[place].low in _CLOCK_WORDS for place in range(tokens.size))
+                return bool(digits) or not _CLOCK_WORDS.isdisjoint(tokens.lows)
             case _:
                 return bool(digits)
 
