@@ -24,7 +24,7 @@ from workflows.context_queue import GRANT_SIGNAL, PlaceInContext
 from workflows.ending import end, notify_participant, run_undisturbed, take_down
 from workflows.inputs import AssessmentInput
 from workflows.judging import Judging
-from workflows.participant import greet, set_up
+from workflows.participant import greet, note_reset, set_up
 from workflows.progress import Carried, Progress, Together
 from workflows.publishing import UpdatePublisher
 from workflows.several import Several
@@ -216,6 +216,8 @@ class Assessment:
         if not run.is_continue_as_new_suggested() and run.get_current_history_length() <= limits.HISTORY_EVENTS:
             return
         await self._time.measure_pauses(timed)
+        for progress in timed.roles.values() if isinstance(timed, Together) else [timed]:
+            note_reset(progress)
 
         def next_run(stream: WorkflowStreamState) -> list[AssessmentInput]:
             if isinstance(timed, Together):
