@@ -12,9 +12,10 @@ from proctor.replay import ResetPoint, reset
 from proctor_storage.temporal import connect
 from purple_sdk.ues import AsyncUESClient, UESError
 from tests.assessments.observers import running
-from tests.assessments.participants import DONE, Json, by_hand, data, message, text
+from tests.assessments.participants import DONE, Json, by_hand, data, message, task, text
 from tests.assessments.scripts import ask_ben
 from tests.assessments.test_replay import follow
+from tests.assessments.test_tasks_left import is_noted, start_again
 from tests.stack import Stack
 from tests.waiting import eventually
 from tests.work import some_of
@@ -145,3 +146,37 @@ async def test_a_participant_that_goes_on_acts_in_no_turn_that_comes_after_a_res
             assert await played(handle) == undisturbed, situation
         straggler.is_over.set()
         assert (await follow(stack, assessment.task_id)).state == "completed"
+
+
+async def test_a_turn_waits_for_the_end_of_a_task_that_cannot_be_canceled(stack: Stack) -> None:
+    """The participant knows no ``tasks/cancel``, and answers ``tasks/get``."""
+    state, looks = "working", 0
+
+    def play(_said: Json) -> Json:
+        if not participant.at_work:
+            participant.at_work.append("task of turn 1")
+            return task("working", task_id=participant.at_work[0])
+        return message(data(DONE))
+
+    def look(_params: Json) -> Json:
+        nonlocal looks
+        looks += 1
+        return task(state, task_id=participant.at_work[0])
+
+    async with (
+        by_hand(play, looked_at=look) as participant,
+        running(stack, participant.url, "tiny", max_turns=1) as assessment,
+    ):
+        await assessment.until("turn_started")
+        await eventually(lambda: looks)
+        await is_noted(stack, assessment.task_id, participant)
+        await start_again(stack, assessment.task_id)
+        # The abandoned attempt asks for the task's cancellation, too, and looks no more.
+        await eventually(lambda: participant.methods.count("tasks/cancel") == 2)
+        before = looks
+        await eventually(lambda: looks > before + 1 or participant.kinds.count("turn_start") > 1)
+        assert participant.kinds == ["assessment_start", "turn_start"]
+        state = "failed"
+        ended = await follow(stack, assessment.task_id)
+        assert ended.state == "completed", ended.sentence
+        assert participant.kinds[2:4] == ["assessment_start", "turn_start"]
