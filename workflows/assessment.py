@@ -112,6 +112,7 @@ class Assessment:
     # The parts, in order
 
     async def _admit(self) -> Plan:
+        self._publisher.show("**Checking the request**", begins="the start")
         waiting = asyncio.create_task(self._place.wait_for())
         try:
             plan = await self._check(AdmitInput(task_id=self._payload.task_id, request=self._payload.request))
@@ -254,7 +255,7 @@ class Assessment:
     def _tell_of(self, failure: Failure, reason: CompletionReason, plan: Plan) -> AssessmentResults | None:
         """Publish a failure; returns the results so far, None where they can't be made."""
         self._publisher.publish_failure(failure.kind, failure.sentence, is_final=True)
-        self._publisher.show(f"**Failed**: {failure.sentence}")
+        self._publisher.show_failure(failure.sentence)
         try:
             status: ResultStatus = "timeout" if reason == "timeout" else "failed"
             results = self._sum_up(plan, Ending(status, reason, failure.sentence, failure.kind))

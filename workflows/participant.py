@@ -39,6 +39,7 @@ async def greet(steps: Steps, publisher: UpdatePublisher, plan: Plan, prepared: 
                 inherited_from=plan.fork.origin.player_of(note.turn) if plan.fork else None,
             )
         )
+    publisher.show("**Greeting the participant**", begins="the greeting")
     resumes, is_reset, lost = progress.turn + 1 if progress.turn else None, _is_reset(), 0
     while True:
         try:

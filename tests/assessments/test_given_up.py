@@ -111,11 +111,11 @@ async def find_points(handle: WorkflowHandle) -> dict[str, ResetPoint]:
             begun = event.activity_task_scheduled_event_attributes
             names.append(begun.activity_type.name)
             name = pending[event.event_id] = f"{names[-1]} {names.count(names[-1])}"
-            points[f"before {name}"] = ResetPoint(run_id, begun.workflow_task_completed_event_id, None)
+            points[f"before {name}"] = ResetPoint(run_id, begun.workflow_task_completed_event_id, name)
         elif event.event_type == EventType.EVENT_TYPE_ACTIVITY_TASK_COMPLETED:
             pending.pop(event.activity_task_completed_event_attributes.scheduled_event_id)
         elif event.event_type == EventType.EVENT_TYPE_WORKFLOW_TASK_COMPLETED:
-            points |= {f"in {name}": ResetPoint(run_id, event.event_id, None) for name in pending.values()}
+            points |= {f"in {name}": ResetPoint(run_id, event.event_id, name) for name in pending.values()}
     return points
 
 
