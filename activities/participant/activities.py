@@ -388,7 +388,7 @@ class ParticipantActivities:
 
     async def _begin_course(self, payload: TurnInput, simulation: Simulation) -> None:
         """Have the turn's message find the turn's conditions, however far an earlier attempt came: a course that has
-        begun already goes on.
+        begun already continues.
         """
         await self._set_conditions(payload, simulation, Conditions.of(payload.plan, payload.turn))
 

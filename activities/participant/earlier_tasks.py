@@ -1,7 +1,7 @@
 """Tasks that the participant may still be at when a step begins: those of tries, attempts and runs that were given up.
 
-Each is canceled, and waited for until the participant says that it has ended: an agent that goes on with it would act
-in the new turn, with whatever key it has been told by then.
+Each is canceled, and waited for until the participant reports its end. An agent that continued it could act in the new
+turn with the new key.
 """
 
 import asyncio
