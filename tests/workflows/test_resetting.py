@@ -9,6 +9,7 @@ from temporalio.client import Client
 from activities.attempts import failures
 from activities.characters.messages import OutgoingMessage
 from activities.simulation.payloads import Addressee, TurnApplied
+from proctor.errors import UsageError
 from proctor.replay import ResetPoint, choose, reset, reset_points
 from tests.work import some_of
 from tests.workflows.asking import played
@@ -88,6 +89,25 @@ async def test_an_assessment_continues_from_any_step_that_failed(
     assert step in activities.calls
     before = [*FAILING][: [*FAILING].index(step)]
     assert ("purple_turn" in before) == (activities.calls.count("purple_turn") < 2), "turn 1 isn't played again"
+
+
+async def test_a_request_that_could_not_be_admitted_is_admitted_again(
+    caller: Caller, client: Client, activities: ScriptedActivities
+) -> None:
+    async def refuses(_given: object) -> None:
+        raise failures.REJECTED.final("There is no such scenario.")
+
+    activities.replacements = {"admit": refuses}
+    over = await played(caller)
+    assert over.state == "rejected"
+    activities.replacements = {}
+    point = choose(await reset_points(client, over.task.id), None, from_judging=False)
+    assert point.name == "the start"
+    with pytest.raises(UsageError, match="--from-turn 1: this assessment has played no turn"):
+        choose([point], 1, from_judging=False)
+    await reset(client, over.task.id, point)
+    await client.get_workflow_handle(over.task.id).result()
+    assert activities.calls.count("purple_turn") == 2
 
 
 async def test_a_reset_whose_run_continues_as_new_at_once_still_gives_a_new_key(
