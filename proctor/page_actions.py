@@ -67,6 +67,16 @@ def page_actions(config: GreenAgentConfig, connected: Callable[[], Awaitable[Cli
                 needs_history=True,
             ),
             Action(
+                name="continue",
+                label="Continue from what failed",
+                do=replay,
+                question=lambda entry, _: (
+                    f"The assessment goes back to the step that failed, and continues from there. {_at_the_end(entry)}"
+                ),
+                is_offered=lambda entry: entry.kind == "assessment" and entry.status in ("failed", "timeout"),
+                needs_history=True,
+            ),
+            Action(
                 name="judge-again",
                 label="Judge again",
                 do=judge_again,

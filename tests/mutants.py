@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[1]
 
 GUARDED_BY: dict[str, tuple[str, ...]] = {
     "ues_sim/fences.py": ("tests/ues_sim/test_fences.py",),
-    "ues_sim/claims.py": ("tests/ues_sim/test_fences.py", "tests/ues_sim/test_keys.py"),
+    "ues_sim/claims.py": ("tests/ues_sim/test_fences.py", "tests/ues_sim/test_keys.py", "tests/ues_sim/test_noise.py"),
     "ues_sim/keys.py": ("tests/ues_sim/test_fences.py", "tests/ues_sim/test_keys.py"),
     "ues_sim/checkpoint.py": ("tests/ues_sim/test_checkpoints.py", "tests/ues_sim/test_parts.py"),
     "activities/attempts/fencing.py": ("tests/activities/test_fencing.py", "tests/activities/test_with_simulator.py"),

@@ -94,9 +94,9 @@ class Stack:
         return future.result(timeout=4 * PATIENCE)
 
     @contextmanager
-    def serving(self, script: Script) -> Iterator[str]:
+    def serving(self, script: Script, port: int | None = None) -> Iterator[str]:
         """Serve a scripted participant on the supervisor's loop, for a test that has none; gives its address."""
-        participant = serving(script)
+        participant = serving(script, port=port)
         url = self.run(participant.__aenter__())
         try:
             yield url
@@ -175,10 +175,10 @@ class ScriptedAgent(BasePurpleAgent):
 
 
 @asynccontextmanager
-async def serving(script: Script, *, reports: bool = True) -> AsyncIterator[str]:
-    """Serve a scripted participant over HTTP; gives its address."""
+async def serving(script: Script, *, reports: bool = True, port: int | None = None) -> AsyncIterator[str]:
+    """Serve a scripted participant over HTTP; gives its address. ``port`` is a free one unless named."""
     agent = type("Agent", (ScriptedAgent,), {"script": staticmethod(script), "reports": reports})
-    async with listening(lambda url: create_app(agent, agent_config(url), name="scripted")) as url:
+    async with listening(lambda url: create_app(agent, agent_config(url), name="scripted"), port) as url:
         yield url
 
 
@@ -188,9 +188,9 @@ def agent_config(url: str) -> PurpleAgentConfig:
 
 
 @asynccontextmanager
-async def listening(make_app: Callable[[str], Any]) -> AsyncIterator[str]:
+async def listening(make_app: Callable[[str], Any], port: int | None = None) -> AsyncIterator[str]:
     """Serve an ASGI application, which is made from its own address, on a free port; gives the address."""
-    (port,) = free_ports(1)
+    port = port or free_ports(1)[0]
     url = f"http://127.0.0.1:{port}"
     server = uvicorn.Server(
         uvicorn.Config(make_app(url), host="127.0.0.1", port=port, log_level="error", timeout_graceful_shutdown=1)

@@ -24,7 +24,7 @@ from workflows.context_queue import GRANT_SIGNAL, PlaceInContext
 from workflows.ending import end, notify_participant, run_undisturbed, take_down
 from workflows.inputs import AssessmentInput
 from workflows.judging import Judging
-from workflows.participant import greet, set_up
+from workflows.participant import greet, note_reset, set_up
 from workflows.progress import Carried, Progress, Together
 from workflows.publishing import UpdatePublisher
 from workflows.several import Several
@@ -112,6 +112,7 @@ class Assessment:
     # The parts, in order
 
     async def _admit(self) -> Plan:
+        self._publisher.show("**Checking the request**", begins="the start")
         waiting = asyncio.create_task(self._place.wait_for())
         try:
             plan = await self._check(AdmitInput(task_id=self._payload.task_id, request=self._payload.request))
@@ -216,6 +217,8 @@ class Assessment:
         if not run.is_continue_as_new_suggested() and run.get_current_history_length() <= limits.HISTORY_EVENTS:
             return
         await self._time.measure_pauses(timed)
+        for progress in timed.roles.values() if isinstance(timed, Together) else [timed]:
+            note_reset(progress)
 
         def next_run(stream: WorkflowStreamState) -> list[AssessmentInput]:
             if isinstance(timed, Together):
@@ -252,7 +255,7 @@ class Assessment:
     def _tell_of(self, failure: Failure, reason: CompletionReason, plan: Plan) -> AssessmentResults | None:
         """Publish a failure; returns the results so far, None where they can't be made."""
         self._publisher.publish_failure(failure.kind, failure.sentence, is_final=True)
-        self._publisher.show(f"**Failed**: {failure.sentence}")
+        self._publisher.show_failure(failure.sentence)
         try:
             status: ResultStatus = "timeout" if reason == "timeout" else "failed"
             results = self._sum_up(plan, Ending(status, reason, failure.sentence, failure.kind))

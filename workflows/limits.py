@@ -130,13 +130,15 @@ def summed_up(summary: str, cells: int) -> dict[str, Any]:
 
 
 def turn(summary: str, turn_timeout: float) -> dict[str, Any]:
-    """Options of an activity that waits for the participant, who may take ``turn_timeout`` seconds."""
+    """Options of an activity that waits for the participant, who may take ``turn_timeout`` seconds, and as long to end
+    what it was at before.
+    """
     return _options(
         summary,
         _PARTICIPANT,
-        timedelta(seconds=turn_timeout + 90),
+        timedelta(seconds=2 * turn_timeout + 90),
         _WAITING,
-        schedule_to_close_timeout=timedelta(seconds=2 * turn_timeout + 240),
+        schedule_to_close_timeout=timedelta(seconds=3 * turn_timeout + 240),
         task_queue=_beside(WAITING_QUEUE),
     )
 

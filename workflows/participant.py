@@ -39,12 +39,19 @@ async def greet(steps: Steps, publisher: UpdatePublisher, plan: Plan, prepared: 
                 inherited_from=plan.fork.origin.player_of(note.turn) if plan.fork else None,
             )
         )
+    publisher.show("**Greeting the participant**", begins="the greeting")
     resumes, is_reset, lost = progress.turn + 1 if progress.turn else None, _is_reset(), 0
     while True:
         try:
             greeted: Greeted = await steps.do_once(
                 ParticipantActivities.greet,
-                GreetInput(plan=plan.for_step(), prepared=prepared, resumes_turn=resumes, is_reset=is_reset),
+                GreetInput(
+                    plan=plan.for_step(),
+                    prepared=prepared,
+                    resumes_turn=resumes,
+                    is_reset=is_reset,
+                    run=workflow.info().run_id,
+                ),
                 **limits.turn("start message", plan.turn_timeout),
             )
         except ActivityError as problem:
@@ -64,7 +71,7 @@ async def let_play(steps: Steps, publisher: UpdatePublisher, plan: Plan, progres
     The key, the tries and unfinished tasks are noted in ``progress``.
     """
     failed = lost = 0
-    needs_new_key = _was_reset_since(progress.key)
+    needs_new_key = progress.is_key_given_up or _was_reset_since(progress.key)
     while True:
         needs_new_key = needs_new_key or progress.key.simulator != steps.simulator  # it was told another address
         attempt = failed + lost + 1
@@ -82,10 +89,11 @@ async def let_play(steps: Steps, publisher: UpdatePublisher, plan: Plan, progres
                     key=progress.key,
                     needs_new_key=needs_new_key,
                     left=progress.tasks_left,
+                    run=workflow.info().run_id,
                 ),
                 **limits.turn(f"turn {turn}{again}", plan.turn_timeout),
             )
-            progress.key = answer.key
+            progress.key, progress.is_key_given_up = answer.key, False
             progress.tasks_left = []
             return answer
         except ActivityError as problem:
@@ -113,6 +121,11 @@ def _is_reset() -> bool:
 def _was_reset_since(key: ParticipantKey) -> bool:
     """Whether the participant may still act for an abandoned run: this one is a reset, and the key is of before."""
     return _is_reset() and workflow.info().run_id != key.run
+
+
+def note_reset(progress: Progress) -> None:
+    """Note for the next run, which can't see it, that this one is a reset whose participant got no new key yet."""
+    progress.is_key_given_up = progress.is_key_given_up or _was_reset_since(progress.key)
 
 
 def _was_lost_with_workers(problem: ActivityError) -> bool:

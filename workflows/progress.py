@@ -18,12 +18,15 @@ from workflows.time_played import Timed
 
 
 class Progress(Timed):
-    """The state of the assessment between two turns; the participant may still work on ``tasks_left``."""
+    """The state of the assessment between two turns; the participant may still work on ``tasks_left``, and act with a
+    ``key`` that ``is_key_given_up``.
+    """
 
     prepared: Prepared = Field(validation_alias=AliasChoices("prepared", "scene"))
     checkpoint: BlobRef
     current_time: datetime
     key: ParticipantKey = ParticipantKey()
+    is_key_given_up: bool = False
     turn: int = 0
     events_processed: int = 0
     early_completion: bool = False

@@ -23,6 +23,7 @@ class UpdatePublisher:
         self.only_milestones = False
         self._updates = self.stream.topic(names.UPDATES_TOPIC)
         self._reset_points: dict[str, int] = {}
+        self._failed_step: tuple[str, int] | None = None
 
     def of_role(self, role: str) -> "UpdatePublisher":
         """The publisher of one of several participants, whose updates name it."""
@@ -34,11 +35,26 @@ class UpdatePublisher:
         the task repeats it.
         """
         if begins is not None:
-            # The history so far ends with the workflow task's start; its completion comes next.
-            self._reset_points[begins] = workflow.info().get_current_history_length() + 1
+            self.note_beginning(begins)
         rows = "".join(f"| {what} | {event} |\n" for what, event in self._reset_points.items())
         table = f"\n\n| to repeat all from | *Reset* to event |\n| --- | --- |\n{rows}" if rows else ""
         workflow.set_current_details(state + table)
+
+    def note_beginning(self, part: str) -> None:
+        """Note that a part begins in this workflow task; of a part that several participants begin the first counts."""
+        self._reset_points.setdefault(part, next_completion())
+
+    def note_failed_step(self, summary: str, event: int) -> None:
+        """Note which step has failed last, and the event to reset to, which repeats it."""
+        self._failed_step = (summary, event)
+
+    def show_failure(self, sentence: str) -> None:
+        """Show that the assessment has failed; the table has the step that failed, too."""
+        if self._failed_step is not None:
+            summary, event = self._failed_step
+            if event not in self._reset_points.values():
+                self._reset_points[f"the failed step: {summary}"] = event
+        self.show(f"**Failed**: {sentence}")
 
     def publish(self, update: updates.TaskUpdate | CampaignUpdate) -> None:
         if not self.only_milestones or update.message_type in updates.MILESTONES | CAMPAIGN_MILESTONES:
@@ -66,10 +82,19 @@ class _RolePublisher(UpdatePublisher):
         self._whole, self._role = whole, role
 
     def show(self, state: str, begins: str | None = None) -> None:
-        pass
+        if begins is not None:
+            self._whole.note_beginning(begins)
+
+    def note_failed_step(self, summary: str, event: int) -> None:
+        self._whole.note_failed_step(summary, event)
 
     def publish(self, update: updates.TaskUpdate | CampaignUpdate) -> None:
         self._whole.publish(update.model_copy(update={"role": self._role}))
+
+
+def next_completion() -> int:
+    """The id of the event that completes the present workflow task; a reset to it repeats what that asks for."""
+    return workflow.info().get_current_history_length() + 1  # so far the history ends with the task's start
 
 
 def record(update: updates.TaskUpdate | CampaignUpdate) -> Payload:

@@ -17,7 +17,7 @@ from activities.simulation.moving import moved_from_and_to
 from proctor_protocol import updates
 from proctor_protocol.provenance import ModelUse
 from workflows import limits
-from workflows.publishing import UpdatePublisher
+from workflows.publishing import UpdatePublisher, next_completion
 
 
 class Failure(NamedTuple):
@@ -89,11 +89,12 @@ class Steps:
 
     async def do_once(self, step: Callable[[Any, Payload], Awaitable[Done]], payload: Payload, **options: Any) -> Done:
         """The same for callers that handle failures and repeat steps."""
-        options = self._in_role(options)
+        options, event = self._in_role(options), next_completion()
         with self._running.begin_step(step.__name__):
             try:
                 return await workflow.execute_activity_method(step, self._placed(payload), **options)
             except ActivityError as problem:
+                self._publisher.note_failed_step(options.get("summary", step.__name__), event)
                 self.usage_of_failures[step.__name__] += usage_of(problem)
                 if isinstance(problem.cause, ApplicationError) and problem.cause.type == failures.CALLED_OFF:
                     raise asyncio.CancelledError from None

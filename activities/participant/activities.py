@@ -14,7 +14,7 @@ mark names the key, by the fence of the attempt that made it. ``tests/model`` go
 """
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -30,6 +30,7 @@ from activities.attempts.fencing import own_fence
 from activities.attempts.patience import patiently
 from activities.participant import Answer, AnswerLostError, ParticipantClient, ParticipantClients, message_id
 from activities.participant.answer import UnreadableTurnError
+from activities.participant.earlier_tasks import CANCEL_SECONDS, cancel_all, end_all, was_asked_in_earlier_run
 from activities.participant.payloads import FarewellInput, Greeted, GreetInput, ParticipantKey, TurnAnswer, TurnInput
 from activities.participant.transcripts import kept_transcript
 from activities.plan import Model, Plan
@@ -53,9 +54,6 @@ T = TypeVar("T")
 
 FAREWELL_SECONDS = 2.0
 """How long the end of an assessment may wait for the participant to take note of it."""
-
-_CANCEL_SECONDS = 1.0
-"""How long the participant is waited for when it is to stop."""
 
 _LAST_KNOCK_SECONDS = 1.0
 """How long an attempt that comes when the time is over looks for the participant, and for an answer that was there
@@ -105,11 +103,18 @@ class ParticipantActivities:
         plan, prepared = payload.plan, payload.prepared
         work = _Work(plan, prepared.checkpoint, f"{_run()} start", None, may_start_over=True)
         simulation = await self._begin(work)
-        answer, simulation, card = await self._converse(
-            plan, "the start message", lambda participant: self._start(participant, payload, work, simulation)
-        )
-        current = await patiently(simulation.look)
-        if current.mark != simulation.mark:
+        is_reset = payload.is_reset or was_asked_in_earlier_run(payload)
+        try:
+            answer, simulation, card = await self._converse(
+                plan,
+                "the start message",
+                lambda participant: self._start(participant, payload, work, simulation),
+                simulation if is_reset else None,
+            )
+            is_remembered = (await patiently(simulation.look)).mark == simulation.mark
+        except SimulationGoneError:
+            is_remembered = False
+        if not is_remembered:
             raise failures.SIMULATION_LOST.passing(  # whatever the participant says: it was not its fault
                 "The simulator lost what the participant did when it was greeted: it has to be greeted again."
             )
@@ -128,7 +133,7 @@ class ParticipantActivities:
         """Let the participant play one try of a turn, from the turn's first checkpoint to its last."""
         plan = payload.plan
         step = f"{_run()} turn {payload.turn} try {payload.attempt}"
-        issue = None if payload.needs_new_key else payload.key.issue
+        issue = None if payload.needs_new_key or was_asked_in_earlier_run(payload) else payload.key.issue
         work = _Work(plan, payload.checkpoint, step, issue, Conditions.of(plan, payload.turn))
         simulation = await self._begin(work)
         try:
@@ -136,6 +141,8 @@ class ParticipantActivities:
                 plan,
                 f"turn {payload.turn}",
                 lambda participant: self._play_to_the_end(participant, payload, simulation),
+                simulation if _key_in(simulation) != payload.key.issue else None,
+                payload.left,
             )
             try:
                 return await self._take_answer(payload, answer, simulation, step)
@@ -215,7 +222,7 @@ class ParticipantActivities:
             ):
                 # Whoever waits for a task has it canceled too, unless it has died: then the next one knows of it by
                 # its notes, or the participant says so.
-                await _stop_all(participant, unfinished)
+                await cancel_all(participant, unfinished)
                 await participant.send(
                     messages.AssessmentCompleteMessage(reason=payload.reason),
                     message_id(plan.assessment_id, _run(), "complete"),
@@ -241,8 +248,7 @@ class ParticipantActivities:
                 except SimulationGoneError:
                     if not work.may_start_over:
                         raise _lost_error(work.step) from None
-                    heartbeats.forget()
-                    notes.note(notes.WaitNote(seconds=waited))
+                    _forget()
             # Who isn't the first and finds no note can't know what those before it have asked the participant to do.
             is_first = activity.info().attempt == 1
             issue = own_fence() if work.issue is None or not is_first else work.issue
@@ -266,10 +272,8 @@ class ParticipantActivities:
                 return known, simulation, participant.card
             if known is None:
                 # It was restarted while it was being greeted: whatever it has done until then, it knows nothing of it.
-                heartbeats.forget()
+                _forget()
                 simulation = await self._begin(work, again=True)
-        elif payload.is_reset and _key_in(simulation) == own_fence():
-            await _stop_all(participant, await notes.tasks_of_earlier_runs())
         access = simulation.make_access(_key_in(simulation))
         message = await self._greeting(
             payload.plan, access, prepared.current_time, prepared.summary, resumes_turn=payload.resumes_turn
@@ -279,8 +283,7 @@ class ParticipantActivities:
             answer = known or await self._say(participant, simulation, message, start_id, _note_task)
             answer = await self._say_as_text(participant, simulation, message, start_id, answer, _note_task)
         except _CutOffError:
-            heartbeats.forget()  # so the next attempt begins again, with a new key
-            notes.note(notes.WaitNote(seconds=_wait_seconds()))
+            _forget()  # so the next attempt begins again, with a new key
             raise failures.PARTICIPANT_UNREACHABLE.passing(
                 "The connection to the participant was lost after it had begun to act: it has to be greeted again."
             ) from None
@@ -356,13 +359,11 @@ class ParticipantActivities:
                 )
             answer = known
         else:
-            if _key_in(simulation) == own_fence():
-                unfinished = [*payload.left, *await notes.tasks_of_earlier_runs()]
-                await _stop_all(participant, unfinished)
             if _key_in(simulation) != payload.key.issue or not simulation.is_known_to_participant:
                 greeted = await self._greet_again(participant, payload, simulation)
                 if greeted.has_failed:
                     return greeted
+            await self._begin_course(payload, simulation)
             answer = await self._say(participant, simulation, message, message_id(*step), _note_task)
         if answer.may_have_refused and (await patiently(simulation.look)).is_untouched:
             # It refused before doing anything: perhaps it was restarted and doesn't know the assessment any more.
@@ -370,6 +371,7 @@ class ParticipantActivities:
             greeted = await self._greet_again(participant, payload, simulation)
             if greeted.has_failed:
                 return greeted
+            await self._begin_course(payload, simulation)
             answer = await self._say(participant, simulation, message, message_id(*step, "after start"), _note_task)
         return answer
 
@@ -382,14 +384,20 @@ class ParticipantActivities:
         answer = await self._say_as_text(participant, simulation, greeting, start_id, answer)
         if not answer.has_failed:
             simulation.note_access_sent()
-            await self._set_conditions(payload, simulation, Conditions.of(payload.plan, payload.turn))
         return answer
+
+    async def _begin_course(self, payload: TurnInput, simulation: Simulation) -> None:
+        """Have the turn's message find the turn's conditions, however far an earlier attempt came: a course that has
+        begun already continues.
+        """
+        await self._set_conditions(payload, simulation, Conditions.of(payload.plan, payload.turn))
 
     async def _set_conditions(self, payload: TurnInput, simulation: Simulation, conditions: Conditions | None) -> None:
         plan = payload.plan
-        if Conditions.of(plan, payload.turn) is not None:
+        if simulation.conditions != conditions and Conditions.of(plan, payload.turn) is not None:
             simulations, mark = self._simulations.of(plan), simulation.mark or ""
             await patiently(lambda: simulations.set_conditions(plan.simulation_id, mark, conditions))
+            simulation.conditions = conditions
 
     async def _say(
         self,
@@ -425,7 +433,7 @@ class ParticipantActivities:
         if on_event is None:
             return False
         with suppress(TimeoutError):
-            async with asyncio.timeout(_CANCEL_SECONDS):
+            async with asyncio.timeout(CANCEL_SECONDS):
                 if (task_id := await participant.find_task(message_id)) is not None:
                     notes.note(notes.TaskNote(task_id=task_id))
                     return True
@@ -452,8 +460,18 @@ class ParticipantActivities:
         participant.line.takes_data = again.has_failed
         return answer if again.has_failed else again
 
-    async def _converse(self, plan: Plan, what: str, work: Callable[[ParticipantClient], Coroutine[Any, Any, T]]) -> T:
+    async def _converse(
+        self,
+        plan: Plan,
+        what: str,
+        work: Callable[[ParticipantClient], Coroutine[Any, Any, T]],
+        renewed: Simulation | None = None,
+        left: Sequence[str] = (),
+    ) -> T:
         """Talk to the participant and wait for an answer; one whose answer is no longer awaited is asked to stop.
+
+        A ``renewed`` simulation has a new key: before the work begins, the participant's earlier tasks are ended, those
+        that are ``left`` and those of earlier runs.
 
         An attempt that ends because another one has taken its place, or with its worker, sends no cancellation:
         the next one waits for the same task.
@@ -467,6 +485,8 @@ class ParticipantActivities:
                     raise failures.PARTICIPANT_UNREACHABLE.final(problem.message) from None
                 raise
             try:
+                if renewed is not None and not notes.noted_tasks():
+                    await _end_earlier(plan, participant, renewed, left)
                 return await _in_time(plan, what, work(participant), at_least=_LAST_KNOCK_SECONDS)
             except ApplicationError as problem:
                 if problem.type == failures.TURN_TIMEOUT:
@@ -486,7 +506,7 @@ class ParticipantActivities:
         is_unwanted = details.cancel_requested
         if details.not_found:
             with suppress(RPCError, TimeoutError):
-                async with asyncio.timeout(_CANCEL_SECONDS):
+                async with asyncio.timeout(CANCEL_SECONDS):
                     is_unwanted = await notes.has_run_ended()
         if is_unwanted:
             await self._abandon(participant)
@@ -494,7 +514,7 @@ class ParticipantActivities:
     async def _abandon(self, participant: ParticipantClient) -> None:
         if tasks := notes.noted_tasks():
             with suppress(TimeoutError):
-                async with asyncio.timeout(_CANCEL_SECONDS):
+                async with asyncio.timeout(CANCEL_SECONDS):
                     await participant.cancel(tasks[-1])
 
     async def _greeting(
@@ -587,11 +607,15 @@ def _note_task(answer: Answer) -> None:
         notes.note(notes.TaskNote(task_id=answer.task_id))
 
 
-async def _stop_all(participant: ParticipantClient, task_ids: Iterable[str]) -> None:
-    """Have the participant stop what it may still be at: the tasks that it is known to have, and those it tells of."""
-    with suppress(TimeoutError):
-        async with asyncio.timeout(_CANCEL_SECONDS):
-            await asyncio.gather(*map(participant.cancel, {*task_ids, *await participant.list_unfinished()}))
+async def _end_earlier(plan: Plan, participant: ParticipantClient, simulation: Simulation, left: Sequence[str]) -> None:
+    """Have the participant end what it is still at. An attempt that has taken a renewed simulation over ends what is
+    known to be of before only, since other tasks may be this step's. The time isn't charged.
+    """
+    known = [*left, *await notes.tasks_of_earlier_runs()]
+    is_own = _key_in(simulation) == own_fence()
+    seconds = await end_all(participant, known, lists=is_own, seconds=plan.turn_timeout)
+    if seconds > _WORTH_NOTING:
+        notes.note(notes.WaitNote(seconds=_wait_seconds() + seconds))
 
 
 def _time_step(message: messages.FromParticipant) -> str | None:
@@ -632,7 +656,16 @@ def _seconds_left(plan: Plan) -> float:
 
 
 def _wait_seconds() -> float:
-    """How many seconds the step had to wait for its first attempt: workers had others to serve, or there were none."""
-    if activity.info().attempt == 1:
-        return waited_for_worker().total_seconds()
-    return next((each.seconds for each in reversed(notes.noted(notes.WaitNote))), 0.0)
+    """How many seconds of the step weren't the participant's: it had to wait for its first attempt, since workers had
+    others to serve or there were none, or for the end of earlier tasks.
+    """
+    if noted := notes.noted(notes.WaitNote):
+        return noted[-1].seconds
+    return waited_for_worker().total_seconds() if activity.info().attempt == 1 else 0.0
+
+
+def _forget() -> None:
+    """Let the next attempt begin again: of what was noted it knows the time only that isn't the participant's."""
+    waited = _wait_seconds()
+    heartbeats.forget()
+    notes.note(notes.WaitNote(seconds=waited))

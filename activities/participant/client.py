@@ -191,6 +191,18 @@ class ParticipantClient:
         with suppress(Exception):
             await self._client.cancel_task(a2a.CancelTaskRequest(id=task_id))
 
+    async def end(self, task_id: str, seconds: float) -> None:
+        """Ask for a task to be canceled, which may take some seconds, and wait until it has ended, as far as the
+        participant says so.
+        """
+        with suppress(Exception):
+            async with asyncio.timeout(seconds):
+                task = await self._client.cancel_task(a2a.CancelTaskRequest(id=task_id))
+            if task.status.state not in AT_WORK:
+                return
+        with suppress(Exception):
+            await self.rejoin(task_id)
+
     async def _wait(self, answer: Answer, on_event: Callable[[Answer], None] | None) -> Answer:
         failures_in_a_row = 0
         while answer.task_id is not None and not answer.has_ended:

@@ -34,7 +34,15 @@ class Greeted(BlobRef):
         return BlobRef(sha256=self.sha256, size=self.size)
 
 
-class GreetInput(OfAssessment):
+class AskedInRun(Model):
+    """``run`` is the run of the workflow that asked for a step. A reset in mid-step has it done again as it was asked
+    for before.
+    """
+
+    run: str = ""
+
+
+class GreetInput(OfAssessment, AskedInRun):
     """Tell the participant that an assessment begins; in mid-day, where ``resumes_turn`` says with which turn.
 
     ``is_reset`` tells of a run that is a reset: the participant may still be at tasks of the runs before.
@@ -45,7 +53,7 @@ class GreetInput(OfAssessment):
     is_reset: bool = True
 
 
-class TurnInput(OfAssessment, OfTurn):
+class TurnInput(OfAssessment, OfTurn, AskedInRun):
     """Let the participant play a turn. ``attempt`` counts its tries from 1; ``checkpoint`` is the turn's start.
 
     ``key`` is the participant's so far; with ``needs_new_key`` it gets another one, since somebody may still act with

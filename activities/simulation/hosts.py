@@ -182,6 +182,7 @@ class Simulation(ABC):
         mark: how it was marked when it was claimed.
         life: changes when it is lost and restored.
         claimed_at: when the claim was sent, by ``elapsed.counting_stops``.
+        conditions: those that this attempt has had set for the turn, as far as it knows.
     """
 
     admin: AsyncUESClient
@@ -190,6 +191,7 @@ class Simulation(ABC):
     mark: str | None = None
     life: str = ""
     claimed_at: float | None = None
+    conditions: Conditions | None = None
 
     @abstractmethod
     def make_access(self, issue: int) -> Access:

@@ -122,7 +122,12 @@ class OwnServers(SimulationHost):
             raise SimulationGoneError("the simulation under way is not there any more")
         if not await own.stands_at(claim.checkpoint.sha256):  # several judges may ask for it at the same time
             refuse_lower(claim.fence, self._fence_of(claim.simulation_id))
+            # Whoever has the key may be at what is given up here: the requests of one restore are no single step.
+            if is_given_up := own.is_open_to_participant and claim.issue != own.issue:
+                await own.revoke_participant_key()
             await own.restore(await content())
+            if is_given_up and own.is_open_to_participant:  # a checkpoint brings its keys along
+                await own.revoke_participant_key()
         await own.be_claimed(claim)
 
     async def _start_again(self, claim: Claim, content: bytes) -> OwnSimulation:

@@ -99,7 +99,7 @@ class OwnSimulation:
         self.participant_key_ids: frozenset[str] = frozenset()
         self.participant_secret = ""
         self._participant_key: str | None = None
-        self._issue = 0
+        self.issue = 0
         self._sent_access: str | None = None
         self.mark: str | None = None
         self.life = uuid4().hex
@@ -110,6 +110,10 @@ class OwnSimulation:
     @property
     def make_access(self) -> Access:
         return Access(self.address, self.participant_secret)
+
+    @property
+    def is_open_to_participant(self) -> bool:
+        return self._participant_key is not None
 
     @property
     def is_known_to_participant(self) -> bool:
@@ -186,7 +190,7 @@ class OwnSimulation:
             is_running=is_running,
             participant_key_ids=sorted(self.participant_key_ids),
             has_access=self._participant_key is not None,
-            issue=self._issue,
+            issue=self.issue,
             told=self._sent_access,
         ).on(content)
         self._base = (stands, sha256(labelled_content).hexdigest())
@@ -200,7 +204,7 @@ class OwnSimulation:
         self.participant_key_ids |= frozenset(label.participant_key_ids)
         if label.kind == "checkpoint":
             await self._restore(content)
-            self._issue = label.issue
+            self.issue = label.issue
             self.participant_secret = keys.participant_key(self._secret, self._simulation_id, label.issue)
             self._participant_key = keys.participant_key_id(label.issue) if label.has_access else None
         else:
@@ -214,7 +218,7 @@ class OwnSimulation:
 
     async def issue_participant_key(self, issue: int) -> None:
         """Have this be the participant's one key; a server may choose its secret and id."""
-        if self._participant_key is not None and self._issue == issue:
+        if self._participant_key is not None and self.issue == issue:
             return
         await self.revoke_participant_key()
         made = await self._make_key(
@@ -225,7 +229,7 @@ class OwnSimulation:
         )
         self.participant_secret = made.secret
         self.participant_key_ids |= {made.key_id}
-        self._participant_key, self._issue = made.key_id, issue
+        self._participant_key, self.issue = made.key_id, issue
 
     async def revoke_participant_key(self) -> None:
         """End the participant's access; a key that is revoked already is fine."""

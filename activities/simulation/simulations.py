@@ -76,7 +76,7 @@ class Simulations:
         claim = hosts.Claim(simulation_id, own_fence(), checkpoint, mark=mark, issue=issue, conditions=conditions)
         sent_at = counting_stops()
         simulation = await self.host.claim(claim, lambda: self._store.get(checkpoint))
-        simulation.claimed_at = sent_at
+        simulation.claimed_at, simulation.conditions = sent_at, conditions
         return simulation
 
     async def adopt(self, simulation_id: str, checkpoint: BlobRef) -> hosts.Simulation:

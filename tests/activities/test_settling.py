@@ -74,8 +74,8 @@ class Turn:
         return await attempt(work)
 
 
-@asynccontextmanager
-async def playing(simulations: Simulations, conditions: Conditions | None = None) -> AsyncIterator[Turn]:
+async def made(simulations: Simulations) -> tuple[str, BlobRef]:
+    """The name of a simulation of the tiny day, and its first checkpoint."""
     name = f"settling-{next(_names)}"
     state = at_time(json.loads((TINY / "initial_state.json").read_text()), START)
 
@@ -85,8 +85,13 @@ async def playing(simulations: Simulations, conditions: Conditions | None = None
         await simulation.admin.simulation.start()
         return await simulations.keep(simulation)
 
-    made = await attempt(make)
-    begin = partial(simulations.begin, name, made, mark="turn 1", issue=1, conditions=conditions)
+    return name, await attempt(make)
+
+
+@asynccontextmanager
+async def playing(simulations: Simulations, conditions: Conditions | None = None) -> AsyncIterator[Turn]:
+    name, beginning = await made(simulations)
+    begin = partial(simulations.begin, name, beginning, mark="turn 1", issue=1, conditions=conditions)
     simulation = await attempt(begin)
     access = simulation.make_access(1)
     async with AsyncUESClient(access.address, access.secret) as ues:
@@ -193,9 +198,9 @@ async def test_requests_cost_time_and_the_turn_is_read_until_the_last_one(simula
 async def test_a_turn_that_begins_again_costs_what_it_did(simulations: Simulations) -> None:
     async with playing(simulations, FIVE_SECONDS) as turn:
         await tell_ana(turn.ues)
-        made = (await turn.settle()).checkpoint
+        settled = (await turn.settle()).checkpoint
         for _ in range(2):
-            begin = partial(simulations.begin, turn.name, made, mark="turn 1", issue=1, conditions=FIVE_SECONDS)
+            begin = partial(simulations.begin, turn.name, settled, mark="turn 1", issue=1, conditions=FIVE_SECONDS)
             await attempt(begin)
             await turn.ues.time.get_state()
             now = (await turn.ues.time.get_state()).current_time

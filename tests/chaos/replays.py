@@ -3,11 +3,13 @@
 import asyncio
 import subprocess
 import time
+from contextlib import suppress
 from itertools import product
 from typing import Literal
 
 from temporalio.client import Client, WorkflowExecutionStatus, WorkflowHandle
 
+from proctor.errors import UsageError
 from proctor.local import find_temporal
 from proctor.replay import ResetPoint, choose, reset, reset_points
 from tests.chaos.moments import Matches
@@ -117,9 +119,8 @@ async def _point(client: Client, task_id: str, turn: int | None) -> ResetPoint:
     """Where to; the run of a reset just before may not have come to it yet."""
     async with asyncio.timeout(_REACHED_SECONDS):
         while True:
-            points = await reset_points(client, task_id)
-            if turn in {point.turn for point in points}:
-                return choose(points, turn, from_judging=turn is None)
+            with suppress(UsageError):
+                return choose(await reset_points(client, task_id), turn, from_judging=turn is None)
             await asyncio.sleep(0.05)
 
 

@@ -269,6 +269,30 @@ async def test_a_new_key_ends_the_old_one(worker: MakeWorker, command: str) -> N
                     await revoked.time.get_state()
 
 
+@by_export
+async def test_the_key_of_what_is_given_up_dies_before_the_simulation_is_put_back(
+    worker: MakeWorker, command: str
+) -> None:
+    servers = worker(command)
+    simulation = await prepared(servers)
+    checkpoint = await simulation.checkpoint()
+    asked: list[int | None] = []
+
+    async def content() -> bytes:
+        with pytest.raises(AuthenticationError):
+            await late.time.get_state()
+        asked.append(issue)
+        return checkpoint
+
+    for issue in (2, None):
+        async with participant(simulation) as late:
+            await late.chat.send(role="assistant", content="Of a turn that is given up.")
+            await servers.claim(Claim("a", next(FENCES), blob_ref(checkpoint), issue=issue), content)
+            with pytest.raises(AuthenticationError):
+                await late.time.get_state()
+    assert asked == [2, None]
+
+
 @only_nightly
 @one_kind
 async def test_a_revoked_key_opens_again_only_where_somebody_says_so(worker: MakeWorker, command: str) -> None:

@@ -88,7 +88,7 @@ def test_the_question_of_replay_ends_with_the_first_interrupt(monkeypatch: pytes
     monkeypatch.setattr("sys.stdin", Interrupted())
     monkeypatch.setattr(replay, "_connect", nothing)
     monkeypatch.setattr(replay, "reset_points", nothing)
-    monkeypatch.setattr(replay, "choose", lambda *_: replay.ResetPoint("run", 1, None))
+    monkeypatch.setattr(replay, "choose", lambda *_: replay.ResetPoint("run", 1, "the judging"))
     with pytest.raises(KeyboardInterrupt):
         replay.run_replay("t", "http://127.0.0.1:1")
     assert not answered

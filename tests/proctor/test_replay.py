@@ -11,7 +11,7 @@ from proctor_protocol.results import AssessmentResults
 from proctor_storage.archive import Archive
 from tests.assessments.scripts import idle
 from tests.proctor.commands import Sandbox
-from tests.stack import Stack
+from tests.stack import Stack, assess
 from tests.waiting import PATIENCE, eventually
 from tests.work import NIGHTLY, only_nightly
 
@@ -38,6 +38,24 @@ def test_a_completed_assessment_is_reset_only_when_that_is_agreed(stack: Stack, 
         assert f"{task_id} continues from turn 1" in played.stdout
         assert played.returncode == 0, played.stderr
         asyncio.run(replay_from_a_page(stack, task_id))
+
+
+def test_a_participant_that_was_absent_when_it_was_greeted_is_greeted_again(stack: Stack, sandbox: Sandbox) -> None:
+    (port,) = free_ports(1)
+    gateway = ("--gateway", stack.gateway_url)
+    failed = stack.run(assess(stack, f"http://127.0.0.1:{port}", SCENARIO, turn_timeout=1, max_turns=1))
+    assert failed.state == "failed"
+    assert failed.results is not None
+    task_id = failed.results.assessment_id
+    refused = sandbox.call("replay", task_id, "--from-turn", "1", *gateway)
+    assert refused.returncode == 2
+    assert "--from-turn 1: this assessment has played no turn: leave the option out" in refused.stderr
+    page = httpx.get(f"{stack.gateway_url}/view/{task_id}/do/continue", trust_env=False, timeout=PATIENCE).text
+    assert "goes back to the step that failed" in page
+    with stack.serving(idle, port):
+        replayed = sandbox.call("replay", task_id, *gateway)
+    assert replayed.returncode == 0, replayed.stderr
+    assert f"{task_id} continues from the greeting" in replayed.stdout
 
 
 async def replay_from_a_page(stack: Stack, task_id: str) -> None:

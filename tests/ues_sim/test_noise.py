@@ -12,7 +12,9 @@ import pytest
 
 from tests.ues_sim.helpers import START, at
 from ues_sim import USER_PERMISSIONS, checkpoint
+from ues_sim.claims import Claim, claim
 from ues_sim.course import Course, TurnConditions
+from ues_sim.host import Host
 from ues_sim.http.mcp import USUAL_NAME, _tool_of
 from ues_sim.http.routes import SIMULATION_ROUTES
 from ues_sim.http.tool_names import drawn_names, is_renamed, reworded
@@ -34,6 +36,7 @@ class Noisy:
 
     def __init__(self, clock: Callable[[], float] = monotonic, **conditions: Any) -> None:
         app = create_app(host_key="host-key-of-the-noise")
+        self._host: Host = app.host
         self.simulation: Simulation = app.host.create("noisy", ADMIN, "seed")
         self.simulation.clear(START)
         self.simulation.start(auto_advance=False, time_scale=1.0)
@@ -51,6 +54,9 @@ class Noisy:
     def say(self, words: str) -> int:
         body = {"role": "assistant", "content": words, "conversation_id": "default"}
         return self.ask("POST", "/chat/send", body).status_code
+
+    def claim(self, **asked: Any) -> None:
+        claim(self._host, "noisy", Claim.model_validate({"fence": 1, "admin_key": ADMIN, **asked}), b"")
 
     @property
     def said(self) -> list[str]:
@@ -111,6 +117,35 @@ def test_a_measured_clock_counts_the_participants_time_alone() -> None:
     noisy.ask("GET", "/chat/state")
     assert noisy.simulation.clock.text == at(40 + 10 * LONGEST_GAP)
     assert course.moves == course.describe()["moves"] == [30.0, 10.0, 10 * LONGEST_GAP]
+
+
+def test_the_evaluators_time_until_another_attempt_takes_over_is_not_charged() -> None:
+    seconds = Seconds()
+    noisy = Noisy(seconds, factor=10.0)
+    noisy.simulation.mark = "turn 1"
+    course = noisy.simulation.course
+    assert course is not None
+    assert course.pace is not None
+    seconds.run(3, course.pace)  # an attempt died, and the next one comes now
+    noisy.claim(keep="turn 1")
+    seconds.run(1, course.pace)
+    noisy.ask("GET", "/chat/state")
+    assert noisy.simulation.clock.text == at(10)
+
+
+def test_a_turn_that_begins_again_where_it_stands_has_a_course_of_its_own() -> None:
+    """Reading under noise changes nothing, so the simulation still stands at the turn's checkpoint."""
+    noisy = Noisy(noise=3)
+    digest, _ = checkpoint.take(noisy.simulation)
+    answers = []
+    for again in range(2):
+        noisy.claim(checkpoint=digest, mark=f"try {again}", conditions={"turn": 1, "seed": 1, "noise": 3})
+        answers.append([noisy.ask("GET", "/email/state").status_code for _ in range(40)])
+        assert noisy.simulation.is_at(digest)
+    assert answers[0] == answers[1]
+    assert len({*answers[0]}) > 1, "noise was met"
+    noisy.claim(checkpoint=digest, mark="a turn without conditions")
+    assert noisy.simulation.course is None
 
 
 def test_a_request_that_fails_was_done_or_not_and_looks_the_same() -> None:

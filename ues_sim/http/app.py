@@ -194,7 +194,7 @@ class Application:
             return _open(self._host_pages, path, scope["method"])
         secret = secret_of(scope["headers"])
         if secret is None or not hmac.compare_digest(secret.encode("latin-1"), self._host_key):
-            raise unauthorized(secret)
+            raise unauthorized(secret, of_host=True)
         route, values = self._host_router.find(scope["method"], path)
         body, _ = _checked_input(route, scope, await _raw_body(route, scope, receive))
         call = HostCall(self.host, self._base(scope), body, values, fence_of(scope["headers"]))

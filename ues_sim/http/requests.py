@@ -90,11 +90,16 @@ def fence_of(headers: Headers) -> int | None:
     return None
 
 
-def unauthorized(secret: str | None) -> Unauthorized:
-    """The 401 for a missing or unknown secret."""
+def unauthorized(secret: str | None, *, of_host: bool = False) -> Unauthorized:
+    """The 401 for a missing or unknown secret, of a simulation or of the whole server."""
     if not secret:
         return Unauthorized("Missing API key; send it as X-API-Key or as Authorization: Bearer.")
-    return Unauthorized("Unknown or revoked API key.")
+    if of_host:
+        return Unauthorized("Unknown or revoked API key.")
+    return Unauthorized(
+        "Unknown or revoked API key. If it worked before, its work has ended or was given up: "
+        "stop that work, and use the newest key that you got."
+    )
 
 
 def read_json(body: bytes, *, required: bool = True, nesting: int | None = None) -> Any:
