@@ -153,7 +153,7 @@ def _list(url: str, table: str) -> Callable[[], object]:
     from proctor_storage.entry_table import EntryQuery
 
     archive_commands._running = lambda config: []  # Temporal has its own time
-    vars(archive_commands)["open_archive"] = lambda archive, state: (Archive(url, table), cast("Any", None))
+    vars(archive_commands)["open_archive"] = lambda archive, state, *_names: (Archive(url, table), cast("Any", None))
 
     def list_entries() -> None:
         with redirect_stdout(StringIO()):

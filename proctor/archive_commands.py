@@ -18,7 +18,7 @@ from proctor.agent_names import chosen_agent, runs_of_agents
 from proctor.agents_compared import compare_agents
 from proctor.console import make_console, plain_table, show
 from proctor.errors import CommandError, UsageError, ending_as
-from proctor.opened_archive import archive_problems, open_archive, period
+from proctor.opened_archive import archive_problems, open_archive, other_deployments, period
 from proctor.phrases import clean, counted, shorten
 from proctor.report import print_report
 from proctor.settings import LOOPBACK, require_guarded
@@ -69,8 +69,10 @@ def list_entries(archive: str | None, state: str | None, query: EntryQuery, limi
     shown, (total, in_all) = kept.survey(replace(query, most=limit), everything)
     in_campaigns = in_all - total
     console = make_console()
+    others = other_deployments(config) if archive is None and state is None else ""
     if not shown and not running:
-        console.print(f"nothing was found in {kept.folder.place}", soft_wrap=True)
+        hint = f"; other deployments: {others}" if others else ""
+        console.print(Text(f"nothing was found in {kept.folder.place}{hint}"), soft_wrap=True)
         return
     is_wide = console.width >= _WIDE
     ids = [each.scenario_id for each in running] + [entry.day for entry in shown]
@@ -93,6 +95,8 @@ def list_entries(archive: str | None, state: str | None, query: EntryQuery, limi
         console.print(f"{total - limit} more: --limit {total} shows all")
     if in_campaigns:
         console.print(f"{in_campaigns} more are of these campaigns: --campaign ID lists them", soft_wrap=True)
+    if others:
+        console.print(Text(f"this is {kept.folder.place}; other deployments: {others}", style="dim"), soft_wrap=True)
 
 
 def _began(moment: datetime, is_wide: bool) -> str:
@@ -147,7 +151,7 @@ def show_entry(archive: str | None, state: str | None, name: str, as_json: bool,
     Raises:
         UsageError: no entry has that id, or several begin with it.
     """
-    kept, _ = open_archive(archive, state)
+    kept, _ = open_archive(archive, state, name)
     entry = kept.find(name)
     if entry.kind != "assessment":
         _show_other(kept, entry, as_json)
@@ -206,7 +210,7 @@ def compare(
     """
     if by not in GROUPS:
         raise UsageError(f"--by {by}: agents are grouped by {', '.join(GROUPS)}")
-    kept, _ = open_archive(archive, state)
+    kept, _ = open_archive(archive, state, *filter(None, [campaign, first]))
     ended = None if campaign is None else _ended_campaign(kept, campaign)
     if ended is not None:
         runs = kept.runs(ended)
@@ -370,7 +374,7 @@ def export(archive: str | None, state: str | None, names: Sequence[str], to: str
     Raises:
         UsageError: ``to`` can't be written, or there is no such entry.
     """
-    kept, _ = open_archive(archive, state)
+    kept, _ = open_archive(archive, state, *names)
     if list(names) == ["all"]:
         entries = [entry for entry in kept.entries() if not entry.part_of]
     else:
@@ -514,7 +518,7 @@ def view(
     from proctor_processes.slow_senders import settings_for
     from viewer.app import create_app
 
-    kept, config = open_archive(archive, state)
+    kept, config = open_archive(archive, state, *([name] if name else []))
     config = with_secret(config.model_copy(update={"host": host or LOOPBACK, "open": config.open or is_open}))
     require_guarded(config)
     with archive_problems():

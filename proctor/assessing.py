@@ -21,10 +21,8 @@ from proctor.following import followed, read_results, require_completed
 from proctor.harness_runs import HarnessChoice, serving_harness
 from proctor.interrupts import interruption
 from proctor.report import print_report
-from proctor.settings import read_settings
 from proctor_protocol.results import AssessmentResults
 from proctor_protocol.roles import ROLE_NAME
-from proctor_settings.config import GreenAgentConfig
 
 STANDARD_OUTPUT = "-"
 
@@ -149,12 +147,14 @@ def conclude_results(options: AssessOptions, console: Console, exact: bytes, wor
 
 
 def is_archived_here(results: AssessmentResults) -> bool:
-    """Whether the archive of this user's settings is a local folder that has the assessment."""
-    place = read_settings(GreenAgentConfig).archive_url
+    """Whether a local archive of this user's deployments has the assessment, so that commands find it."""
+    from proctor.opened_archive import local_archives
+
     began_at = results.provenance and results.provenance.started_at
-    if "://" in place or not began_at:
+    if not began_at:
         return False
-    return any(Path(place, f"{began_at.astimezone(UTC):%Y-%m-%d}").glob(f"{results.assessment_id}.*"))
+    day = f"{began_at.astimezone(UTC):%Y-%m-%d}"
+    return any(any((place / day).glob(f"{results.assessment_id}.*")) for place in local_archives())
 
 
 def require_writable(json_file: str | None) -> None:

@@ -21,7 +21,7 @@ def compare_forks(archive: str | None, state: str | None, name: str) -> None:
     from proctor.opened_archive import archive_problems, open_archive
     from proctor_statistics import forks_compared
 
-    kept, _ = open_archive(archive, state)
+    kept, _ = open_archive(archive, state, name)
     with archive_problems():
         original = kept.find(name)
     forks = kept.forks_of(original.id)

@@ -24,9 +24,8 @@ from proctor.console import make_console, plain_table, show
 from proctor.court import Court, NotJudgeableError, is_same
 from proctor.errors import CancelledError, CommandError, ExitCode, UsageError
 from proctor.interrupts import on_signals
-from proctor.opened_archive import archive_problems
+from proctor.opened_archive import archive_problems, deployment_settings
 from proctor.phrases import clean, counted
-from proctor.settings import read_settings
 from proctor_protocol.archive import ArchiveEntry
 from proctor_protocol.archived_runs import runs_of_entries
 from proctor_protocol.judgements import (
@@ -41,7 +40,6 @@ from proctor_protocol.judgements import (
 )
 from proctor_protocol.results import AssessmentResults, CriterionResult, OverallScore
 from proctor_protocol.statistics import Points
-from proctor_settings.config import GreenAgentConfig
 from proctor_storage.archive import Archive, EntryDamagedError, NoSuchEntryError, open_archive
 from proctor_storage.blobs import blob_ref
 from proctor_storage.entry_table import EntryQuery
@@ -86,8 +84,8 @@ def judge_again(options: AgainOptions) -> ExitCode:
     Raises:
         UsageError: nothing of what is named can be judged, or the model lacks a setting.
     """
-    config = read_settings(
-        GreenAgentConfig,
+    config = deployment_settings(
+        *options.names,
         archive_url=options.archive,
         storage_url=options.storage,
         state=options.state,

@@ -1,20 +1,24 @@
 """The archive that a command's flags name, and what narrows down its entries."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
+from proctor.deployments import Deployment, known_deployments, read_deployment
 from proctor.errors import CommandError, UsageError, ending_as
 from proctor.settings import read_settings, with_connection
 from proctor_protocol.durations import parse_iso8601_duration
 from proctor_settings.config import GreenAgentConfig
-from proctor_storage.archive import Archive, EntryDamagedError, NoSuchEntryError
+from proctor_storage.archive import Archive, EntryDamagedError, NoSuchEntryError, SeveralEntriesError
 from proctor_storage.archive import open_archive as opened
 from proctor_storage.entry_table import EntryQuery
 from proctor_storage.folder import StoreUnavailableError
 
 _PERIOD = re.compile(r"(\d+)([hdw])")
+_PLACES = {"archive_url", "storage_url"}
+_NAMED = 3  # deployments in a sentence
 _UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
 
 
@@ -62,9 +66,73 @@ def period(text: str, flag: str) -> timedelta:
         raise UsageError(f"{flag} {text!r}: write a period such as 36h, 7d or 2w") from None
 
 
-def open_archive(archive: str | None, state: str | None) -> tuple[Archive, GreenAgentConfig]:
-    config = with_connection(read_settings(GreenAgentConfig, archive_url=archive, state=state))
+def open_archive(archive: str | None, state: str | None, *names: str) -> tuple[Archive, GreenAgentConfig]:
+    """The archive that flags, environment or the running deployment name, and the settings that go with it.
+
+    Args:
+        archive, state: the flags.
+        names: what is looked for; of the archives that nothing names, the first one that has it is opened.
+
+    Raises:
+        UsageError: nothing names one, and several deployments run.
+    """
+    config = deployment_settings(*names, archive_url=archive, state=state)
     return opened(config), config
+
+
+def deployment_settings(*names: str, **flags: str | None) -> GreenAgentConfig:
+    """The settings of the archive that ``open_archive`` opens, with the ``flags`` among them."""
+    config = read_settings(GreenAgentConfig, **flags)
+    chosen = frozenset(config.model_fields_set)
+    if chosen & _PLACES:  # a store that is named decides the archive, too
+        chosen |= _PLACES
+    if "state" in chosen:
+        deployment = read_deployment(Path(config.state))
+        return deployment.settle(config, chosen) if deployment.settings else with_connection(config)
+    return with_connection(config) if chosen & _PLACES else _found(config, names)
+
+
+def _found(config: GreenAgentConfig, names: Sequence[str]) -> GreenAgentConfig:
+    running, places = _places(config)
+    if not names and len(running) > 1 and running[0].state != Path(config.state).resolve():
+        raise UsageError(f"several deployments run: name one with {_flags(running)}")
+    place = next((place for name in names for place in places if _has(place, name)), places[0])
+    return with_connection(place) if place is config else place
+
+
+def _places(config: GreenAgentConfig) -> tuple[list[Deployment], list[GreenAgentConfig]]:
+    """The running deployments, and the settings of all: of those that run, of none, of those that ran."""
+    known, chosen = known_deployments(Path(config.state)), frozenset(config.model_fields_set)
+    running = [each for each in known if each.is_running]
+    settled = [each.settle(config, chosen) for each in known]
+    return running, [*settled[: len(running)], config, *settled[len(running) :]]
+
+
+def local_archives() -> list[Path]:
+    """The folders of all archives that commands find where nothing names one."""
+    _, places = _places(read_settings(GreenAgentConfig))
+    return [Path(place.archive_url) for place in places if "://" not in place.archive_url]
+
+
+def _has(config: GreenAgentConfig, name: str) -> bool:
+    try:
+        opened(config).find(name)
+    except SeveralEntriesError:
+        return True
+    except (NoSuchEntryError, EntryDamagedError, StoreUnavailableError):
+        return False
+    return True
+
+
+def other_deployments(config: GreenAgentConfig) -> str:
+    """The flags that name the deployments beside that of the settings, as a hint; empty where there are none."""
+    home = Path(GreenAgentConfig().state)
+    return _flags([each for each in known_deployments(home) if each.state != Path(config.state).resolve()])
+
+
+def _flags(deployments: Sequence[Deployment]) -> str:
+    named = [f"--state {each.state}" for each in deployments]
+    return ", ".join(named[:_NAMED]) + ", …" * (len(named) > _NAMED)
 
 
 @contextmanager

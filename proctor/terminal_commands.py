@@ -18,6 +18,7 @@ from proctor.caller import AssessmentCall, authorization, is_loopback
 from proctor.campaign_display import CampaignDisplay, build_failures, print_build_failures, print_table
 from proctor.console import make_console
 from proctor.dataset_commands import configured_dataset, pulled_folder
+from proctor.deployments import noted
 from proctor.engine_wait import find_missing, find_problem_of_engine
 from proctor.errors import CancelledError, CommandError, ExitCode, UnreachableError, UsageError, ending_as
 from proctor.following import followed, new_folder, read_results, require_completed
@@ -101,10 +102,11 @@ async def _own_evaluator(config: GreenAgentConfig, console: Console, interrupted
             state=folder,
             is_durable=True,
         )
-        async with started(stack, console, interrupted):
-            if interrupted.is_set():
-                raise CancelledError("ended before the run began")
-            yield stack.gateway_url
+        with noted(stack):
+            async with started(stack, console, interrupted):
+                if interrupted.is_set():
+                    raise CancelledError("ended before the run began")
+                yield stack.gateway_url
 
 
 async def _play(

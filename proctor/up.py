@@ -14,6 +14,7 @@ from rich.text import Text
 
 from a2a_gateway.auth.identity import Identity
 from proctor.console import make_console, show
+from proctor.deployments import noted
 from proctor.interrupts import done_before, on_signals
 from proctor.local import LocalStack, Ports, require_free
 from proctor.settings import (
@@ -83,7 +84,8 @@ def run_up(
         require_free(addresses_by_flag)
         warn_of_settings(config)
         warn(what_is_open(stack))
-        asyncio.run(_stay_up(replace(stack, config=with_secret(config)), make_console()))
+        with noted(stack):
+            asyncio.run(_stay_up(replace(stack, config=with_secret(config)), make_console()))
 
 
 def what_is_open(stack: LocalStack) -> list[str]:

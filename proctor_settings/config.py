@@ -124,7 +124,7 @@ class AgentBeatsConfig(BaseSettings):
         return f"http://{host}:{self.port}/"
 
 
-def _default_state() -> str:
+def default_state() -> str:
     """The folder for what outlives a process of this user: ``proctor`` in the one that the XDG Base Directory
     Specification names for state, which is ``~/.local/state`` unless ``XDG_STATE_HOME`` says another one.
     """
@@ -257,7 +257,7 @@ class GreenAgentConfig(AgentBeatsConfig):
     state: str = setting(
         "all",
         "Folder for what outlives a process (secret, database). Default: `~/.local/state/proctor`.",
-        default_factory=_default_state,
+        default_factory=default_state,
         validate_default=True,
     )
     secret: SecretStr = setting(

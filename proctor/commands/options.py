@@ -72,7 +72,10 @@ Noise = Annotated[
     valued("N", "How often requests fail, or get old or half answers.  [default: 0]", min=0, max=3),
 ]
 Id = Annotated[str, Argument(metavar="ID", help="An assessment's id, or a beginning that only it has.")]
-Archive = Annotated[str | None, valued("PLACE", "The archive.  [default: archive in the state folder]", "--archive")]
+Archive = Annotated[
+    str | None,
+    valued("PLACE", "The archive.  [default: that of the running deployment, else of the state folder]", "--archive"),
+]
 ConfigFile = Annotated[str | None, valued("FILE", "Settings.  [default: config.toml, where there is one]", "--config")]
 Output = Annotated[str | None, valued("FOLDER", "Where results are written.  [default: ./eval_results]")]
 Dataset = Annotated[str, Argument(metavar="NAME[@VERSION]", help="The dataset.")]

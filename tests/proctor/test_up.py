@@ -80,6 +80,7 @@ async def test_an_assessment_goes_on_after_a_process_died_and_everything_was_sta
                 with sandbox.started(*up(ports, *open_to_others(ports), scenarios=quiet)) as second:
                     await asyncio.to_thread(second.wait_for, "proctor is up")
                     code = await asyncio.to_thread(caller.process.wait, PATIENCE)
+                    assert task_id[:8] in await asyncio.to_thread(shell, sandbox, "list"), "without --state"
                     await a_participant_elsewhere_is_told_an_address_that_it_can_reach(sandbox, second, ports)
                     assert await asyncio.to_thread(second.end, signal.SIGTERM) == 0
     assert code == 0, caller.output
