@@ -13,6 +13,7 @@ from temporalio.service import RPCError, RPCStatusCode
 from a2a_gateway.standstill import why_it_waits
 from a2a_gateway.subscriptions import Subscriptions, Update
 from a2a_gateway.temporal import TemporalConnection
+from activities.attempts.markdown import unescaped
 from proctor.live_terminals import read_terminal, recordings_of
 from proctor_protocol.callers import ANYBODY, Caller
 from proctor_protocol.campaigns import Tally
@@ -96,7 +97,7 @@ class UnderWay(Live):
         return RunningDetails(
             running=replace(
                 running,
-                scenario_id=await execution.static_summary() or execution.id,
+                scenario_id=unescaped(await execution.static_summary() or execution.id),
                 status=Status.WORKING,
                 campaign=execution.parent_id,
             ),
@@ -119,7 +120,7 @@ class UnderWay(Live):
         page = execution.id if execution.workflow_type == TRIAL_WORKFLOW else None
         return RunningCell(
             id=children[0].workflow_id if children else page,
-            label=await execution.static_summary() or execution.id,
+            label=unescaped(await execution.static_summary() or execution.id),
             started_at=execution.start_time,
             step=_step_of(execution),
         )

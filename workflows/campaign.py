@@ -13,6 +13,7 @@ from temporalio.common import WorkflowIDReusePolicy
 
 from activities.admission.payloads import AdmitInput
 from activities.attempts import failures
+from activities.attempts.markdown import as_summary
 from activities.attempts.troubles import TROUBLE_SIGNAL, Trouble
 from activities.campaign import plan as plans
 from activities.campaign.activities import CampaignActivities
@@ -220,7 +221,7 @@ class Campaign:
                 parent_close_policy=workflow.ParentClosePolicy.ABANDON,
                 cancellation_type=workflow.ChildWorkflowCancellationType.WAIT_CANCELLATION_COMPLETED,
                 search_attributes=names.owned_by(self._payload.owner) if self._payload.owner else None,
-                static_summary=due.cell.label,
+                static_summary=as_summary(due.cell.label),
             )
         except exceptions.WorkflowAlreadyStartedError:
             return await self._steps.do(

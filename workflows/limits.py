@@ -244,7 +244,13 @@ def _options(
     summary: str, retry: RetryPolicy, longest: timedelta, heartbeat: timedelta | None = HEARTBEAT, **more: Any
 ) -> dict[str, Any]:
     beating = {} if heartbeat is None else {"heartbeat_timeout": heartbeat}
-    return {"start_to_close_timeout": longest, "retry_policy": retry, "summary": summary, **beating, **more}
+    return {
+        "start_to_close_timeout": longest,
+        "retry_policy": retry,
+        "summary": summary[:_SUMMARY_CHARACTERS],
+        **beating,
+        **more,
+    }
 
 
 def _beside(queue: str) -> str:

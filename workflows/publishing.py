@@ -4,6 +4,7 @@ from temporalio import workflow
 from temporalio.api.common.v1 import Payload
 from temporalio.contrib.workflow_streams import WorkflowStream, WorkflowStreamState
 
+from activities.attempts.markdown import escaped
 from proctor_protocol import updates
 from proctor_protocol.campaigns import CAMPAIGN_MILESTONES, CampaignUpdate
 from workflows import names
@@ -31,8 +32,8 @@ class UpdatePublisher:
 
     def show(self, state: str, begins: str | None = None) -> None:
         """Show the assessment's state, a line of Markdown, in the Temporal UI, under *User Metadata*, with the events
-        that *Reset* can take. ``begins`` is the part that begins in this workflow task, such as ``turn 3``; a reset to
-        the task repeats it.
+        that *Reset* can take. Text of others in it has to be ``escaped``. ``begins`` is the part that begins in this
+        workflow task, such as ``turn 3``; a reset to the task repeats it.
         """
         if begins is not None:
             self.note_beginning(begins)
@@ -53,8 +54,8 @@ class UpdatePublisher:
         if self._failed_step is not None:
             summary, event = self._failed_step
             if event not in self._reset_points.values():
-                self._reset_points[f"the failed step: {summary}"] = event
-        self.show(f"**Failed**: {sentence}")
+                self._reset_points[f"the failed step: {escaped(summary)}"] = event
+        self.show(f"**Failed**: {escaped(sentence)}")
 
     def publish(self, update: updates.TaskUpdate | CampaignUpdate) -> None:
         if not self.only_milestones or update.message_type in updates.MILESTONES | CAMPAIGN_MILESTONES:

@@ -12,6 +12,7 @@ from temporalio.client import (
 from temporalio.service import RPCError, RPCStatusCode
 
 from activities.admission.payloads import QueueInput
+from activities.attempts.markdown import as_summary
 from activities.attempts.owners import PROCTOR_CONTEXT, PROCTOR_OWNER
 
 CONTEXT_QUEUE = "ContextQueue"
@@ -51,7 +52,9 @@ async def join(client: Client, task_queue: str, payload: QueueInput) -> None:
         task_queue=task_queue,
         start_signal=JOIN_SIGNAL,
         start_signal_args=[payload.task_id],
-        static_summary=f"assessments of context {payload.queue_id.removeprefix('context-')}, one after another",
+        static_summary=as_summary(
+            f"assessments of context {payload.queue_id.removeprefix('context-')}, one after another"
+        ),
     )
 
 

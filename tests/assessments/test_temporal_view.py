@@ -1,15 +1,19 @@
 """What an operator sees in Temporal: a history that reads like its story, and assessments that can be found."""
 
 import asyncio
+import html
 import json
 import re
 from typing import Any
 
+import httpx
 import pytest
 from temporalio.api.history.v1 import HistoryEvent
+from temporalio.api.sdk.v1 import WorkflowMetadata
 from temporalio.client import WorkflowExecutionStatus, WorkflowFailureError
 from temporalio.exceptions import ApplicationError
 
+from activities.attempts.markdown import as_summary, unescaped
 from activities.attempts.scrubbing import PARTICIPANT_KEYS
 from activities.simulation.keys import admin_key, reader_key
 from proctor_protocol.results import AssessmentResults
@@ -19,9 +23,12 @@ from tests.assessments.participants import by_hand
 from tests.assessments.scripts import diligent, idle
 from tests.stack import Stack, assess, serving
 from tests.work import only_nightly
+from workflows import limits
 from workflows.names import PROCTOR_PARTICIPANT, PROCTOR_SCENARIO, PROCTOR_SCORE, PROCTOR_STATUS
 
 MOVED = "update_simulation_advanced"
+
+MARKUP = "<b>down</b> and **out** ![](http://x.example/i.png)"
 
 STORY = [
     ("admit", "check the request"),
@@ -123,7 +130,7 @@ async def is_found_by_participant_and_score(stack: Stack, url: str, task_id: str
 
 async def test_a_failed_participant_is_a_failed_workflow_with_a_readable_reason(stack: Stack) -> None:
     def fail(_said: Any) -> Any:
-        return participants.task("failed", participants.text("the model is down"))
+        return participants.task("failed", participants.text(f"the model is {MARKUP}"))
 
     async with by_hand(fail) as participant:
         assessed = await assess(stack, participant.url, "tiny", turn_tries=2)
@@ -134,12 +141,50 @@ async def test_a_failed_participant_is_a_failed_workflow_with_a_readable_reason(
     assert described.typed_search_attributes[PROCTOR_STATUS] == "failed"
     assert (await described.memo())["status"] == "failed"
     reason = await failure_of(handle)
-    assert (reason.type, reason.message) == ("AssessmentFailed", "The participant's task failed: the model is down")
+    assert (reason.type, reason.message) == (
+        "AssessmentFailed",
+        f"The participant's task failed: the model is {MARKUP}",
+    )
     assert AssessmentResults.model_validate(reason.details[0]) == assessed.results
+    metadata = await handle.query("__temporal_workflow_metadata", result_type=WorkflowMetadata)
+    rendered = await render(stack, metadata.current_details)
+    assert "<strong>Failed</strong>" in rendered
+    assert f"the model is {html.escape(MARKUP, quote=False)}</p>" in rendered
     steps = [step_of(event) async for event in handle.fetch_history_events()]
     played = [summary for name, summary in filter(None, steps) if name == "purple_turn"]
     assert played == ["turn 1", "turn 1 · try 2"]
     assert assessed.results.turn_tries == {"1": 2}
+
+
+async def render(stack: Stack, markdown: str) -> str:
+    """What Temporal's UI makes of a workflow's summary or details."""
+    async with httpx.AsyncClient(trust_env=False) as http:
+        answer = await http.get(f"{stack.local.ui_url}/render", params={"content": markdown})
+    return answer.raise_for_status().text.partition("<main>")[2].partition("</main>")[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("<script>alert(1)</script> <img src=x onerror=alert(1)> <!-- no -->", None),
+        ("_a_ __b__ ~~c~~ `d` $x$ [e](http://x.example) [f]: y &lt;g&gt; <http://x.example>", None),
+        ("http://x.example/ ftp://x.example \\<b>h</b> \\\\*i*", None),
+        ("a\n\n# b\n\n1. c\n\n> d\n\n| e |\n|---|\n| f |", "a # b 1. c > d | e | |---| | f |"),
+        ("    indented", "indented"),
+    ],
+)
+async def test_text_of_others_is_no_markup(stack: Stack, text: str, shown: str | None) -> None:
+    rendered = await render(stack, as_summary(text))
+    assert html.unescape(rendered).strip().replace("–", "--") == f"<p>{shown or text}</p>"
+    assert rendered.count("<") == 2
+    assert unescaped(as_summary(text)) == (shown or text)
+
+
+def test_a_summary_is_cut_to_what_temporal_takes() -> None:
+    summary = as_summary("ü<" * 500)
+    assert 390 < len(summary.encode()) <= 400
+    assert ("ü<" * 500).startswith(unescaped(summary))
+    assert len(limits.quick("😀" * 500)["summary"].encode()) == 400
 
 
 async def failure_of(handle: Any) -> ApplicationError:

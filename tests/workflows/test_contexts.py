@@ -96,8 +96,10 @@ async def test_nobody_waits_for_a_task_that_is_not_of_the_context(
     caller: Caller, client: Client, activities: ScriptedActivities
 ) -> None:
     """Contexts are named by callers, who may name them like another's task, or like any workflow there is."""
-    first, second = await asked(caller), await asked(caller, context="a desk")
+    first, second = await asked(caller), await asked(caller, context="a <desk>")
     await eventually(lambda: activities.calls.count("purple_turn") == 2)
+    queue = await client.get_workflow_handle(queue_id("a <desk>")).describe()
+    assert await queue.static_summary() == r"assessments of context a \<desk\>, one after another"
     begins_with = {}
     for context, owner in ((first.id, ""), (first.id, "bob"), (second.id, ""), ("no such task", ""), ("x" * 2000, "")):
         given = QueueInput(queue_id=f"queue of {context[:40]}, {owner}", task_id="t", context_id=context, owner=owner)

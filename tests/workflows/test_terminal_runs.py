@@ -336,7 +336,7 @@ async def test_a_runs_page_says_what_runs_and_shows_its_terminals(
 
     trials.replacements["hand_over"] = worked
     live, pages = UnderWay(config), Pages(Archive(config.archive_url))
-    agents = {"mine": "http://a.example", "other": "http://b.example"}
+    agents = {"mine": "http://a.example", "other <b>*one*</b>": "http://b.example"}
     playing = asyncio.create_task(play(caller, asked(agents, task_ids=["easy"])))
     try:
         await eventually(lambda: at_work(live, 2))
@@ -345,7 +345,10 @@ async def test_a_runs_page_says_what_runs_and_shows_its_terminals(
         assert {cell.label for cell in story.cells} == {f"{agent} · easy · attempt 1 of 1" for agent in agents}
         page = pages.running(story)
         assert page.count("the agent is at work") == 2
-        cell = next(cell for cell in story.cells if cell.label.startswith("mine · easy"))
+        cells = [(await live.connected()).get_workflow_handle(cell.id or "") for cell in story.cells]
+        summaries = [await (await cell.describe()).static_summary() for cell in cells]
+        assert r"other \<b\>\*one\*\</b\> · easy · attempt 1 of 1" in summaries
+        cell = next(each for each in story.cells if each.label.startswith("mine · easy"))
         assert f'href="/view/{cell.id}"' in page
         trial = await live.details(cell.id or "")
         assert trial is not None
