@@ -13,6 +13,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, NaiveDatetime, mode
 from proctor_language.moments import Named
 from proctor_language.patterns import Pattern, has_match
 from proctor_language.reader.mentions import Kind
+from proctor_language.reader.questions import asks
 from proctor_language.reader.reading import Reading
 
 _DEEPEST = 6
@@ -32,6 +33,7 @@ class TextTest(BaseModel):
         there. time: one of these is named, and no day at all.
         day: one of these is named, with any time.
         value: a value of this kind is named, sure or not, whichever it is (``Kind``).
+        asks: its author asks or proposes something (``reader.questions``).
         sentence: this holds of one of its sentences (or lines) alone.
         all: these hold, each a test or a pattern.
         any: one of these holds.
@@ -46,6 +48,7 @@ class TextTest(BaseModel):
     time: tuple[time_of_day, ...] = ()
     day: tuple[date, ...] = ()
     value: Kind | None = None
+    asks: bool = False
     sentence: "Test | None" = None
     all: tuple["Test", ...] = ()
     any: tuple["Test", ...] = ()
@@ -55,8 +58,8 @@ class TextTest(BaseModel):
     def _asks_for_something(self) -> Self:
         if not self.asks_for_anything:
             raise ValueError(
-                "a test of a text needs a pattern, moment, time, day, value or sentence, or all, any or none of such "
-                "tests"
+                "a test of a text needs a pattern, moment, time, day, value, asks or sentence, or all, any or none of "
+                "such tests"
             )
         if self._depth > _DEEPEST:
             raise ValueError(f"tests of texts are nested more than {_DEEPEST} deep")
@@ -65,7 +68,8 @@ class TextTest(BaseModel):
     @property
     def asks_for_anything(self) -> bool:
         tests = (self.moment, self.marked_moment, self.time, self.day, self.all, self.any, self.none)
-        return any(each is not None for each in (self.pattern, self.value, self.sentence)) or any(tests)
+        is_one_given = any(each is not None for each in (self.pattern, self.value, self.sentence))
+        return is_one_given or self.asks or any(tests)
 
     @property
     def _depth(self) -> int:
@@ -80,6 +84,7 @@ class TextTest(BaseModel):
             and (not self.time or _names_alone(self.time, reading))
             and (not self.day or not reading.days.isdisjoint(self.day))
             and (self.value is None or reading.has_value(self.value))
+            and (not self.asks or asks(reading.text))
             and (self.sentence is None or any(self.sentence.holds(alone) for alone in reading.sentences))
             and all(test.holds(reading) for test in self.all)
             and (not self.any or any(test.holds(reading) for test in self.any))

@@ -1,4 +1,7 @@
-"""People ask back, once in a conversation, where no value can be read in a message that should have one."""
+"""People answer what is asked or proposed, if only with "I can't say".
+
+Where no value can be read in a message that should have one, they ask back, once in a conversation.
+"""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -30,6 +33,8 @@ _NOT_MEANT = (
 )
 """A message that refuses, or thanks, lacks nothing."""
 
+_INVITATION = r"\A[^\n]*\n\d{4}-\d\d-\d\dT"
+
 
 def asking_back(person: Person, duties: Iterable[Duty], draws: Draws) -> Iterator[dict[str, Any]]:
     """The scripted replies (``ScriptedReply``) by which somebody of a day asks back.
@@ -54,15 +59,38 @@ def asking_back(person: Person, duties: Iterable[Duty], draws: Draws) -> Iterato
     yield from _replies(person, having, any_kind, "puzzled", draws, but=lacking)
 
 
+def last_word(person: Person, draws: Draws) -> dict[str, Any]:
+    """The scripted reply to what is asked or proposed, for after all others: they can't say.
+
+    The truth plays no part in it: everybody answers all such messages so.
+    """
+    return {"asks": True, "none": [_INVITATION], **_cannot_say(person, draws)}
+
+
+def to_any_time(person: Person, draws: Draws) -> dict[str, Any]:
+    """The same for somebody to whom each time that is named is a proposal."""
+    times: tuple[Kind, ...] = ("moment", "span", "time")
+    return {"any": [{"value": kind} for kind in times], "none": [_INVITATION], **_cannot_say(person, draws)}
+
+
+def _cannot_say(person: Person, draws: Draws) -> dict[str, str]:
+    forms = {"reply": "unsure", "again": "still_unsure"}
+    return {
+        name: draws.pick(SAY[f"{person.language}.{form}"], "asks back", person.key, form)
+        for name, form in forms.items()
+    }
+
+
 def _replies(
     person: Person, topics: Iterable[str], kinds: Iterable[Kind], form: str, draws: Draws, *, but: Iterable[str] = ()
 ) -> Iterator[dict[str, Any]]:
     words, others = ({word for topic in each for word in topic_words(topic)} for each in (topics, but))
     if not words - others:
         return
-    yield {
+    reply = {
         "pattern": rf"\b({'|'.join(map(re2.escape, sorted(words - others)))})",
         "none": [{"pattern": _NOT_MEANT}, *({"value": kind} for kind in sorted(kinds))],
         "reply": draws.pick(SAY[f"{person.language}.{form}"], "asks back", person.key, form),
-        "again": "",
     }
+    yield {**reply, "asks": True, "again": _cannot_say(person, draws)["reply"]}
+    yield {**reply, "again": ""}

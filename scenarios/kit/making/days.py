@@ -18,7 +18,7 @@ from proctor_protocol.instances import DIFFICULTIES, group_of, variant_of
 from scenarios.kit import building
 from scenarios.kit.checks import USER, Check, MessageCheck, NotDoneCheck, OrderCheck, PromiseCheck, ReportCheck
 from scenarios.kit.making import outdoors
-from scenarios.kit.making.asking import asking_back
+from scenarios.kit.making.asking import asking_back, last_word
 from scenarios.kit.making.draws import Draws
 from scenarios.kit.making.duty import Act, Duty
 from scenarios.kit.making.forms import forms
@@ -470,10 +470,14 @@ class Day:
         people = {person.key: person for duty in self.duties for person in duty.people} | {
             person.key: person for person in (*self._cast.values(), *self.colleagues.values())
         }
+        away = {fact.about: fact.at for fact in self.facts if fact.kind == "deputy"}
         characters = {}
         for key, person in [(USER, self.user), *sorted(people.items())]:
             replies = [reply for duty in self.duties for reply in duty.replies.get(key, [])]
             replies += asking_back(person, self.duties, self.draws) if key != USER else []
+            replies += [last_word(person, self.draws)] if key != USER or replies else []
+            if (since := away.get(person.name)) and key != USER:
+                replies = [{**reply, "before": since.isoformat()} for reply in replies]
             knows = [duty.knows[key] for duty in self.duties if key in duty.knows]
             characters[self._user_key if key == USER else key] = _character(person, replies, knows)
         return characters

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta, timezone
 from typing import Any
 
 from scenarios.kit.checks import Check
+from scenarios.kit.making.asking import to_any_time
 from scenarios.kit.making.days import Day
 from scenarios.kit.making.duties.scheduling import (
     BUSY,
@@ -343,7 +344,7 @@ def find_slot(
         candidates=tuple(_in_a_row((*proposed[:-1], slot)) for slot in search.slots if slot not in proposed[:-1]),
         enact=lambda answer: acts_for([day.instant(Value("moment", each)) for each in answer.split(" > ")]),
         people=everybody,
-        replies={asked_one.key: _answers(day, search, proposed[-1], counter)},
+        replies={asked_one.key: [*_answers(day, search, proposed[-1], counter), to_any_time(asked_one, day.draws)]},
         knows={
             asked_one.key: f"You come to {topic.en}. You can't at {', '.join(map(_spoken, search.refused))}, but at any "
             "other time. Say yes or no to the one time that is proposed to you."
