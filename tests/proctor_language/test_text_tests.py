@@ -63,6 +63,7 @@ def test_no_text_makes_reading_it_stand_still(text: str) -> None:
     assert said.text == text
     assert said.moments == said.moments
     assert TextTest.model_validate({"sentence": "zzz"}).holds(said) is False
+    assert TextTest(asks=True).holds(said) is False
 
 
 def test_ordinary_patterns_mean_what_they_mean_in_python() -> None:
@@ -93,6 +94,12 @@ def test_ordinary_patterns_mean_what_they_mean_in_python() -> None:
         ({"day": ["2026-06-15"]}, "Yes.\n\nOn Wed Ann wrote:\n> Monday?", False),
         ({"time": ["13:30"]}, "13.30 is fine", True),
         ({"time": ["13:30"]}, "13.30 on Friday is fine", False),
+        ({"asks": True}, "The roof\nWould it suit you? Thanks", True),
+        ({"asks": True}, "Re: Would it suit you?\nI'd like to propose the roof.", True),
+        ({"asks": True}, "Please let me know which hour works.", True),
+        ({"asks": True}, "Re: Would it suit you?\nIt would.\n> Is it the roof?", False),
+        ({"asks": True}, "Please let me know if you have questions.", False),
+        ({"asks": False, "pattern": "roof"}, "The roof.", True),
     ],
 )
 def test_what_a_text_has_to_say(test: dict[str, Any], text: str, holds: bool) -> None:
@@ -100,7 +107,7 @@ def test_what_a_text_has_to_say(test: dict[str, Any], text: str, holds: bool) ->
 
 
 def test_a_test_that_asks_for_nothing_is_refused() -> None:
-    for empty in ({}, {"all": []}, {"pattern": ""}):
+    for empty in ({}, {"all": []}, {"pattern": ""}, {"asks": False}):
         with pytest.raises(ValidationError):
             TextTest.model_validate(empty)
     with pytest.raises(ValidationError, match="a test of a text needs a pattern"):
