@@ -7,7 +7,7 @@ from proctor_language.reader.parts import own_words
 from proctor_language.reader.text import READ_AT_MOST
 
 _REPLY = r"(?m)\A\s*(?:re|aw|antwort|fwd?|wg)\s*(?:\[\d+\])?\s*:[^\n]*$"
-"""A subject that is somebody else's."""
+"""The subject of an answer or a forwarded mail: another person wrote it."""
 _ASKS = (
     r"\?[\"')\]*_]*(?:\s|\z)|\b(?:how|what) about\b|\b(?:my|our) (?:proposal|suggestion)\b|\bmein vorschlag\b"
     r"|\b(?:i|we)(?:'d| would)?(?: like to)? (?:propose|suggest)\b|\b(?:i am|i'm|we are|we're) (?:propos|suggest)ing\b"

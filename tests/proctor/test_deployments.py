@@ -86,7 +86,7 @@ def test_of_several_that_run_the_default_one_is_read_else_one_has_to_be_named(
     tmp_path: Path, home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with running(tmp_path / "x"), running(tmp_path / "y"):
-        with pytest.raises(UsageError, match="several deployments run: name one with --state /.*, --state /"):
+        with pytest.raises(UsageError, match=r"several deployments run: name one with --state /.*, --state /"):
             listed(capsys)
         with running(home):
             assert "own-day" in listed(capsys)

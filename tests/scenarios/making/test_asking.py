@@ -147,7 +147,7 @@ def test_what_asks_nothing_is_not_answered(subject: str, body: str) -> None:
 
 def test_an_invitation_is_not_answered_in_words() -> None:
     day, _ = scenario_of("delegate")
-    about = {
+    about: dict[str, Any] = {
         "title": "Roof?",
         "start": day.start,
         "end": day.end,
@@ -167,7 +167,7 @@ def test_each_proposal_that_the_script_does_not_expect_is_answered() -> None:
             at = midnight + timedelta(hours=hour, minutes=15 * quarter)
             proposal = f"{duty.acts[0].topic}: {at:%A} {at.day} {at:%B}, {at:%H:%M}. Thank you, {day.user.first}"
             assert answer("find_a_slot", person, proposal) in UNSURE
-            text = {"modality": "sms", "to": [person.phone], "sender": day.user.phone}
+            text: dict[str, Any] = {"modality": "sms", "to": [person.phone], "sender": day.user.phone}
             assert not person.phone or answer("find_a_slot", person, proposal, **text) in UNSURE
 
 
