@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from proctor.local import LocalStack
 
 _NOTE, _LINKS = "deployment.json", "deployments"
+PLACES = frozenset({"archive_url", "storage_url"})
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,8 @@ class Deployment:
     """A state folder that `proctor up` has used.
 
     Attributes:
-        settings: fields of ``GreenAgentConfig`` that it had then; none where they can't be read.
+        settings: fields of ``GreenAgentConfig`` that it has or had; of one that ended, store and archive alone. None
+            where they can't be read.
         is_running: whether it runs now.
     """
 
@@ -102,7 +104,8 @@ def read_deployment(state: Path) -> Deployment:
             except BlockingIOError:
                 is_running = True
             found = json.load(note)
-        settings = {name: str(value) for name, value in found.items() if name in GreenAgentConfig.model_fields}
+        known = GreenAgentConfig.model_fields.keys() if is_running else PLACES
+        settings = {name: str(value) for name, value in found.items() if name in known}
     except (OSError, ValueError, AttributeError):
         return Deployment(state)
     return Deployment(state, settings, is_running)

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from proctor.deployments import Deployment, known_deployments, read_deployment
+from proctor.deployments import PLACES, Deployment, known_deployments, read_deployment
 from proctor.errors import CommandError, UsageError, ending_as
 from proctor.settings import read_settings, with_connection
 from proctor_protocol.durations import parse_iso8601_duration
@@ -17,7 +17,6 @@ from proctor_storage.entry_table import EntryQuery
 from proctor_storage.folder import StoreUnavailableError
 
 _PERIOD = re.compile(r"(\d+)([hdw])")
-_PLACES = {"archive_url", "storage_url"}
 _NAMED = 3  # deployments in a sentence
 _UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
 
@@ -84,20 +83,21 @@ def deployment_settings(*names: str, **flags: str | None) -> GreenAgentConfig:
     """The settings of the archive that ``open_archive`` opens, with the ``flags`` among them."""
     config = read_settings(GreenAgentConfig, **flags)
     chosen = frozenset(config.model_fields_set)
-    if chosen & _PLACES:  # a store that is named decides the archive, too
-        chosen |= _PLACES
+    if chosen & PLACES:  # a store that is named decides the archive, too
+        chosen |= PLACES
     if "state" in chosen:
         deployment = read_deployment(Path(config.state))
-        return deployment.settle(config, chosen) if deployment.settings else with_connection(config)
-    return with_connection(config) if chosen & _PLACES else _found(config, names)
+        settled = deployment.settle(config, chosen) if deployment.settings else config
+        return settled if deployment.is_running else with_connection(settled)
+    return with_connection(config) if chosen & PLACES else _found(config, names)
 
 
 def _found(config: GreenAgentConfig, names: Sequence[str]) -> GreenAgentConfig:
     running, places = _places(config)
     if not names and len(running) > 1 and running[0].state != Path(config.state).resolve():
         raise UsageError(f"several deployments run: name one with {_flags(running)}")
-    place = next((place for name in names for place in places if _has(place, name)), places[0])
-    return with_connection(place) if place is config else place
+    number = next((n for name in names for n, place in enumerate(places) if _has(place, name)), 0)
+    return places[number] if number < len(running) else with_connection(places[number])
 
 
 def _places(config: GreenAgentConfig) -> tuple[list[Deployment], list[GreenAgentConfig]]:

@@ -78,6 +78,7 @@ def test_a_named_deployment_has_the_archive_that_it_ran_with(
     with running(tmp_path / "x", archive_url=elsewhere):
         write_day(Archive(elsewhere), "day-of-x")
     assert "day-of-x" in listed(capsys, tmp_path / "x")
+    assert deployment_settings(state=str(tmp_path / "x")).temporal_address == "127.0.0.1:7233", "its own has ended"
     monkeypatch.setenv("AGENTBEATS_GREEN_STORAGE_URL", str(tmp_path / "store"))
     assert "nothing was found" in listed(capsys, tmp_path / "x")
 
