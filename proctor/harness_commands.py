@@ -16,7 +16,6 @@ from proctor.errors import CommandError, ExitCode, UsageError, ending_as
 from proctor.own_simulator import own_simulator
 from proctor.phrases import counted
 from proctor.settings import LOOPBACK, read_settings
-from proctor_processes.guard import Guard
 from proctor_protocol.messages import TurnStartMessage
 from proctor_settings.config import GreenAgentConfig, HarnessConfig
 from purple_sdk.harness.agent import HarnessAgent
@@ -98,14 +97,11 @@ async def _try(harness: Harness, config: HarnessConfig, console: Console) -> Non
     missing = find_missing_confinement()
     kept = "it writes only in its home, and connects only to the relay"
     _say(console, "confined", f"no: {'; '.join(missing)}" if missing else kept)
-    guard, watch = Guard(), Watch()
-    try:
-        agent = HarnessAgent(config, harness, guard)
-        _say(console, "model", f"{config.model} at {config.model_base_url or 'its provider'}")
-        with own_simulator(read_settings(GreenAgentConfig), LOOPBACK, watch.wrap) as settings:
-            await _play_one_turn(agent, settings, watch, console)
-    finally:
-        guard.dismiss()
+    watch = Watch()
+    agent = HarnessAgent(config, harness)
+    _say(console, "model", f"{config.model} at {config.model_base_url or 'its provider'}")
+    with own_simulator(read_settings(GreenAgentConfig), LOOPBACK, watch.wrap) as settings:
+        await _play_one_turn(agent, settings, watch, console)
 
 
 async def _play_one_turn(agent: HarnessAgent, settings: GreenAgentConfig, watch: Watch, console: Console) -> None:

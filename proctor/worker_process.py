@@ -8,11 +8,11 @@ import json
 import signal
 import sys
 
-from activities.scenario_code.confinement import die_with_parent
 from proctor.errors import CommandError
 from proctor.leaving import leave
 from proctor_processes.announcing import announce
 from proctor_processes.importing import import_less
+from proctor_processes.reaping import die_with_parent
 
 
 def main() -> None:

@@ -127,6 +127,12 @@ class Child:
         assert self._protocol.stdout is not None
         return self._protocol.stdout
 
+    @property
+    def stderr(self) -> asyncio.StreamReader:
+        """What it writes as errors, if it was started with a pipe there."""
+        assert self._protocol.stderr is not None
+        return self._protocol.stderr
+
     async def wait(self) -> int:
         """Wait until it has ended, even if its own children still run; returns its exit code."""
         await self._protocol.has_ended.wait()

@@ -37,6 +37,9 @@ class _Ruleset(ctypes.Structure):
     _fields_ = (("files", ctypes.c_uint64), ("ports", ctypes.c_uint64), ("scopes", ctypes.c_uint64))
 
 
+_SIZE = ctypes.sizeof(_Ruleset)
+
+
 class _PathRule(ctypes.Structure):
     _pack_ = 1
     _fields_ = (("allowed", ctypes.c_uint64), ("parent", ctypes.c_int32))
@@ -77,8 +80,7 @@ def allow_only(
     rights = sum(right for since, right in _RIGHTS_OF_VERSION.items() if since <= version)
     ports = _BIND_TCP | _CONNECT_TCP if version >= KNOWS_PORTS else 0
     wanted = _Ruleset(rights, ports, _SCOPES if version >= KNOWS_SIGNALS else 0)
-    size = 8 if version < 4 else 16 if version < 6 else 24
-    ruleset = _call(_CREATE_RULESET, ctypes.byref(wanted), ctypes.c_size_t(size), ctypes.c_uint32(0))
+    ruleset = _create(wanted, 8 if version < 4 else 16 if version < KNOWS_SIGNALS else _SIZE)
     try:
         for paths, allowed in ((readable, _READ | _READ_DIR | _EXECUTE), (writable, rights), (listable, _READ_DIR)):
             for path in paths:
@@ -86,11 +88,39 @@ def allow_only(
         if port is not None and version >= KNOWS_PORTS:
             rule = _PortRule(_CONNECT_TCP, port)
             _call(_ADD_RULE, ruleset, ctypes.c_int(_NET_PORT), ctypes.byref(rule), ctypes.c_uint32(0))
-        forbid_new_privileges()
-        _call(_RESTRICT_SELF, ruleset, ctypes.c_uint32(0))
+        _enforce(ruleset)
     finally:
         os.close(ruleset)
     return True
+
+
+def keep_signals_inside() -> bool:
+    """Let this process, and what it starts, send signals to each other only; False if the kernel can't.
+
+    ``kill(-1, …)`` then reaches exactly what this process has started: also what has left its group or session, or
+    confined itself further. That can't signal this process.
+    """
+    if landlock_version() < KNOWS_SIGNALS:
+        return False
+    ruleset = _create(_Ruleset(0, 0, _SCOPES), _SIZE)
+    try:
+        _enforce(ruleset)
+    finally:
+        os.close(ruleset)
+    try:
+        os.kill(os.getppid(), 0)
+    except PermissionError:
+        return True
+    return False
+
+
+def _create(wanted: _Ruleset, size: int) -> int:
+    return _call(_CREATE_RULESET, ctypes.byref(wanted), ctypes.c_size_t(size), ctypes.c_uint32(0))
+
+
+def _enforce(ruleset: int) -> None:
+    forbid_new_privileges()
+    _call(_RESTRICT_SELF, ruleset, ctypes.c_uint32(0))
 
 
 def _allow_path(ruleset: int, path: str, allowed: int) -> None:

@@ -13,7 +13,6 @@ Python's audit hook refuses processes, programs and signals too: with a sentence
 import ctypes
 import os
 import resource
-import signal
 import site
 import socket
 import sys
@@ -23,14 +22,13 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from activities.scenario_code import system_calls
+from proctor_processes import system_calls
 from proctor_processes.capabilities import drop_capabilities
 from proctor_processes.landlock import KNOWS_PORTS, allow_only, landlock_version
 
 _MB = 1024 * 1024
 _GROWTH = 20
 
-_PR_SET_PDEATHSIG = 1
 _PR_SET_DUMPABLE = 4
 
 
@@ -55,14 +53,6 @@ class Limits:
         return replace(self, memory_mb=self.memory_mb + _GROWTH * size // _MB)
 
 
-def die_with_parent(parent: int) -> None:
-    """End this process when the process ``parent``, which has started it, ends, however that goes (Linux)."""
-    if sys.platform == "linux":
-        _libc().prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
-    if os.getppid() != parent:
-        os._exit(1)
-
-
 def hide_from_neighbours() -> None:
     """Keep other processes of the same user from reading this one's environment and memory (Linux)."""
     if sys.platform == "linux":
@@ -85,7 +75,7 @@ def confine(limits: Limits) -> None:
 @cache
 def filter_of_calls(*, connects: bool) -> bytes | None:
     """``system_calls.make_filter``, made once: the process that others are forked from asks for it first."""
-    return system_calls.make_filter(connects=connects)
+    return system_calls.make_filter(system_calls.SCENARIO_CODE, connects=connects)
 
 
 def find_missing_protections() -> list[str]:

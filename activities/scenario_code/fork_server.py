@@ -22,8 +22,9 @@ from typing import Any
 from pydantic import BaseModel
 
 from activities.scenario_code import tasks
-from activities.scenario_code.confinement import Limits, confine, die_with_parent, find_missing_protections
+from activities.scenario_code.confinement import Limits, confine, find_missing_protections
 from activities.scenario_code.evaluator_modules import KIT_NAME, installed_kit
+from proctor_processes.reaping import die_with_parent
 from purple_sdk.ues.tls import tls
 
 _LONGEST_LINE = 64 * 1024

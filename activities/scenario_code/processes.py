@@ -254,7 +254,7 @@ class ForkServer:
             program = [sys.executable, "-I", "-c", _PROGRAM]
             self._process = await Child.start(
                 [*program, json.dumps(path), str(theirs.fileno()), str(os.getpid()), protection],
-                None,  # it ends with its parent by itself, at once (``confinement.die_with_parent``)
+                None,  # it ends with its parent by itself, at once (``reaping.die_with_parent``)
                 environment={name: os.environ[name] for name in _ENVIRONMENT if name in os.environ},
                 stderr=_OWN_STDERR,
                 descriptors=[theirs.fileno()],

@@ -6,7 +6,6 @@ All that the CLI agent remembers is in its home folder. It is copied before each
 import uuid
 from typing import ClassVar
 
-from proctor_processes.guard import Guard
 from proctor_protocol.messages import (
     AssessmentCompleteMessage,
     AssessmentStartMessage,
@@ -26,7 +25,6 @@ class HarnessAgent(BasePurpleAgent):
     """One CLI agent in one assessment.
 
     Args:
-        guard: ends its processes should this process be killed.
         version: the program's version, for transcripts; by default the one that ``install`` installs.
 
     Raises:
@@ -38,7 +36,7 @@ class HarnessAgent(BasePurpleAgent):
 
     config: HarnessConfig
 
-    def __init__(self, config: HarnessConfig, harness: Harness, guard: Guard | None = None, version: str = "") -> None:
+    def __init__(self, config: HarnessConfig, harness: Harness, version: str = "") -> None:
         super().__init__(config)
         if not harness.has_mcp:
             raise HarnessError(
@@ -47,7 +45,7 @@ class HarnessAgent(BasePurpleAgent):
             )
         self._version = version or harness.version
         self.harness = harness
-        self._starter = Starter(config, harness, guard)
+        self._starter = Starter(config, harness)
         self._budget = Budget(config)
         self._folders: Folders | None = None
 

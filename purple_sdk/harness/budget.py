@@ -12,6 +12,7 @@ from pathlib import Path
 from proctor_protocol.provenance import ModelUse, added_up
 from proctor_settings.config import HarnessConfig
 from proctor_settings.prices import Price, Prices, PricesError, read_prices
+from purple_sdk.harness import agents_files
 from purple_sdk.harness.counting import ModelAnswer
 from purple_sdk.harness.declared import HarnessError
 
@@ -51,7 +52,7 @@ class Budget:
         self._file = file
         self.begin_try()
         with suppress(OSError, ValueError, KeyError, TypeError):
-            kept = json.loads(file.read_text())
+            kept = json.loads(agents_files.read(file.parent, file.name))
             self._before = self._now = (int(kept["tokens"]), float(kept["cost"]))
 
     def begin_try(self) -> None:
@@ -110,9 +111,7 @@ class Budget:
     def _keep(self) -> None:
         if self._file is not None:
             tokens, cost = self._now
-            written = self._file.with_suffix(".new")
-            written.write_text(json.dumps({"tokens": tokens, "cost": cost}))
-            written.replace(self._file)
+            agents_files.write(self._file.parent, self._file.name, json.dumps({"tokens": tokens, "cost": cost}))
 
 
 def _cost(price: Price, answer: ModelAnswer) -> float:

@@ -6,7 +6,7 @@
     NAME/now/state.json  the session to resume, and the last turn that was completed
     NAME/before-3        a copy of ``now`` from before turn 3
     NAME/used.json       the use of models in all tries so far (``budget``)
-    NAME/process         id and start time of the last CLI agent's process
+    NAME/process         id and start time of the last CLI agent's launcher
 
 A session that was killed in mid-turn keeps the killed turn's prompt and must not be resumed: a turn that is played
 again begins with the copy from before it. The folder outlives the process that made it, so that an agent that is
@@ -15,18 +15,24 @@ started again continues where it was.
 
 import hashlib
 import json
+import logging
 import os
-import shutil
 import signal
 import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
+from purple_sdk.harness import agents_files
+
 MOST_COPIES = 40
 """Copies that are kept of one assessment: those of the last turns."""
 
-_ORPHAN_SECONDS = 5.0
+_ORPHAN_SECONDS = 20.0
+_NAMED = 5
+"""Files that a warning names."""
+
+_log = logging.getLogger(__name__)
 
 
 class Folders:
@@ -56,8 +62,8 @@ class Folders:
         """
         before = self._copy(turn)
         if before.exists():
-            _remove(self._now)
-            shutil.copytree(before, self._now, symlinks=True)
+            agents_files.remove(self._now)
+            agents_files.copy(before, self._now)
             self._forget(lambda number: number > turn)
             return
         if self._read_state().get("after_turn") != turn - 1:
@@ -65,38 +71,37 @@ class Folders:
         for folder in (self.home, self.work, self.temporary):
             folder.mkdir(parents=True, exist_ok=True)
         half = self.base / "half"
-        _remove(half)
-        shutil.copytree(self._now, half, symlinks=True)
+        agents_files.remove(half)
+        if left_out := agents_files.copy(self._now, half):
+            named = ascii(left_out[:_NAMED])[1:-1]
+            _log.warning("Turn %d: %d sockets, pipes or devices aren't kept: %s", turn, len(left_out), named)
         half.rename(before)
         self._forget(lambda number: number <= turn - MOST_COPIES)
 
     def complete(self, turn: int, session: str | None) -> None:
         """Note that a turn is completed, and which session continues."""
-        file = self._now / "state.json"
-        written = file.with_suffix(".new")
-        written.write_text(json.dumps({"session": session, "after_turn": turn}))
-        written.replace(file)
+        agents_files.write(self._now, "state.json", json.dumps({"session": session, "after_turn": turn}))
 
     def clear(self) -> None:
         """Remove everything."""
-        _remove(self.base)
+        agents_files.remove(self.base)
         self.base.mkdir(parents=True, mode=0o700)
 
     def remove(self) -> None:
         """Remove the folder."""
-        _remove(self.base)
+        agents_files.remove(self.base)
 
     def note_process(self, pid: int) -> None:
-        """Remember the CLI agent's process, which leads a process group."""
-        (self.base / "process").write_text(f"{pid} {_start_of(pid)}")
+        """Remember the process that ends with all of the CLI agent's."""
+        agents_files.write(self.base, "process", f"{pid} {_start_of(pid)}")
 
     def end_orphan(self) -> None:
-        """Kill what is left of the CLI agent that an earlier process of this agent started, and wait for its end."""
+        """End what is left of the CLI agent that an earlier process of this agent started, and wait for it."""
         with suppress(OSError, ValueError):
-            pid, start = map(int, (self.base / "process").read_text().split())
+            pid, start = map(int, agents_files.read(self.base, "process").split())
             until = time.monotonic() + _ORPHAN_SECONDS
             while start and _start_of(pid) == start and time.monotonic() < until:
-                os.killpg(pid, signal.SIGKILL)
+                os.kill(pid, signal.SIGTERM)
                 time.sleep(0.02)
 
     def _copy(self, turn: int) -> Path:
@@ -105,11 +110,11 @@ class Folders:
     def _forget(self, is_old: Callable[[int], bool]) -> None:
         for folder in self.base.glob("before-*"):
             if is_old(int(folder.name.removeprefix("before-"))):
-                _remove(folder)
+                agents_files.remove(folder)
 
     def _read_state(self) -> dict[str, object]:
         try:
-            state = json.loads((self._now / "state.json").read_text())
+            state = json.loads(agents_files.read(self._now, "state.json"))
         except (OSError, ValueError):
             state = {"after_turn": 0} if not self._now.exists() else {}
         return state if isinstance(state, dict) else {}
@@ -122,9 +127,3 @@ def _start_of(pid: int) -> int:
     except OSError:
         return 0
     return 0 if fields[0] == "Z" else int(fields[19])
-
-
-def _remove(folder: Path) -> None:
-    shutil.rmtree(folder, ignore_errors=True)
-    if folder.exists():  # a file that was just written there
-        shutil.rmtree(folder)

@@ -1,9 +1,12 @@
 """Starts a CLI agent in confinement: ``python -S -P -m purple_sdk.harness.launcher RULES PROGRAM ARGUMENT…``.
 
-The rules are put on this process, which then becomes the CLI agent: nothing lifts them again. Landlock (Linux 5.13+)
-refuses writing any file but those of its own folders, reading the folders of other assessments and of scenarios, and
-every TCP port but the relay's. It needs no root; root's capabilities are dropped. Only the standard library is imported
-here.
+A child puts the rules on itself and becomes the CLI agent: nothing lifts them again. Landlock (Linux 5.13+) refuses
+writing any file but those of its own folders, reading the folders of other assessments and of scenarios, and every TCP
+port but the relay's. seccomp refuses all system calls but those that are listed (``system_calls.CLI_AGENT``). All
+mounts but those of its own folders are read-only. None of it needs root; root's capabilities are dropped.
+
+This process waits for the end of the CLI agent, of its standard input, or SIGTERM. It ends all processes of the CLI
+agent before it ends with the CLI agent's exit code. Only the standard library is imported here.
 """
 
 import json
@@ -13,19 +16,32 @@ import signal
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
+from functools import cache
 from pathlib import Path
+from typing import NoReturn
 
+from proctor_processes import system_calls
 from proctor_processes.capabilities import drop_capabilities, forbid_new_privileges
 from proctor_processes.landlock import KNOWS_PORTS, KNOWS_SIGNALS, allow_only, landlock_version
+from proctor_processes.mounts import has_own_mounts, write_only_in
+from proctor_processes.reaping import Reaper
 
 _FILE_BYTES = 1_024_000_000
 MEMORY_BYTES = 8 << 30
 """Of data for each process. A limit on address space would break JavaScript engines, which reserve much of it."""
 
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/tty")
+_READ_DEVICES = ("/dev/random", "/dev/urandom")
+"""Others are hidden: a disk's device has the content of all hidden folders."""
+
 _FOR_PYTHON = {"PYTHONPATH": str(Path(__file__).parents[2]), "PYTHONCOERCECLOCALE": "0"}
 """How this Python finds the launcher in the CLI agent's environment; taken out before the CLI agent begins."""
+
+
+@cache
+def _filter() -> str:
+    return (system_calls.make_filter(system_calls.CLI_AGENT) or b"").hex()
 
 
 @dataclass(frozen=True)
@@ -36,6 +52,8 @@ class Rules:
         hidden: the folders that it may not read.
         readable: folders below those that it may read all the same.
         port: the TCP port that it may connect to.
+        calls: the filter of its system calls, in hexadecimal digits; empty where this machine can't make one.
+        has_own_mounts: whether this machine lets it have mounts of its own.
     """
 
     work: str
@@ -43,6 +61,8 @@ class Rules:
     hidden: Sequence[str]
     readable: Sequence[str]
     port: int
+    calls: str = field(default_factory=_filter)
+    has_own_mounts: bool = field(default_factory=has_own_mounts)
 
 
 def launcher_command(rules: Rules, command: Sequence[str]) -> list[str]:
@@ -63,6 +83,10 @@ def find_missing_confinement() -> list[str]:
         "it can connect to any address (Linux 6.7 or later with Landlock prevents that)": version < KNOWS_PORTS,
         "it can send signals to your other processes (Linux 6.12 or later with Landlock prevents that)": version
         < KNOWS_SIGNALS,
+        "it can change the limits of your other processes (Linux with libseccomp prevents that)": not _filter(),
+        "it can change modes and times of your other files (root, or namespaces for users, prevent that)": (
+            not has_own_mounts()
+        ),
     }
     return [sentence for sentence, is_lacking in lacks.items() if is_lacking]
 
@@ -73,11 +97,13 @@ def confine(rules: Rules) -> None:
     _lower(resource.RLIMIT_FSIZE, _FILE_BYTES)
     if sys.platform == "linux":
         _lower(resource.RLIMIT_DATA, MEMORY_BYTES)
-        hidden = [Path(folder) for folder in rules.hidden]
+        hidden = [Path("/dev"), *map(Path, rules.hidden)]
         readable = [path for top in ("/", *rules.readable) for path in _all_but(Path(top), hidden)]
         forbid_new_privileges()
-        allow_only(readable, [*rules.writable, *_DEVICES], rules.port, ["/"])
+        allow_only([*readable, *_READ_DEVICES], [*rules.writable, *_DEVICES], rules.port, ["/"])
         drop_capabilities()
+        if rules.calls:
+            system_calls.apply(bytes.fromhex(rules.calls))
 
 
 def _all_but(folder: Path, hidden: Sequence[Path]) -> Iterator[str]:
@@ -103,9 +129,19 @@ def _lower(kind: int, most: int) -> None:
 
 
 def main() -> None:
-    """Become the CLI agent."""
+    """Start the CLI agent, end all its processes, and exit with its exit code."""
     rules, command = Rules(**json.loads(sys.argv[1])), sys.argv[2:]
+    reaper = Reaper()
+    if reaper.fork():
+        _become(rules, command)
+    os._exit(reaper.wait(lifeline=0))
+
+
+def _become(rules: Rules, command: Sequence[str]) -> NoReturn:
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     try:
+        if rules.has_own_mounts:
+            write_only_in(rules.writable)
         confine(rules)
     except OSError as problem:
         sys.exit(f"{command[0]} can't be confined: {problem}")

@@ -1,17 +1,19 @@
-"""Runs a CLI agent's process within limits: its time, the size of what it prints and writes, its whole group."""
+"""Runs a CLI agent's process within limits: its time, the size of what it prints and writes, all its processes."""
 
 import asyncio
-import os
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 
 from proctor_processes.child import Child
-from proctor_processes.guard import Guard
 from purple_sdk.harness.declared import HarnessError, Printed
 from purple_sdk.harness.launcher import Rules, launcher_command, launcher_environment
 
 MOST_OUTPUT = 20_000_000
-"""Bytes of standard output that are read."""
+"""Bytes that it may print, on standard output and standard error each."""
+
+_KEPT_ERRORS = 50_000
+_QUOTED_ERRORS = 300
+_END_SECONDS = 10.0
+"""What the kernel may take to end its processes; one that waits for a broken disk doesn't end."""
 
 
 async def run_program(
@@ -20,70 +22,60 @@ async def run_program(
     rules: Rules,
     environment: Mapping[str, str],
     seconds: float,
-    guard: Guard | None,
     started: Callable[[int], None] = lambda pid: None,
 ) -> Printed:
-    """Run a command to its end; nothing of its process group is left, also where this is cancelled.
+    """Run a command to its end; no process of it is left, also where this is cancelled or this process is killed.
 
     Args:
         rules: what it may do.
         environment: all of its environment.
-        guard: ends it should this process be killed.
-        started: called with its process id.
+        started: called with the process id of its launcher.
 
     Raises:
-        HarnessError: it took too long, or can't be started.
+        HarnessError: it took too long, printed too much, or can't be started.
     """
-    errors = Path(rules.work).parent / "stderr.log"
-    with errors.open("w+b") as stderr:
-        try:
-            child = await Child.start(
-                launcher_command(rules, command),
-                guard,
-                environment=launcher_environment(environment),
-                stdout=asyncio.subprocess.PIPE,
-                stderr=stderr,
-            )
-        except OSError as problem:
-            raise HarnessError(f"{command[0]} can't be started: {problem.strerror}") from None
-        started(child.pid)
-        try:
-            async with asyncio.timeout(seconds):
-                stdout = await _read_all(child)
-                code = await child.wait()
-        except TimeoutError:
-            child.kill()
-            last = f"; its errors end with: {words}" if (words := _tail(errors)) else ""
-            raise HarnessError(
-                f"did not end its turn within {seconds:g} s and was stopped{last}. If it waits for an answer or a "
-                "login, run it once by hand; if it needs longer, raise --turn-timeout"
-            ) from None
-        finally:
-            await asyncio.shield(child.end(0.0))
-        return Printed(stdout, _tail(errors, 50_000), code)
-
-
-async def _read_all(child: Child) -> str:
-    """Standard output to its end, or until the process has ended: a child of its own may hold the pipe."""
-    ended = asyncio.ensure_future(child.wait())
-    pieces: list[bytes] = []
+    pipe = asyncio.subprocess.PIPE
     try:
-        while sum(map(len, pieces)) < MOST_OUTPUT:
-            reading = asyncio.ensure_future(child.stdout.read(64 * 1024))
-            await asyncio.wait({reading, ended}, return_when=asyncio.FIRST_COMPLETED)
-            if not reading.done():
-                await asyncio.wait({reading}, timeout=1.0)
-            if not reading.done() or not reading.result():
-                reading.cancel()
-                break
-            pieces.append(reading.result())
+        child = await Child.start(
+            launcher_command(rules, command),
+            None,  # the launcher sees the end of this process by its standard input, and ends what it has started
+            environment=launcher_environment(environment),
+            stdin=pipe,
+            stdout=pipe,
+            stderr=pipe,
+        )
+    except OSError as problem:
+        raise HarnessError(f"{command[0]} can't be started: {problem.strerror}") from None
+    stdout, stderr = bytearray(), bytearray()
+    try:
+        started(child.pid)
+        async with asyncio.timeout(seconds):
+            await asyncio.gather(_read(child.stdout, stdout), _read(child.stderr, stderr, _KEPT_ERRORS))
+            code = await child.wait()
+    except TimeoutError:
+        last = f"; its errors end with: {words}" if (words := _text(stderr[-_QUOTED_ERRORS:]).strip()) else ""
+        raise HarnessError(
+            f"did not end its turn within {seconds:g} s and was stopped{last}. If it waits for an answer or a "
+            "login, run it once by hand; if it needs longer, raise --turn-timeout"
+        ) from None
     finally:
-        ended.cancel()
-    return b"".join(pieces).decode(errors="replace")
+        await asyncio.shield(child.end(_END_SECONDS))
+    return Printed(_text(stdout), _text(stderr).strip(), code)
 
 
-def _tail(file: Path, most: int = 300) -> str:
-    size = file.stat().st_size if file.exists() else 0
-    with open(os.devnull if not size else file, "rb") as content:
-        content.seek(max(0, size - most))
-        return content.read().decode(errors="replace").strip()
+async def _read(stream: asyncio.StreamReader, kept: bytearray, most_kept: int = MOST_OUTPUT) -> None:
+    """Read to the end, and keep the last bytes. Raises HarnessError (there are too many)."""
+    size = 0
+    while piece := await stream.read(64 * 1024):
+        size += len(piece)
+        if size > MOST_OUTPUT:
+            raise HarnessError(
+                f"printed more than {MOST_OUTPUT / 1_000_000:g} MB and was stopped: have it print less, or write to a "
+                "file in its home"
+            )
+        kept += piece
+        del kept[:-most_kept]
+
+
+def _text(output: bytearray) -> str:
+    return output.decode(errors="replace")

@@ -2,7 +2,6 @@
 
 import logging
 
-from proctor_processes.guard import Guard
 from proctor_settings.config import HarnessConfig, PurpleAgentConfig
 from purple_sdk.harness.agent import HarnessAgent
 from purple_sdk.harness.clis import find_harness
@@ -23,20 +22,14 @@ def serve_harness(config: HarnessConfig, *, is_terminal: bool = False) -> None:
     require_playable(config, is_terminal=is_terminal)
     if missing := find_missing_confinement():
         _log.warning("%s is not confined: %s", harness.title, "; ".join(missing))
-    guard = Guard()
 
     def make(_: PurpleAgentConfig) -> HarnessAgent:
-        return HarnessAgent(config, harness, guard, version)
+        return HarnessAgent(config, harness, version)
 
-    try:
-        if is_terminal:
-            _serve_terminal(config, harness, guard)
-        else:
-            serve(
-                make, config, name=harness.name, description=f"{harness.title}, with the simulation's actions as tools."
-            )
-    finally:
-        guard.dismiss()
+    if is_terminal:
+        _serve_terminal(config, harness)
+    else:
+        serve(make, config, name=harness.name, description=f"{harness.title}, with the simulation's actions as tools.")
 
 
 def require_playable(config: HarnessConfig, *, is_terminal: bool) -> None:
@@ -52,11 +45,11 @@ def require_playable(config: HarnessConfig, *, is_terminal: bool) -> None:
         HarnessAgent(config, harness)
 
 
-def _serve_terminal(config: HarnessConfig, harness: Harness, guard: Guard) -> None:
+def _serve_terminal(config: HarnessConfig, harness: Harness) -> None:
     """Needs the packages of the terminal agent, whose executor it uses: they are loaded here."""
     from purple_sdk.examples.terminal_agent.executor import TerminalAgentExecutor
     from purple_sdk.harness.terminal import TerminalHarness
 
-    solver = TerminalHarness(config, harness, guard)
+    solver = TerminalHarness(config, harness)
     description = f"{harness.title}, for Terminal-Bench tasks: commands in the task's container are its tool."
     serve_executor(lambda _: TerminalAgentExecutor(solver), config, name=harness.name, description=description)

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from proctor_processes.guard import Guard
 from proctor_settings.config import HarnessConfig
+from purple_sdk.harness import agents_files
 from purple_sdk.harness.declared import TOKEN_VARIABLE, Harness, HarnessError, Launch, Outcome, Printed
 from purple_sdk.harness.folders import Folders
 from purple_sdk.harness.installing import find_program
@@ -23,7 +23,7 @@ from purple_sdk.harness.upstream import find_upstream
 
 _LONGEST_PROBLEM = 600
 _ASKS_FOR_LOGIN = re.compile(r"(?i)\b(?:log ?in|sign ?in|not logged in|authenticat|api[ _-]?key)\b")
-_MAY_NOT_WRITE = re.compile(r"(?i)\bEACCES\b|permission denied|PermissionError")
+_MAY_NOT_WRITE = re.compile(r"(?i)\b(?:EACCES|EROFS)\b|permission denied|PermissionError|read-only file system")
 _PATHS_KEPT = ("PATH", "LANG", "LC_ALL", "TZ", "SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS")
 _SCENARIOS = "scenarios"
 
@@ -31,17 +31,13 @@ _SCENARIOS = "scenarios"
 class Starter:
     """Starts one CLI agent, as often as it is asked to.
 
-    Args:
-        guard: ends its processes should this process be killed.
-
     Raises:
         HarnessError: its program isn't there, or the model's name, key or address is missing.
     """
 
-    def __init__(self, config: HarnessConfig, harness: Harness, guard: Guard | None = None) -> None:
+    def __init__(self, config: HarnessConfig, harness: Harness) -> None:
         self.harness = harness
         self._config = config
-        self._guard = guard
         self._program = find_program(harness, config.program)
         self.upstream = find_upstream(config.wire or harness.wire, config.model_base_url)
         if not config.model:
@@ -71,16 +67,13 @@ class Starter:
 
     async def _run(self, launch: Launch, folders: Folders, relay: Relay, seconds: float) -> Printed:
         for path, content in self.harness.files(launch).items():
-            file = launch.home / path
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(content)
+            agents_files.write(launch.home, path, content)
         try:
             return await run_program(
                 self.harness.command(launch),
                 rules=self._rules(launch, folders),
                 environment=self._environment(launch, folders, relay.token),
                 seconds=seconds,
-                guard=self._guard,
                 started=folders.note_process,
             )
         except HarnessError as problem:
@@ -90,6 +83,8 @@ class Starter:
         writable = (folders.home, folders.work, folders.temporary, *map(Path, self.harness.writes))
         for folder in writable:
             folder.mkdir(mode=0o700, exist_ok=True)
+            if folder.is_symlink() or folder.stat().st_uid != os.geteuid():
+                raise HarnessError(f"{self.harness.name} needs {folder}, which is a link or another user's: remove it")
         return Rules(
             work=str(folders.work),
             writable=[str(folder) for folder in writable],

@@ -4,7 +4,6 @@ The CLI agent runs on the participant's machine, confined as in an assessment. I
 tool, and its model by the relay. It gets a new home for each task.
 """
 
-from proctor_processes.guard import Guard
 from proctor_protocol.terminal import TerminalTaskMessage
 from proctor_settings.config import HarnessConfig
 from purple_sdk.examples.terminal_agent.shell import shell_of
@@ -28,9 +27,9 @@ class TerminalHarness:
     isn't there, or the model's name, key, address or price is missing).
     """
 
-    def __init__(self, config: HarnessConfig, harness: Harness, guard: Guard | None = None) -> None:
+    def __init__(self, config: HarnessConfig, harness: Harness) -> None:
         self._config = config
-        self._starter = Starter(config, harness, guard)
+        self._starter = Starter(config, harness)
         Budget(config)
 
     async def solve(self, task: TerminalTaskMessage) -> Work:

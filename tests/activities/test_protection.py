@@ -6,13 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from activities.scenario_code import confinement, system_calls
+from activities.scenario_code import confinement
 from activities.scenario_code.confinement import find_missing_protections
 from activities.scenario_code.freezing import packed
 from activities.scenario_code.manager import ScenarioError, ScenarioValidationError
 from activities.scenario_code.processes import EvaluatorRetryError, ScenarioCode
 from activities.scenario_code.scenarios import Scenarios
 from proctor.doctor.places import look_at_confinement
+from proctor_processes import system_calls
 from proctor_settings.config import GreenAgentConfig, merge_configs
 from proctor_storage.blobs import BlobStore
 from tests.activities.scenario_code import GOOD, LIMITS, Write
@@ -100,7 +101,7 @@ async def test_no_code_runs_where_the_protection_was_there_and_is_lost(
 
 async def test_without_the_library_no_filter_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyseccomp", None)
-    assert system_calls.make_filter(connects=True) is None
+    assert system_calls.make_filter(system_calls.SCENARIO_CODE) is None
 
 
 async def test_this_machine_confines_code(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+from purple_sdk.harness import agents_files
 from purple_sdk.harness.declared import Harness, Launch, Outcome, Printed
 
 _SUBMITTED = "Submitted"
@@ -86,7 +87,7 @@ def _environment(launch: Launch) -> dict[str, str]:
 
 def _read(printed: Printed, launch: Launch) -> Outcome:
     try:
-        info = json.loads((launch.home / "trajectory.json").read_text())["info"]
+        info = json.loads(agents_files.read(launch.home, "trajectory.json"))["info"]
         status = str(info["exit_status"])
     except (OSError, ValueError, KeyError, TypeError):
         return Outcome(problem=f"wrote no trajectory; {printed.ending()}")

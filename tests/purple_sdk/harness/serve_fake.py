@@ -3,7 +3,6 @@
 import argparse
 import sys
 
-from proctor_processes.guard import Guard
 from proctor_settings.config import HarnessConfig, PurpleAgentConfig
 from purple_sdk.harness.agent import HarnessAgent
 from purple_sdk.server import serve
@@ -13,9 +12,8 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--port", type=int, required=True)
     config = HarnessConfig(host="127.0.0.1", port=parser.parse_args().port, program=sys.executable)
-    guard = Guard()
 
     def make(_: PurpleAgentConfig) -> HarnessAgent:
-        return HarnessAgent(config, FAKE, guard)
+        return HarnessAgent(config, FAKE)
 
     serve(make, config, name="fake")
