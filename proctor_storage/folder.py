@@ -211,8 +211,8 @@ class Folder:
 
     @_bounded("read", times=2)
     def read_all(self, paths: list[str], size: int = 0) -> dict[str, bytes]:
-        """Many files' contents, at the same time where the file system can. Those that aren't there or that ``read``
-        refuses are left out; ``size`` is how large each may be.
+        """Many files' contents, at the same time where the file system can; ``size`` is how large each may be. Those
+        that aren't there are left out. Those that ``read`` refuses are empty here.
         """
         if self._local is not None:
             return {path: content for path in paths if (content := self._read_if_there(path, size)) is not None}
@@ -225,45 +225,64 @@ class Folder:
             contents = {at_once[0]: contents}
         at = {self._fs._strip_protocol(self._at(path)): path for path in paths}
         found = {at[self._fs._strip_protocol(name)]: content for name, content in contents.items()}
-        return {path: content for path, content in found.items() if len(content) <= most}
+        return {path: content if len(content) <= most else b"" for path, content in found.items()}
 
     @_bounded("read")
     def names(self, path: str = "") -> list[str]:
         """The names of what is in a folder below; none where there is no such folder, or behind a link."""
+        names: list[str] = []
         with self._listing(path):
-            if self._local is not None:
-                return sorted(self._local.names(path))
-            at = self._at(path) if path else self.root
-            try:
-                paths = self._fs.ls(at, detail=False, refresh=True)
-            except TypeError:  # a file system without a cache of its own
-                paths = self._fs.ls(at, detail=False)
-            return sorted(posixpath.basename(str(each).rstrip("/")) for each in paths)
-        return []
+            names = self._local.names(path) if self._local is not None else self._names(path)
+        return sorted(names)
+
+    def _names(self, path: str) -> list[str]:
+        at = self._at(path) if path else self.root
+        try:
+            paths = self._fs.ls(at, detail=False, refresh=True)
+        except TypeError:  # a file system without a cache of its own
+            paths = self._fs.ls(at, detail=False)
+        return [posixpath.basename(str(each).rstrip("/")) for each in paths]
 
     @_bounded("read")
     def versions(self, path: str) -> dict[str, str]:
         """The files in a folder below: the name of each, and a text that changes whenever it is written again."""
+        versions: dict[str, str] = {}
         with self._listing(path):
             if self._local is not None:
-                return self._local.versions(path)
-            listed = self._fs.ls(self._at(path), detail=True, **({"refresh": True} if self._store else {}))
-            plain = [about for about in listed if about["type"] == "file"]
-            return {posixpath.basename(str(about["name"])): _version_of(about) for about in plain}
-        return {}
+                versions = self._local.versions(path)
+            else:
+                listed = self._fs.ls(self._at(path), detail=True, **({"refresh": True} if self._store else {}))
+                plain = [about for about in listed if about["type"] == "file"]
+                versions = {posixpath.basename(str(about["name"])): _version_of(about) for about in plain}
+        return versions
 
     @_bounded("read", times=_LISTS_WITHIN)
     def sizes(self, path: str = "") -> dict[str, tuple[int, datetime | None]]:
         """Every file below a folder, at any depth: its path to its size in bytes and when it was written."""
+        sizes: dict[str, tuple[int, datetime | None]] = {}
         with self._listing(path):
             if self._local is not None:
-                return self._local.sizes(path)
-            details = self._fs.find(self._at(path) if path else self.root, detail=True)
-            return {
-                name.removeprefix(self.root).lstrip("/"): (int(about.get("size") or 0), _written_at(about))
-                for name, about in details.items()
-            }
-        return {}
+                sizes = self._local.sizes(path)
+            else:
+                details = self._fs.find(self._at(path) if path else self.root, detail=True)
+                sizes = {
+                    name.removeprefix(self.root).lstrip("/"): (int(about.get("size") or 0), _written_at(about))
+                    for name, about in details.items()
+                }
+        return sizes
+
+    @_bounded("read")
+    def size(self, path: str) -> int | None:
+        """The bytes of a plain file; None where there is none."""
+        size: int | None = None
+        with self._listing(path):
+            size = self._local.size(path) if self._local is not None else int(self._fs.size(self._at(path)))
+        return size
+
+    @_bounded("read", times=_LISTS_WITHIN)
+    def together(self, work: Callable[[], T]) -> T:
+        """Do many things with the folder, in one thread and within one time limit."""
+        return work()
 
     @_bounded("read")
     def exists(self, path: str) -> bool:
@@ -378,8 +397,11 @@ class Folder:
     def _read_if_there(self, path: str, size: int) -> bytes | None:
         try:
             return self.read(path, size)
-        except (FileNotFoundError, RefusedFileError):
+        except FileNotFoundError:
             return None
+        except RefusedFileError as problem:
+            log.warning("%s", problem)
+            return b""
 
     def _at(self, path: str) -> str:
         return posixpath.join(self.root, path)

@@ -86,6 +86,13 @@ class LocalFiles:
                         sizes[inside] = (about.st_size, datetime.fromtimestamp(about.st_mtime, UTC))
         return sizes
 
+    def size(self, path: str) -> int | None:
+        """The bytes of a file; None if it is no plain one."""
+        folder, name = posixpath.split(path)
+        with self._opened(folder) as at:
+            about = os.stat(name, dir_fd=at, follow_symlinks=False)
+        return about.st_size if stat.S_ISREG(about.st_mode) else None
+
     def exists(self, path: str) -> bool:
         folder, name = posixpath.split(path)
         try:
