@@ -22,8 +22,9 @@ _NAMED = 5
 
 @dataclass
 class _Coming:
-    """What is imported: entries that are new, and those that are there already, theirs with ours. ``changing`` has those
-    of the new ones that change own results, in words by their ids.
+    """What is imported: entries that are new, and those that are there already, theirs with ours.
+
+    ``changing`` has, in words by their ids, those of the new ones that change own results.
     """
 
     new: list[ArchiveEntry] = field(default_factory=list)

@@ -276,7 +276,10 @@ class Folder:
         """The bytes of a plain file; None where there is none."""
         size: int | None = None
         with self._listing(path):
-            size = self._local.size(path) if self._local is not None else int(self._fs.size(self._at(path)))
+            if self._local is not None:
+                size = self._local.size(path)
+            else:
+                size = int(self._fs.size(self._at(path)))
         return size
 
     @_bounded("read", times=_LISTS_WITHIN)
