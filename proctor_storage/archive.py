@@ -19,81 +19,44 @@ import hashlib
 import os
 import re
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from copy import copy
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import Any, TypeVar
-from urllib.parse import quote
+from typing import Any
 
-from pydantic import BaseModel, TypeAdapter, ValidationError
-from pydantic_core import from_json
-
-from proctor_protocol.archive import (
-    ENTRY,
-    ENTRY_AT_MOST,
-    FORMAT,
-    JUDGEMENT,
-    RESULT,
-    RUNS,
-    STATES,
-    TRANSCRIPT,
-    TURNS,
-    UPDATES,
-    ArchivedUpdate,
-    ArchiveEntry,
-    CommandRecord,
-    Content,
-    EntrySummary,
-    Items,
-    StateRecord,
-    TurnRecord,
-    states_of,
-)
-from proctor_protocol.archived_runs import NO_NAMES, run_of_assessment, runs_of_campaign, runs_of_entries
+from proctor_protocol.archive import ENTRY, ENTRY_AT_MOST, RESULT, RUNS, ArchiveEntry, EntrySummary
+from proctor_protocol.archived_runs import NO_NAMES, run_of_assessment, runs_of_entries
 from proctor_protocol.callers import ANYBODY, Caller
-from proctor_protocol.campaigns import CampaignResults, parse_campaign_results
-from proctor_protocol.judgements import Judgement, Shift
-from proctor_protocol.problems import describe
-from proctor_protocol.results import AssessmentResults
-from proctor_protocol.scenario import ScenarioConfig
 from proctor_protocol.statistics import Run
-from proctor_protocol.terminal import TrialResult
 from proctor_settings.config import GreenAgentConfig
 from proctor_storage.blobs import blob_ref
 from proctor_storage.day_index import DayIndex
+from proctor_storage.entry_files import CONTENTS, RESTORE, EntryFiles, content_path, folder_of, parsed
+from proctor_storage.entry_files import SCENARIO as SCENARIO
+from proctor_storage.entry_files import EntryDamagedError as EntryDamagedError
 from proctor_storage.entry_ids import EntryIds, fence_of, id_of, is_folder
 from proctor_storage.entry_table import EntryQuery, MatrixCell
-from proctor_storage.folder import Folder, RefusedFileError
+from proctor_storage.folder import Folder
 from proctor_storage.local_index import LocalIndex
 
-T = TypeVar("T")
-M = TypeVar("M", bound=BaseModel)
-J = TypeVar("J", Judgement, Shift)
-
-CONTENTS = "contents"
-SCENARIO, _INITIAL_STATE = "scenario", "initial_state"
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
-_JUDGEMENT = re.compile(r"[0-9a-f]{16}\.json")
 _GRACE = timedelta(days=1)
 """The least age of a content that no entry names before it is removed: its entry may still be in writing."""
 
 _REMEMBERED = 2_000
 """Entries that are kept in memory."""
 
-_READ_AT_ONCE = 32
 _REMEMBERED_AT_MOST = 2**16
 """Bytes of an ``entry.json`` whose entry is kept in memory."""
 
-FILE_AT_MOST, ENTRY_FILES_AT_MOST = 2**27, 2**29
-"""Bytes of one file that an entry names, and of all of them."""
+_READ_AT_ONCE = 32
+ENTRY_FILES_AT_MOST = 2**29
+"""Bytes of all files of an entry that is copied."""
 
-_RESTORE = "put it back from a copy of the archive"
 _NAMED = 5
 """How many ids a refusal names."""
-
-_ITEMS: TypeAdapter[Items] = TypeAdapter(Items)
 
 
 class NoSuchEntryError(LookupError):
@@ -104,16 +67,11 @@ class SeveralEntriesError(NoSuchEntryError):
     """There are several whose ids begin so."""
 
 
-class EntryDamagedError(ValueError):
-    """An entry's file is missing, can't be read, or isn't what the entry says; the message is a sentence."""
-
-
-class Archive:
+class Archive(EntryFiles):
     """The entries below an fsspec URL or a local folder. All methods wait; each access has a time limit (``Folder``).
 
     The entries that were read last are kept in memory, since they never change. Methods raise ``StoreUnavailableError``
-    where the archive can't be read or written just now. Readers of an entry raise ``EntryDamagedError`` where a file
-    isn't there, or not as it was written.
+    where the archive can't be read or written just now.
 
     Args:
         url: where it is.
@@ -121,7 +79,7 @@ class Archive:
     """
 
     def __init__(self, url: str, table: str = "") -> None:
-        self.folder = Folder(url, "archive")
+        super().__init__(Folder(url, "archive"))
         self._index = DayIndex(self.folder)
         self._ids = EntryIds(self.folder)
         self._local = LocalIndex(self.folder, self._index, self._ids, self._walk, _entry, table)
@@ -143,7 +101,7 @@ class Archive:
         fields of these names are filled in here. Unless ``is_indexed``, the caller adds it to the index, with
         ``indexing``. Returns the entry as it was written, or a newer one where that is there already.
         """
-        at = _folder_of(entry)
+        at = folder_of(entry)
         if not is_folder(at):
             raise ValueError(
                 f"{at[:200]!r} can't be the folder of an entry: use a shorter id, and a fence of 16 digits"
@@ -159,7 +117,7 @@ class Archive:
             }
         )
         for name, content in contents.items():
-            self._write_content(_content_path(entry.contents[name]), content)
+            self._write_content(content_path(entry.contents[name]), content)
         for name, content in files.items():
             self.folder.write(f"{at}/{name}", content)
         written = entry.model_dump_json(indent=1).encode()
@@ -176,7 +134,7 @@ class Archive:
     @contextmanager
     def indexing(self, entry: ArchiveEntry) -> Iterator[None]:
         """Index an entry that the caller writes meanwhile."""
-        with self._index.entering(entry, _folder_of(entry)):
+        with self._index.entering(entry, folder_of(entry)):
             yield
 
     def entries(self, damaged: list[str] | None = None) -> list[ArchiveEntry]:
@@ -191,12 +149,12 @@ class Archive:
         """The entries of summaries; of those that can't be read, ``damaged`` gets a sentence."""
         entries: list[ArchiveEntry] = []
         for start in range(0, len(summaries), _READ_AT_ONCE):
-            some = {_folder_of(each): each for each in summaries[start : start + _READ_AT_ONCE]}
+            some = {folder_of(each): each for each in summaries[start : start + _READ_AT_ONCE]}
             read = self._read_entries(list(some))
             for folder, each in some.items():
                 try:
                     entry = read.get(folder) or self.get(each.id)
-                    entries += [self._require(folder, entry)]
+                    entries += [self.require(folder, entry)]
                 except EntryDamagedError as problem:
                     if damaged is not None:
                         damaged.append(str(problem))
@@ -209,14 +167,14 @@ class Archive:
             reading: the names of files whose contents are checked, of others only their sizes. None for all. In a store
                 of objects, where each look is a request, then nothing is looked at but the entry's own file.
         """
-        folder, is_quick = _folder_of(summary), reading is not None
+        folder, is_quick = folder_of(summary), reading is not None
         try:
-            entry = self._require(folder, self._known.get(folder) if is_quick and self.folder.is_of_objects else None)
+            entry = self.require(folder, self._known.get(folder) if is_quick and self.folder.is_of_objects else None)
             if not (is_quick and self.folder.is_of_objects):
                 for name, content in entry.files.items():
-                    self._look_at(f"{folder}/{name}", content, reading is None or name in reading)
+                    self.look_at(f"{folder}/{name}", content, reading is None or name in reading)
                 for content in entry.contents.values():
-                    self._look_at(_content_path(content), content, reading is None)
+                    self.look_at(content_path(content), content, reading is None)
         except EntryDamagedError as problem:
             return str(problem)
         return ""
@@ -268,7 +226,7 @@ class Archive:
             raise SeveralEntriesError(f"{total} entries begin with {prefix!r}: {named}{', …' * (len(some) > _NAMED)}")
         if (match := self.get(some[0])) is None:
             raise EntryDamagedError(
-                f"the entry {some[0]} in the archive at {self.folder.place} has no {ENTRY}: {_RESTORE}"
+                f"the entry {some[0]} in the archive at {self.folder.place} has no {ENTRY}: {RESTORE}"
             )
         return match
 
@@ -286,35 +244,6 @@ class Archive:
     def newest_fence(self, entry_id: str) -> int:
         """The highest fence that an id has here, in an entry or in what is left of one; -1 without any."""
         return max(map(fence_of, self._folders_of(entry_id)), default=-1)
-
-    def read(self, entry: ArchiveEntry, name: str) -> bytes:
-        expected = entry.files.get(name)
-        if expected is None:
-            raise EntryDamagedError(f"the entry {entry.id} has no {name}")
-        return self._checked(f"{_folder_of(entry)}/{name}", expected)
-
-    def read_json(self, entry: ArchiveEntry, name: str) -> Any:
-        return _model(entry, name, lambda: from_json(self.read(entry, name)))
-
-    def read_content(self, entry: ArchiveEntry, name: str) -> bytes:
-        expected = entry.contents.get(name)
-        if expected is None:
-            raise EntryDamagedError(f"the entry {entry.id} names no {name}")
-        return self._checked(_content_path(expected), expected)
-
-    def results(self, entry: ArchiveEntry) -> AssessmentResults:
-        return _model(entry, RESULT, lambda: AssessmentResults.model_validate_json(self.read(entry, RESULT)))
-
-    def trial_result(self, entry: ArchiveEntry) -> TrialResult:
-        return _model(entry, RESULT, lambda: TrialResult.model_validate_json(self.read(entry, RESULT)))
-
-    def campaign_results(self, entry: ArchiveEntry) -> CampaignResults:
-        return _model(entry, RESULT, lambda: parse_campaign_results(self.read_json(entry, RESULT)))
-
-    def runs(self, entry: ArchiveEntry, results: CampaignResults | None = None) -> list[Run]:
-        """The runs of an ended campaign, in the order of its results; these are read where they aren't given."""
-        known = self._lines_of(entry, RUNS, Run) if RUNS in entry.files else []
-        return runs_of_campaign(results or self.campaign_results(entry), known)
 
     def runs_of(self, entries: Sequence[ArchiveEntry], called: Mapping[str, str] = NO_NAMES) -> list[Run]:
         """The runs of assessments and trials, with their dimensions and criteria; campaigns are left out.
@@ -339,33 +268,6 @@ class Archive:
                     known[run.run_id] = run_of_assessment(self.results(entry), run)
         return runs_of_entries(entries, known, called)
 
-    def transcript(self, entry: ArchiveEntry) -> list[CommandRecord]:
-        """What a trial's agent did, as far as the evaluator has seen it."""
-        return self._lines_of(entry, TRANSCRIPT, CommandRecord) if TRANSCRIPT in entry.files else []
-
-    def updates(self, entry: ArchiveEntry) -> list[ArchivedUpdate]:
-        return self._lines_of(entry, UPDATES, ArchivedUpdate)
-
-    def turns(self, entry: ArchiveEntry) -> list[TurnRecord]:
-        return self._lines_of(entry, TURNS, TurnRecord)
-
-    def state_records(self, entry: ArchiveEntry) -> list[StateRecord]:
-        return self._lines_of(entry, STATES, StateRecord)
-
-    def states(self, entry: ArchiveEntry) -> Iterator[tuple[StateRecord, Items]]:
-        """Every state in order, from the one before the first turn."""
-        return states_of(self.initial_state(entry), self.state_records(entry))
-
-    def initial_state(self, entry: ArchiveEntry) -> Items:
-        """The state before the first turn, empty where it wasn't kept."""
-        if _INITIAL_STATE not in entry.contents:
-            return {}
-        return _model(entry, _INITIAL_STATE, lambda: _ITEMS.validate_json(self.read_content(entry, _INITIAL_STATE)))
-
-    def scenario(self, entry: ArchiveEntry) -> ScenarioConfig:
-        """The scenario as it was played."""
-        return _model(entry, SCENARIO, lambda: ScenarioConfig.model_validate_json(self.read_content(entry, SCENARIO)))
-
     def copy(self, entry: ArchiveEntry, to: "Archive", **changes: Any) -> ArchiveEntry:
         """Write an entry with its judgements into another archive, with ``changes`` of its fields; returns what is
         there then, which is a newer one where there is one.
@@ -382,38 +284,6 @@ class Archive:
         if written.fence == changed.fence:
             self.copy_judgements(entry, to, written)
         return written
-
-    def copy_judgements(self, entry: ArchiveEntry, to: "Archive", other: ArchiveEntry) -> None:
-        """Add the second judgements of an entry to those that the same one has in another archive."""
-        there, own = _judgements_folder(other), self._judgements_of(entry)
-        known = to.folder.names(there) if own else []
-        for name, content in own.items():
-            if name not in known:
-                to.folder.write(f"{there}/{name}", content)
-
-    def keep_judgement(self, entry: ArchiveEntry, judgement: Judgement | Shift) -> None:
-        """Keep a second judgement beside an entry; one of the same key is replaced. What the entry is does not change,
-        and where a reset has made a new entry of its id, the judgement goes with the old one.
-        """
-        content = judgement.model_dump_json(indent=1).encode()
-        self.folder.write(f"{_folder_of(entry)}/{JUDGEMENT.replace('KEY', judgement.key)}", content)
-
-    def judgements(self, entry: ArchiveEntry, kind: type[J]) -> list[J]:
-        """The second judgements of an entry, the oldest first; those that can't be read are left out.
-
-        ``kind`` is ``Shift`` for a campaign, and ``Judgement`` for all else.
-        """
-        found = []
-        for content in self._judgements_of(entry).values():
-            with suppress(ValidationError):
-                found.append(kind.model_validate_json(content))
-        return sorted(found, key=lambda each: each.judged_at)
-
-    def _judgements_of(self, entry: ArchiveEntry) -> dict[str, bytes]:
-        folder = _judgements_folder(entry)
-        names = filter(_JUDGEMENT.fullmatch, self.folder.names(folder))
-        read = self.folder.read_all([f"{folder}/{name}" for name in names])
-        return {path.rpartition("/")[2]: content for path, content in read.items()}
 
     def remove(self, entries: Iterable[ArchiveEntry]) -> None:
         """Remove entries with what earlier writers of their ids have left, and then what no other entry needs."""
@@ -435,41 +305,12 @@ class Archive:
         read, since it may name any of them.
         """
         damaged = list[str]()
-        used = {_content_path(content) for entry in self.walk(damaged) for content in entry.contents.values()}
+        used = {content_path(content) for entry in self.walk(damaged) for content in entry.contents.values()}
         if damaged:
             return []
         before = datetime.now(UTC) - _GRACE
         files = self.folder.sizes(CONTENTS)
         return [path for path, (_, at) in files.items() if path not in used and (at is None or at < before)]
-
-    def size(self, entry: ArchiveEntry) -> int:
-        return sum(content.size for content in entry.files.values())
-
-    def _lines_of(self, entry: ArchiveEntry, name: str, kind: type[M]) -> list[M]:
-        content = self.read(entry, name)
-        return _model(
-            entry, name, lambda: [kind.model_validate_json(line) for line in content.splitlines() if line.strip()]
-        )
-
-    def _look_at(self, path: str, expected: Content, is_whole: bool) -> None:
-        if is_whole or self.folder.size(path) != expected.size:
-            self._checked(path, expected)
-
-    def _checked(self, path: str, expected: Content) -> bytes:
-        if expected.size > FILE_AT_MOST:
-            raise EntryDamagedError(
-                f"{path} in the archive at {self.folder.place} has {expected.size} bytes, more than any that proctor "
-                "writes"
-            )
-        try:
-            content = self.folder.read(path, expected.size)
-        except FileNotFoundError:
-            raise EntryDamagedError(f"{path} is not in the archive at {self.folder.place}: was it removed?") from None
-        except RefusedFileError as problem:
-            raise EntryDamagedError(str(problem)) from None
-        if blob_ref(content) != expected:
-            raise EntryDamagedError(f"{path} in the archive at {self.folder.place} is not as it was written")
-        return content
 
     def _lists(self, entry_id: str) -> bool:
         """Whether the caller may know of an entry that can't be read: the index says whose it is."""
@@ -526,26 +367,10 @@ class Archive:
             self._known.popitem(last=False)
         return entries
 
-    def _require(self, folder: str, entry: ArchiveEntry | None) -> ArchiveEntry:
-        """An entry, read where it isn't given. Raises ``EntryDamagedError``."""
-        if entry is not None:
-            return entry
-        path = f"{folder}/{ENTRY}"
-        try:
-            return _parsed(folder, self.folder.read(path, ENTRY_AT_MOST))
-        except FileNotFoundError as problem:
-            raise EntryDamagedError(f"{path} is not in the archive at {self.folder.place}: {_RESTORE}") from problem
-        except RefusedFileError as problem:
-            raise EntryDamagedError(str(problem)) from None
-        except ValueError as problem:
-            raise EntryDamagedError(
-                f"{path} in the archive at {self.folder.place} can't be read ({problem}): {_RESTORE}"
-            ) from None
-
     def _damage_of(self, folder: str) -> EntryDamagedError | None:
         """Why the entry in a folder can't be read; None if nothing is there: it may be in writing."""
         try:
-            self._require(folder, None)
+            self.require(folder, None)
         except EntryDamagedError as problem:
             return None if isinstance(problem.__cause__, FileNotFoundError) else problem
         return None
@@ -595,43 +420,6 @@ def open_archive(config: GreenAgentConfig) -> Archive:
 
 def _entry(folder: str, content: bytes) -> ArchiveEntry | None:
     try:
-        return _parsed(folder, content)
+        return parsed(folder, content)
     except ValueError:
         return None
-
-
-def _parsed(folder: str, content: bytes) -> ArchiveEntry:
-    """The entry of a folder, from its file. Raises ``ValueError``, with what is wrong."""
-    try:
-        entry = ArchiveEntry.model_validate_json(content)
-        own = _folder_of(entry)
-    except ValidationError as problem:
-        raise ValueError(describe(problem)) from None
-    except OverflowError as problem:
-        raise ValueError(str(problem)) from None
-    if own != folder:
-        raise ValueError(f"it is of {own[:200]}")
-    if entry.format > FORMAT:
-        raise ValueError("a later proctor has written it: update this one")
-    return entry
-
-
-def _folder_of(entry: EntrySummary) -> str:
-    return f"{entry.started_at.astimezone(UTC):%Y-%m-%d}/{quote(entry.id, safe='')}.{entry.fence}"
-
-
-def _judgements_folder(entry: EntrySummary) -> str:
-    return f"{_folder_of(entry)}/{JUDGEMENT.partition('/')[0]}"
-
-
-def _content_path(content: Content) -> str:
-    return f"{CONTENTS}/{content.sha256[:2]}/{content.sha256[2:]}.json"
-
-
-def _model(entry: ArchiveEntry, name: str, read: Callable[[], T]) -> T:
-    try:
-        return read()
-    except ValidationError as problem:
-        raise EntryDamagedError(f"{name} of the entry {entry.id} can't be read: {describe(problem)}") from None
-    except ValueError as problem:
-        raise EntryDamagedError(f"{name} of the entry {entry.id} can't be read: {problem}") from None

@@ -274,13 +274,10 @@ class Folder:
     @_bounded("read")
     def size(self, path: str) -> int | None:
         """The bytes of a plain file; None where there is none."""
-        size: int | None = None
+        found = list[int | None]()
         with self._listing(path):
-            if self._local is not None:
-                size = self._local.size(path)
-            else:
-                size = int(self._fs.size(self._at(path)))
-        return size
+            found.append(self._local.size(path) if self._local is not None else int(self._fs.size(self._at(path))))
+        return found[0] if found else None
 
     @_bounded("read", times=_LISTS_WITHIN)
     def together(self, work: Callable[[], T]) -> T:
