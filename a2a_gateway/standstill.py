@@ -76,8 +76,9 @@ async def _failure_of_store(execution: WorkflowExecution, client: Client) -> str
         if event.HasField("workflow_task_failed_event_attributes"):
             failure = event.workflow_task_failed_event_attributes.failure
             problem = await client.data_converter.decode_failure(failure)
-            is_known = isinstance(problem, ApplicationError) and problem.type in _OF_STORE
-            return problem.message.rstrip(".") if is_known else ""
+            if isinstance(problem, ApplicationError) and problem.type in _OF_STORE:
+                return problem.message.rstrip(".")
+            return ""
     return ""
 
 

@@ -241,7 +241,8 @@ class ArchiveEntry(EntrySummary):
     def _names_stay_inside(cls, files: dict[str, Content]) -> dict[str, Content]:
         if outside := [name for name in files if not _FILE_NAME.fullmatch(name)]:
             raise ValueError(
-                f"{outside[0][:200]!r} can't be the name of an entry's file: use letters, digits, _, -, . and /, at most 200"
+                f"{outside[0][:200]!r} can't be the name of an entry's file: use letters, digits, _, -, . and / only, "
+                "at most 200 between two /"
             )
         return files
 

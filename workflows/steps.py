@@ -19,7 +19,6 @@ from proctor_protocol.provenance import ModelUse
 from workflows import limits
 from workflows.publishing import UpdatePublisher
 
-
 _UNREADABLE = "Failed decoding arguments"
 """The SDK's message if a step's input can't be read; its cause says why, as that the store has lost it."""
 

@@ -12,7 +12,7 @@ import pytest
 from proctor_storage import entry_ids, folder
 from proctor_storage.archive import Archive, EntryDamagedError
 from proctor_storage.day_index import DayIndex, summary_of
-from proctor_storage.entry_ids import is_folder
+from proctor_storage.entry_ids import is_folder, unpacked
 from proctor_storage.entry_table import EntryQuery
 from proctor_storage.folder import Folder, RefusedFileError, StoreUnavailableError
 from tests.proctor_storage.test_archive import entry, write
@@ -96,6 +96,14 @@ def test_an_entry_counts_only_in_the_folder_that_it_leads_to(url: str) -> None:
         assert [(each.id, each.fence) for each in reader.entries(damaged)] == [("mine", 1)]
     assert len(damaged) == 6
     assert damaged[0].endswith("can't be read (it is of 2026-03-01/mine.9): put it back from a copy of the archive")
+
+
+def test_what_gzip_has_packed_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(entry_ids, "UNPACKED_AT_MOST", 20_000)
+    assert unpacked(gzip.compress(b"x" * 19_999)) == b"x" * 19_999
+    for content in (gzip.compress(b"x" * 20_001), gzip.compress(b"x" * 100)[:-9], b"else"):
+        with pytest.raises(ValueError, match=r"cut short|incorrect header"):
+            unpacked(content)
 
 
 def linked(path: Path, outside: Path) -> None:
