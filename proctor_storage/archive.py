@@ -38,7 +38,7 @@ from proctor_storage.entry_files import SCENARIO as SCENARIO
 from proctor_storage.entry_files import EntryDamagedError as EntryDamagedError
 from proctor_storage.entry_ids import EntryIds, fence_of, id_of, is_folder
 from proctor_storage.entry_table import EntryQuery, MatrixCell
-from proctor_storage.folder import Folder
+from proctor_storage.folder import Folder, StoreUnavailableError
 from proctor_storage.local_index import LocalIndex
 
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
@@ -175,7 +175,7 @@ class Archive(EntryFiles):
                     self.look_at(f"{folder}/{name}", content, reading is None or name in reading)
                 for content in entry.contents.values():
                     self.look_at(content_path(content), content, reading is None)
-        except EntryDamagedError as problem:
+        except (EntryDamagedError, StoreUnavailableError) as problem:
             return str(problem)
         return ""
 

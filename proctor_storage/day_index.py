@@ -132,7 +132,7 @@ class DayIndex:
 
 
 def read_lines(content: bytes) -> Iterator[Line]:
-    """The lines of a file of the index, without those of what is no folder of an entry. The iterator raises
+    """The lines of a file of the index that name the folder of an entry. The iterator raises
     ``IndexDamagedError``.
     """
     try:
@@ -145,7 +145,7 @@ def read_lines(content: bytes) -> Iterator[Line]:
             each = from_json(line)
             at, folder, summary = int(each["at"]), str(each["folder"]), each.get("entry")
             if not 0 <= at < 2**63 or not isinstance(summary, dict | None):
-                raise IndexDamagedError("a line is no line of an index")
+                raise IndexDamagedError("a line has other values than an index writes")
             if is_folder(folder):
                 yield Line(at, folder, bool(each["is_written"]), summary)
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as problem:

@@ -112,7 +112,7 @@ class EntryIds:
 
 
 def is_folder(text: str) -> bool:
-    """Whether a text is the folder of an entry, ``DATE/ID.FENCE``, which lies in its archive whatever the id is."""
+    """Whether a text is the folder of an entry, ``DATE/ID.FENCE``, which lies in its archive for any id."""
     match = _FOLDER.fullmatch(text)
     if match is None or len(match[1]) > _LONGEST_ID:
         return False

@@ -189,7 +189,7 @@ class Folder:
 
         Raises:
             FileNotFoundError: there is no such file.
-            RefusedFileError: it is no plain file, or larger than ``size`` and what packing adds; 16 MB without a size.
+            RefusedFileError: it is not a plain file, or larger than ``size`` and what packing adds (else 16 MB).
         """
         most = _most(size)
         try:

@@ -1,7 +1,7 @@
 """The files below a local folder: plain ones alone, each reached from that folder through no link.
 
 An archive may come from elsewhere, and then a link in it may name anything, and a FIFO or a device never ends. So each
-part of a path is opened by itself, from the folder before it.
+part of a path is opened separately, from the folder before it.
 """
 
 import errno
@@ -21,7 +21,7 @@ _OWN, _GROUP = 0o700, 0o070
 
 
 class RefusedFileError(ValueError):
-    """Something that is not read: no plain file, or a larger one than it may be."""
+    """Something that is not read: not a plain file, or larger than it may be."""
 
 
 class LocalFiles:
@@ -87,7 +87,7 @@ class LocalFiles:
         return sizes
 
     def size(self, path: str) -> int | None:
-        """The bytes of a file; None if it is no plain one."""
+        """The bytes of a file; None if it is not a plain one."""
         folder, name = posixpath.split(path)
         with self._opened(folder) as at:
             about = os.stat(name, dir_fd=at, follow_symlinks=False)
@@ -159,7 +159,7 @@ def _enter(name: str, at: int) -> int:
         if problem.errno not in (errno.ENOTDIR, errno.ELOOP):
             raise
         is_link = stat.S_ISLNK(os.stat(name, dir_fd=at, follow_symlinks=False).st_mode)
-        raise RefusedFileError(f"behind {'a link' if is_link else 'something that is no folder'}") from None
+        raise RefusedFileError(f"behind {'a link' if is_link else 'something that is not a folder'}") from None
 
 
 def _require_plain(about: os.stat_result) -> None:

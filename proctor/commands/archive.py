@@ -87,7 +87,7 @@ def export(
 @app.command("import")
 def import_archive(
     folder: Annotated[str, Argument(metavar="PLACE", help="A folder that `proctor export` wrote.")],
-    owner: str = option("", "NAME", "The caller whose they are then. Without it, only administrators see them."),
+    owner: str | None = option(None, "NAME", "Their owner, a caller. Without it, only administrators see them."),
     replace: bool = Option(False, "--replace", help="Without asking, also what changes results that are there."),
     archive: options.Archive = None,
     state: options.State = None,
@@ -95,7 +95,7 @@ def import_archive(
     """Take over what was exported elsewhere. Asks before it changes results that are there."""
     from proctor.importing import import_from
 
-    import_from(archive, state, folder, owner, is_agreed=replace)
+    import_from(archive, state, folder, owner or "", is_agreed=replace)
 
 
 @app.command("prune")
