@@ -12,6 +12,7 @@ from a2a_gateway.parts import message_from_json
 from a2a_gateway.subscriptions import Update
 from a2a_gateway.tasks import Outcome, closing_message, results_artifact, results_sentence, task_metadata
 from proctor_protocol.archive import ArchiveEntry
+from proctor_protocol.callers import ANYBODY, Caller
 from proctor_protocol.campaigns import CampaignResults
 from proctor_protocol.results import AssessmentResults, ResultStatus
 from proctor_settings.config import GreenAgentConfig
@@ -32,9 +33,11 @@ class ArchivedTasks:
         self._config = config
         self._archive = open_archive(config)
 
-    async def entry(self, task_id: str, run_id: str | None = None) -> ArchiveEntry | None:
-        """A task's entry; None if it has no entry, or one of another run than ``run_id``."""
-        entry = await asyncio.to_thread(self._archive.get, task_id)
+    async def entry(self, task_id: str, run_id: str | None = None, caller: Caller = ANYBODY) -> ArchiveEntry | None:
+        """A task's entry; None if it has no entry, or one of another run than ``run_id``, or that the caller may not
+        see. Raises as ``updates``.
+        """
+        entry = await self._read(lambda: self._archive.seen_by(caller).get(task_id))
         if entry is None or entry.kind == "trial":  # which is no task of a caller's
             return None
         return entry if run_id in (None, entry.run_id) else None

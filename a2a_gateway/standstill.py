@@ -11,12 +11,16 @@ from datetime import UTC, datetime, timedelta
 from typing import TypeVar
 
 from google.protobuf.timestamp_pb2 import Timestamp
+from temporalio.api.common.v1 import WorkflowExecution as Execution
 from temporalio.api.enums.v1 import PendingActivityState, PendingWorkflowTaskState
 from temporalio.api.workflow.v1 import PendingActivityInfo, PendingWorkflowTaskInfo
+from temporalio.api.workflowservice.v1 import GetWorkflowExecutionHistoryReverseRequest
 from temporalio.client import Client, WorkflowExecution, WorkflowExecutionDescription
+from temporalio.exceptions import ApplicationError
 from temporalio.service import RPCError
 
 from proctor_settings.config import GreenAgentConfig
+from proctor_storage.blobs import BlobDamagedError, BlobNotFoundError, StoreUnavailableError
 from proctor_storage.fleet import WORKFLOWS, count_workers, find_fleet_problem, no_worker_at
 
 T = TypeVar("T")
@@ -28,8 +32,14 @@ LOOK_SECONDS = 5.0
 """Seconds of silence in a stream after which Temporal is asked whether the task waits; repeated at this interval."""
 
 _SECONDS = timedelta(seconds=2)
+_EVENTS = 10
+"""The last events of a history, among which is the failure of its step."""
+
 _FAILING_FROM = 3
 """Attempts at one step of the workflow; a worker that dies costs one or two."""
+
+_SEE_LOGS = "their logs say why"
+_OF_STORE = {each.__name__ for each in (BlobDamagedError, BlobNotFoundError, StoreUnavailableError)}
 
 
 async def explain_standstill(execution: WorkflowExecution, client: Client, config: GreenAgentConfig) -> str | None:
@@ -46,11 +56,30 @@ async def explain_standstill(execution: WorkflowExecution, client: Client, confi
     if why is None:
         return None
     with suppress(RPCError):
+        why = why.replace(_SEE_LOGS, await _failure_of_store(execution, client) or _SEE_LOGS)
         if not await count_workers(client, config.task_queue, WORKFLOWS, _SECONDS):
             return f"{why} {no_worker_at(config.task_queue)}"
         if cause := await find_fleet_problem(client, config):
             return f"{why} {cause}"
     return why
+
+
+async def _failure_of_store(execution: WorkflowExecution, client: Client) -> str:
+    """What the store lacks for the next step of a workflow, as the worker that failed at it reported; else empty."""
+    request = GetWorkflowExecutionHistoryReverseRequest(
+        namespace=client.namespace,
+        execution=Execution(workflow_id=execution.id, run_id=execution.run_id),
+        maximum_page_size=_EVENTS,
+    )
+    answer = await client.workflow_service.get_workflow_execution_history_reverse(request, timeout=_SECONDS)
+    for event in answer.history.events:
+        if event.HasField("workflow_task_failed_event_attributes"):
+            failure = event.workflow_task_failed_event_attributes.failure
+            problem = await client.data_converter.decode_failure(failure)
+            if isinstance(problem, ApplicationError) and problem.type in _OF_STORE:
+                return problem.message.rstrip(".")
+            return ""
+    return ""
 
 
 def why_it_waits(execution: WorkflowExecution) -> str | None:
@@ -98,8 +127,8 @@ async def _next(news: AsyncIterator[T]) -> tuple[bool, T | None]:
 def _why_workflow(pending: PendingWorkflowTaskInfo, now: datetime) -> str | None:
     if pending.attempt >= _FAILING_FROM:
         return (
-            f"The evaluator's workers fail at the next step of this assessment (try {pending.attempt}): their logs say "
-            "why. It continues once they succeed."
+            f"The evaluator's workers fail at the next step of this assessment (try {pending.attempt}): {_SEE_LOGS}. "
+            "It continues once they succeed."
         )
     is_waiting = pending.state == PendingWorkflowTaskState.PENDING_WORKFLOW_TASK_STATE_SCHEDULED
     if is_waiting and _has_passed(pending.original_scheduled_time, now):

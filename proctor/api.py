@@ -7,6 +7,7 @@ The functions can be called with and without a running event loop, as in Jupyter
 import asyncio
 import json
 import tempfile
+import warnings
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing, contextmanager
@@ -213,7 +214,7 @@ def runs(
     until: str | None = None,
     most: int | None = None,
 ) -> Runs:
-    """Read assessments and trials from an archive.
+    """Read assessments and trials from an archive. Those that are damaged are left out, with a warning for each.
 
     Args:
         archive: a folder or an fsspec URL. By default the archive that the settings name.
@@ -233,7 +234,10 @@ def runs(
 
     kept, _ = open_archive(archive, None)
     query = query_of(scenario, agent, status, campaign, since, until)
-    entries = kept.in_full(kept.select(replace(query, most=most)))
+    damaged = list[str]()
+    entries = kept.in_full(kept.select(replace(query, most=most)), damaged)
+    for sentence in damaged:
+        warnings.warn(f"left out, since it is damaged: {sentence}", stacklevel=2)
     members = [entry for entry in entries if entry.kind != "campaign"]
     return Runs(members, kept)
 

@@ -1,13 +1,12 @@
-"""The commands over the archive: list, show, compare, export, import, prune, view. They need nothing that runs."""
+"""The commands over the archive: list, show, compare, prune, view. They need nothing that runs."""
 
 import asyncio
 import os
+import re
 import sys
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import get_args
 
 from pydantic_core import to_json
@@ -23,12 +22,10 @@ from proctor.phrases import clean, counted, shorten
 from proctor.report import print_report
 from proctor.settings import LOOPBACK, require_guarded
 from proctor.state import with_secret
-from proctor.tables import columns_of, rows_of, write_parquet
 from proctor_protocol.archive import ArchiveEntry, EntrySummary, schemas
 from proctor_protocol.durations import parse_iso8601_duration
 from proctor_protocol.judgements import Judgement, Shift
 from proctor_protocol.parting import parting_turns
-from proctor_protocol.roles import name_of_role
 from proctor_protocol.runs import RunResults
 from proctor_protocol.statistics import GroupedBy
 from proctor_protocol.terminal import TerminalResults, as_text, trial_as_text
@@ -38,15 +35,18 @@ from proctor_storage.archive import Archive, table_of
 from proctor_storage.blobs import RENEWED_AFTER, path_of
 from proctor_storage.entry_table import EntryQuery
 from proctor_storage.folder import Folder
-from proctor_storage.object_stores import StoreSettingsError
 from viewer.live import Running
-from viewer.pages import Pages, compared
+from viewer.pages import compared
 
 SAME_IN_EVERY_TURN = "they did the same in every turn"
 _SHORT_ID = 8
 _SCENARIO_WIDTH = 18  # columns that a scenario's id has on a narrow screen before it is folded
 _WIDE = 100  # columns from which on a list has all of its columns
 _LIVE_SECONDS = 2.0
+_OF_STORE = re.compile(r"([0-9a-f]{2}/[0-9a-f]{62}|trying-[0-9a-f]{32})(\.[0-9a-f]{32})*(\.part)?")
+"""Paths of a store's files: blobs, and what a writer that died has left. Others in its folder are someone else's."""
+
+_DAMAGES = 10  # sentences on damaged entries that a list ends with
 
 
 @archive_problems()
@@ -59,8 +59,10 @@ def list_entries(archive: str | None, state: str | None, query: EntryQuery, limi
     """
     kept, config = open_archive(archive, state)
     if as_json:
-        entries = kept.in_full(kept.select(replace(query, most=limit)))
+        damaged = list[str]()
+        entries = kept.in_full(kept.select(replace(query, most=limit)), damaged)
         sys.stdout.buffer.write(to_json([entry.model_dump(mode="json") for entry in entries]) + b"\n")
+        tell_left_out(damaged)
         return
     running = _running(config) if query == EntryQuery(scenario=query.scenario, agent=query.agent) else []
     running = [each for each in running if query.scenario in (None, each.scenario_id)]
@@ -68,11 +70,13 @@ def list_entries(archive: str | None, state: str | None, query: EntryQuery, limi
     query = replace(everything, is_alone=query == EntryQuery())
     shown, (total, in_all) = kept.survey(replace(query, most=limit), everything)
     in_campaigns = in_all - total
+    damages, unlisted = kept.damages(shown), kept.unlisted()
     console = make_console()
     others = other_deployments(config) if archive is None and state is None else ""
     if not shown and not running:
         hint = f"; other deployments: {others}" if others else ""
         console.print(Text(f"nothing was found in {kept.folder.place}{hint}"), soft_wrap=True)
+        _tell_damages(console, damages, unlisted)
         return
     is_wide = console.width >= _WIDE
     ids = [each.scenario_id for each in running] + [entry.day for entry in shown]
@@ -89,14 +93,29 @@ def list_entries(archive: str | None, state: str | None, query: EntryQuery, limi
         cells = (each.id[:_SHORT_ID], _began(each.started_at, is_wide), each.scenario_id, clean(each.participant_url))
         table.add_row(*cells, *([""] * (2 if is_wide else 1)), each.status)
     for entry in shown:
-        table.add_row(*_row(entry, is_wide))
+        *shown_cells, status = _row(entry, is_wide)
+        table.add_row(*shown_cells, Text("damaged", style="red") if entry.id in damages else status)
     show(console, table)
+    _tell_damages(console, damages, unlisted)
     if total > limit:
         console.print(f"{total - limit} more: --limit {total} shows all")
     if in_campaigns:
         console.print(f"{in_campaigns} more are of these campaigns: --campaign ID lists them", soft_wrap=True)
     if others:
         console.print(Text(f"this is {kept.folder.place}; other deployments: {others}", style="dim"), soft_wrap=True)
+
+
+def _tell_damages(console: Console, damages: Mapping[str, str], unlisted: Sequence[str]) -> None:
+    sentences = [*damages.values(), *(f"the entry {clean(each)} can't be read" for each in unlisted)]
+    for sentence in sentences[:_DAMAGES]:
+        console.print(Text(f"damaged: {clean(sentence)}", style="red"), soft_wrap=True)
+    if len(sentences) > _DAMAGES:
+        console.print(f"{len(sentences) - _DAMAGES} more are damaged", style="red")
+
+
+def tell_left_out(damaged: Sequence[str]) -> None:
+    for sentence in damaged:
+        print(f"left out, since it is damaged: {clean(sentence)}", file=sys.stderr)
 
 
 def _began(moment: datetime, is_wide: bool) -> str:
@@ -153,6 +172,8 @@ def show_entry(archive: str | None, state: str | None, name: str, as_json: bool,
     """
     kept, _ = open_archive(archive, state, name)
     entry = kept.find(name)
+    if damage := kept.damage(entry):
+        print(f"{entry.id} is damaged: {clean(damage)}", file=sys.stderr)
     if entry.kind != "assessment":
         _show_other(kept, entry, as_json)
         return
@@ -222,7 +243,9 @@ def compare(
         compare_agents(make_console(), runs, first, second, difference, GROUPS[by])
         return
     names = dict.fromkeys(part for name in (first, second) for part in (name, name.partition("=")[0]))
-    entries = kept.in_full(kept.select(EntryQuery(campaign=campaign, called=tuple(names))))
+    damaged = list[str]()
+    entries = kept.in_full(kept.select(EntryQuery(campaign=campaign, called=tuple(names))), damaged)
+    tell_left_out(damaged)
     known = [bool(chosen_agent(name, entries)) for name in (first, second)]
     if not any(known) and campaign is None:
         _compare_entries(kept, first, second)
@@ -266,7 +289,7 @@ def _show_other(kept: Archive, entry: ArchiveEntry, as_json: bool) -> None:
 
 def _compare_entries(kept: Archive, first: str, second: str) -> None:
     one, other = kept.find(first), kept.find(second)
-    _require_assessments("compare", one, other)
+    require_assessments("compare", one, other)
     console = make_console()
     for letter, entry in (("A", one), ("B", other)):
         text = f"{letter}  {entry.id[:_SHORT_ID]}  {entry.day}  {entry.agent}  seed {entry.seed}  "
@@ -290,7 +313,7 @@ def _compare_entries(kept: Archive, first: str, second: str) -> None:
     console.print(f"they part in {'turn' if len(turns) == 1 else 'turns'} {named}" if turns else SAME_IN_EVERY_TURN)
 
 
-def _require_assessments(what: str, *entries: ArchiveEntry) -> None:
+def require_assessments(what: str, *entries: ArchiveEntry) -> None:
     if wrong := next((entry for entry in entries if entry.kind != "assessment"), None):
         raise UsageError(f"{what}: {wrong.id} is a {wrong.kind}: name two assessments")
 
@@ -315,13 +338,13 @@ def prune(archive: str | None, state: str | None, older_than: str, with_results:
         )
     before = datetime.now(UTC) - age
     store = Folder(config.storage_url, "store")
-    inside = kept.folder.root.removeprefix(store.root).strip("/") if kept.folder.root.startswith(store.root) else None
     blobs = {
         path: size
         for path, (size, at) in store.sizes().items()
-        if at is not None and at < before and not (inside and path.startswith(f"{inside}/"))
+        if at is not None and at < before and _OF_STORE.fullmatch(path)
     }
-    everything = kept.entries()
+    damaged = list[str]()
+    everything = kept.entries(damaged)
     entries = [e for e in everything if with_results and e.ended_at < before]
     needed = {path_of(e.package) for e in everything if e.package and not (with_results and e.ended_at < before)}
     packages = needed & blobs.keys()
@@ -329,14 +352,18 @@ def prune(archive: str | None, state: str | None, older_than: str, with_results:
     console = make_console()
     checkpoints = counted(len(blobs), "checkpoint or payload", "checkpoints and payloads")
     lines = [
-        f"{checkpoints}, {_size(sum(blobs.values()))}, in {store.place}: assessments that ended before "
+        f"{checkpoints}, {size_in_words(sum(blobs.values()))}, in {store.place}: assessments that ended before "
         f"{before:%Y-%m-%d} can't be reset then"
     ]
     if with_results:
-        size = _size(sum(map(kept.size, entries)))
+        size = size_in_words(sum(map(kept.size, entries)))
         lines.append(f"{counted(len(entries), 'entry', 'entries')}, {size}, in {kept.folder.place}")
     else:
         lines.append("no results: --results removes those, too")
+    if damaged:
+        lines.append(
+            f"damaged entries stay, {len(damaged)}, and with them all scenarios and initial states of the archive"
+        )
     if packages:
         lines.append(f"frozen scenarios of results that stay are kept, {len(packages)}: `judge again` needs them")
     for line in lines:
@@ -355,135 +382,12 @@ def prune(archive: str | None, state: str | None, older_than: str, with_results:
     console.print("removed")
 
 
-def _size(size: int) -> str:
+def size_in_words(size: int) -> str:
     for unit in ("bytes", "kB", "MB"):
         if size < 1000:
             return f"{size:.0f} {unit}"
         size = -(-size // 1000)
     return f"{size} GB"
-
-
-@archive_problems()
-def export(archive: str | None, state: str | None, names: Sequence[str], to: str) -> None:
-    """Write entries elsewhere.
-
-    Args:
-        names: ids, their beginnings, or ``all`` alone.
-        to: a folder (an archive), or a file that ends with .html, .csv or .parquet.
-
-    Raises:
-        UsageError: ``to`` can't be written, or there is no such entry.
-    """
-    kept, _ = open_archive(archive, state, *names)
-    if list(names) == ["all"]:
-        entries = [entry for entry in kept.entries() if not entry.part_of]
-    else:
-        entries = [kept.find(name) for name in names]
-    if not to.lower().endswith(".html"):
-        entries = _with_members(kept, entries)
-    path, kind = Path(to), Path(to).suffix.lower()
-    if kind in (".html", ".csv", ".parquet"):
-        if not path.absolute().parent.is_dir():
-            raise UsageError(f"--to {to}: there is no folder {path.parent}")
-        written = _WRITERS[kind](kept, entries, path)
-    elif kind:
-        raise UsageError(f"--to {to}: name a folder, or a file that ends with .html, .csv or .parquet")
-    else:
-        there = _opened(to, "--to")
-        for entry in (*entries, *_parts_of(kept, entries)):
-            kept.copy(entry, there)
-        written = _entries(entries)
-    make_console().print(Text(f"{written} written to {to}"), soft_wrap=True)
-
-
-def _with_members(kept: Archive, entries: Sequence[ArchiveEntry]) -> list[ArchiveEntry]:
-    """The entries, and what is of the campaigns among them."""
-    campaigns = {entry.id for entry in entries if entry.kind == "campaign"}
-    named = {entry.id for entry in entries}
-    members = [kept.in_full(kept.select(EntryQuery(campaign=of))) for of in campaigns]
-    return [*entries, *(each for some in members for each in some if each.id not in named)]
-
-
-def _parts_of(kept: Archive, entries: Sequence[ArchiveEntry]) -> list[ArchiveEntry]:
-    """The entries of the single participants of assessments with several."""
-    names = [name_of_role(entry.id, role) for entry in entries for role in entry.roles]
-    return [part for name in names if (part := kept.get(name)) is not None]
-
-
-def _entries(entries: Sequence[ArchiveEntry]) -> str:
-    """How many there are of each kind: ``1 campaign and 4 assessments``; parts of one of them don't count."""
-    names = {entry.id for entry in entries}
-    kinds = Counter(entry.kind for entry in entries if entry.part_of not in names)
-    counts = [counted(kinds[kind], kind) for kind in ("campaign", "assessment", "trial") if kinds[kind]]
-    return " and ".join(filter(None, [", ".join(counts[:-1]), *counts[-1:]])) or "nothing"
-
-
-def _write_page(kept: Archive, entries: Sequence[ArchiveEntry], path: Path) -> str:
-    pages = Pages(kept)
-    if len(entries) == 1:
-        page = pages.entry(entries[0], as_file=True)
-    elif len(entries) == 2:
-        _require_assessments(f"--to {path}", *entries)
-        page = pages.comparison(entries[0], entries[1], as_file=True)
-    else:
-        raise UsageError(
-            f"--to {path}: a page shows one assessment, trial or campaign, or two assessments side by side"
-        )
-    path.write_text(page, encoding="utf-8")
-    return f"a page of {_entries(entries)} ({_size(path.stat().st_size)})"
-
-
-def _write_csv(kept: Archive, entries: Sequence[ArchiveEntry], path: Path) -> str:
-    import csv
-
-    rows = rows_of(kept, entries)
-    columns = columns_of(rows)
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, columns)
-        writer.writeheader()
-        writer.writerows({name: _cell(value) for name, value in row.items()} for row in rows)
-    return _count_rows(rows, columns)
-
-
-def _count_rows(rows: Sequence[object], columns: Sequence[str]) -> str:
-    return f"{counted(len(rows), 'row')} of {counted(len(columns), 'column')}"
-
-
-def _cell(value: object) -> object:
-    """A cell that no spreadsheet takes for a formula: agents choose their own names."""
-    if isinstance(value, datetime):
-        return value.isoformat()
-    return f"'{value}" if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r") else value
-
-
-def _write_parquet(kept: Archive, entries: Sequence[ArchiveEntry], path: Path) -> str:
-    rows = rows_of(kept, entries)
-    write_parquet(rows, path)
-    return _count_rows(rows, columns_of(rows))
-
-
-_WRITERS: dict[str, Callable[[Archive, Sequence[ArchiveEntry], Path], str]] = {
-    ".html": _write_page,
-    ".csv": _write_csv,
-    ".parquet": _write_parquet,
-}
-
-
-@archive_problems()
-def import_from(archive: str | None, state: str | None, folder: str) -> None:
-    """Take over all entries of another archive, such as ``export`` writes.
-
-    Raises:
-        UsageError: there is no archive.
-    """
-    kept, _ = open_archive(archive, state)
-    other = _opened(folder, "the archive to take over")
-    entries = other.entries()
-    if not entries:
-        raise UsageError(f"{folder} holds no entry of an archive: name a folder that `proctor export` wrote")
-    for entry in entries:
-        other.copy(entry, kept)
-    make_console().print(Text(f"{_entries(entries)} taken over"), soft_wrap=True)
 
 
 def print_schemas(name: str | None, *, wire: bool = False) -> None:
@@ -550,10 +454,3 @@ def _open_in_browser(page: str) -> None:
     has_desktop = sys.platform == "darwin" or any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY"))
     if has_desktop and sys.stdout.isatty():
         webbrowser.open(page)
-
-
-def _opened(place: str, what: str) -> Archive:
-    try:
-        return Archive(place)
-    except StoreSettingsError as problem:
-        raise UsageError(f"{what} is {place}: {problem}") from None

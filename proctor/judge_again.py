@@ -143,7 +143,7 @@ def _chosen(kept: Archive, names: Iterable[str]) -> _Work:
     for name in names:
         try:
             entry = kept.find(name)
-        except NoSuchEntryError as problem:
+        except (NoSuchEntryError, EntryDamagedError) as problem:
             work.refused.append(NotJudged(assessment_id=name, reason=str(problem)))
             continue
         if entry.kind == "campaign" and entry.campaign_kind != "terminal-bench":

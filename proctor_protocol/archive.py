@@ -60,6 +60,9 @@ FORMAT = 1
 
 ENTRY, RESULT, UPDATES = "entry.json", "result.json", "updates.jsonl"
 """The files that every entry has."""
+ENTRY_AT_MOST = 2**22
+"""Bytes of ``entry.json``; the message of a longer one is left out."""
+
 TURNS, STATES = "turns.jsonl", "states.jsonl"
 """What an assessment's entry has besides."""
 
@@ -75,7 +78,7 @@ RUNS = "runs.jsonl"
 Results = AssessmentResults | TrialResult | CampaignResults
 """What an entry's ``result.json`` may be."""
 
-_FILE_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]*(/[A-Za-z0-9_-][A-Za-z0-9_.-]*){0,3}")
+_FILE_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]{0,199}(/[A-Za-z0-9_-][A-Za-z0-9_.-]{0,199}){0,3}")
 
 
 TRAJECTORY = "trajectories/TURN.json"
@@ -238,7 +241,8 @@ class ArchiveEntry(EntrySummary):
     def _names_stay_inside(cls, files: dict[str, Content]) -> dict[str, Content]:
         if outside := [name for name in files if not _FILE_NAME.fullmatch(name)]:
             raise ValueError(
-                f"{outside[0][:200]!r} can't be the name of an entry's file: use letters, digits, _, -, . and / only"
+                f"{outside[0][:200]!r} can't be the name of an entry's file: use letters, digits, _, -, . and / only, "
+                "at most 200 between two /"
             )
         return files
 

@@ -10,78 +10,53 @@ Layout below its folder (``proctor_protocol.archive`` describes the files themse
 No file of an entry is ever changed; second judgements are added. A later writer of the same entry (a retry, a reset)
 has a higher fence and so another folder; the highest fence is the entry, even if an earlier writer writes again later.
 The index follows from the entries: readers make it again where it is damaged, gone, or older than the entries.
+
+An archive may come from elsewhere, and say anything. An entry counts in the folder alone that its id, fence and date
+lead to; each file has a largest size, and what is larger or no plain file counts as damaged.
 """
 
 import hashlib
-import json
 import os
 import re
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from copy import copy
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import TypeVar
-from urllib.parse import quote
+from typing import Any
 
-from pydantic import BaseModel, TypeAdapter, ValidationError
-
-from proctor_protocol.archive import (
-    ENTRY,
-    FORMAT,
-    JUDGEMENT,
-    RESULT,
-    RUNS,
-    STATES,
-    TRANSCRIPT,
-    TURNS,
-    UPDATES,
-    ArchivedUpdate,
-    ArchiveEntry,
-    CommandRecord,
-    Content,
-    EntrySummary,
-    Items,
-    StateRecord,
-    TurnRecord,
-    states_of,
-)
-from proctor_protocol.archived_runs import NO_NAMES, run_of_assessment, runs_of_campaign, runs_of_entries
+from proctor_protocol.archive import ENTRY, ENTRY_AT_MOST, RESULT, RUNS, ArchiveEntry, EntrySummary
+from proctor_protocol.archived_runs import NO_NAMES, run_of_assessment, runs_of_entries
 from proctor_protocol.callers import ANYBODY, Caller
-from proctor_protocol.campaigns import CampaignResults, parse_campaign_results
-from proctor_protocol.judgements import Judgement, Shift
-from proctor_protocol.problems import describe
-from proctor_protocol.results import AssessmentResults
-from proctor_protocol.scenario import ScenarioConfig
 from proctor_protocol.statistics import Run
-from proctor_protocol.terminal import TrialResult
 from proctor_settings.config import GreenAgentConfig
 from proctor_storage.blobs import blob_ref
 from proctor_storage.day_index import DayIndex
-from proctor_storage.entry_ids import EntryIds, fence_of, id_of
+from proctor_storage.entry_files import CONTENTS, RESTORE, EntryFiles, content_path, folder_of, parsed
+from proctor_storage.entry_files import SCENARIO as SCENARIO
+from proctor_storage.entry_files import EntryDamagedError as EntryDamagedError
+from proctor_storage.entry_ids import EntryIds, fence_of, id_of, is_folder
 from proctor_storage.entry_table import EntryQuery, MatrixCell
-from proctor_storage.folder import Folder
+from proctor_storage.folder import Folder, StoreUnavailableError
 from proctor_storage.local_index import LocalIndex
 
-T = TypeVar("T")
-M = TypeVar("M", bound=BaseModel)
-J = TypeVar("J", Judgement, Shift)
-
-CONTENTS = "contents"
-_SCENARIO, _INITIAL_STATE = "scenario", "initial_state"
-_DATE = re.compile(r"\d{4}-\d\d-\d\d")
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _GRACE = timedelta(days=1)
 """The least age of a content that no entry names before it is removed: its entry may still be in writing."""
 
 _REMEMBERED = 2_000
 """Entries that are kept in memory."""
 
-_READ_AT_ONCE = 200
+_REMEMBERED_AT_MOST = 2**16
+"""Bytes of an ``entry.json`` whose entry is kept in memory."""
+
+_READ_AT_ONCE = 32
+ENTRY_FILES_AT_MOST = 2**29
+"""Bytes of all files of an entry that is copied."""
+
 _NAMED = 5
 """How many ids a refusal names."""
-
-_ITEMS: TypeAdapter[Items] = TypeAdapter(Items)
 
 
 class NoSuchEntryError(LookupError):
@@ -92,16 +67,11 @@ class SeveralEntriesError(NoSuchEntryError):
     """There are several whose ids begin so."""
 
 
-class EntryDamagedError(ValueError):
-    """An entry's file is missing, or isn't what the entry says."""
-
-
-class Archive:
+class Archive(EntryFiles):
     """The entries below an fsspec URL or a local folder. All methods wait; each access has a time limit (``Folder``).
 
     The entries that were read last are kept in memory, since they never change. Methods raise ``StoreUnavailableError``
-    where the archive can't be read or written just now. Readers of an entry raise ``EntryDamagedError`` where a file
-    isn't there, or not as it was written.
+    where the archive can't be read or written just now.
 
     Args:
         url: where it is.
@@ -109,7 +79,7 @@ class Archive:
     """
 
     def __init__(self, url: str, table: str = "") -> None:
-        self.folder = Folder(url, "archive")
+        super().__init__(Folder(url, "archive"))
         self._index = DayIndex(self.folder)
         self._ids = EntryIds(self.folder)
         self._local = LocalIndex(self.folder, self._index, self._ids, self._walk, _entry, table)
@@ -131,7 +101,11 @@ class Archive:
         fields of these names are filled in here. Unless ``is_indexed``, the caller adds it to the index, with
         ``indexing``. Returns the entry as it was written, or a newer one where that is there already.
         """
-        at = _folder_of(entry)
+        at = folder_of(entry)
+        if not is_folder(at):
+            raise ValueError(
+                f"{at[:200]!r} can't be the folder of an entry: use a shorter id, and a fence of 16 digits"
+            )
         others = self._add(at)
         newest = max(others, key=fence_of, default=at)
         if fence_of(newest) > entry.fence and (there := self._read_entry(newest)) is not None:
@@ -143,11 +117,15 @@ class Archive:
             }
         )
         for name, content in contents.items():
-            self._write_content(_content_path(entry.contents[name]), content)
+            self._write_content(content_path(entry.contents[name]), content)
         for name, content in files.items():
             self.folder.write(f"{at}/{name}", content)
+        written = entry.model_dump_json(indent=1).encode()
+        if len(written) > ENTRY_AT_MOST:
+            entry = entry.model_copy(update={"message": {}})
+            written = entry.model_dump_json(indent=1).encode()
         with self.indexing(entry) if is_indexed else nullcontext():
-            self.folder.write(f"{at}/{ENTRY}", entry.model_dump_json(indent=1).encode())
+            self.folder.write(f"{at}/{ENTRY}", written)
         for folder in self._folders_of(entry.id) if others else []:
             if fence_of(folder) < entry.fence:
                 self.folder.remove(folder)
@@ -156,26 +134,61 @@ class Archive:
     @contextmanager
     def indexing(self, entry: ArchiveEntry) -> Iterator[None]:
         """Index an entry that the caller writes meanwhile."""
-        with self._index.entering(entry, _folder_of(entry)):
+        with self._index.entering(entry, folder_of(entry)):
             yield
 
-    def entries(self) -> list[ArchiveEntry]:
-        """Every entry in full, the latest to have begun first; unreadable ones are left out.
+    def entries(self, damaged: list[str] | None = None) -> list[ArchiveEntry]:
+        """Every entry in full, the latest to have begun first; ``damaged`` gets a sentence on each that can't be read.
 
         It lists the whole archive and reads each entry; see ``select``.
         """
-        visible = [entry for entry in self._walked_entries() if self._caller.may_see(entry.owner)]
+        visible = [entry for entry in self.walk(damaged) if self._caller.may_see(entry.owner)]
         return sorted(visible, key=lambda entry: (entry.started_at, entry.id), reverse=True)
 
-    def in_full(self, summaries: Sequence[EntrySummary]) -> list[ArchiveEntry]:
-        """The entries of summaries; those that can't be read are left out."""
+    def in_full(self, summaries: Sequence[EntrySummary], damaged: list[str] | None = None) -> list[ArchiveEntry]:
+        """The entries of summaries; of those that can't be read, ``damaged`` gets a sentence."""
         entries: list[ArchiveEntry] = []
         for start in range(0, len(summaries), _READ_AT_ONCE):
-            some = {_folder_of(each): each for each in summaries[start : start + _READ_AT_ONCE]}
+            some = {folder_of(each): each for each in summaries[start : start + _READ_AT_ONCE]}
             read = self._read_entries(list(some))
-            each_read = (read.get(folder) or self.get(each.id) for folder, each in some.items())
-            entries += [entry for entry in each_read if entry is not None]
+            for folder, each in some.items():
+                try:
+                    entry = read.get(folder) or self.get(each.id)
+                    entries += [self.require(folder, entry)]
+                except EntryDamagedError as problem:
+                    if damaged is not None:
+                        damaged.append(str(problem))
         return entries
+
+    def damage(self, summary: EntrySummary, reading: Sequence[str] | None = None) -> str:
+        """What is wrong with an entry's files, as a sentence; empty if nothing is.
+
+        Args:
+            reading: the names of files whose contents are checked, of others only their sizes. None for all. In a store
+                of objects, where each look is a request, then nothing is looked at but the entry's own file.
+        """
+        folder, is_quick = folder_of(summary), reading is not None
+        try:
+            entry = self.require(folder, self._known.get(folder) if is_quick and self.folder.is_of_objects else None)
+            if not (is_quick and self.folder.is_of_objects):
+                for name, content in entry.files.items():
+                    self.look_at(f"{folder}/{name}", content, reading is None or name in reading)
+                for content in entry.contents.values():
+                    self.look_at(content_path(content), content, reading is None)
+        except (EntryDamagedError, StoreUnavailableError) as problem:
+            return str(problem)
+        return ""
+
+    def damages(self, summaries: Sequence[EntrySummary]) -> dict[str, str]:
+        """The sentences of ``damage``, for which results alone are read, by the ids of those that are damaged."""
+        if self.folder.is_of_objects:  # it answers many requests at once
+            self.in_full(summaries)
+        found = self.folder.together(lambda: {each.id: self.damage(each, (RESULT,)) for each in summaries})
+        return {entry_id: sentence for entry_id, sentence in found.items() if sentence}
+
+    def unlisted(self) -> list[str]:
+        """The folders of entries that can't be read and that no list has, since the index says nothing of them."""
+        return self._local.ask(lambda table: table.damaged()) if self._caller.is_admin else []
 
     def forks_of(self, entry_id: str) -> list[EntrySummary]:
         """The assessments that began with turns of this one, the latest first."""
@@ -212,40 +225,25 @@ class Archive:
             named = ", ".join(some[:_NAMED])
             raise SeveralEntriesError(f"{total} entries begin with {prefix!r}: {named}{', …' * (len(some) > _NAMED)}")
         if (match := self.get(some[0])) is None:
-            raise NoSuchEntryError(f"the archive's entry {some[0]!r} is not complete")
+            raise EntryDamagedError(
+                f"the entry {some[0]} in the archive at {self.folder.place} has no {ENTRY}: {RESTORE}"
+            )
         return match
 
     def get(self, entry_id: str) -> ArchiveEntry | None:
+        """The entry of an id; None if there is none. Raises ``EntryDamagedError``."""
+        damage: EntryDamagedError | None = None
         for folder in sorted(self._folders_of(entry_id), key=fence_of, reverse=True):
             if (entry := self._read_entry(folder)) is not None:
                 return entry if self._caller.may_see(entry.owner) else None
+            damage = damage or self._damage_of(folder)
+        if damage is not None and self._lists(entry_id):
+            raise damage
         return None
 
-    def read(self, entry: ArchiveEntry, name: str) -> bytes:
-        expected = entry.files.get(name)
-        if expected is None:
-            raise EntryDamagedError(f"the entry {entry.id} has no {name}")
-        return self._checked(f"{_folder_of(entry)}/{name}", expected)
-
-    def read_content(self, entry: ArchiveEntry, name: str) -> bytes:
-        expected = entry.contents.get(name)
-        if expected is None:
-            raise EntryDamagedError(f"the entry {entry.id} names no {name}")
-        return self._checked(_content_path(expected), expected)
-
-    def results(self, entry: ArchiveEntry) -> AssessmentResults:
-        return _model(entry, RESULT, lambda: AssessmentResults.model_validate_json(self.read(entry, RESULT)))
-
-    def trial_result(self, entry: ArchiveEntry) -> TrialResult:
-        return _model(entry, RESULT, lambda: TrialResult.model_validate_json(self.read(entry, RESULT)))
-
-    def campaign_results(self, entry: ArchiveEntry) -> CampaignResults:
-        return _model(entry, RESULT, lambda: parse_campaign_results(json.loads(self.read(entry, RESULT))))
-
-    def runs(self, entry: ArchiveEntry, results: CampaignResults | None = None) -> list[Run]:
-        """The runs of an ended campaign, in the order of its results; these are read where they aren't given."""
-        known = self._lines_of(entry, RUNS, Run) if RUNS in entry.files else []
-        return runs_of_campaign(results or self.campaign_results(entry), known)
+    def newest_fence(self, entry_id: str) -> int:
+        """The highest fence that an id has here, in an entry or in what is left of one; -1 without any."""
+        return max(map(fence_of, self._folders_of(entry_id)), default=-1)
 
     def runs_of(self, entries: Sequence[ArchiveEntry], called: Mapping[str, str] = NO_NAMES) -> list[Run]:
         """The runs of assessments and trials, with their dimensions and criteria; campaigns are left out.
@@ -258,9 +256,10 @@ class Archive:
         """
         known: dict[str, Run] = {}
         for name in sorted({entry.campaign for entry in entries if entry.campaign}):
-            campaign = self.get(name)
-            if campaign is not None and RUNS in campaign.files:
-                known |= {run.run_id: run for run in self._lines_of(campaign, RUNS, Run)}
+            with suppress(EntryDamagedError):
+                campaign = self.get(name)
+                if campaign is not None and RUNS in campaign.files:
+                    known |= {run.run_id: run for run in self._lines_of(campaign, RUNS, Run)}
         by_id = {entry.id: entry for entry in entries}
         for run in runs_of_entries(entries, called=called):
             kept, entry = known.get(run.run_id), by_id[run.run_id]
@@ -269,106 +268,56 @@ class Archive:
                     known[run.run_id] = run_of_assessment(self.results(entry), run)
         return runs_of_entries(entries, known, called)
 
-    def transcript(self, entry: ArchiveEntry) -> list[CommandRecord]:
-        """What a trial's agent did, as far as the evaluator has seen it."""
-        return self._lines_of(entry, TRANSCRIPT, CommandRecord) if TRANSCRIPT in entry.files else []
-
-    def updates(self, entry: ArchiveEntry) -> list[ArchivedUpdate]:
-        return self._lines_of(entry, UPDATES, ArchivedUpdate)
-
-    def turns(self, entry: ArchiveEntry) -> list[TurnRecord]:
-        return self._lines_of(entry, TURNS, TurnRecord)
-
-    def state_records(self, entry: ArchiveEntry) -> list[StateRecord]:
-        return self._lines_of(entry, STATES, StateRecord)
-
-    def states(self, entry: ArchiveEntry) -> Iterator[tuple[StateRecord, Items]]:
-        """Every state in order, from the one before the first turn."""
-        return states_of(self.initial_state(entry), self.state_records(entry))
-
-    def initial_state(self, entry: ArchiveEntry) -> Items:
-        """The state before the first turn, empty where it wasn't kept."""
-        if _INITIAL_STATE not in entry.contents:
-            return {}
-        return _model(entry, _INITIAL_STATE, lambda: _ITEMS.validate_json(self.read_content(entry, _INITIAL_STATE)))
-
-    def scenario(self, entry: ArchiveEntry) -> ScenarioConfig | None:
-        """The scenario as it was played; None where it isn't there or can't be read."""
-        try:
-            return ScenarioConfig.model_validate_json(self.read_content(entry, _SCENARIO))
-        except (EntryDamagedError, ValidationError):
-            return None
-
-    def copy(self, entry: ArchiveEntry, to: "Archive") -> ArchiveEntry:
+    def copy(self, entry: ArchiveEntry, to: "Archive", **changes: Any) -> ArchiveEntry:
+        """Write an entry with its judgements into another archive, with ``changes`` of its fields; returns what is
+        there then, which is a newer one where there is one.
+        """
+        total = sum(content.size for content in (*entry.files.values(), *entry.contents.values()))
+        if total > ENTRY_FILES_AT_MOST:
+            raise EntryDamagedError(f"the entry {entry.id} has {total} bytes, more than any that proctor writes")
+        changed = entry.model_copy(update=changes)
         written = to.write(
-            entry,
+            changed,
             {name: self.read(entry, name) for name in entry.files},
             {name: self.read_content(entry, name) for name in entry.contents},
         )
-        if written.fence == entry.fence:
-            for path, content in self._judgements_of(entry).items():
-                to.folder.write(path, content)
+        if written.fence == changed.fence:
+            self.copy_judgements(entry, to, written)
         return written
 
-    def keep_judgement(self, entry: ArchiveEntry, judgement: Judgement | Shift) -> None:
-        """Keep a second judgement beside an entry; one of the same key is replaced. What the entry is does not change,
-        and where a reset has made a new entry of its id, the judgement goes with the old one.
-        """
-        content = judgement.model_dump_json(indent=1).encode()
-        self.folder.write(f"{_folder_of(entry)}/{JUDGEMENT.replace('KEY', judgement.key)}", content)
-
-    def judgements(self, entry: ArchiveEntry, kind: type[J]) -> list[J]:
-        """The second judgements of an entry, the oldest first; those that can't be read are left out.
-
-        ``kind`` is ``Shift`` for a campaign, and ``Judgement`` for all else.
-        """
-        found = []
-        for content in self._judgements_of(entry).values():
-            with suppress(ValidationError):
-                found.append(kind.model_validate_json(content))
-        return sorted(found, key=lambda each: each.judged_at)
-
-    def _judgements_of(self, entry: ArchiveEntry) -> dict[str, bytes]:
-        folder = f"{_folder_of(entry)}/{JUDGEMENT.partition('/')[0]}"
-        paths = [f"{folder}/{name}" for name in self.folder.names(folder) if name.endswith(".json")]
-        return self.folder.read_all(paths) if paths else {}
-
     def remove(self, entries: Iterable[ArchiveEntry]) -> None:
-        """Remove entries, and then what no other entry needs."""
+        """Remove entries with what earlier writers of their ids have left, and then what no other entry needs."""
+        entries = list(entries)
         folders = {entry.id: self._folders_of(entry.id) for entry in entries}
-        self._index.remove(folder for each in folders.values() for folder in each)
-        for entry_id, each in folders.items():
+        going = {entry.id: [each for each in folders[entry.id] if fence_of(each) <= entry.fence] for entry in entries}
+        self._index.remove(folder for each in going.values() for folder in each)
+        for entry_id, each in going.items():
             for folder in each:
                 self.folder.remove(folder)
                 self._known.pop(folder, None)
-            self._ids.remove(entry_id)
+            if each == folders[entry_id]:
+                self._ids.remove(entry_id)
         for path in self.unused_contents():
             self.folder.remove(path)
 
     def unused_contents(self) -> list[str]:
-        """Paths of contents that no entry names, and that no entry on its way can need."""
-        used = {_content_path(content) for entry in self._walked_entries() for content in entry.contents.values()}
+        """Paths of contents that no entry names, and that no entry on its way can need; none while an entry can't be
+        read, since it may name any of them.
+        """
+        damaged = list[str]()
+        used = {content_path(content) for entry in self.walk(damaged) for content in entry.contents.values()}
+        if damaged:
+            return []
         before = datetime.now(UTC) - _GRACE
         files = self.folder.sizes(CONTENTS)
         return [path for path, (_, at) in files.items() if path not in used and (at is None or at < before)]
 
-    def size(self, entry: ArchiveEntry) -> int:
-        return sum(content.size for content in entry.files.values())
-
-    def _lines_of(self, entry: ArchiveEntry, name: str, kind: type[M]) -> list[M]:
-        content = self.read(entry, name)
-        return _model(
-            entry, name, lambda: [kind.model_validate_json(line) for line in content.splitlines() if line.strip()]
-        )
-
-    def _checked(self, path: str, expected: Content) -> bytes:
-        try:
-            content = self.folder.read(path, expected.size)
-        except FileNotFoundError:
-            raise EntryDamagedError(f"{path} is not in the archive at {self.folder.place}: was it removed?") from None
-        if blob_ref(content) != expected:
-            raise EntryDamagedError(f"{path} in the archive at {self.folder.place} is not as it was written")
-        return content
+    def _lists(self, entry_id: str) -> bool:
+        """Whether the caller may know of an entry that can't be read: the index says whose it is."""
+        own = self._own(EntryQuery())
+        if own is None or own.owner is None:
+            return own is not None
+        return entry_id in self._local.ask(lambda table: table.ids_with(entry_id, own.owner, 1))[1]
 
     def _own(self, query: EntryQuery) -> EntryQuery | None:
         """The query limited to entries that the caller may see; None if there can't be any."""
@@ -406,17 +355,30 @@ class Archive:
         return self._read_entries([folder]).get(folder)
 
     def _read_entries(self, folders: Sequence[str]) -> dict[str, ArchiveEntry]:
-        read = self.folder.read_all([f"{folder}/{ENTRY}" for folder in folders])
-        entries = {
-            path.removesuffix(f"/{ENTRY}"): entry for path, c in read.items() if (entry := _entry(c)) is not None
-        }
-        self._known.update(entries)
+        read = self.folder.read_all([f"{folder}/{ENTRY}" for folder in folders], ENTRY_AT_MOST)
+        entries = dict[str, ArchiveEntry]()
+        for path, content in read.items():
+            folder = path.removesuffix(f"/{ENTRY}")
+            if (entry := _entry(folder, content)) is not None:
+                entries[folder] = entry
+                if len(content) <= _REMEMBERED_AT_MOST:
+                    self._known[folder] = entry
         while len(self._known) > _REMEMBERED:
             self._known.popitem(last=False)
         return entries
 
-    def _walked_entries(self) -> Iterator[ArchiveEntry]:
-        """Every entry that can be read, by a listing of the whole archive; of each id the one of the highest fence."""
+    def _damage_of(self, folder: str) -> EntryDamagedError | None:
+        """Why the entry in a folder can't be read; None if nothing is there: it may be in writing."""
+        try:
+            self.require(folder, None)
+        except EntryDamagedError as problem:
+            return None if isinstance(problem.__cause__, FileNotFoundError) else problem
+        return None
+
+    def walk(self, damaged: list[str] | None = None) -> Iterator[ArchiveEntry]:
+        """Every entry that can be read, by a listing of the whole archive; of each id the one of the highest fence. Of
+        others, ``damaged`` gets a sentence.
+        """
         by_id: dict[str, list[str]] = {}
         for folders in self._walk():
             for folder in folders:
@@ -429,13 +391,16 @@ class Archive:
                 known = {each[-1]: self._known[each[-1]] for each in some if each[-1] in self._known}
                 known |= self._read_entries([each[-1] for each in some if each[-1] not in known])
                 yield from known.values()
-                missed += [each[:-1] for each in some if each[-1] not in known and len(each) > 1]
+                lacking = [each for each in some if each[-1] not in known]
+                missed += [each[:-1] for each in lacking if len(each) > 1]
+                if damaged is not None:
+                    damaged += [str(damage) for each in lacking if (damage := self._damage_of(each[-1]))]
             pending = missed
 
     def _walk(self) -> Iterator[list[str]]:
         """The folders of all entries, complete or not, in a list for each date."""
         for date in self._dates():
-            yield [f"{date}/{name}" for name in self.folder.names(date) if "." in name]
+            yield [folder for name in self.folder.names(date) if is_folder(folder := f"{date}/{name}")]
 
     def _walked_of(self, entry_id: str) -> list[str]:
         return [folder for folders in self._walk() for folder in folders if id_of(folder) == entry_id]
@@ -453,26 +418,8 @@ def open_archive(config: GreenAgentConfig) -> Archive:
     return Archive(config.archive_url, table_of(config.state, config.archive_url))
 
 
-def _entry(content: bytes) -> ArchiveEntry | None:
+def _entry(folder: str, content: bytes) -> ArchiveEntry | None:
     try:
-        entry = ArchiveEntry.model_validate_json(content)
-    except ValidationError:
+        return parsed(folder, content)
+    except ValueError:
         return None
-    return entry if entry.format <= FORMAT else None
-
-
-def _folder_of(entry: EntrySummary) -> str:
-    return f"{entry.started_at.astimezone(UTC):%Y-%m-%d}/{quote(entry.id, safe='')}.{entry.fence}"
-
-
-def _content_path(content: Content) -> str:
-    return f"{CONTENTS}/{content.sha256[:2]}/{content.sha256[2:]}.json"
-
-
-def _model(entry: ArchiveEntry, name: str, read: Callable[[], T]) -> T:
-    try:
-        return read()
-    except ValidationError as problem:
-        raise EntryDamagedError(f"{name} of the entry {entry.id} can't be read: {describe(problem)}") from None
-    except ValueError as problem:
-        raise EntryDamagedError(f"{name} of the entry {entry.id} can't be read: {problem}") from None

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 
 from proctor_protocol.archive import Content
-from proctor_storage.folder import Folder
+from proctor_storage.folder import Folder, RefusedFileError
 from proctor_storage.folder import StoreUnavailableError as StoreUnavailableError
 
 RENEWED_AFTER = timedelta(days=1)
@@ -89,6 +89,8 @@ class BlobStore:
                 f"no blob {ref.sha256} below {self._folder.place}: was the store moved or pruned? If it is lost, "
                 f"{_RESTORE}"
             ) from None
+        except RefusedFileError as problem:
+            raise self._damaged(ref, str(problem)) from None
 
     def _pieces(self, ref: BlobRef, packed: bytes) -> Iterator[bytes]:
         """A content in pieces; at its end it is known whether it was what its name says."""
@@ -98,10 +100,12 @@ class BlobStore:
                 piece = unpacker.decompress(packed[place : place + _PACKED_PIECE])
                 digest.update(piece)
                 size += len(piece)
+                if size > ref.size:
+                    break
                 yield piece
         except zlib.error as problem:
             raise self._damaged(ref, str(problem)) from None
-        if not unpacker.eof:
+        if size <= ref.size and not unpacker.eof:
             raise self._damaged(ref, "it is cut short")
         if (digest.hexdigest(), size) != (ref.sha256, ref.size):
             raise self._damaged(ref, "it is other content than its name says")

@@ -12,21 +12,21 @@ A day is closed ``CLOSED_AFTER`` its end, and readers don't look at it again. A 
 """
 
 import gzip
-import json
+import io
 import threading
 import time
 import uuid
-import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import islice
 from typing import Any
 
-from pydantic_core import to_json
+from pydantic_core import from_json, to_json
 
-from proctor_protocol.archive import EntrySummary
+from proctor_protocol.archive import ENTRY_AT_MOST, EntrySummary
+from proctor_storage.entry_ids import UNPACKED_AT_MOST, is_folder, unpacked
 from proctor_storage.folder import Folder
 
 DAYS = "index/days"
@@ -36,8 +36,14 @@ LINES = 256
 _REPEATED = 16
 """The last lines of a writer's file, with which its next one begins: they say that these entries were written."""
 
-_PACKED_LINES = 5_000
+_PACKED_LINES = 2_000
 """Lines of a file that many entries are written to at once."""
+
+_LINES_AT_MOST = UNPACKED_AT_MOST // 4
+"""Bytes of the lines of one file, beside the longest line."""
+
+_SENTENCE_AT_MOST = 2_000
+"""Characters of what the index has of the sentence on how something ended."""
 
 CLOSED_AFTER = timedelta(days=1)
 WRITTEN_WITHIN = 3600.0
@@ -104,16 +110,18 @@ class DayIndex:
     def _put(self, entry: EntrySummary, folder: str) -> None:
         with self._lock:
             day = f"{datetime.now(UTC):%Y-%m-%d}"
-            if len(self._lines) >= LINES or not self._path.startswith(f"{DAYS}/{day}/"):
+            is_full = len(self._lines) >= LINES or sum(len(line) for _, line in self._lines.values()) > _LINES_AT_MOST
+            if is_full or not self._path.startswith(f"{DAYS}/{day}/"):
                 self._path = _new_path(day)
-                self._lines = dict(list(self._lines.items())[-_REPEATED:])
+                repeated = list(self._lines.items())[-_REPEATED:]
+                self._lines = dict(each for each in repeated if len(each[1][1]) < _LINES_AT_MOST // (2 * _REPEATED))
             self._lines.pop(folder, None)
             self._lines[folder] = (False, _line(entry, folder, is_written=False))
             self._folder.write(self._path, _packed(line for _, line in self._lines.values()))
 
     def _write_packed(self, lines: Iterable[bytes]) -> dict[str, str]:
         remaining, days, written = iter(lines), set[str](), set[str]()
-        while some := list(islice(remaining, _PACKED_LINES)):
+        while some := list(_first_of(remaining)):
             day = f"{datetime.now(UTC):%Y-%m-%d}"
             path = _new_path(day)
             self._folder.write(path, _packed(some))
@@ -123,21 +131,30 @@ class DayIndex:
         return {path: versions[path] for path in written if path in versions}
 
 
-def read_lines(content: bytes) -> Sequence[Line]:
-    """The lines of a file of the index. Raises ``IndexDamagedError``."""
+def read_lines(content: bytes) -> Iterator[Line]:
+    """The lines of a file of the index that name the folder of an entry. The iterator raises
+    ``IndexDamagedError``.
+    """
     try:
-        read = [json.loads(line) for line in gzip.decompress(content).splitlines()]
-        if not read:
+        whole = unpacked(content)
+        if not whole:
             raise IndexDamagedError("it is empty")
-        return [
-            Line(int(each["at"]), str(each["folder"]), bool(each["is_written"]), each.get("entry")) for each in read
-        ]
-    except (OSError, EOFError, zlib.error, ValueError, KeyError, TypeError) as problem:
+        for line in io.BytesIO(whole):
+            if len(line) > ENTRY_AT_MOST:
+                raise IndexDamagedError(f"a line has more than {ENTRY_AT_MOST} bytes")
+            each = from_json(line)
+            at, folder, summary = int(each["at"]), str(each["folder"]), each.get("entry")
+            if not 0 <= at < 2**63 or not isinstance(summary, dict | None):
+                raise IndexDamagedError("a line has other values than an index writes")
+            if is_folder(folder):
+                yield Line(at, folder, bool(each["is_written"]), summary)
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as problem:
         raise IndexDamagedError(str(problem) or type(problem).__name__) from None
 
 
 def summary_of(entry: EntrySummary) -> dict[str, Any]:
     """What the index keeps of an entry: all of its summary that isn't the default."""
+    entry = entry.model_copy(update={"sentence": entry.sentence[:_SENTENCE_AT_MOST]})
     kept = entry.model_dump(mode="json", include=_SUMMARY, exclude_defaults=True)
     return {name: value for name, value in kept.items() if value is not None}
 
@@ -153,6 +170,16 @@ def is_closed(day: str) -> bool:
 
 def _line(entry: EntrySummary, folder: str, *, is_written: bool) -> bytes:
     return to_json({"at": _now(), "folder": folder, "is_written": is_written, "entry": summary_of(entry)})
+
+
+def _first_of(lines: Iterator[bytes]) -> Iterator[bytes]:
+    """As many lines as a file has."""
+    size = 0
+    for line in islice(lines, _PACKED_LINES):
+        yield line
+        size += len(line)
+        if size > _LINES_AT_MOST:
+            return
 
 
 def _now() -> int:

@@ -7,12 +7,15 @@
 
 A first writer creates its file under the condition that it is not there, which takes one request and no listing. A
 writer that is refused adds itself, and lists the others of its id alone.
+
+Text of these files counts only as the folder of an entry (``is_folder``): an archive may come from elsewhere.
 """
 
 import gzip
 import hashlib
 import json
 import posixpath
+import re
 import uuid
 import zlib
 from collections.abc import Iterable
@@ -20,9 +23,21 @@ from contextlib import suppress
 from typing import Any
 from urllib.parse import quote, unquote
 
-from proctor_storage.folder import Folder, StoreUnavailableError
+from pydantic_core import from_json
+
+from proctor_storage.folder import Folder, RefusedFileError, StoreUnavailableError
 
 INDEX = "index"
+UNPACKED_AT_MOST = 32 * 2**20
+"""Bytes of a file of the index that gzip has packed."""
+
+_FOLDER = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}/(.+)\.(?:0|[1-9][0-9]{0,15})", re.DOTALL)
+_LONGEST_FENCE = 16
+"""Digits: a fence is a moment in microseconds, so they last until 2286."""
+
+_LONGEST_ID = 217
+"""Bytes of an id in a file's name, beside what the name of a file in writing has."""
+
 _COMPLETE = f"{INDEX}/complete.json"
 
 
@@ -37,7 +52,7 @@ class EntryIds:
         """Whether every entry is known here; it is remembered once it is so, unless one is to ``look`` again."""
         if self._has_earlier is None or look:
             try:
-                note = json.loads(self._folder.read(_COMPLETE))
+                note = from_json(self._folder.read(_COMPLETE))
                 self._has_earlier, self.name = bool(note.get("earlier", True)), str(note.get("name", ""))
             except (FileNotFoundError, ValueError, AttributeError):
                 self._has_earlier = None
@@ -67,7 +82,7 @@ class EntryIds:
     def of(self, entry_id: str) -> list[str]:
         first = self._first_of(entry_id)
         again = [_folder_again(entry_id, name) for name in self._folder.names(_again(entry_id))]
-        folders = [*([first] if first else []), *again, *self._earlier(entry_id)]
+        folders = [*([first] if first else []), *filter(is_folder, again), *self._earlier(entry_id)]
         return list(dict.fromkeys(folders))
 
     def remove(self, entry_id: str) -> None:
@@ -77,23 +92,44 @@ class EntryIds:
     def _first_of(self, entry_id: str) -> str | None:
         try:
             folder = self._folder.read(_first(entry_id)).decode(errors="replace")
-        except FileNotFoundError:
+        except (FileNotFoundError, RefusedFileError):
             return None
-        return folder if id_of(folder) == entry_id else None
+        return folder if is_folder(folder) and id_of(folder) == entry_id else None
 
     def _earlier(self, entry_id: str) -> list[str]:
         if self._has_earlier is False:
             return []
         try:
-            lines = gzip.decompress(self._folder.read(f"{INDEX}/earlier/{_shard(entry_id)}.gz")).decode().splitlines()
+            lines = unpacked(self._folder.read(f"{INDEX}/earlier/{_shard(entry_id)}.gz")).decode().splitlines()
         except FileNotFoundError:
             return []
-        except (OSError, EOFError, zlib.error, ValueError):
+        except ValueError:
             with suppress(StoreUnavailableError):
                 self._folder.remove(_COMPLETE)  # so that the next reader makes it again
             self._has_earlier = None
             return []
-        return [line for line in lines if id_of(line) == entry_id]
+        return [line for line in lines if is_folder(line) and id_of(line) == entry_id]
+
+
+def is_folder(text: str) -> bool:
+    """Whether a text is the folder of an entry, ``DATE/ID.FENCE``, which lies in its archive for any id."""
+    match = _FOLDER.fullmatch(text)
+    if match is None or len(match[1]) > _LONGEST_ID:
+        return False
+    entry_id = unquote(match[1])
+    return entry_id not in (".", "..") and quote(entry_id, safe="") == match[1]
+
+
+def unpacked(content: bytes) -> bytes:
+    """A file of the index that gzip has packed. Raises ``ValueError``: it is damaged, or larger than any is."""
+    unpacker = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
+    try:
+        whole = unpacker.decompress(content, UNPACKED_AT_MOST)
+    except zlib.error as problem:
+        raise ValueError(str(problem)) from None
+    if not unpacker.eof:
+        raise ValueError(f"it is cut short, or has more than {UNPACKED_AT_MOST} bytes")
+    return whole
 
 
 def id_of(folder: str) -> str:
@@ -102,7 +138,7 @@ def id_of(folder: str) -> str:
 
 def fence_of(folder: str) -> int:
     number = folder.rpartition(".")[2]
-    return int(number) if number.isdecimal() else -1
+    return int(number) if number.isascii() and number.isdigit() and len(number) <= _LONGEST_FENCE else -1
 
 
 def _shard(entry_id: str) -> str:

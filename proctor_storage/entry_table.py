@@ -22,7 +22,7 @@ from proctor_protocol.roles import is_of_role
 from proctor_storage.day_index import Line
 from proctor_storage.entry_ids import fence_of, id_of
 
-_VERSION = 5
+_VERSION = 6
 _BUSY_SECONDS = 60.0
 _SPARSE = 20_000
 """Up to this number entries are sorted; of more, the latest are looked up by time."""
@@ -198,6 +198,14 @@ class EntryTable:
         """Folders whose entries may have been written since their lines were."""
         return [row[0] for row in self._db.execute("SELECT folder FROM pending")]
 
+    def damaged(self) -> list[str]:
+        """Folders whose entries can't be read, and of which the index says nothing."""
+        return [row[0] for row in self._db.execute("SELECT folder FROM damaged ORDER BY folder DESC")]
+
+    def set_damaged(self, folder: str, is_damaged: bool) -> None:
+        statement = "INSERT OR IGNORE INTO damaged VALUES (?)" if is_damaged else "DELETE FROM damaged WHERE folder = ?"
+        self._db.execute(statement, (folder,))
+
     def forget_pending(self, before: int) -> None:
         """Forget folders whose lines are older (microseconds since 1970): they stayed incomplete."""
         self._db.execute("DELETE FROM pending WHERE at < ?", (before,))
@@ -222,7 +230,7 @@ class EntryTable:
         self._db.execute("DELETE FROM files")
 
     def forget_all(self) -> None:
-        for name in ("entries", "shared", "contents", "pending", "removed", "files", "closed", "notes"):
+        for name in ("entries", "shared", "contents", "pending", "damaged", "removed", "files", "closed", "notes"):
             self._db.execute(f"DELETE FROM {name}")
 
     def has(self, note: str) -> bool:
@@ -414,19 +422,18 @@ class EntryTable:
 
     def _learn(self, line: Line, is_indexed: bool) -> None:
         own = dict(line.summary or {})
-        if own.get("format", 1) > FORMAT or self._is_removed(line):
+        try:
+            summary = EntrySummary.model_validate(own)
+            times = summary.started_at.timestamp(), summary.ended_at.timestamp()
+            share = summary.share
+        except (ValueError, ArithmeticError):
+            return  # the entry itself says more
+        if summary.format > FORMAT or self._is_removed(line):
             return
         common = {name: own.pop(name) for name in _SHARED if name in own}
         entry_id, fence, date = _named(line.folder)
         if (own.pop("id", None), own.pop("fence", 0)) != (entry_id, fence):
             return
-        try:
-            times = (_moment(own["started_at"]), _moment(own["ended_at"]))
-        except (KeyError, TypeError, ValueError):
-            return  # the entry itself says more
-        share, points = own.get("earned"), common.get("max_score")
-        if share is None and points:
-            share = own.get("score", 0) / points
         self._db.execute(
             "INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET "
             "fence = excluded.fence, at = excluded.at, date = excluded.date, shared = excluded.shared, "
@@ -435,7 +442,8 @@ class EntryTable:
             "WHERE excluded.fence > fence OR (excluded.fence = fence AND excluded.at >= at)",
             (
                 *(entry_id, fence, line.at, date, self._number_of(common), *times),
-                *(own.get("seed"), own.get("cost"), share, (own.get("forked_from") or {}).get("task_id")),
+                *(summary.seed if abs(summary.seed or 0) < 2**63 else None, summary.cost, share),
+                *(summary.forked_from and summary.forked_from.task_id,),
                 *(is_indexed, json.dumps(own, separators=(",", ":"))),
             ),
         )
@@ -563,7 +571,3 @@ def _summary(row: Sequence[Any]) -> EntrySummary | None:
 
 def _named(folder: str) -> tuple[str, int, str]:
     return id_of(folder), fence_of(folder), folder.partition("/")[0]
-
-
-def _moment(text: str) -> float:
-    return datetime.fromisoformat(text).timestamp()

@@ -1,12 +1,13 @@
-"""A folder on any file system that fsspec knows: whole files, durable where it is local, problems as sentences."""
+"""A folder on any file system that fsspec knows: whole files of bounded size, durable where it is local, problems as
+sentences.
+"""
 
 import asyncio
 import errno
 import functools
+import logging
 import os
 import posixpath
-import shutil
-import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
@@ -17,6 +18,8 @@ from prometheus_client import Counter, Histogram
 
 from proctor_protocol.problems import Problem
 from proctor_storage import object_stores, threads
+from proctor_storage.local_files import LocalFiles
+from proctor_storage.local_files import RefusedFileError as RefusedFileError
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -26,6 +29,9 @@ ANSWERS_WITHIN = 30.0
 
 _SLOWEST = 500_000
 """Bytes a second that a large file moves at least."""
+
+_UNSIZED = 16 * 2**20
+"""The most bytes of a file whose size isn't known before."""
 
 _REMEDIES = {
     errno.ENOSPC: "free some space there",
@@ -50,6 +56,9 @@ _SECONDS = Histogram(
 _FAILURES = Counter("proctor_store_failures", "Times that the store could not be read or written.", ["operation"])
 for _operation in _OPERATIONS.values():  # an alert on their increase takes a value from before the first failure
     _FAILURES.labels(_operation)
+
+
+log = logging.getLogger(__name__)
 
 
 class StoreUnavailableError(Exception):
@@ -80,6 +89,11 @@ def _limit(size: int) -> float:
     return ANSWERS_WITHIN + size // _SLOWEST
 
 
+def _most(size: int) -> int:
+    """The most bytes of a file of this size, which may be packed; of one whose size isn't known, where it is 0."""
+    return size + size // 500 + 1_000 if size else _UNSIZED
+
+
 class Folder:
     """The files below an fsspec URL or a local path (``/srv/proctor/storage``, ``s3://bucket/proctor``, ``memory://``).
 
@@ -103,7 +117,8 @@ class Folder:
             object_stores.require_openable(url)
             self._fs, self.root = fsspec.core.url_to_fs(url if "://" in url else os.path.abspath(url))
         self.place = self.root if self._store is None else f"{url.partition('://')[0]}://{self.root}"
-        self._is_local = "file" in (self._fs.protocol if isinstance(self._fs.protocol, tuple) else (self._fs.protocol,))
+        is_local = "file" in (self._fs.protocol if isinstance(self._fs.protocol, tuple) else (self._fs.protocol,))
+        self._local = LocalFiles(self.root) if is_local else None
         self._name = name
         self._download = self._store.download if self._store is not None else {}
 
@@ -115,8 +130,8 @@ class Folder:
     @_bounded("written", lambda _, content: len(content))
     def write(self, path: str, content: bytes) -> None:
         try:
-            if self._is_local:
-                _write_durably(self._at(path), content)
+            if self._local is not None:
+                self._local.write(path, content)
             elif self._store is not None:
                 self._fs.pipe_file(self._at(path), content, **self._store.upload)
             else:
@@ -134,7 +149,7 @@ class Folder:
         look: file systems that know no such request, and a store in which another upload of it is under way.
         """
         if self._store is None:
-            return self._link_first(path, content) if self._is_local else None
+            return self._link_first(path, content)
         try:
             self._fs.pipe_file(self._at(path), content, mode="create", **self._store.upload)
         except Exception as problem:
@@ -151,22 +166,14 @@ class Folder:
         return True
 
     def _link_first(self, path: str, content: bytes) -> bool | None:
-        if os.path.lexists(self._at(path)):
-            return False
-        beside = f"{path}.{uuid.uuid4().hex}"
-        self.write(beside, content)
+        if self._local is None:
+            return None
         try:
-            os.link(self._at(beside), self._at(path))
-            _flush_folder(os.path.dirname(self._at(path)))
-        except FileExistsError:
-            return False
-        except OSError as problem:
-            if problem.errno in (errno.EPERM, errno.ENOTSUP):  # a file system without links
-                return None
+            return self._local.link_first(path, content)
+        except Exception as problem:
+            if isinstance(problem, OSError) and problem.errno in (errno.EPERM, errno.ENOTSUP):
+                return None  # a file system without links
             raise self.unavailable(problem, "written", path) from problem
-        finally:
-            self.remove(beside)
-        return True
 
     def write_once(self, path: str, content: bytes) -> bytes:
         """Write a file unless it is there, and return what it has: of two writers at the same time one wins, where the
@@ -178,82 +185,109 @@ class Folder:
 
     @_bounded("read", lambda _, size=0: size)
     def read(self, path: str, size: int = 0) -> bytes:
-        """A file's content; give the ``size`` of a large one, which may take longer. Raises ``FileNotFoundError``."""
+        """A file's content; give the ``size`` of a large one, which may take longer.
+
+        Raises:
+            FileNotFoundError: there is no such file.
+            RefusedFileError: it is not a plain file, or larger than ``size`` and what packing adds (else 16 MB).
+        """
+        most = _most(size)
         try:
-            content: bytes = self._fs.cat_file(self._at(path), **self._download)
+            if self._local is not None:
+                return self._local.read(path, most)
+            content: bytes = self._fs.cat_file(self._at(path), end=most + 1, **self._download)
         except FileNotFoundError as problem:
             self._require_bucket(problem, path)
             raise
+        except RefusedFileError as problem:
+            raise self._refused(path, problem) from None
         except Exception as problem:
+            if object_stores.is_empty(problem):
+                return b""
             raise self.unavailable(problem, "read", path) from problem
+        if len(content) > most:
+            raise self._refused(path, RefusedFileError(f"larger than the {most} bytes that it may have"))
         return content
 
     @_bounded("read", times=2)
-    def read_all(self, paths: list[str]) -> dict[str, bytes]:
-        """Many files' contents, at the same time where the file system can; those that aren't there are left out."""
-        if self._is_local:
-            return {path: content for path in paths if (content := self._read_if_there(path)) is not None}
+    def read_all(self, paths: list[str], size: int = 0) -> dict[str, bytes]:
+        """Many files' contents, at the same time where the file system can; ``size`` is how large each may be. Those
+        that aren't there are left out. Those that ``read`` refuses are empty here.
+        """
+        if self._local is not None:
+            return {path: content for path in paths if (content := self._read_if_there(path, size)) is not None}
         try:
-            at_once = [self._at(path) for path in paths]
-            contents = self._fs.cat(at_once, on_error="omit", **self._download) if paths else {}
+            at_once, most = [self._at(path) for path in paths], _most(size)
+            contents = self._fs.cat(at_once, on_error="omit", end=most + 1, **self._download) if paths else {}
         except Exception as problem:
             raise self.unavailable(problem, "read") from problem
         if isinstance(contents, bytes):
-            return {paths[0]: contents}
+            contents = {at_once[0]: contents}
         at = {self._fs._strip_protocol(self._at(path)): path for path in paths}
-        return {at[self._fs._strip_protocol(name)]: content for name, content in contents.items()}
+        found = {at[self._fs._strip_protocol(name)]: content for name, content in contents.items()}
+        return {path: content if len(content) <= most else b"" for path, content in found.items()}
 
     @_bounded("read")
     def names(self, path: str = "") -> list[str]:
-        """The names of what is in a folder below; none where there is no such folder."""
+        """The names of what is in a folder below; none where there is no such folder, or behind a link."""
+        names: list[str] = []
+        with self._listing(path):
+            names = self._local.names(path) if self._local is not None else self._names(path)
+        return sorted(names)
+
+    def _names(self, path: str) -> list[str]:
+        at = self._at(path) if path else self.root
         try:
-            paths = self._fs.ls(self._at(path) if path else self.root, detail=False, refresh=True)
-        except (FileNotFoundError, NotADirectoryError) as problem:
-            self._require_bucket(problem)
-            return []
+            paths = self._fs.ls(at, detail=False, refresh=True)
         except TypeError:  # a file system without a cache of its own
-            paths = self._fs.ls(self._at(path) if path else self.root, detail=False)
-        except Exception as problem:
-            raise self.unavailable(problem, "read") from problem
-        return sorted(posixpath.basename(str(each).rstrip("/")) for each in paths)
+            paths = self._fs.ls(at, detail=False)
+        return [posixpath.basename(str(each).rstrip("/")) for each in paths]
 
     @_bounded("read")
     def versions(self, path: str) -> dict[str, str]:
         """The files in a folder below: the name of each, and a text that changes whenever it is written again."""
-        try:
-            if self._is_local:
-                with os.scandir(self._at(path)) as listing:
-                    stats = {each.name: each.stat() for each in listing if each.is_file()}
-                return {name: f"{about.st_mtime_ns}.{about.st_size}.{about.st_ino}" for name, about in stats.items()}
-            listed = self._fs.ls(self._at(path), detail=True, **({"refresh": True} if self._store else {}))
-        except (FileNotFoundError, NotADirectoryError) as problem:
-            self._require_bucket(problem)
-            return {}
-        except Exception as problem:
-            raise self.unavailable(problem, "read") from problem
-        return {
-            posixpath.basename(str(about["name"])): _version_of(about) for about in listed if about["type"] == "file"
-        }
+        versions: dict[str, str] = {}
+        with self._listing(path):
+            if self._local is not None:
+                versions = self._local.versions(path)
+            else:
+                listed = self._fs.ls(self._at(path), detail=True, **({"refresh": True} if self._store else {}))
+                plain = [about for about in listed if about["type"] == "file"]
+                versions = {posixpath.basename(str(about["name"])): _version_of(about) for about in plain}
+        return versions
 
     @_bounded("read", times=_LISTS_WITHIN)
     def sizes(self, path: str = "") -> dict[str, tuple[int, datetime | None]]:
         """Every file below a folder, at any depth: its path to its size in bytes and when it was written."""
-        try:
-            details = self._fs.find(self._at(path) if path else self.root, detail=True)
-        except (FileNotFoundError, NotADirectoryError) as problem:
-            self._require_bucket(problem)
-            return {}
-        except Exception as problem:
-            raise self.unavailable(problem, "read") from problem
-        return {
-            name.removeprefix(self.root).lstrip("/"): (int(about.get("size") or 0), _written_at(about))
-            for name, about in details.items()
-        }
+        sizes: dict[str, tuple[int, datetime | None]] = {}
+        with self._listing(path):
+            if self._local is not None:
+                sizes = self._local.sizes(path)
+            else:
+                details = self._fs.find(self._at(path) if path else self.root, detail=True)
+                sizes = {
+                    name.removeprefix(self.root).lstrip("/"): (int(about.get("size") or 0), _written_at(about))
+                    for name, about in details.items()
+                }
+        return sizes
+
+    @_bounded("read")
+    def size(self, path: str) -> int | None:
+        """The bytes of a plain file; None where there is none."""
+        found = list[int | None]()
+        with self._listing(path):
+            found.append(self._local.size(path) if self._local is not None else int(self._fs.size(self._at(path))))
+        return found[0] if found else None
+
+    @_bounded("read", times=_LISTS_WITHIN)
+    def together(self, work: Callable[[], T]) -> T:
+        """Do many things with the folder, in one thread and within one time limit."""
+        return work()
 
     @_bounded("read")
     def exists(self, path: str) -> bool:
         try:
-            return bool(self._fs.exists(self._at(path)))
+            return bool(self._local.exists(path) if self._local is not None else self._fs.exists(self._at(path)))
         except Exception as problem:
             raise self.unavailable(problem, "read", path) from problem
 
@@ -262,18 +296,18 @@ class Folder:
         """Remove a file or a folder with its contents; a missing one is fine."""
         try:
             with suppress(FileNotFoundError):
-                if not self._is_local:
-                    self._fs.rm(self._at(path), recursive=True)
-                elif os.path.isdir(self._at(path)):
-                    shutil.rmtree(self._at(path))
+                if self._local is not None:
+                    self._local.remove(path)
                 else:
-                    os.unlink(self._at(path))
+                    self._fs.rm(self._at(path), recursive=True)
         except Exception as problem:
             raise self.unavailable(problem, "written", path) from problem
 
     @_bounded("read")
     def written_at(self, path: str) -> datetime | None:
         """When a file was written; None where the file system doesn't say. Raises ``FileNotFoundError``."""
+        if self._local is not None:
+            return self._local.written_at(path)
         try:
             written: datetime = self._fs.modified(self._at(path))
         except NotImplementedError:
@@ -320,6 +354,18 @@ class Folder:
             _FAILURES.labels(operation).inc()
             raise
 
+    @contextmanager
+    def _listing(self, path: str) -> Iterator[None]:
+        """While a folder is listed: one that isn't there, or behind a link, has nothing in it."""
+        try:
+            yield
+        except (FileNotFoundError, NotADirectoryError) as problem:
+            self._require_bucket(problem)
+        except RefusedFileError as problem:
+            log.warning("%s", self._refused(path, problem))
+        except Exception as problem:
+            raise self.unavailable(problem, "read") from problem
+
     def unavailable(self, problem: Exception, done: str, path: str | None = None) -> StoreUnavailableError:
         """The error for a problem of the file system; of a store of objects it names bucket and key. ``done`` is what
         couldn't be done: ``read``, ``written``; ``path`` the file, below the folder.
@@ -345,11 +391,17 @@ class Folder:
         if self._store is not None and object_stores.names_no_bucket(problem):
             raise self.unavailable(problem, "read", path) from problem
 
-    def _read_if_there(self, path: str) -> bytes | None:
+    def _refused(self, path: str, problem: RefusedFileError) -> RefusedFileError:
+        return RefusedFileError(f"{path} in the {self._name} at {self.place} is {problem}: it is not read")
+
+    def _read_if_there(self, path: str, size: int) -> bytes | None:
         try:
-            return self.read(path)
+            return self.read(path, size)
         except FileNotFoundError:
             return None
+        except RefusedFileError as problem:
+            log.warning("%s", problem)
+            return b""
 
     def _at(self, path: str) -> str:
         return posixpath.join(self.root, path)
@@ -372,44 +424,3 @@ def _written_at(about: dict[str, object]) -> datetime | None:
             with suppress(ValueError):
                 return datetime.fromisoformat(instant).astimezone(UTC)
     return None
-
-
-def _write_durably(path: str, content: bytes) -> None:
-    """Write a local file so that it is there as a whole or not at all, even if the machine loses its power.
-
-    Its permissions follow its folder's: in a state folder, which has mode 0700, it has 0600.
-    """
-    folder = os.path.dirname(path)
-    if not os.path.isdir(folder):
-        _make_folder(folder)
-        _flush_folder(os.path.dirname(folder))
-    part = f"{path}.{uuid.uuid4().hex}.part"
-    mode = os.stat(folder).st_mode & 0o666
-    try:
-        with open(part, "xb", opener=lambda name, flags: os.open(name, flags, mode)) as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(part, path)
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(part)
-        raise
-    _flush_folder(folder)
-
-
-def _make_folder(folder: str) -> None:
-    """Make a folder, and those above it, each as open as the one that it is in."""
-    above = os.path.dirname(folder)
-    if not os.path.isdir(above):
-        _make_folder(above)
-    with suppress(FileExistsError):
-        os.mkdir(folder, os.stat(above).st_mode & 0o777)
-
-
-def _flush_folder(folder: str) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -12,13 +12,13 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
-from proctor_protocol.archive import ENTRY, ArchiveEntry
+from proctor_protocol.archive import ENTRY, ENTRY_AT_MOST, ArchiveEntry
 from proctor_storage.day_index import DayIndex, IndexDamagedError, Line, is_closed, read_lines, summary_of
 from proctor_storage.entry_ids import EntryIds
 from proctor_storage.entry_table import EntryTable, delete_table
 from proctor_storage.folder import Folder, StoreUnavailableError
 
-_AT_ONCE = 64
+_AT_ONCE = 32
 """Files that are read at the same time."""
 
 _DAY = 24 * 3600 * 1_000_000
@@ -39,7 +39,7 @@ class LocalIndex:
     Args:
         folder: the archive. index, ids: its index.
         walk: gives the folders of all entries, complete or not, in lists.
-        parse: an entry from the content of its file; None for invalid content.
+        parse: an entry from its folder and the content of its file; None for invalid content.
         path: the table's file; empty for a temporary one.
     """
 
@@ -49,7 +49,7 @@ class LocalIndex:
         index: DayIndex,
         ids: EntryIds,
         walk: Callable[[], Iterator[Sequence[str]]],
-        parse: Callable[[bytes], ArchiveEntry | None],
+        parse: Callable[[str, bytes], ArchiveEntry | None],
         path: str = "",
     ) -> None:
         self._folder, self._index, self._ids, self._walk, self._parse = folder, index, ids, walk, parse
@@ -119,14 +119,12 @@ class LocalIndex:
             for start in range(0, len(changed), _AT_ONCE):
                 for path, content in self._folder.read_all(changed[start : start + _AT_ONCE]).items():
                     try:
-                        lines = read_lines(content)
+                        with table.writing():
+                            table.learn(read_lines(content))
+                            table.set_version(path, versions[path])
                     except IndexDamagedError as problem:
                         log.warning("%s in the archive at %s is damaged (%s)", path, self._folder.place, problem)
                         damaged.append(path)
-                        continue
-                    with table.writing():
-                        table.learn(lines)
-                        table.set_version(path, versions[path])
             if is_last_time and not damaged:
                 with table.writing():
                     table.close(day)
@@ -171,21 +169,24 @@ class LocalIndex:
 
     def _look_at_pending(self, table: EntryTable) -> None:
         now = time.time_ns() // 1000
-        if pending := table.pending():
+        if pending := list(dict.fromkeys([*table.pending(), *table.damaged()])):
             self._read_entries(table, pending, now)
             with table.writing():
                 table.forget_pending(now - _DAY)
 
     def _read_entries(self, table: EntryTable, folders: Sequence[str], at: int) -> None:
         for start in range(0, len(folders), _AT_ONCE):
-            some = [f"{folder}/{ENTRY}" for folder in folders[start : start + _AT_ONCE]]
-            read = {path: self._parse(content) for path, content in self._folder.read_all(some).items()}
+            some = folders[start : start + _AT_ONCE]
+            read = self._folder.read_all([f"{folder}/{ENTRY}" for folder in some], ENTRY_AT_MOST)
+            entries = {folder: self._parse(folder, read.get(f"{folder}/{ENTRY}", b"")) for folder in some}
             with table.writing():
                 table.learn(
                     (
-                        Line(at, path.removesuffix(f"/{ENTRY}"), True, summary_of(entry))
-                        for path, entry in read.items()
+                        Line(at, folder, True, summary_of(entry))
+                        for folder, entry in entries.items()
                         if entry is not None
                     ),
                     is_indexed=False,
                 )
+                for folder, entry in entries.items():
+                    table.set_damaged(folder, entry is None and f"{folder}/{ENTRY}" in read)

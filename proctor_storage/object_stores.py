@@ -133,6 +133,11 @@ def remedy_for(store: ObjectStore, problem: BaseException) -> str | None:
     return None
 
 
+def is_empty(problem: BaseException) -> bool:
+    """Whether the first bytes of an object were refused since it has none."""
+    return any("InvalidRange" in str(each) or "not satisfiable" in str(each) for each in _causes_of(problem))
+
+
 def is_there_already(problem: BaseException) -> bool:
     """Whether an upload that should have been the first of its name was refused since there is such an object."""
     report = " ".join(str(each) for each in _causes_of(problem))

@@ -182,7 +182,10 @@ class _Served:
 
     async def _read_action(self, request: Request, form: dict[str, str]) -> tuple[Action, ActionRequest]:
         action = self._actions.find(request.path_params["action"])
-        entry = await asyncio.to_thread(self._seen(request).archive.get, request.path_params["id"])
+        try:
+            entry = await asyncio.to_thread(self._seen(request).archive.get, request.path_params["id"])
+        except EntryDamagedError as problem:
+            raise HTTPException(500, _sentence(problem)) from None
         if action is None or entry is None or not action.is_offered(entry):
             raise HTTPException(404, "there is nothing of that kind to be done")
         turn = _number(form["turn"]) if form.get("turn") else _turn(request)

@@ -108,6 +108,8 @@ class Pages:
             if filters.active or filters.number > 1
             else [each for each in running if _matches(each, filters.search)],
             entries=entries,
+            damages=self.archive.damages(entries),
+            unlisted=self.archive.unlisted(),
             matrix=_matrix(self.archive.matrix(everything)),
             total=total,
             last=last,
@@ -163,11 +165,14 @@ class Pages:
             tokens=results.tokens,
             url=None if as_file else self._workflow_url(entry),
             judgements=self.archive.judgements(entry, Shift),
+            damage=self.archive.damage(entry, ()),
         )
 
     def _campaign(self, view: CampaignView, form: str | None, **known: Any) -> str:
         """The page of a campaign; without ``results`` it is under way."""
-        unknown = dict.fromkeys(("entry", "results", "stopped", "wait_reason", "accuracy", "seconds", "tokens"))
+        unknown = dict.fromkeys(
+            ("damage", "entry", "results", "stopped", "wait_reason", "accuracy", "seconds", "tokens")
+        )
         lists: dict[str, Any] = {"cells": (), "pass_at": (), "missing": 0, "doubts": "", "judgements": ()}
         is_running = known.get("results") is None
         return self._render("campaign.html", form, view=view, is_running=is_running, **{**unknown, **lists, **known})
@@ -184,6 +189,7 @@ class Pages:
             "recording" if as_file and has_recording else "file" if as_file else None,
             entry=entry,
             result=result,
+            damage=self.archive.damage(entry, ()),
             tests=tests,
             passed=sum(status == "passed" for _, status in tests),
             steps=steps,
@@ -222,12 +228,12 @@ class Pages:
             scenario = named.get(cell.task_id, cell.scenario_id)
             if scenario in known or not cell.max_score or len(known) >= _SCENARIOS_NAMED:
                 continue
-            entry = self.archive.get(cell.task_id)
-            if entry is None:
-                continue
             try:
-                judged = self.archive.results(entry).criteria_results
+                entry = self.archive.get(cell.task_id)
+                judged = self.archive.results(entry).criteria_results if entry else None
             except EntryDamagedError:
+                continue
+            if judged is None:
                 continue
             known.add(scenario)
             names.update({(scenario, each.criterion_id): each.name for each in judged})
@@ -344,6 +350,7 @@ class Pages:
             offered=offered,
             forks=[] if as_file else self.archive.forks_of(entry.id),
             judgements=self.archive.judgements(entry, Judgement),
+            damage=self.archive.damage(entry, ()),
             workflow_url=None if as_file else self._workflow_url(entry),
             zone=zone,
         )

@@ -40,7 +40,7 @@ def trajectory_of(archive: Archive, entry: ArchiveEntry, turn: int) -> Trajector
     name = trajectory_file(turn)
     if name not in entry.files:
         return None
-    trajectory = json.loads(archive.read(entry, name))
+    trajectory = _object(archive.read_json(entry, name))
     raw_steps = _objects(trajectory.get("steps"))
     steps = [_step(each) for each in raw_steps[:_MOST_STEPS]]
     agent, totals = _object(trajectory.get("agent")), _object(trajectory.get("final_metrics"))

@@ -19,6 +19,9 @@ from proctor_protocol.provenance import ModelUse
 from workflows import limits
 from workflows.publishing import UpdatePublisher, next_completion
 
+_UNREADABLE = "Failed decoding arguments"
+"""The SDK's message if a step's input can't be read; its cause says why, as that the store has lost it."""
+
 
 class Failure(NamedTuple):
     """A failure's type (see ``activities.attempts.failures``), a sentence, and whether it is a defect of ours."""
@@ -37,6 +40,8 @@ def failure_of(problem: BaseException) -> Failure:
     if isinstance(problem, exceptions.ActivityError):
         step, cause = problem.activity_type, problem.cause
     if isinstance(cause, exceptions.ApplicationError):
+        if cause.message == _UNREADABLE and isinstance(cause.cause, exceptions.ApplicationError):
+            cause = cause.cause
         words = failures.in_words(cause.type, cause.message)
         is_bare = words != cause.message
         return Failure(cause.type or failures.UNKNOWN, f"{step or 'A step'} failed: {words}" if is_bare else words)

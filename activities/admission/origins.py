@@ -20,7 +20,7 @@ from proctor_protocol.problems import show_value
 from proctor_protocol.request import AssessmentConfig, AssessmentRequest, BadRequestError
 from proctor_protocol.results import AssessmentResults
 from proctor_settings.config import GreenAgentConfig
-from proctor_storage.archive import EntryDamagedError, NoSuchEntryError, SeveralEntriesError, open_archive
+from proctor_storage.archive import SCENARIO, EntryDamagedError, NoSuchEntryError, SeveralEntriesError, open_archive
 from proctor_storage.blobs import BlobDamagedError, BlobNotFoundError, BlobRef, BlobStore, blob_ref
 from proctor_storage.parts import is_in_parts, parts_of_checkpoint
 
@@ -145,6 +145,8 @@ class Origins:
             entry = await asyncio.to_thread(self._archive.find, name)
         except SeveralEntriesError:
             raise BadRequestError(f"config.fork_of is {show_value(name)}: several ids begin so; write more") from None
+        except EntryDamagedError as problem:
+            raise BadRequestError(f"config.fork_of is {show_value(name)}: it can't be forked: {problem}") from None
         except NoSuchEntryError:
             origin = await self._under_way(name)
         else:
@@ -163,11 +165,10 @@ class Origins:
                 content = await self._store.get(checkpoint)
                 if is_in_parts(content):
                     await parts_of_checkpoint(self._store, content).require()
-            except (BlobNotFoundError, BlobDamagedError):
+            except (BlobNotFoundError, BlobDamagedError) as problem:
                 raise BadRequestError(
                     f"{origin.task_id} can't be forked from turn {turn}: the checkpoint of its simulation "
-                    f"{f'after turn {note}' if note else 'at the beginning'} is not in the evaluator's store any more "
-                    "(`proctor prune` removes old ones)"
+                    f"{f'after turn {note}' if note else 'at the beginning'} {_how_lost(problem)}"
                 ) from None
             if not is_of_this_simulator(content):
                 raise BadRequestError(
@@ -180,7 +181,7 @@ class Origins:
         scenario_id, store = origin.config.scenario_id, self._store
         try:
             files = await store.get(origin.package)
-        except (BlobNotFoundError, BlobDamagedError):
+        except (BlobNotFoundError, BlobDamagedError) as problem:
             try:
                 day = origin.instance
                 loaded = await self._scenarios.load(
@@ -190,8 +191,8 @@ class Origins:
                 loaded = None
             if loaded is None or blob_ref(loaded.files) != origin.package:
                 raise BadRequestError(
-                    f"{origin.task_id} can't be forked: the files of {scenario_id} as they were then are not in the "
-                    "evaluator's store any more (`proctor prune` removes old ones), and today's are others"
+                    f"{origin.task_id} can't be forked: the archive of the files of {scenario_id} as they were then "
+                    f"{_how_lost(problem)}; and today's are others"
                 ) from None
             return loaded
         try:
@@ -210,10 +211,10 @@ class Origins:
             raise BadRequestError(
                 f"{entry.id} can't be forked: it is one participant's part of an assessment. Fork {entry.part_of}"
             )
-        scenario = self._archive.scenario(entry)
-        if entry.package is None or scenario is None:
+        if entry.package is None or SCENARIO not in entry.contents:
             raise BadRequestError(f"{entry.id} can't be forked: the proctor that archived it kept too little of it")
         try:
+            scenario = self._archive.scenario(entry)
             results = self._archive.results(entry)
             parts = [self._part(each) for each in self._entries(entry, results)]
         except EntryDamagedError as problem:
@@ -334,6 +335,12 @@ def _notes(states: list[StateRecord], turns: list[TurnRecord]) -> list[TurnNote]
 
 def _of_another_kind(task_id: str, kind: str) -> BadRequestError:
     return BadRequestError(f"{task_id} is {kind}: only an assessment of a scenario can be forked")
+
+
+def _how_lost(problem: BlobNotFoundError | BlobDamagedError) -> str:
+    if isinstance(problem, BlobDamagedError):
+        return f"is damaged: {problem}"
+    return "is not in the evaluator's store any more (`proctor prune` removes old ones)"
 
 
 def _nothing_played(task_id: str) -> BadRequestError:

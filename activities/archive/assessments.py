@@ -28,7 +28,7 @@ from proctor_protocol.instances import Instance
 from proctor_protocol.provenance import ModelUse, Provenance
 from proctor_protocol.results import ResultStatus
 from proctor_settings.config import GreenAgentConfig
-from proctor_storage.archive import Archive, open_archive
+from proctor_storage.archive import SCENARIO, Archive, open_archive
 from proctor_storage.blobs import BlobDamagedError, BlobNotFoundError, BlobStore
 
 _LARGE = 8_000_000
@@ -139,7 +139,9 @@ def _write(
         STATES: as_lines(states.records),
         **_trajectories(payload, store),
     }
-    contents = {"scenario": _archived_scenario(store.get_blocking(payload.plan.scenario), payload.plan.instance)}
+    contents = dict[str, bytes]()
+    with suppress(BlobNotFoundError, BlobDamagedError):  # results are kept without it
+        contents[SCENARIO] = _archived_scenario(store.get_blocking(payload.plan.scenario), payload.plan.instance)
     if states.initial:
         contents["initial_state"] = to_json(states.initial)
     clean = scrubber.written

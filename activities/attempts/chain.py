@@ -9,7 +9,8 @@ From the outside in, and why each has its place:
 5. *Keeping* stores a large result, patiently and with heartbeats. It must get the scrubbed result.
 6. *Scrubbing* takes secrets out of the result, the failure and the notes of the attempt.
 7. *Fencing* explains a refused fence in a sentence, which is scrubbed like any other.
-8. *Moving* replaces the failure of a lost simulator by one that names another server. It must see the original failure.
+8. *Giving up* makes the failure of a lost blob final, so that *troubles* doesn't announce another attempt.
+9. *Moving* replaces the failure of a lost simulator by one that names another server. It must see the original failure.
 
 A worker of several processes has one more outside of all: it tells the parent which attempts it runs
 (``proctor.handing_back``).
@@ -23,6 +24,7 @@ from activities.attempts.around import Around, Guard
 from activities.attempts.elapsed import timing
 from activities.attempts.fencing import fencing
 from activities.attempts.heartbeats import Heartbeats
+from activities.attempts.lost_blobs import giving_up
 from activities.attempts.metrics import observing
 from activities.attempts.patience import keeping
 from activities.attempts.scrubbing import Scrubbing
@@ -47,6 +49,7 @@ def chain(beats: Heartbeats, scrubbing: Scrubbing, outside: Guard | None, moving
         keeping,
         scrubbing,
         fencing,
+        giving_up,
         moving,
     )
     return [guard if isinstance(guard, Interceptor) else Around(guard) for guard in guards if guard is not None]

@@ -79,7 +79,7 @@ def export(
     state: options.State = None,
 ) -> None:
     """Write assessments elsewhere. A page (.html) holds everything and opens without a network."""
-    from proctor.archive_commands import export as write
+    from proctor.exporting import export as write
 
     write(archive, state, names, to)
 
@@ -87,13 +87,15 @@ def export(
 @app.command("import")
 def import_archive(
     folder: Annotated[str, Argument(metavar="PLACE", help="A folder that `proctor export` wrote.")],
+    owner: str | None = option(None, "NAME", "Their owner, a caller. Without it, only administrators see them."),
+    replace: bool = Option(False, "--replace", help="Without asking, also what changes results that are there."),
     archive: options.Archive = None,
     state: options.State = None,
 ) -> None:
-    """Take over what was exported elsewhere."""
-    from proctor.archive_commands import import_from
+    """Take over what was exported elsewhere. Asks before it changes results that are there."""
+    from proctor.importing import import_from
 
-    import_from(archive, state, folder)
+    import_from(archive, state, folder, owner or "", is_agreed=replace)
 
 
 @app.command("prune")

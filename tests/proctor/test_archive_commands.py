@@ -12,14 +12,14 @@ import pytest
 import proctor
 from proctor.archive_commands import (
     compare,
-    export,
-    import_from,
     list_entries,
     print_schemas,
     prune,
     show_entry,
 )
 from proctor.errors import CommandError, UsageError
+from proctor.exporting import export
+from proctor.importing import import_from
 from proctor.opened_archive import moment
 from proctor.phrases import comparison_in_words
 from proctor_protocol.runs import RunResults

@@ -17,9 +17,11 @@ import jsonschema
 import pytest
 from typer.testing import CliRunner
 
-from proctor.archive_commands import export, import_from, prune, show_entry
+from proctor.archive_commands import prune, show_entry
 from proctor.court import Court
 from proctor.errors import CancelledError, CommandError, ExitCode, UsageError
+from proctor.exporting import export
+from proctor.importing import import_from
 from proctor.judge_again import AgainOptions, judge_again
 from proctor.main import app
 from proctor.rehearsal import Rehearsal

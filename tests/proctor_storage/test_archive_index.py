@@ -314,7 +314,7 @@ def test_a_damaged_file_of_the_index_is_made_again(url: str, table: str, content
     for each in (reader, Archive(url)):
         assert ids(each) == ["one", "two"]
     assert not damaged.exists()
-    assert all(read_lines(file.read_bytes()) for file in Path(url, "index", "days").rglob("*.gz"))
+    assert all(list(read_lines(file.read_bytes())) for file in Path(url, "index", "days").rglob("*.gz"))
 
 
 def test_an_entry_is_found_whose_line_was_damaged_before_it_was_read(url: str, table: str) -> None:

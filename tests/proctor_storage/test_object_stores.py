@@ -18,7 +18,7 @@ from proctor_storage import blobs, object_stores
 from proctor_storage.archive import Archive
 from proctor_storage.blobs import BlobNotFoundError, BlobStore, StoreUnavailableError, blob_ref
 from proctor_storage.entry_table import EntryQuery
-from proctor_storage.folder import Folder
+from proctor_storage.folder import Folder, RefusedFileError
 from tests import object_stores as servers
 from tests.docs.blocks import of_language
 from tests.object_stores import BUCKET, HAS_AZURITE, S3
@@ -96,6 +96,10 @@ def test_a_folder_of_objects(url: str) -> None:
     assert all(at and abs(datetime.now(UTC) - at) < timedelta(minutes=10) for _, at in about.values())
     folder.remove("a")
     assert folder.names() == ["b"]
+    folder.write("empty", b"")
+    assert folder.read("empty") == b"", "though it has no first byte to ask for"
+    with pytest.raises(RefusedFileError, match="larger than"):
+        folder.read("b/three", -998)  # two bytes at most
 
 
 def test_an_archive_of_objects(url: str, tmp_path: Path) -> None:

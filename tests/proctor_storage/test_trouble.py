@@ -21,6 +21,7 @@ from proctor_storage import blobs, folder
 from proctor_storage.archive import Archive
 from proctor_storage.blobs import BlobDamagedError, BlobNotFoundError, BlobStore, StoreUnavailableError
 from proctor_storage.folder import Folder
+from proctor_storage.local_files import LocalFiles
 from proctor_storage.temporal import BlobPayloads
 from proctor_storage.trying import TRIED_WITHIN, find_problem_of_store
 from tests.viewer.entries import write_day
@@ -104,7 +105,7 @@ async def test_a_store_that_is_no_folder_any_more(tmp_path: Path) -> None:
 async def test_a_store_that_does_not_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     answers = threading.Event()
     monkeypatch.setattr(folder, "ANSWERS_WITHIN", 0.05)
-    monkeypatch.setattr(folder, "_write_durably", lambda *_: answers.wait())
+    monkeypatch.setattr(LocalFiles, "write", lambda *_: answers.wait())
     try:
         with pytest.raises(StoreUnavailableError, match=r"can't be written \(no answer within 0.05 s\)"):
             await BlobStore(str(tmp_path)).put(CONTENT)
@@ -169,10 +170,9 @@ async def test_an_endpoint_that_accepts_connections_and_never_answers(monkeypatc
 
 
 def test_a_process_ends_though_its_store_hangs(tmp_path: Path) -> None:
-    """Reading a pipe that has no writer waits for ever."""
-    os.mkfifo(tmp_path / "pipe")
-    code = "import sys; from proctor_storage import folder; folder.ANSWERS_WITHIN = 0.1"
-    code += "; folder.Folder(sys.argv[1], 'store').read('pipe')"
+    code = "import sys, threading; from proctor_storage import folder; folder.ANSWERS_WITHIN = 0.1"
+    code += "; folder.LocalFiles.read = lambda *_: threading.Event().wait()"
+    code += "; folder.Folder(sys.argv[1], 'store').read('file')"
     ended = subprocess.run(
         [sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, timeout=PATIENCE, check=False
     )

@@ -187,7 +187,7 @@ def test_a_campaign_of_many_runs_is_read_in_a_few_files(tmp_path: Path, monkeypa
     pages = counting(archive, monkeypatch)
     html = pages.entry(pages.archive.find("large"))
     assert len(re.findall("<li><a href", html)) == 200
-    assert Counting.reads <= 4, "its results, its runs, and one assessment of each scenario"
+    assert Counting.reads <= 5, "its results, its runs, one assessment of each scenario, whether it is damaged"
     assert len(html) < 150_000
 
 
@@ -198,7 +198,7 @@ def test_an_assessment_of_many_turns_shows_one_of_them(tmp_path: Path, monkeypat
     html = pages.entry(pages.archive.find("long"), 150)
     assert html.count("<article") == 1
     assert html.count('class="card') < 360
-    assert Counting.reads <= 4, "results, turns, states and the first state"
+    assert Counting.reads <= 5, "results, turns, states, the first state, whether it is damaged"
     assert len(html) < 450_000
 
 

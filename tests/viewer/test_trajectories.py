@@ -1,6 +1,5 @@
 """A page says what is missing in a turn's transcript."""
 
-import json
 from types import SimpleNamespace
 from typing import Any
 
@@ -20,7 +19,7 @@ from viewer.trajectories import trajectory_of
 )
 def test_a_transcript_that_is_not_whole_says_so(steps: int, notes: str | None, shown: str) -> None:
     kept = {"steps": [{"source": "agent", "message": "m"}] * steps, **({"notes": notes} if notes else {})}
-    archive: Any = SimpleNamespace(read=lambda entry, name: json.dumps(kept))
+    archive: Any = SimpleNamespace(read_json=lambda entry, name: kept)
     entry: Any = SimpleNamespace(files=[trajectory_file(1)])
     view = trajectory_of(archive, entry, 1)
     assert view is not None

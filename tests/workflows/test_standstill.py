@@ -12,6 +12,7 @@ from temporalio.client import Client
 
 from a2a_gateway import standstill, task_events
 from proctor_settings.config import GreenAgentConfig
+from proctor_storage.blobs import BlobDamagedError
 from proctor_storage.fleet import no_worker_at
 from tests.a2a_gateway.callers import at_once, data_part, message, sdk_client, send, state_name
 from tests.a2a_gateway.conftest import REQUEST, Gateway
@@ -79,18 +80,32 @@ async def test_a_step_that_no_worker_takes(caller: Caller, client: Client, confi
         await client.get_workflow_handle(task.id).terminate()
 
 
+LOST = "blob abc below /store is damaged (it is cut short): put it back"
+
+
+@pytest.mark.parametrize(
+    ("problem", "cause"),
+    [(RuntimeError("a worker of another version"), "their logs say why"), (BlobDamagedError(f"{LOST}."), LOST)],
+    ids=["another version", "a payload is damaged"],
+)
 async def test_a_step_of_the_workflow_at_which_workers_fail(
-    caller: Caller, client: Client, activities: ScriptedActivities, monkeypatch: pytest.MonkeyPatch
+    caller: Caller,
+    client: Client,
+    activities: ScriptedActivities,
+    monkeypatch: pytest.MonkeyPatch,
+    problem: Exception,
+    cause: str,
 ) -> None:
     def is_broken(*_: Any) -> None:
-        raise RuntimeError("a worker of another version")
+        raise problem
 
     monkeypatch.setattr(Assessment, "__init__", is_broken)
     task = await send(caller, at_once(message(data_part(REQUEST))))
 
     async def is_told() -> bool:
         said = await status_message(caller, task.id)
-        return said.startswith("The evaluator's workers fail at the next step of this assessment (try ")
+        begins = said.startswith("The evaluator's workers fail at the next step of this assessment (try ")
+        return begins and said.endswith(f"): {cause}. It continues once they succeed.")
 
     await eventually(is_told)
     await client.get_workflow_handle(task.id).terminate()
