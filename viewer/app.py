@@ -39,6 +39,9 @@ _LIVE_SECONDS = 2.0  # how long a page waits for Temporal to say what runs
 _AWAY_SECONDS = 5.0
 _UNKNOWN = "Temporal did not say in time what runs. If it runs, load this page again in some seconds."
 
+_AGAIN = {"Retry-After": "5", "Refresh": "5"}
+"""Of a page that can't be made just now: browsers load it again."""
+
 _LONGEST_FORM = 64_000
 _STATIC = {
     "viewer.css": "text/css",
@@ -65,7 +68,8 @@ def routes(
         archive_url: the archive. table: the file with this machine's table of it.
         ui_url: the Temporal UI, while there is one.
     """
-    served = _Served(Pages(Archive(archive_url, table), ui_url), live or Live(), actions or Actions())
+    archive = Archive(archive_url, table, in_background=True)
+    served = _Served(Pages(archive, ui_url), live or Live(), actions or Actions())
     return [
         Route("/", served.overview, methods=["GET"]),
         Route("/view", lambda _: RedirectResponse("/"), methods=["GET"]),
@@ -145,8 +149,10 @@ class _Served:
         try:
             entry = await asyncio.to_thread(pages.archive.find, name)
             content = await asyncio.to_thread(pages.file, entry, request.path_params["sha256"])
-        except (NoSuchEntryError, EntryDamagedError, StoreUnavailableError) as problem:
+        except (NoSuchEntryError, EntryDamagedError) as problem:
             return HTMLResponse(self._pages.problem(_sentence(problem)), 404, headers=_HEADERS)
+        except StoreUnavailableError as problem:
+            return self._unavailable(problem)
         if content is None:
             raise HTTPException(404, "the assessment has no file with this SHA-256")
         headers = {**_HEADERS, "Content-Disposition": "attachment"}
@@ -182,7 +188,10 @@ class _Served:
 
     async def _read_action(self, request: Request, form: dict[str, str]) -> tuple[Action, ActionRequest]:
         action = self._actions.find(request.path_params["action"])
-        entry = await asyncio.to_thread(self._seen(request).archive.get, request.path_params["id"])
+        try:
+            entry = await asyncio.to_thread(self._seen(request).archive.get, request.path_params["id"])
+        except StoreUnavailableError as problem:
+            raise HTTPException(503, _sentence(problem), headers=_AGAIN) from None
         if action is None or entry is None or not action.is_offered(entry):
             raise HTTPException(404, "there is nothing of that kind to be done")
         turn = _number(form["turn"]) if form.get("turn") else _turn(request)
@@ -221,8 +230,13 @@ class _Served:
             if may_run and not isinstance(problem, SeveralEntriesError):
                 return HTMLResponse(self._pages.problem(f"{_sentence(problem)}. {_UNKNOWN}"), 503, headers=_HEADERS)
             return HTMLResponse(self._pages.problem(_sentence(problem)), 404, headers=_HEADERS)
-        except (EntryDamagedError, StoreUnavailableError) as problem:
+        except EntryDamagedError as problem:
             return HTMLResponse(self._pages.problem(_sentence(problem)), 500, headers=_HEADERS)
+        except StoreUnavailableError as problem:
+            return self._unavailable(problem)
+
+    def _unavailable(self, problem: StoreUnavailableError) -> Response:
+        return HTMLResponse(self._pages.problem(_sentence(problem)), 503, headers={**_HEADERS, **_AGAIN})
 
 
 def _file(name: str, kind: str) -> Callable[[Request], Awaitable[Response]]:

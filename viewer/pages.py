@@ -4,6 +4,7 @@ import base64
 import hashlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, date, tzinfo
 from functools import cache
@@ -14,7 +15,7 @@ from urllib.parse import quote
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from proctor_protocol.action_words import heading_of, ids_in, target_of, text_of
-from proctor_protocol.archive import LOGS, RECORDING, ArchiveEntry, Items, TurnRecord
+from proctor_protocol.archive import LOGS, RECORDING, ArchiveEntry, EntrySummary, Items, TurnRecord
 from proctor_protocol.callers import Caller
 from proctor_protocol.campaigns import CampaignResults
 from proctor_protocol.judgements import Judgement, Shift
@@ -24,7 +25,7 @@ from proctor_protocol.results import AssessmentResults, CriterionResult
 from proctor_protocol.runs import RunResults
 from proctor_protocol.statistics import Run, cost_in_words
 from proctor_protocol.terminal import TerminalResults
-from proctor_storage.archive import Archive, EntryDamagedError, NoSuchEntryError
+from proctor_storage.archive import Archive, ArchiveBeingReadError, EntryDamagedError, NoSuchEntryError
 from proctor_storage.entry_table import EntryQuery, MatrixCell
 from viewer import words
 from viewer.actions import Action, ActionRequest
@@ -342,11 +343,17 @@ class Pages:
             lacking={r.turn: r.lacking for r in records if r.lacking},
             trajectories={number: trajectory_of(self.archive, entry, number) for number in shown},
             offered=offered,
-            forks=[] if as_file else self.archive.forks_of(entry.id),
+            forks=[] if as_file else self._forks_of(entry),
             judgements=self.archive.judgements(entry, Judgement),
             workflow_url=None if as_file else self._workflow_url(entry),
             zone=zone,
         )
+
+    def _forks_of(self, entry: ArchiveEntry) -> Sequence[EntrySummary]:
+        """Its forks; none while the archive's table is being made, so that the page can be read meanwhile."""
+        with suppress(ArchiveBeingReadError):
+            return self.archive.forks_of(entry.id)
+        return []
 
     def file(self, entry: ArchiveEntry, sha256: str) -> bytes | None:
         """The content of an attached file of an assessment; None where there is none of that hash."""

@@ -163,7 +163,7 @@ async def test_judging_again_begins_with_closing_the_simulation(
     scripted.replacements = {LOCAL_JUDGEMENT: _for_two(bad), "judge_criterion": bad}
     over = await played(caller)
     assert (over.state, sorted(told(over))) == ("failed", ["c2", "c4"])
-    assert over.sentence.startswith("Criterion c1: The evaluator has a bug. Criterion c3: The evaluator has a bug. The turns")
+    assert over.sentence.startswith("Criterion c1: The evaluator has a bug. Criterion c3: The evaluator has a bug.")
     scripted.replacements.clear()
     scripted.calls.clear()
     point = choose(await reset_points(client, over.task.id), None, from_judging=False)
