@@ -18,9 +18,11 @@ from proctor_protocol.callers import caller_of
 from proctor_storage.archive import Archive, EntryDamagedError, NoSuchEntryError, SeveralEntriesError
 from proctor_storage.folder import StoreUnavailableError
 from viewer.actions import LONGEST_FIELD, NOT_FROM_HERE, Action, ActionRefusedError, ActionRequest, Actions
+from viewer.bounds import Look
 from viewer.live import Live, Running, RunningDetails
 from viewer.overviews import Overview
 from viewer.pages import Pages, address_of, static
+from viewer.words import clip
 
 POLICY = (
     "default-src 'none'; style-src 'self'; script-src 'self' 'wasm-unsafe-eval'; img-src 'self' data:; "
@@ -43,6 +45,7 @@ _AGAIN = {"Retry-After": "5", "Refresh": "5"}
 """Of a page that can't be made just now: browsers load it again."""
 
 _LONGEST_FORM = 64_000
+_LONGEST_TEXT = 1_000_000
 _STATIC = {
     "viewer.css": "text/css",
     "viewer.js": "text/javascript",
@@ -77,6 +80,7 @@ def routes(
         Route("/view/{id}/assessment.html", served.export, methods=["GET"]),
         Route("/view/{id}/recording.cast", served.recording, methods=["GET"]),
         Route("/view/{id}/files/{sha256}", served.file, methods=["GET"]),
+        Route("/view/{id}/texts/{name}", served.text, methods=["GET"]),
         Route("/view/{id}/do/{action}", served.ask, methods=["GET"]),
         Route("/view/{id}/do/{action}", served.do, methods=["POST"]),
         Route("/compare", served.comparison, methods=["GET"]),
@@ -115,6 +119,7 @@ class _Served:
 
     async def entry(self, request: Request) -> Response:
         pages, name, turn = self._seen(request), request.path_params["id"], _turn(request)
+        look = _look(request)
         none: RunningDetails | None = None
         details = await self._known(lambda: self._live.details(name), none)
         if details is not None and caller_of(request.scope).may_see(details.running.owner):
@@ -123,7 +128,7 @@ class _Served:
         async def make() -> str:
             entry = await asyncio.to_thread(pages.archive.find, name)
             offered = await self._offered(request, entry)
-            return await asyncio.to_thread(pages.entry, entry, turn, offered=offered)
+            return await asyncio.to_thread(pages.entry, entry, turn, offered=offered, look=look)
 
         return await self._answering(make, may_run=time.monotonic() < self._ask_again_at)
 
@@ -157,6 +162,21 @@ class _Served:
             raise HTTPException(404, "the assessment has no file with this SHA-256")
         headers = {**_HEADERS, "Content-Disposition": "attachment"}
         return Response(content, media_type="application/octet-stream", headers=headers)
+
+    async def text(self, request: Request) -> Response:
+        """A long text, of which a page has only the beginning."""
+        pages, path, turn = self._seen(request), request.path_params, _turn(request) or 0
+
+        def read() -> str:
+            text = pages.text(pages.archive.find(path["id"]), path["name"], turn)
+            if text is None:
+                raise NoSuchEntryError("the assessment has no such text")
+            return clip(text, _LONGEST_TEXT)
+
+        answer = await self._answer(read)
+        if answer.status_code == 200:
+            answer.headers["Content-Type"] = "text/plain; charset=utf-8"
+        return answer
 
     async def comparison(self, request: Request) -> Response:
         a, b = request.query_params.get("a", ""), request.query_params.get("b", "")
@@ -269,7 +289,12 @@ def _turn(request: Request) -> int | None:
     return None if value is None else _number(value)
 
 
-def _number(digits: str) -> int:
+def _look(request: Request) -> Look:
+    query = request.query_params
+    return Look(query.get("item", ""), query.get("shelf", ""), _number(query.get("skip", "0"), "skip"))
+
+
+def _number(digits: str, name: str = "turn") -> int:
     if not digits.isdecimal() or len(digits) > 6:
-        raise HTTPException(400, "turn is a whole number")
+        raise HTTPException(400, f"{name} is a whole number")
     return int(digits)

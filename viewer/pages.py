@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -29,6 +30,7 @@ from proctor_storage.archive import Archive, ArchiveBeingReadError, EntryDamaged
 from proctor_storage.entry_table import EntryQuery, MatrixCell
 from viewer import words
 from viewer.actions import Action, ActionRequest
+from viewer.bounds import Look, Shelf, shelves_in_file, shelves_of
 from viewer.campaigns import CampaignView, needed, of_entries, of_results
 from viewer.live import Running, RunningDetails
 from viewer.modalities import modality_views
@@ -41,6 +43,8 @@ from viewer.versions import Version, anchor_of, versions_of
 
 _SCENARIOS_NAMED = 50
 """Scenarios of a campaign whose criteria are called by their names, and not by their ids."""
+
+_FILES = "email/files/"
 
 SIDES_AT_MOST = 50
 """How many turns two assessments are shown side by side in."""
@@ -124,13 +128,14 @@ class Pages:
         *,
         as_file: bool = False,
         offered: Sequence[Action] = (),
+        look: Look = Look(),  # noqa: B008
     ) -> str:
         """The page of any archived entry; raises as ``assessment``."""
         if entry.kind == "campaign":
             return self.campaign(entry, as_file=as_file)
         if entry.kind == "trial":
             return self.trial(entry, as_file=as_file)
-        return self.assessment(entry, turn, as_file=as_file, offered=offered)
+        return self.assessment(entry, turn, as_file=as_file, offered=offered, look=look)
 
     def campaign(self, entry: ArchiveEntry, *, as_file: bool = False) -> str:
         """One campaign; raises as ``assessment``."""
@@ -301,12 +306,14 @@ class Pages:
         *,
         as_file: bool = False,
         offered: Sequence[Action] = (),
+        look: Look = Look(),  # noqa: B008
     ) -> str:
         """One assessment.
 
         Args:
             turn: the turn to look at first, 0 for the beginning; the first one where it isn't said.
-            as_file: everything in one file, all turns with it.
+            as_file: all turns in one file.
+            look: which cards of the state are on the page; see ``viewer.bounds``.
 
         Raises:
             EntryDamagedError: the archive's files are not as they were written.
@@ -320,6 +327,8 @@ class Pages:
         last = max([t.turn for t in turns], default=0)
         chosen = min(max(1 if turn is None else turn, 0), last)
         shown = {t.turn for t in turns} if as_file else {chosen}
+        views = modality_views([v for v in versions if as_file or v.is_at(chosen)], zone)
+        shelves = shelves_in_file(views, chosen, last) if as_file else shelves_of(views, chosen, look)
         return self._render(
             "assessment.html",
             "file" if as_file else None,
@@ -331,12 +340,13 @@ class Pages:
             turns=turns,
             days=_day_headings(turns, zone),
             names=names,
-            modalities=modality_views([v for v in versions if as_file or v.is_at(chosen)], zone),
+            shelves=shelves,
+            address="" if as_file else address_of(entry.id),
             files={
                 sha256: f"data:application/octet-stream;base64,{content}"
                 if as_file
                 else f"{address_of(entry.id)}/files/{sha256}"
-                for sha256, content in _files_in(initial).items()
+                for sha256, content in _files_in(initial, shelves).items()
             },
             losses=[row_of(loss.criterion, turns, results) for loss in losses(results)[:BIGGEST]],
             dimensions=dimensions_of(results, turns),
@@ -357,8 +367,21 @@ class Pages:
 
     def file(self, entry: ArchiveEntry, sha256: str) -> bytes | None:
         """The content of an attached file of an assessment; None where there is none of that hash."""
-        content = _files_in(self.archive.initial_state(entry)).get(sha256)
-        return None if content is None else base64.b64decode(content)
+        item = self.archive.initial_state(entry).get(f"{_FILES}{sha256}")
+        return base64.b64decode(str(item["content"])) if isinstance(item, dict) else None
+
+    def text(self, entry: ArchiveEntry, name: str, turn: int) -> str | None:
+        """The whole of a long text: that of the card with an anchor as it was after a turn, or what the participant
+        wrote with an action (``dTURN-NUMBER``); None where there is none.
+        """
+        turns = self.archive.turns(entry)
+        if of_action := re.fullmatch(r"d(\d{1,6})-(\d{1,6})", name):
+            numbers = {record.turn: record.actions for record in turns}
+            actions = numbers.get(int(of_action[1]), [])[int(of_action[2]) :][:1]
+            return next((text_of(action.parameters) for action in actions), None)
+        versions = versions_of(self.archive.initial_state(entry), self.archive.state_records(entry))
+        views = modality_views([v for v in versions if v.anchor == name and v.is_at(turn)], _zone(turns))
+        return next((card.text for view in views for card in view.cards), None)
 
     def comparison(self, one: ArchiveEntry, other: ArchiveEntry, *, as_file: bool = False) -> str:
         """Two assessments side by side; raises as ``assessment``."""
@@ -467,11 +490,11 @@ def _zone(turns: Sequence[TurnRecord]) -> tzinfo | None:
     return next((t.began_at.tzinfo for t in turns if t.began_at), UTC)
 
 
-def _files_in(initial: Items) -> dict[str, str]:
-    """The contents of attached files, in Base64, by their SHA-256."""
-    prefix = "email/files/"
-    files = {path.removeprefix(prefix): item for path, item in initial.items() if path.startswith(prefix)}
-    return {sha256: str(item["content"]) for sha256, item in files.items() if isinstance(item, dict)}
+def _files_in(initial: Items, shelves: Sequence[Shelf]) -> dict[str, str]:
+    """The contents of files that shown mails have attached, in Base64, by their SHA-256."""
+    cards = [card for shelf in shelves for group in shelf.groups for card in group.cards]
+    items = {file.sha256: initial.get(f"{_FILES}{file.sha256}") for card in cards for file in card.files if file.sha256}
+    return {sha256: str(item["content"]) for sha256, item in items.items() if isinstance(item, dict)}
 
 
 def _names_in(versions: Sequence[Version]) -> dict[str, tuple[str, str]]:

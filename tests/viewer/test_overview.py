@@ -162,7 +162,7 @@ async def test_a_large_archive_is_read_in_the_background_newest_days_first(
     monkeypatch.setattr(proctor_storage.archive, "_entry", parse)
     monkeypatch.setattr(local_index, "_PATIENCE", 0.05)
     pages = httpx.ASGITransport(create_app(str(tmp_path)))
-    async with httpx.AsyncClient(transport=pages, base_url="http://pages") as reader:
+    async with httpx.AsyncClient(transport=pages, base_url="http://pages", timeout=PATIENCE) as reader:
         try:
             await reader.get("/")
             await eventually(lambda: "of-day-1" in is_read)
