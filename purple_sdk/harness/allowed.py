@@ -105,8 +105,9 @@ def _tools_of(question: Mapping[str, Any]) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     groups = [question]
     while groups:
-        tools = groups.pop().get("tools")
-        some = [tool for tool in tools if isinstance(tool, dict)] if isinstance(tools, list) else []
+        tools = groups.pop().get("tools") or []
+        each = tools if isinstance(tools, list) else [tools]
+        some = [tool if isinstance(tool, dict) else {"type": str(tool)} for tool in each]
         groups += [tool for tool in some if tool.get("type") == "namespace"]
         found += some
     return found

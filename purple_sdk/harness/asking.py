@@ -2,13 +2,14 @@
 
 import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
 import httpx
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
+from starlette.types import Receive, Scope, Send
 
 from purple_sdk.harness.allowed import ROUTES, Route, allowed_headers, allowed_query, find_route, find_uncounted
 from purple_sdk.harness.budget import Budget, Excess
@@ -68,11 +69,12 @@ class Asking:
         fetching = self._begin(http, asked, question)
         reply = await fetching.wait_for_head()
         if reply is None:
+            self._let_go(fetching)
             raise RefusedError(
                 502, f"the model's endpoint can't be reached: {fetching.problem or 'the turn has ended'}"
             )
         headers = {name: reply.headers[name] for name in RETURNED if name in reply.headers}
-        return StreamingResponse(fetching.pieces(), reply.status_code, headers=headers)
+        return _Passing(fetching, lambda: self._let_go(fetching), reply.status_code, headers)
 
     async def aclose(self, seconds: float) -> None:
         """Refuse further requests, and count those under way: those that don't end in time as far as they came."""
@@ -136,6 +138,12 @@ class Asking:
             self._has_ended_one.clear()
             await self._has_ended_one.wait()
 
+    def _let_go(self, fetching: Fetching) -> None:
+        """Give the place of a request to another one, when its answer was both read and passed on: both hold bytes."""
+        fetching.holders -= 1
+        if not fetching.holders:
+            self._places.release()
+
     def _begin(self, http: httpx.AsyncClient, asked: httpx.Request, question: Question | None) -> Fetching:
         """Send a request; when it has ended, its answer is counted, at its place among the events."""
         place, at = len(self._record.events), datetime.now(UTC)
@@ -145,7 +153,7 @@ class Asking:
 
         def note(_: object) -> None:
             del self._under_way[fetching]
-            self._places.release()
+            self._let_go(fetching)
             if question is not None:
                 self._record.events[place] = _noted(fetching, question, at)
                 self._budget.check(self._record.answers)
@@ -157,6 +165,21 @@ class Asking:
         self._under_way[fetching] = question
         fetching.task.add_done_callback(note)
         return fetching
+
+
+class _Passing(StreamingResponse):
+    """An answer that is passed on; ``ended`` is called at the end, also if the CLI agent has hung up."""
+
+    def __init__(self, fetching: Fetching, ended: Callable[[], None], status: int, headers: Mapping[str, str]) -> None:
+        super().__init__(fetching.pieces(), status, headers)
+        self._fetching, self._ended = fetching, ended
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            self._fetching.end_if_whole()
+            self._ended()
 
 
 def _noted(fetching: Fetching, question: Question, at: datetime) -> AskedModel:

@@ -25,6 +25,7 @@ class Fetching:
         was_sent: whether the endpoint may have got the request.
         has_ended: whether the answer came to its end.
         task: ends with the answer. Cancelled, it closes the connection.
+        holders: how many still need the answer's bytes: the one that reads them, and the one that passes them on.
     """
 
     def __init__(self, http: httpx.AsyncClient, asked: httpx.Request, is_whole: Callable[[bytes], bool]) -> None:
@@ -32,6 +33,7 @@ class Fetching:
         self.problem: str | None = None
         self.was_sent = True
         self.has_ended = False
+        self.holders = 2
         self._is_whole = is_whole
         self._pieces: list[bytes] = []
         self._news = asyncio.Event()
@@ -53,18 +55,15 @@ class Fetching:
     async def pieces(self) -> AsyncIterator[bytes]:
         """The body, piece by piece. Raises httpx.HTTPError where it is cut off, so that the connection is cut, too."""
         place = 0
-        try:
-            while place < len(self._pieces) or not self.task.done():
-                if place < len(self._pieces):
-                    place += 1
-                    yield self._pieces[place - 1]
-                else:
-                    self._news.clear()
-                    await self._news.wait()
-            if not self.has_ended:
-                raise httpx.RemoteProtocolError(self.problem or "the relay was closed")
-        finally:
-            self.end_if_whole()
+        while place < len(self._pieces) or not self.task.done():
+            if place < len(self._pieces):
+                place += 1
+                yield self._pieces[place - 1]
+            else:
+                self._news.clear()
+                await self._news.wait()
+        if not self.has_ended:
+            raise httpx.RemoteProtocolError(self.problem or "the relay was closed")
 
     def end_if_whole(self) -> None:
         """Close the connection if nothing that matters is missing: some endpoints don't end their streams."""

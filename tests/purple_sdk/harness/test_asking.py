@@ -20,6 +20,7 @@ from purple_sdk.harness.declared import Wire
 from purple_sdk.harness.relay import Relay
 from purple_sdk.harness.tools import SimulationTools
 from purple_sdk.harness.upstream import find_upstream
+from tests.waiting import PATIENCE, eventually
 
 CHAT = "/v1/chat/completions"
 SENT = {"model": "small", "messages": []}
@@ -75,7 +76,7 @@ async def relayed(url: str, wire: Wire = "chat", **limits: Any) -> AsyncIterator
     budget = Budget(HarnessConfig(model="small", **limits))
     made = Relay(find_upstream(wire, url, {"OPENAI_API_KEY": "own"}), SimulationTools("http://127.0.0.1:9", ""), budget)
     keys = {"Authorization": f"Bearer {made.token}"}
-    async with made, httpx.AsyncClient(base_url=made.address, headers=keys) as agent:
+    async with made, httpx.AsyncClient(base_url=made.address, headers=keys, timeout=PATIENCE) as agent:
         yield made, agent
 
 
@@ -146,6 +147,8 @@ async def test_an_endpoint_gets_what_the_relay_has_read() -> None:
         ("anthropic", {"speed": "fast"}, "fast"),
         ("anthropic", {"tools": [{"name": "x"}, {"type": "code_execution_20250825"}]}, "code_execution"),
         ("gemini", {"tools": [{"functionDeclarations": []}, {"google_search": {}}]}, "google_search"),
+        ("gemini", {"tools": {"codeExecution": {}}}, "codeExecution"),
+        ("chat", {"tools": ["web_search"]}, "web_search"),
         ("responses", {"tools": [{"type": "namespace", "tools": [{"type": "custom"}]}], "background": False}, None),
         ("gemini", {"tools": [{"function_declarations": []}]}, None),
         ("anthropic", {"tools": [{"name": "x"}, {"type": "bash_20250124"}], "service_tier": "auto"}, None),
@@ -218,6 +221,22 @@ async def test_requests_go_at_once_where_the_budget_has_room_and_few_are_held() 
         replies = await asked
     assert {reply.status_code for reply in replies} == {200}
     assert most == asking._AT_ONCE
+
+
+async def test_an_answer_that_is_not_fetched_keeps_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(asking, "_AT_ONCE", 1)
+
+    async def answer(writer: asyncio.StreamWriter) -> None:
+        writer.write(EVENTS + b": nothing\n" * 2_000_000)
+
+    async with endpoint(answer) as (url, _), relayed(url) as (made, agent):
+        async with agent.stream("POST", CHAT, json={**SENT, "stream": True}) as reply:
+            other = asyncio.create_task(agent.get("/v1/models"))
+            await eventually(lambda: made.record.answers)  # it was read, but not passed on
+            await asyncio.sleep(0.1)
+            assert not other.done()
+            assert len(await reply.aread()) == 20_000_000
+        assert (await other).status_code == 200
 
 
 async def test_bodies_are_cut_off_while_they_come(monkeypatch: pytest.MonkeyPatch) -> None:
