@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import logging
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any
@@ -25,6 +26,8 @@ RETURNED = ("content-type", "retry-after", "request-id", "x-request-id", "mcp-se
 
 _AT_ONCE = 8
 """Requests that are under way; others wait, before their bodies are read. So all bodies together are bounded."""
+
+_log = logging.getLogger(__name__)
 
 _LONGEST_PATH = 200
 _LOST = 504
@@ -177,6 +180,8 @@ class _Passing(StreamingResponse):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
             await super().__call__(scope, receive, send)
+        except httpx.HTTPError as problem:  # the response is not complete, so the server cuts the connection
+            _log.warning("an answer of the model was cut off: %s", problem)
         finally:
             self._fetching.end_if_whole()
             self._ended()

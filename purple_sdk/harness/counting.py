@@ -20,7 +20,7 @@ _LONGEST_NAME = 200
 _LONGEST_TEXT = 1_000_000
 
 _MOST_VALUES = 1_000_000
-"""In a JSON text; each takes some hundred bytes of memory, whatever the text's length is."""
+"""In a JSON text; each takes some hundred bytes of memory, however short it is."""
 
 _UNSAID_OUTPUT = 128_000
 """Tokens that an answer may have whose request sets no limit."""

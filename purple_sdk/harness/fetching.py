@@ -46,7 +46,7 @@ class Fetching:
         return b"".join(self._pieces)
 
     async def wait_for_head(self) -> httpx.Response | None:
-        """The answer's head; None if there will be none."""
+        """The head of the answer; None if the connection ends before it."""
         while self.reply is None and not self.task.done():
             self._news.clear()
             await self._news.wait()

@@ -21,17 +21,17 @@ from viewer.versions import anchor_of
 MAILS = 2_500
 LONG = "word " * 2_000
 LAST = "email/emails/old-0"
-"""The oldest mail, and so the last one on the page."""
+"""The oldest of them: too many come before it for a page."""
 
 
 @pytest.fixture(scope="module")
 def large(tmp_path_factory: pytest.TempPathFactory) -> tuple[Archive, ArchiveEntry]:
-    """A day before which 2,500 mails of 10,000 characters came in."""
+    """A day with 2,500 more mails of 10,000 characters."""
     archive = Archive(str(tmp_path_factory.mktemp("large")))
     entry = write_day(archive, "large")
     initial = dict(archive.initial_state(entry))
     for number in range(MAILS):
-        at = MORNING - timedelta(days=300) + timedelta(hours=number)
+        at = MORNING + timedelta(days=1, hours=number)  # so they come before all others on the page
         initial[f"email/emails/old-{number}"] = mail(f"Old {number}", f"{LONG}end of {number}", at)
     files = {name: archive.read(entry, name) for name in entry.files}
     again = entry.model_copy(update={"fence": 2})
