@@ -19,7 +19,7 @@ from proctor_protocol.results import CriterionResult
 from workflows import limits, names
 from workflows.progress import Progress
 from workflows.publishing import UpdatePublisher
-from workflows.steps import NamedError, Steps, failure_of
+from workflows.steps import Steps, failure_of, named
 from workflows.time_played import TimePlayed
 
 _MODEL_AWAY = ("ModelUnavailableError", failures.MODEL_SETTING)
@@ -92,14 +92,10 @@ class Judging:
                 self._note(plan, verdict)
 
         async def judge_one(criterion: CriterionBrief) -> None:
-            try:
+            with named(f"Criterion {criterion.criterion_id}"):
                 verdict = await self._steps.do(
                     VerdictActivities.judge_criterion, asked(criterion), **_options(plan, criterion)
                 )
-            except FailureError as problem:
-                if is_cancelled_exception(problem):
-                    raise
-                raise NamedError(f"Criterion {criterion.criterion_id}", failure_of(problem)) from problem
             self._note(plan, verdict)
 
         async def judge_all(criteria: Sequence[CriterionBrief]) -> list[BaseException | None]:

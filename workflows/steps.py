@@ -60,6 +60,17 @@ def failure_of(problem: BaseException) -> Failure:
     )
 
 
+@contextmanager
+def named(about: str) -> Iterator[None]:
+    """Where parallel steps are done: a failure names the one that it is of. Raises NamedError, and cancellations."""
+    try:
+        yield
+    except FailureError as problem:
+        if exceptions.is_cancelled_exception(problem):
+            raise
+        raise NamedError(about, failure_of(problem)) from problem
+
+
 _SAID_AGAIN = timedelta(seconds=20)
 """The time after which a trouble is published again. It is shorter than that between reports of one step."""
 
