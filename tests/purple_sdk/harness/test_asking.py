@@ -124,6 +124,8 @@ async def test_an_endpoint_gets_what_the_relay_has_read() -> None:
         twice = b'{"model": "small", "model": "other", "stream": true, "stream_options": null, "stream_options": []}'
         override = "X-HTTP-Method-Override: DELETE\r\nOpenAI-Organization: org"
         assert await status_of(agent, f"POST {CHAT}?fields=choices&alt=media&alt=json", twice, override) == 200
+        upgrade = "Connection: Upgrade\r\nUpgrade: websocket"
+        assert await status_of(agent, "GET /v1/models", b"", upgrade) == 426
         compressed = gzip.compress(b"{}")
         assert await status_of(agent, f"POST {CHAT}", compressed, "Content-Encoding: gzip") == 415
         for body in (b"[]", b"{", b'{"n": NaN}', b"[" * 100_000, b'{"a": [' + b"{}," * 1_000_000 + b"{}]}"):
