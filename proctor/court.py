@@ -172,7 +172,7 @@ class Court:
                 return await do(self._verdicts.judge_criterion, given, attempt=attempt)
             except ModelError as problem:
                 if attempt == _ATTEMPTS:
-                    raise NotJudgeableError(str(problem)) from None
+                    raise NotJudgeableError(f"Criterion {given.criterion_id}: {problem}") from None
             except ApplicationError as problem:
                 if problem.non_retryable or attempt == _ATTEMPTS:
                     sentence = problem.message.removesuffix(".")

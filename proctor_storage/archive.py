@@ -39,6 +39,7 @@ from proctor_storage.entry_files import EntryDamagedError as EntryDamagedError
 from proctor_storage.entry_ids import EntryIds, fence_of, id_of, is_folder
 from proctor_storage.entry_table import EntryQuery, MatrixCell
 from proctor_storage.folder import Folder, StoreUnavailableError
+from proctor_storage.local_index import ArchiveBeingReadError as ArchiveBeingReadError
 from proctor_storage.local_index import LocalIndex
 
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
@@ -76,13 +77,15 @@ class Archive(EntryFiles):
     Args:
         url: where it is.
         table: the file with this machine's table of the entries (``table_of``); empty for a temporary one.
+        in_background: raise ``ArchiveBeingReadError`` while that table is made, instead of waiting for it.
     """
 
-    def __init__(self, url: str, table: str = "") -> None:
+    def __init__(self, url: str, table: str = "", *, in_background: bool = False) -> None:
         super().__init__(Folder(url, "archive"))
         self._index = DayIndex(self.folder)
         self._ids = EntryIds(self.folder)
         self._local = LocalIndex(self.folder, self._index, self._ids, self._walk, _entry, table)
+        self._local.reads_in_background = in_background
         self._known: OrderedDict[str, ArchiveEntry] = OrderedDict()
         self._caller = ANYBODY
 

@@ -2,7 +2,8 @@
 
 The first time, everything is read: the index by day, the names of all folders of entries, and the entries of which
 the index says nothing (written by an earlier version, or the index is damaged or gone). Missing lines are written to
-the index then, so that the next reader has them. After that only files of the index are read that have changed.
+the index then, so that the next reader has them. After that only files of the index are read that have changed. The
+newest days are read first.
 """
 
 import logging
@@ -10,6 +11,8 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
+from itertools import groupby
 from typing import TypeVar
 
 from proctor_protocol.archive import ENTRY, ENTRY_AT_MOST, ArchiveEntry
@@ -24,7 +27,10 @@ _AT_ONCE = 32
 _DAY = 24 * 3600 * 1_000_000
 _HOUR = 3600 * 1_000_000
 _WAITED_FOR = 10.0
-"""Seconds for which a reader waits while another thread reads the archive for the first time."""
+"""Seconds for which a reader waits for another one of the same table."""
+
+_PATIENCE = 5.0
+"""Seconds for which a reader who doesn't wait for the whole archive waits for it."""
 
 _WALKED = "walked"
 
@@ -33,8 +39,15 @@ T = TypeVar("T")
 log = logging.getLogger(__name__)
 
 
+class ArchiveBeingReadError(StoreUnavailableError):
+    """The archive is being read for the first time, in the background: ask again later."""
+
+
 class LocalIndex:
     """The table of one archive.
+
+    Attributes:
+        reads_in_background: whether readers are refused while the whole archive is being read, and don't wait for that.
 
     Args:
         folder: the archive. index, ids: its index.
@@ -54,16 +67,51 @@ class LocalIndex:
     ) -> None:
         self._folder, self._index, self._ids, self._walk, self._parse = folder, index, ids, walk, parse
         self._path = path
+        self.reads_in_background = False
         self._table: EntryTable | None = None
         self._turn = threading.Lock()
+        self._days: set[str] | None = None
+        self._unread: set[str] = set()
 
     def ask(self, work: Callable[[EntryTable], T]) -> T:
-        """Ask the table something, with all in it that was archived until now. Raises ``StoreUnavailableError``, also
-        while the archive is being read for the first time.
+        """Ask the table something, with all in it that was archived until now. Raises ``StoreUnavailableError``, and
+        ``ArchiveBeingReadError`` while the archive is being read for the first time.
         """
+        if not self.reads_in_background:
+            return self._ask(work)
+        if self._turn.locked() and self._days is not None:
+            raise self._being_read()
+        future: Future[T] = Future()
+
+        def answer() -> None:
+            try:
+                future.set_result(self._ask(work))
+            except BaseException as problem:
+                future.set_exception(problem)
+
+        threading.Thread(target=answer, daemon=True, name="archive").start()
+        while True:
+            try:
+                return future.result(_PATIENCE)
+            except TimeoutError:
+                if future.done():
+                    raise
+                if self._days is not None:
+                    raise self._being_read() from None
+
+    def _being_read(self) -> ArchiveBeingReadError:
+        days = self._days or ()
+        return ArchiveBeingReadError(
+            f"The evaluator's archive at {self._folder.place} is being read for the first time: "
+            f"{len(days) - len(self._unread)} of {len(days)} days. Ask again later."
+        )
+
+    def _ask(self, work: Callable[[EntryTable], T]) -> T:
         if not self._turn.acquire(timeout=_WAITED_FOR):
+            if self._days is not None:
+                raise self._being_read()
             raise StoreUnavailableError(
-                f"The evaluator's archive at {self._folder.place} is being read for the first time: ask again later."
+                f"The table of the evaluator's archive at {self._folder.place} is in use: ask again later."
             )
         try:
             try:
@@ -83,6 +131,7 @@ class LocalIndex:
                     f"The table of the archive can't be used ({problem}): free some space in the temporary folder."
                 ) from None
         finally:
+            self._days = None
             self._turn.release()
 
     def _refreshed(self) -> EntryTable:
@@ -110,7 +159,8 @@ class LocalIndex:
     def _catch_up(self, table: EntryTable) -> list[str]:
         """Read what has changed in the index; returns files that are damaged."""
         damaged: list[str] = []
-        for day in self._index.days():
+        for day in sorted(self._index.days(), reverse=True):
+            self._unread.discard(day)
             if table.is_closed(day):
                 continue
             is_last_time = is_closed(day)
@@ -137,6 +187,8 @@ class LocalIndex:
             table.reopen()
             if not was_complete:
                 table.mark_indexed(False)
+        self._unread = set(self._index.days())
+        self._days = set(self._unread)
         damaged = self._catch_up(table)
         table.drop_walked()
         is_empty = True
@@ -146,7 +198,12 @@ class LocalIndex:
             is_empty = is_empty and not folders
         with table.writing():
             table.remove_missing(began - _HOUR)
-        self._read_entries(table, table.unknown(), began)
+        unknown = sorted(table.unknown(), key=_date_of, reverse=True)
+        self._unread = {_date_of(folder) for folder in unknown}
+        self._days |= self._unread
+        for date, folders_of_date in groupby(unknown, key=_date_of):
+            self._read_entries(table, list(folders_of_date), began)
+            self._unread.discard(date)
         try:
             if not is_empty:
                 written = self._index.write_all(table.unindexed())
@@ -190,3 +247,7 @@ class LocalIndex:
                 )
                 for folder, entry in entries.items():
                     table.set_damaged(folder, entry is None and f"{folder}/{ENTRY}" in read)
+
+
+def _date_of(folder: str) -> str:
+    return folder.partition("/")[0]

@@ -9,6 +9,7 @@ content security policy allows our scripts only.
 * ``live``: the running work, as the pages ask for it; ``progress``: its updates so far
 * ``versions``: the items of mailbox, messages, chat and calendar, from which turn to which
 * ``modalities``: the same as a person reads it: threads, conversations, days
+* ``bounds``: which of it is on a page
 * ``scores``: the score as a table, with verdicts, quotes, and what they lead to
 * ``campaigns``: a campaign's tables and plots; ``plots``: SVG
 * ``trials``: what an agent did in a terminal

@@ -18,9 +18,11 @@ from proctor_protocol.callers import caller_of
 from proctor_storage.archive import Archive, EntryDamagedError, NoSuchEntryError, SeveralEntriesError
 from proctor_storage.folder import StoreUnavailableError
 from viewer.actions import LONGEST_FIELD, NOT_FROM_HERE, Action, ActionRefusedError, ActionRequest, Actions
+from viewer.bounds import Look
 from viewer.live import Live, Running, RunningDetails
 from viewer.overviews import Overview
 from viewer.pages import Pages, address_of, static
+from viewer.words import clip
 
 POLICY = (
     "default-src 'none'; style-src 'self'; script-src 'self' 'wasm-unsafe-eval'; img-src 'self' data:; "
@@ -39,7 +41,11 @@ _LIVE_SECONDS = 2.0  # how long a page waits for Temporal to say what runs
 _AWAY_SECONDS = 5.0
 _UNKNOWN = "Temporal did not say in time what runs. If it runs, load this page again in some seconds."
 
+_AGAIN = {"Retry-After": "5", "Refresh": "5"}
+"""Of a page that can't be made just now: browsers load it again."""
+
 _LONGEST_FORM = 64_000
+_LONGEST_TEXT = 1_000_000
 _STATIC = {
     "viewer.css": "text/css",
     "viewer.js": "text/javascript",
@@ -65,7 +71,8 @@ def routes(
         archive_url: the archive. table: the file with this machine's table of it.
         ui_url: the Temporal UI, while there is one.
     """
-    served = _Served(Pages(Archive(archive_url, table), ui_url), live or Live(), actions or Actions())
+    archive = Archive(archive_url, table, in_background=True)
+    served = _Served(Pages(archive, ui_url), live or Live(), actions or Actions())
     return [
         Route("/", served.overview, methods=["GET"]),
         Route("/view", lambda _: RedirectResponse("/"), methods=["GET"]),
@@ -73,6 +80,7 @@ def routes(
         Route("/view/{id}/assessment.html", served.export, methods=["GET"]),
         Route("/view/{id}/recording.cast", served.recording, methods=["GET"]),
         Route("/view/{id}/files/{sha256}", served.file, methods=["GET"]),
+        Route("/view/{id}/texts/{name}", served.text, methods=["GET"]),
         Route("/view/{id}/do/{action}", served.ask, methods=["GET"]),
         Route("/view/{id}/do/{action}", served.do, methods=["POST"]),
         Route("/compare", served.comparison, methods=["GET"]),
@@ -111,6 +119,7 @@ class _Served:
 
     async def entry(self, request: Request) -> Response:
         pages, name, turn = self._seen(request), request.path_params["id"], _turn(request)
+        look = _look(request)
         none: RunningDetails | None = None
         details = await self._known(lambda: self._live.details(name), none)
         if details is not None and caller_of(request.scope).may_see(details.running.owner):
@@ -119,7 +128,7 @@ class _Served:
         async def make() -> str:
             entry = await asyncio.to_thread(pages.archive.find, name)
             offered = await self._offered(request, entry)
-            return await asyncio.to_thread(pages.entry, entry, turn, offered=offered)
+            return await asyncio.to_thread(pages.entry, entry, turn, offered=offered, look=look)
 
         return await self._answering(make, may_run=time.monotonic() < self._ask_again_at)
 
@@ -145,12 +154,29 @@ class _Served:
         try:
             entry = await asyncio.to_thread(pages.archive.find, name)
             content = await asyncio.to_thread(pages.file, entry, request.path_params["sha256"])
-        except (NoSuchEntryError, EntryDamagedError, StoreUnavailableError) as problem:
+        except (NoSuchEntryError, EntryDamagedError) as problem:
             return HTMLResponse(self._pages.problem(_sentence(problem)), 404, headers=_HEADERS)
+        except StoreUnavailableError as problem:
+            return self._unavailable(problem)
         if content is None:
             raise HTTPException(404, "the assessment has no file with this SHA-256")
         headers = {**_HEADERS, "Content-Disposition": "attachment"}
         return Response(content, media_type="application/octet-stream", headers=headers)
+
+    async def text(self, request: Request) -> Response:
+        """A long text, of which a page has only the beginning."""
+        pages, path, turn = self._seen(request), request.path_params, _turn(request) or 0
+
+        def read() -> str:
+            text = pages.text(pages.archive.find(path["id"]), path["name"], turn)
+            if text is None:
+                raise NoSuchEntryError("the assessment has no such text")
+            return clip(text, _LONGEST_TEXT)
+
+        answer = await self._answer(read)
+        if answer.status_code == 200:
+            answer.headers["Content-Type"] = "text/plain; charset=utf-8"
+        return answer
 
     async def comparison(self, request: Request) -> Response:
         a, b = request.query_params.get("a", ""), request.query_params.get("b", "")
@@ -186,6 +212,8 @@ class _Served:
             entry = await asyncio.to_thread(self._seen(request).archive.get, request.path_params["id"])
         except EntryDamagedError as problem:
             raise HTTPException(500, _sentence(problem)) from None
+        except StoreUnavailableError as problem:
+            raise HTTPException(503, _sentence(problem), headers=_AGAIN) from None
         if action is None or entry is None or not action.is_offered(entry):
             raise HTTPException(404, "there is nothing of that kind to be done")
         turn = _number(form["turn"]) if form.get("turn") else _turn(request)
@@ -224,8 +252,13 @@ class _Served:
             if may_run and not isinstance(problem, SeveralEntriesError):
                 return HTMLResponse(self._pages.problem(f"{_sentence(problem)}. {_UNKNOWN}"), 503, headers=_HEADERS)
             return HTMLResponse(self._pages.problem(_sentence(problem)), 404, headers=_HEADERS)
-        except (EntryDamagedError, StoreUnavailableError) as problem:
+        except EntryDamagedError as problem:
             return HTMLResponse(self._pages.problem(_sentence(problem)), 500, headers=_HEADERS)
+        except StoreUnavailableError as problem:
+            return self._unavailable(problem)
+
+    def _unavailable(self, problem: StoreUnavailableError) -> Response:
+        return HTMLResponse(self._pages.problem(_sentence(problem)), 503, headers={**_HEADERS, **_AGAIN})
 
 
 def _file(name: str, kind: str) -> Callable[[Request], Awaitable[Response]]:
@@ -258,7 +291,12 @@ def _turn(request: Request) -> int | None:
     return None if value is None else _number(value)
 
 
-def _number(digits: str) -> int:
+def _look(request: Request) -> Look:
+    query = request.query_params
+    return Look(query.get("item", ""), query.get("shelf", ""), _number(query.get("skip", "0"), "skip"))
+
+
+def _number(digits: str, name: str = "turn") -> int:
     if not digits.isdecimal() or len(digits) > 6:
-        raise HTTPException(400, "turn is a whole number")
+        raise HTTPException(400, f"{name} is a whole number")
     return int(digits)

@@ -3,14 +3,14 @@
 Everything is plain text, an HTML mail too: templates escape it.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import tzinfo
 from typing import Any
 
 from proctor_protocol.readings import chat_text
 from viewer.versions import Version
-from viewer.words import LONGEST_TEXT, clip, when
+from viewer.words import clip, when
 
 _HEADINGS = {"email": "Mail", "sms": "Texts", "chat": "Chat", "calendar": "Calendar", "contacts": "Contacts"}
 _ENTRIES = {"email": ("emails", "drafts"), "sms": ("messages",), "chat": ("messages",), "calendar": ("events",)}
@@ -64,6 +64,16 @@ class ModalityView:
     key: str
     name: str
     groups: list[Group]
+
+    @property
+    def cards(self) -> list[Card]:
+        """All cards, in the order in which they are shown."""
+        return [card for group in self.groups for card in group.cards]
+
+    def only(self, is_kept: Callable[[Card], bool]) -> "ModalityView":
+        """The same with some of its cards, and without groups that have none of them."""
+        groups = [Group(group.name, list(filter(is_kept, group.cards))) for group in self.groups]
+        return ModalityView(self.key, self.name, [group for group in groups if group.cards])
 
     def count(self, turn: int) -> int:
         return sum(group.count(turn) for group in self.groups)
@@ -127,7 +137,7 @@ def _mail(version: Version, item: Mapping[str, Any], owner: str, zone: tzinfo | 
         who=clip(sender, 120),
         title=clip(item.get("subject") or "(no subject)"),
         time=when(at, zone),
-        text=clip(text, LONGEST_TEXT),
+        text=str(text),
         facts=[*to, *(["shown as text: it has HTML only"] if not item.get("body_text") and text else [])],
         files=[_file(each) for each in item.get("attachments") or [] if isinstance(each, Mapping)],
         marks=[*(["★"] if item.get("is_starred") else []), *labels, *([folder] if folder not in ("", "inbox") else [])],
@@ -160,7 +170,7 @@ def _message(key: str, version: Version, item: Mapping[str, Any], zone: tzinfo |
         who=clip({"assistant": "participant"}.get(role, role) or item.get("from_number"), 120),
         title="",
         time=when(at, zone),
-        text=clip(chat_text(item.get("content")) or item.get("body"), LONGEST_TEXT),
+        text=str(chat_text(item.get("content")) or item.get("body") or ""),
         is_unread=key == "sms" and item.get("is_read") is False,
         is_own=own,
         order=str(at or ""),
@@ -179,7 +189,7 @@ def _event(version: Version, item: Mapping[str, Any], zone: tzinfo | None) -> Ca
         who=clip(item.get("organizer"), 120),
         title=clip(item.get("title") or "(no title)"),
         time=f"{when(item.get('start'), zone, '%H:%M')}–{when(item.get('end'), zone, '%H:%M')}",
-        text=clip(item.get("description"), LONGEST_TEXT),
+        text=str(item.get("description") or ""),
         facts=[*([clip(item.get("location"))] if item.get("location") else []), *map(clip, who)],
         marks=[str(item["status"])] if item.get("status") not in (None, "confirmed") else [],
         order=when(item.get("start"), zone, "%Y-%m-%dT%H:%M"),

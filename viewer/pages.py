@@ -2,8 +2,10 @@
 
 import base64
 import hashlib
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, date, tzinfo
 from functools import cache
@@ -14,7 +16,7 @@ from urllib.parse import quote
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from proctor_protocol.action_words import heading_of, ids_in, target_of, text_of
-from proctor_protocol.archive import LOGS, RECORDING, ArchiveEntry, Items, TurnRecord
+from proctor_protocol.archive import LOGS, RECORDING, ArchiveEntry, EntrySummary, Items, TurnRecord
 from proctor_protocol.callers import Caller
 from proctor_protocol.campaigns import CampaignResults
 from proctor_protocol.judgements import Judgement, Shift
@@ -24,10 +26,11 @@ from proctor_protocol.results import AssessmentResults, CriterionResult
 from proctor_protocol.runs import RunResults
 from proctor_protocol.statistics import Run, cost_in_words
 from proctor_protocol.terminal import TerminalResults
-from proctor_storage.archive import Archive, EntryDamagedError, NoSuchEntryError
+from proctor_storage.archive import Archive, ArchiveBeingReadError, EntryDamagedError, NoSuchEntryError
 from proctor_storage.entry_table import EntryQuery, MatrixCell
 from viewer import words
 from viewer.actions import Action, ActionRequest
+from viewer.bounds import Look, Shelf, shelves_in_file, shelves_of
 from viewer.campaigns import CampaignView, needed, of_entries, of_results
 from viewer.live import Running, RunningDetails
 from viewer.modalities import modality_views
@@ -40,6 +43,8 @@ from viewer.versions import Version, anchor_of, versions_of
 
 _SCENARIOS_NAMED = 50
 """Scenarios of a campaign whose criteria are called by their names, and not by their ids."""
+
+_FILES = "email/files/"
 
 SIDES_AT_MOST = 50
 """How many turns two assessments are shown side by side in."""
@@ -125,13 +130,14 @@ class Pages:
         *,
         as_file: bool = False,
         offered: Sequence[Action] = (),
+        look: Look = Look(),  # noqa: B008
     ) -> str:
         """The page of any archived entry; raises as ``assessment``."""
         if entry.kind == "campaign":
             return self.campaign(entry, as_file=as_file)
         if entry.kind == "trial":
             return self.trial(entry, as_file=as_file)
-        return self.assessment(entry, turn, as_file=as_file, offered=offered)
+        return self.assessment(entry, turn, as_file=as_file, offered=offered, look=look)
 
     def campaign(self, entry: ArchiveEntry, *, as_file: bool = False) -> str:
         """One campaign; raises as ``assessment``."""
@@ -306,12 +312,14 @@ class Pages:
         *,
         as_file: bool = False,
         offered: Sequence[Action] = (),
+        look: Look = Look(),  # noqa: B008
     ) -> str:
         """One assessment.
 
         Args:
             turn: the turn to look at first, 0 for the beginning; the first one where it isn't said.
-            as_file: everything in one file, all turns with it.
+            as_file: all turns in one file.
+            look: which cards of the state are on the page; see ``viewer.bounds``.
 
         Raises:
             EntryDamagedError: the archive's files are not as they were written.
@@ -325,6 +333,8 @@ class Pages:
         last = max([t.turn for t in turns], default=0)
         chosen = min(max(1 if turn is None else turn, 0), last)
         shown = {t.turn for t in turns} if as_file else {chosen}
+        views = modality_views([v for v in versions if as_file or v.is_at(chosen)], zone)
+        shelves = shelves_in_file(views, chosen, last) if as_file else shelves_of(views, chosen, look)
         return self._render(
             "assessment.html",
             "file" if as_file else None,
@@ -336,29 +346,49 @@ class Pages:
             turns=turns,
             days=_day_headings(turns, zone),
             names=names,
-            modalities=modality_views([v for v in versions if as_file or v.is_at(chosen)], zone),
+            shelves=shelves,
+            address="" if as_file else address_of(entry.id),
             files={
                 sha256: f"data:application/octet-stream;base64,{content}"
                 if as_file
                 else f"{address_of(entry.id)}/files/{sha256}"
-                for sha256, content in _files_in(initial).items()
+                for sha256, content in _files_in(initial, shelves).items()
             },
             losses=[row_of(loss.criterion, turns, results) for loss in losses(results)[:BIGGEST]],
             dimensions=dimensions_of(results, turns),
             lacking={r.turn: r.lacking for r in records if r.lacking},
             trajectories={number: trajectory_of(self.archive, entry, number) for number in shown},
             offered=offered,
-            forks=[] if as_file else self.archive.forks_of(entry.id),
+            forks=[] if as_file else self._forks_of(entry),
             judgements=self.archive.judgements(entry, Judgement),
             damage=self.archive.damage(entry, ()),
             workflow_url=None if as_file else self._workflow_url(entry),
             zone=zone,
         )
 
+    def _forks_of(self, entry: ArchiveEntry) -> Sequence[EntrySummary]:
+        """Its forks; none while the archive's table is being made, so that the page can be read meanwhile."""
+        with suppress(ArchiveBeingReadError):
+            return self.archive.forks_of(entry.id)
+        return []
+
     def file(self, entry: ArchiveEntry, sha256: str) -> bytes | None:
         """The content of an attached file of an assessment; None where there is none of that hash."""
-        content = _files_in(self.archive.initial_state(entry)).get(sha256)
-        return None if content is None else base64.b64decode(content)
+        item = self.archive.initial_state(entry).get(f"{_FILES}{sha256}")
+        return base64.b64decode(str(item["content"])) if isinstance(item, dict) else None
+
+    def text(self, entry: ArchiveEntry, name: str, turn: int) -> str | None:
+        """The whole of a long text: that of the card with an anchor as it was after a turn, or what the participant
+        wrote with an action (``dTURN-NUMBER``); None where there is none.
+        """
+        turns = self.archive.turns(entry)
+        if of_action := re.fullmatch(r"d(\d{1,6})-(\d{1,6})", name):
+            numbers = {record.turn: record.actions for record in turns}
+            actions = numbers.get(int(of_action[1]), [])[int(of_action[2]) :][:1]
+            return next((text_of(action.parameters) for action in actions), None)
+        versions = versions_of(self.archive.initial_state(entry), self.archive.state_records(entry))
+        views = modality_views([v for v in versions if v.anchor == name and v.is_at(turn)], _zone(turns))
+        return next((card.text for view in views for card in view.cards), None)
 
     def comparison(self, one: ArchiveEntry, other: ArchiveEntry, *, as_file: bool = False) -> str:
         """Two assessments side by side; raises as ``assessment``."""
@@ -467,11 +497,11 @@ def _zone(turns: Sequence[TurnRecord]) -> tzinfo | None:
     return next((t.began_at.tzinfo for t in turns if t.began_at), UTC)
 
 
-def _files_in(initial: Items) -> dict[str, str]:
-    """The contents of attached files, in Base64, by their SHA-256."""
-    prefix = "email/files/"
-    files = {path.removeprefix(prefix): item for path, item in initial.items() if path.startswith(prefix)}
-    return {sha256: str(item["content"]) for sha256, item in files.items() if isinstance(item, dict)}
+def _files_in(initial: Items, shelves: Sequence[Shelf]) -> dict[str, str]:
+    """The contents of files that shown mails have attached, in Base64, by their SHA-256."""
+    cards = [card for shelf in shelves for group in shelf.groups for card in group.cards]
+    items = {file.sha256: initial.get(f"{_FILES}{file.sha256}") for card in cards for file in card.files if file.sha256}
+    return {sha256: str(item["content"]) for sha256, item in items.items() if isinstance(item, dict)}
 
 
 def _names_in(versions: Sequence[Version]) -> dict[str, tuple[str, str]]:

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any
 
+from temporalio import workflow
 from temporalio.exceptions import ApplicationError, FailureError, is_cancelled_exception
 
 from activities.attempts import failures
@@ -15,11 +16,14 @@ from activities.simulation.payloads import ConcludeInput, Evidence
 from proctor_protocol import updates
 from proctor_protocol.provenance import ModelUse, added_up
 from proctor_protocol.results import CriterionResult
-from workflows import limits
+from workflows import limits, names
 from workflows.progress import Progress
 from workflows.publishing import UpdatePublisher
-from workflows.steps import Steps, failure_of
+from workflows.steps import Steps, failure_of, named
 from workflows.time_played import TimePlayed
+
+_MODEL_AWAY = ("ModelUnavailableError", failures.MODEL_SETTING)
+"""How a judgement fails whose model could not be asked."""
 
 _SENTENCES_TOLD = 5
 """The number of failed judgements that get an update each."""
@@ -88,17 +92,24 @@ class Judging:
                 self._note(plan, verdict)
 
         async def judge_one(criterion: CriterionBrief) -> None:
-            verdict = await self._steps.do(
-                VerdictActivities.judge_criterion, asked(criterion), **_options(plan, criterion)
-            )
+            with named(f"Criterion {criterion.criterion_id}"):
+                verdict = await self._steps.do(
+                    VerdictActivities.judge_criterion, asked(criterion), **_options(plan, criterion)
+                )
             self._note(plan, verdict)
 
         async def judge_all(criteria: Sequence[CriterionBrief]) -> list[BaseException | None]:
             return await asyncio.gather(*map(judge_one, criteria), return_exceptions=True)
 
         async def judge_one_first(criteria: Sequence[CriterionBrief]) -> list[BaseException | None]:
-            """All models' criteria share the evidence: after the first criterion a model has it in its cache."""
-            return [*await judge_all(criteria[:1]), *await judge_all(criteria[1:])]
+            """All models' criteria share the evidence: after the first criterion a model has it in its cache. If the
+            model could not be asked for that one, the others don't wait for it again.
+            """
+            first = await judge_all(criteria[:1])
+            is_away = any(failure_of(problem).kind in _MODEL_AWAY for problem in first if problem is not None)
+            if is_away and workflow.patched(names.ONE_WAIT_FOR_A_MODEL):
+                return first
+            return [*first, *await judge_all(criteria[1:])]
 
         if plan.offline:
             by_code_first = sorted(plan.criteria, key=lambda criterion: criterion.by_model)

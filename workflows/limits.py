@@ -68,8 +68,10 @@ def _retry(first: float, longest: float, attempts: int = 0) -> RetryPolicy:
 _PATIENT = _retry(0.2, 10, 12)
 """Outlasts about a minute without simulator, store or worker."""
 
-_MODELS = _retry(1, 60, 10)
-"""Outlasts several minutes of a model API that is overloaded or out of quota."""
+_MODELS = _retry(1, 30, 13)
+"""Outlasts four minutes of a model API that is overloaded or out of quota. No pause is so long that progress would have
+nothing to report for a minute.
+"""
 
 _PARTICIPANT = _retry(0.3, 5, 8)
 """Gives a participant some 20 seconds to come back: frameworks for agents take long to import."""

@@ -37,6 +37,9 @@ JUDGING_QUEUE = "-judging"
 UPDATES_TOPIC = "updates"
 """The workflow stream's topic; an item is the JSON of a task update, its offset the update's sequence number."""
 
+ONE_WAIT_FOR_A_MODEL = "one wait for a model"
+"""A patch: criteria aren't judged by a model that could not be asked for the first one."""
+
 MEMO_RESULTS = "results"
 """Where the memo of a canceled assessment names the blob with the JSON of its results so far."""
 

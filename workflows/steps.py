@@ -4,6 +4,7 @@ import asyncio
 from collections import Counter, defaultdict
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
+from datetime import datetime, timedelta
 from typing import Any, NamedTuple, TypeVar
 
 from temporalio import exceptions, workflow
@@ -31,8 +32,18 @@ class Failure(NamedTuple):
     is_defect: bool = False
 
 
+class NamedError(ApplicationError):
+    """A failure that already is in words, with what it is about."""
+
+    def __init__(self, about: str, failure: Failure) -> None:
+        sentence = failure.sentence if failure.sentence.startswith(about) else f"{about}: {failure.sentence}"
+        super().__init__(sentence, type=failure.kind, non_retryable=True)
+
+
 def failure_of(problem: BaseException) -> Failure:
     """The type and the sentence of anything that an assessment can fail of."""
+    if isinstance(problem, NamedError):
+        return Failure(problem.type or failures.UNKNOWN, problem.message)
     if isinstance(problem, TimeoutError):
         return Failure(failures.DEADLINE, "The assessment took longer than it may: its deadline has passed.")
     step: str | None = None
@@ -53,6 +64,20 @@ def failure_of(problem: BaseException) -> Failure:
         is_defect=True,
     )
 
+
+@contextmanager
+def named(about: str) -> Iterator[None]:
+    """Where parallel steps are done: a failure names the one that it is of. Raises NamedError, and cancellations."""
+    try:
+        yield
+    except FailureError as problem:
+        if exceptions.is_cancelled_exception(problem):
+            raise
+        raise NamedError(about, failure_of(problem)) from problem
+
+
+_SAID_AGAIN = timedelta(seconds=20)
+"""The time after which a trouble is published again. It is shorter than that between reports of one step."""
 
 Payload = TypeVar("Payload")
 Done = TypeVar("Done")
@@ -155,16 +180,16 @@ class Steps:
 
 
 class _RunningSteps:
-    """The running steps, and their published troubles, so that each trouble is published once."""
+    """The running steps, and their published troubles, so that parallel steps publish each trouble once."""
 
     def __init__(self) -> None:
         self._steps: Counter[str] = Counter()
-        self._published: set[tuple[str, int, str]] = set()
+        self._published: dict[tuple[str, int, str], datetime] = {}
 
     @contextmanager
     def begin_step(self, name: str) -> Iterator[None]:
         if not self._steps[name]:
-            self._published = {seen for seen in self._published if seen[0] != name}
+            self._published = {seen: at for seen, at in self._published.items() if seen[0] != name}
         self._steps[name] += 1
         try:
             yield
@@ -175,10 +200,11 @@ class _RunningSteps:
         """Whether a trouble should be published.
 
         It should not where its step isn't under way, as after a reset, which repeats the signals of the time after its
-        point; nor where a parallel step has failed of the same thing at the same try.
+        point; nor where a parallel step has just failed of the same thing at the same try.
         """
-        news = (trouble.step, trouble.attempt, trouble.answer)
-        if not self._steps[trouble.step] or news in self._published:
+        news, now = (trouble.step, trouble.attempt, trouble.answer), workflow.now()
+        before = self._published.get(news)
+        if not self._steps[trouble.step] or (before is not None and now - before < _SAID_AGAIN):
             return False
-        self._published.add(news)
+        self._published[news] = now
         return True

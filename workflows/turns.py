@@ -25,7 +25,7 @@ from workflows.archiving import reply_records
 from workflows.participant import let_play
 from workflows.progress import Progress
 from workflows.publishing import UpdatePublisher
-from workflows.steps import Steps
+from workflows.steps import Steps, named
 
 
 class Meeting(NamedTuple):
@@ -173,18 +173,19 @@ class Turns:
 
         async def reply(addressee: payloads.Addressee) -> payloads.PlannedReply | None:
             message = applied.messages[addressee.message]
-            responded = await self._steps.do(
-                CharacterActivities.respond,
-                RespondInput(
-                    scenario=plan.scenario,
-                    seed=plan.seed,
-                    turn=turn,
-                    offline=plan.offline,
-                    character_id=addressee.character_id,
-                    message=message,
-                ),
-                **limits.thinking(plan, f"turn {turn} · {addressee.character_id}"),
-            )
+            with named(f"Character {addressee.character_id}"):
+                responded = await self._steps.do(
+                    CharacterActivities.respond,
+                    RespondInput(
+                        scenario=plan.scenario,
+                        seed=plan.seed,
+                        turn=turn,
+                        offline=plan.offline,
+                        character_id=addressee.character_id,
+                        message=message,
+                    ),
+                    **limits.thinking(plan, f"turn {turn} · {addressee.character_id}"),
+                )
             usage.extend(responded.usage)
             progress.drafts = progress.drafts.add(responded.drafts)
             return None if responded.reply is None else payloads.PlannedReply(reply=responded.reply, message=message)

@@ -2,11 +2,15 @@
 workflow, which publishes them. A workflow hears only of steps that are under way: a reset repeats later signals.
 
 * ``troubles``, a guard, reports an attempt that will be made again, after ``TELL_AFTER`` seconds of trying
-* ``Wait`` is for an activity that waits for something (a simulator, a store) inside an attempt
+* ``Wait`` is for an activity that looks for something (a simulator, a store) inside an attempt, again and again
+* ``telling`` is for one that waits for an answer (of a model)
 """
 
 import asyncio
-from contextlib import suppress
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from contextvars import ContextVar
 from datetime import timedelta
 from typing import Any
 
@@ -25,10 +29,21 @@ TROUBLE_SIGNAL = "trouble"
 TELL_AFTER = 5.0
 """Seconds for which a step may be tried in silence."""
 
+TELL_AGAIN = 25.0
+"""Seconds between two reports of a wait. With the longest pause between attempts, progress is reported every minute."""
+
 _LONGEST_ANSWER = 1_000
 _SIGNAL_SECONDS = timedelta(seconds=2)
 _LONGEST_PAUSE = 100
 """In first pauses: Temporal's default where a retry policy names none."""
+
+_MOST_WAITS = 1_000
+
+_about: ContextVar[str | None] = ContextVar("about", default=None)
+"""What tells the running step from parallel ones."""
+
+_reported: dict[tuple[str | None, str], float] = {}
+"""When a wait of a workflow was last reported, by parallel steps of this process."""
 
 _STEPS = {
     "admit": "Checking the request",
@@ -72,29 +87,56 @@ class Trouble(Model):
 
 async def troubles(input: ExecuteActivityInput, proceed: Proceed) -> Any:  # noqa: A002
     """Guard: report an attempt that has failed and will be made again."""
+    _about.set(_about_of(input.args))
     try:
         return await proceed()
     except Exception as problem:
         info = activity.info()
         pause = next_try_in(info, problem)
         if pause is not None and since_scheduled().total_seconds() + pause > TELL_AFTER:
-            await _tell(problem, about=_about(input.args))
+            await _tell(problem)
         raise
 
 
 class Wait:
-    """Something that an attempt waits for: reported once, after ``TELL_AFTER`` seconds."""
+    """Something that an attempt waits for: reported after ``TELL_AFTER`` seconds, and every ``TELL_AGAIN`` seconds."""
 
     def __init__(self) -> None:
-        self._tell_at = asyncio.get_running_loop().time() + TELL_AFTER
-        self._is_reported = False
+        self._tell_at = time.monotonic() + TELL_AFTER
 
     async def goes_on(self, problem: BaseException) -> None:
         """It is still waited for, because of this problem; call it at every look."""
-        if self._is_reported or asyncio.get_running_loop().time() < self._tell_at or not activity.in_activity():
+        if time.monotonic() < self._tell_at or not activity.in_activity():
             return
-        self._is_reported = True
+        self._tell_at = time.monotonic() + TELL_AGAIN
         await _tell(problem, is_waiting=True)
+
+
+@asynccontextmanager
+async def telling(problem: BaseException) -> AsyncIterator[None]:
+    """While this context is open, report every ``TELL_AGAIN`` seconds that the attempt waits because of a problem; once
+    for all steps of a workflow that wait for the same.
+    """
+    if not activity.in_activity():
+        yield
+        return
+
+    async def tell() -> None:
+        place = (activity.info().workflow_id, str(problem))
+        while True:
+            await asyncio.sleep(TELL_AGAIN)
+            if time.monotonic() - _reported.get(place, -TELL_AGAIN) < TELL_AGAIN / 2:
+                continue
+            if len(_reported) >= _MOST_WAITS:
+                _reported.clear()
+            _reported[place] = time.monotonic()
+            await _tell(problem, is_waiting=True)
+
+    reporting = asyncio.create_task(tell())
+    try:
+        yield
+    finally:
+        reporting.cancel()
 
 
 def next_try_in(info: activity.Info, problem: BaseException) -> float | None:
@@ -116,7 +158,7 @@ def next_try_in(info: activity.Info, problem: BaseException) -> float | None:
     return pause.total_seconds()
 
 
-async def _tell(problem: BaseException, *, about: str | None = None, is_waiting: bool = False) -> None:
+async def _tell(problem: BaseException, *, is_waiting: bool = False) -> None:
     """Send the signal; where Temporal doesn't take it (the workflow has ended, say), it isn't needed."""
     info = activity.info()
     if info.workflow_id is None:
@@ -125,7 +167,7 @@ async def _tell(problem: BaseException, *, about: str | None = None, is_waiting:
     answer = failures.in_words(kind, problem.message if isinstance(problem, ApplicationError) else str(problem))
     trouble = Trouble(
         step=info.activity_type,
-        about=about,
+        about=_about.get(),
         kind=kind,
         answer=answer if len(answer) <= _LONGEST_ANSWER else f"{answer[:_LONGEST_ANSWER]}…",
         attempt=info.attempt,
@@ -137,6 +179,6 @@ async def _tell(problem: BaseException, *, about: str | None = None, is_waiting:
         await workflow.signal(TROUBLE_SIGNAL, trouble, rpc_timeout=_SIGNAL_SECONDS)
 
 
-def _about(arguments: Any) -> str | None:
+def _about_of(arguments: Any) -> str | None:
     """What tells parallel steps apart: the criterion, or the character."""
     return next((argument.about for argument in arguments if isinstance(argument, OfSeveral)), None)

@@ -9,6 +9,7 @@ from typing import Any
 
 from temporalio import activity
 
+from activities.attempts import failures
 from activities.judging.calibration import Asked, calibrations_of
 from activities.judging.facts_by_model import read_facts
 from activities.judging.model_judge import PROMPT_VERSION
@@ -68,7 +69,10 @@ class AskedModels:
     async def answer(self, question: dict[str, Any]) -> bytes:
         """Answer an evaluator's question: facts in texts the whole panel, all else its first model."""
         await prepare()
-        from activities.scenario_code.relayed_model import answer
+        from activities.scenario_code.relayed_model import answer, find_refused
+
+        if (refused := find_refused(question)) is not None:
+            raise failures.EVALUATOR_FAILED.final(f"The evaluator asks the model with {refused}: leave it out.")
 
         try:
             if "facts" in question:

@@ -8,7 +8,9 @@ import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from activities.attempts.troubles import telling
 from activities.models.endpoint_queue import place_at_endpoint
+from activities.models.factory import ModelUnavailableError
 
 if TYPE_CHECKING:
     from langchain_core.language_models.chat_models import BaseChatModel
@@ -74,7 +76,7 @@ async def invoke(
     without = _refused.get(address, frozenset())
     while True:
         try:
-            async with place_at_endpoint(llm):
+            async with telling(_unanswered(address[0])), place_at_endpoint(llm):
                 answer = await prepare(_without(llm, without)).ainvoke(_flat(messages, without), **options)
         except Exception as problem:
             more = _refused_in(problem) - without if is_openai and status_of(problem) in REFUSALS else frozenset()
@@ -85,6 +87,10 @@ async def invoke(
             if without:
                 _refused[address] = without
             return answer
+
+
+def _unanswered(model: str) -> ModelUnavailableError:
+    return ModelUnavailableError(f"model {model} has not answered yet")
 
 
 def _refused_in(problem: Exception) -> frozenset[str]:

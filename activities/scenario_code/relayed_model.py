@@ -23,6 +23,22 @@ from activities.models.dialects import invoke
 
 Exchange = Callable[[dict[str, Any]], bytes]
 
+_OPTIONS = {
+    *("tools", "tool_choice", "parallel_tool_calls", "strict", "response_format"),
+    *("temperature", "top_p", "seed", "max_tokens"),
+}
+
+
+def find_refused(question: dict[str, Any]) -> str | None:
+    """The first option of a question that an evaluator may not set, in words: others may name another model, address or
+    account, and tools that the provider runs cost beside tokens.
+    """
+    options = question.get("options") or {}
+    if unknown := sorted(set(options) - _OPTIONS):
+        return f'the option "{unknown[0][:50]}"'
+    kinds = [tool.get("type") for tool in options.get("tools") or [] if isinstance(tool, dict)]
+    return next((f'a tool of the type "{str(kind)[:50]}"' for kind in kinds if kind != "function"), None)
+
 
 class RelayedModel(BaseChatModel):
     """A chat model whose every call is made by somebody else; one call at a time."""

@@ -13,7 +13,7 @@ from proctor_protocol.provenance import ModelUse, added_up
 from proctor_settings.config import HarnessConfig
 from proctor_settings.prices import Price, Prices, PricesError, read_prices
 from purple_sdk.harness import agents_files
-from purple_sdk.harness.counting import ModelAnswer
+from purple_sdk.harness.counting import ModelAnswer, Question
 from purple_sdk.harness.declared import HarnessError
 
 
@@ -46,6 +46,7 @@ class Budget:
         self._file: Path | None = None
         self._before = (0, 0.0)
         self._now = (0, 0.0)
+        self._of_try = 0
 
     def continue_from(self, file: Path) -> None:
         """Begin a try with what the file of the assessment has, if there is one; it is kept there from now on."""
@@ -62,6 +63,7 @@ class Budget:
     def check(self, answers: Sequence[ModelAnswer]) -> Excess | None:
         """Count the answers of the try so far; returns the limit that is reached."""
         of_try = sum(answer.input_tokens + answer.output_tokens for answer in answers)
+        self._of_try = of_try
         used = (self._before[0] + of_try, self._before[1] + sum(map(self._cost_of, answers)))
         if used != self._now:
             self._now = used
@@ -85,6 +87,20 @@ class Budget:
             )
         return None
 
+    def has_room(self, questions: Sequence[Question]) -> bool:
+        """Whether the limits are kept even if all these answers are as long as they may be."""
+        config, (used, cost) = self._config, self._now
+        tokens = sum(question.most_tokens for question in questions)
+        return (
+            self._of_try + tokens < config.tokens_per_turn
+            and (config.max_tokens is None or used + tokens < config.max_tokens)
+            and (config.max_cost is None or cost + sum(map(self._most_cost_of, questions)) < config.max_cost)
+        )
+
+    def requires_price_of(self, model: str) -> bool:
+        """Whether money is limited and this model's price is not known."""
+        return self._config.max_cost is not None and model not in self._prices.models
+
     def uses(self, answers: Sequence[ModelAnswer]) -> list[ModelUse]:
         """The use of each model, with its cost where the price is known."""
         return added_up(
@@ -101,12 +117,17 @@ class Budget:
         )
 
     def _price_of(self, answer: ModelAnswer) -> Price | None:
-        """That of the model that answered; one that the table lacks costs what the participant's own does."""
-        return self._prices.models.get(answer.model) or self._prices.models.get(self._config.model)
+        """That of the model that answered, else of the one that was asked, else of the participant's own."""
+        known = self._prices.models
+        return known.get(answer.model) or known.get(answer.asked_model) or known.get(self._config.model)
 
     def _cost_of(self, answer: ModelAnswer) -> float:
         price = self._price_of(answer)
         return 0.0 if price is None else _cost(price, answer)
+
+    def _most_cost_of(self, question: Question) -> float:
+        price = self._price_of(ModelAnswer(question.model))
+        return 0.0 if price is None else price.of(question.size, question.longest)
 
     def _keep(self) -> None:
         if self._file is not None:

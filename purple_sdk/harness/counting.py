@@ -1,8 +1,11 @@
 """What a model's answer says, in four protocols, as one JSON body or as server-sent events: text, calls, tokens."""
 
+import io
 import json
+import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,6 +17,15 @@ _TOKEN = 4
 """Characters, about, of a token of English text."""
 
 _LONGEST_NAME = 200
+_LONGEST_TEXT = 1_000_000
+
+_MOST_VALUES = 1_000_000
+"""In a JSON text; each takes some hundred bytes of memory, however short it is."""
+
+_UNSAID_OUTPUT = 128_000
+"""Tokens that an answer may have whose request sets no limit."""
+
+_MOST_COPIES = 128
 
 
 @dataclass(frozen=True)
@@ -35,7 +47,9 @@ class ModelAnswer:
         input_tokens: of the prompt, with those that came from a cache.
         output_tokens: of the answer, with those of its thoughts.
         cached_tokens: of the prompt, those that came from a cache.
-        is_estimated: whether the endpoint said nothing of tokens, and they are estimated by the length of the texts.
+        is_estimated: whether the endpoint didn't report all tokens, and they are estimated by the length of the texts.
+        is_whole: whether the answer has come to its end.
+        asked_model: by the request.
     """
 
     model: str = ""
@@ -46,62 +60,99 @@ class ModelAnswer:
     output_tokens: int = 0
     cached_tokens: int = 0
     is_estimated: bool = False
+    is_whole: bool = False
+    asked_model: str = ""
 
 
-def wire_of(path: str) -> Wire | None:
-    """The protocol of a request for an answer, by its path; None for others, such as lists of models."""
-    if re.search(r":(stream)?[gG]enerateContent$", path):
-        return "gemini"
-    ends: dict[str, Wire] = {"/messages": "anthropic", "/responses": "responses", "/chat/completions": "chat"}
-    return next((wire for end, wire in ends.items() if path.endswith(end)), None)
+@dataclass(frozen=True)
+class Question:
+    """A request for an answer, as far as it matters for what the answer costs.
+
+    Attributes:
+        size: bytes of the request.
+        copies: answers that are asked for at once.
+        longest: tokens of all these answers, at most.
+    """
+
+    wire: Wire
+    model: str
+    size: int
+    copies: int = 1
+    longest: int = _UNSAID_OUTPUT
+
+    @property
+    def most_tokens(self) -> int:
+        """Those of the request and its answers, at most; a token has at least one byte."""
+        return self.size + self.longest
 
 
-def read_answer(wire: Wire, request: Json, path: str, body: bytes) -> ModelAnswer:
+def read_question(wire: Wire, request: Mapping[str, Any], path: str, size: int) -> Question:
+    """Read a request's body; ``path`` has the model's name for Gemini."""
+    named = re.search(r"/models/([^/:]+):", path)
+    model = str((named[1] if named else request.get("model")) or "")[:_LONGEST_NAME]
+    options = request.get("generationConfig") or request.get("generation_config")
+    given = {**request, **(options if isinstance(options, dict) else {})}
+    copies = min(max(1, _number(given, "n"), _number(given, "candidateCount", "candidate_count")), _MOST_COPIES)
+    limits = ("max_tokens", "max_completion_tokens", "max_output_tokens", "maxOutputTokens")
+    longest = max(_number(given, name) for name in limits) or _UNSAID_OUTPUT
+    return Question(wire, model, size, copies, copies * longest)
+
+
+def read_answer(question: Question, body: bytes, *, has_ended: bool = True) -> ModelAnswer:
     """What a model answered.
 
     Args:
-        path: where; Gemini's has the model's name in it.
         body: the answer, also one that was cut off.
+        has_ended: whether that is all of the answer; else it is looked for in the answer itself.
     """
-    values = list(values_in(body))
-    named = re.search(r"/models/([^/:]+):", path)
-    model = str(request.get("model") or (named[1] if named else ""))
-    answer = _READERS[wire](values)
-    if not answer.input_tokens and not answer.output_tokens:
-        answer = replace(
-            answer,
-            input_tokens=len(json.dumps(request)) // _TOKEN,
-            output_tokens=len(answer.text + answer.thoughts + json.dumps([call.arguments for call in answer.calls]))
-            // _TOKEN,
-            is_estimated=True,
-        )
-    return replace(answer, model=(answer.model or model)[:_LONGEST_NAME])
+    try:
+        answer = _READERS[question.wire](values_in(body))
+    except (TypeError, ValueError, AttributeError, KeyError):  # not the protocol's answer: its length counts
+        answer = ModelAnswer()
+    is_whole = has_ended or answer.is_whole
+    length = len(answer.text) + len(answer.thoughts) + sum(len(json.dumps(call.arguments)) for call in answer.calls)
+    said = question.copies * length // _TOKEN if length or answer.is_whole else len(body) // _TOKEN
+    tokens = (answer.input_tokens or question.size // _TOKEN, answer.output_tokens)
+    if not (tokens[1] and is_whole):
+        tokens = (tokens[0], max(tokens[1], said))
+    return replace(
+        answer,
+        model=(answer.model or question.model)[:_LONGEST_NAME],
+        asked_model=question.model,
+        text=answer.text[:_LONGEST_TEXT],
+        thoughts=answer.thoughts[:_LONGEST_TEXT],
+        input_tokens=tokens[0],
+        output_tokens=tokens[1],
+        is_estimated=tokens != (answer.input_tokens, answer.output_tokens),
+        is_whole=is_whole,
+    )
 
 
 def values_in(body: bytes) -> Iterator[Json]:
     """The JSON objects of a body, of an array (Gemini streams one without ``alt=sse``), or of the events in it."""
-    text = body.decode(errors="replace")
-    whole = parsed_json(text)
-    if whole is not None:
+    if body.lstrip()[:1] in (b"{", b"["):
+        whole = parsed_json(body)
         yield from _objects(whole if isinstance(whole, list) else [whole])
         return
-    for line in text.splitlines():
-        if line.startswith("data:"):
+    for line in io.BytesIO(body):  # which shares the bytes, where splitting would copy them
+        if line.startswith(b"data:"):
             yield from _objects([parsed_json(line[5:])])
 
 
-def parsed_json(text: str | bytes) -> Any:
-    """The value of a JSON text; None where it isn't one."""
+def parsed_json(text: bytes) -> Any:
+    """The value of a JSON text; None where it isn't one, or has too many values."""
+    if sum(map(text.count, (b"[", b"{", b","))) > _MOST_VALUES:
+        return None
     try:
         return json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
 
 
 def _number(counts: Any, *names: str) -> int:
-    """The sum of counts in an object; values that aren't numbers count as 0."""
+    """The sum of counts in an object; values that aren't counts are 0."""
     found = (counts.get(name) for name in names) if isinstance(counts, Mapping) else ()
-    return sum(int(number) for number in found if isinstance(number, int | float))
+    return sum(int(number) for number in found if isinstance(number, int | float) and 0 < number < math.inf)
 
 
 def _objects(value: Any) -> list[Json]:
@@ -115,11 +166,13 @@ def _parsed(text: Any) -> Any:
         return text
 
 
-def _read_anthropic(values: Sequence[Json]) -> ModelAnswer:
+def _read_anthropic(values: Iterable[Json]) -> ModelAnswer:
     usage: Json = {}
     blocks: dict[int, Json] = {}
-    model = ""
+    written: defaultdict[tuple[int, str], list[str]] = defaultdict(list)
+    model, is_whole = "", False
     for value in values:
+        is_whole |= value.get("type") in ("message", "message_stop")
         message = value.get("message") if value.get("type") == "message_start" else value
         if isinstance(message, dict) and "usage" in message:
             usage |= {name: count for name, count in (message["usage"] or {}).items() if count is not None}
@@ -129,9 +182,11 @@ def _read_anthropic(values: Sequence[Json]) -> ModelAnswer:
         if value.get("type") == "content_block_start":
             blocks[index] = dict(value.get("content_block") or {})
         if value.get("type") == "content_block_delta":
-            block, delta = blocks.setdefault(index, {}), value.get("delta") or {}
+            blocks.setdefault(index, {})
             for name in ("text", "thinking", "partial_json"):
-                block[name] = str(block.get(name) or "") + str(delta.get(name) or "")
+                written[index, name].append(str((value.get("delta") or {}).get(name) or ""))
+    for (index, name), pieces in written.items():
+        blocks[index][name] = str(blocks[index].get(name) or "") + "".join(pieces)
     calls = [
         ToolCall(str(block.get("id")), str(block.get("name")), _parsed(block.get("partial_json") or block.get("input")))
         for block in blocks.values()
@@ -146,10 +201,11 @@ def _read_anthropic(values: Sequence[Json]) -> ModelAnswer:
         input_tokens=_number(usage, "input_tokens", "cache_creation_input_tokens") + cached,
         output_tokens=_number(usage, "output_tokens"),
         cached_tokens=cached,
+        is_whole=is_whole,
     )
 
 
-def _read_responses(values: Sequence[Json]) -> ModelAnswer:
+def _read_responses(values: Iterable[Json]) -> ModelAnswer:
     whole: Json = {}
     items: list[Json] = []
     for value in values:
@@ -174,45 +230,50 @@ def _read_responses(values: Sequence[Json]) -> ModelAnswer:
         input_tokens=_number(usage, "input_tokens"),
         output_tokens=_number(usage, "output_tokens"),
         cached_tokens=_number(usage.get("input_tokens_details"), "cached_tokens"),
+        is_whole=bool(whole) and whole.get("status") not in ("queued", "in_progress"),
     )
 
 
-def _read_chat(values: Sequence[Json]) -> ModelAnswer:
+def _read_chat(values: Iterable[Json]) -> ModelAnswer:
     usage: Json = {}
-    model, text, thoughts = "", "", ""
+    model, text, thoughts, is_whole = "", "", "", False
     calls: dict[int, Json] = {}
     for value in values:
         usage = value.get("usage") or usage
         model = str(value.get("model") or model)
         for choice in _objects(value.get("choices"))[:1]:
             part = choice.get("message") or choice.get("delta") or {}
+            is_whole |= "message" in choice
             text += str(part.get("content") or "")
             thoughts += str(part.get("reasoning_content") or part.get("reasoning") or "")
             for place, call in enumerate(_objects(part.get("tool_calls"))):
-                known = calls.setdefault(call.get("index", place), {"id": "", "name": "", "arguments": ""})
+                known = calls.setdefault(call.get("index", place), {"id": "", "name": "", "arguments": []})
                 function = call.get("function") or {}
                 known["id"] = known["id"] or call.get("id") or ""
                 known["name"] += function.get("name") or ""
-                known["arguments"] += function.get("arguments") or ""
+                known["arguments"].append(function.get("arguments") or "")
     return ModelAnswer(
         model=model,
         text=text,
         thoughts=thoughts,
-        calls=tuple(ToolCall(call["id"], call["name"], _parsed(call["arguments"])) for call in calls.values()),
+        calls=tuple(ToolCall(call["id"], call["name"], _parsed("".join(call["arguments"]))) for call in calls.values()),
         input_tokens=_number(usage, "prompt_tokens"),
         output_tokens=_number(usage, "completion_tokens"),
         cached_tokens=_number(usage.get("prompt_tokens_details"), "cached_tokens"),
+        is_whole=is_whole or bool(_number(usage, "prompt_tokens", "completion_tokens")),
     )
 
 
-def _read_gemini(values: Sequence[Json]) -> ModelAnswer:
+def _read_gemini(values: Iterable[Json]) -> ModelAnswer:
     usage: Json = {}
-    model = ""
+    model, is_whole = "", False
     parts: list[Json] = []
     for value in values:
         usage = value.get("usageMetadata") or usage
         model = str(value.get("modelVersion") or model)
+        is_whole |= "blockReason" in (value.get("promptFeedback") or {})
         for candidate in _objects(value.get("candidates"))[:1]:
+            is_whole |= bool(candidate.get("finishReason"))
             parts += _objects((candidate.get("content") or {}).get("parts"))
     texts = [part for part in parts if isinstance(part.get("text"), str)]
     return ModelAnswer(
@@ -226,10 +287,11 @@ def _read_gemini(values: Sequence[Json]) -> ModelAnswer:
         input_tokens=_number(usage, "promptTokenCount", "toolUsePromptTokenCount"),
         output_tokens=_number(usage, "candidatesTokenCount", "thoughtsTokenCount"),
         cached_tokens=_number(usage, "cachedContentTokenCount"),
+        is_whole=is_whole,
     )
 
 
-_READERS: dict[Wire, Callable[[Sequence[Json]], ModelAnswer]] = {
+_READERS: dict[Wire, Callable[[Iterable[Json]], ModelAnswer]] = {
     "anthropic": _read_anthropic,
     "responses": _read_responses,
     "chat": _read_chat,

@@ -7,7 +7,8 @@ from proctor_protocol.actions import USER_ACTIONS, action_name
 from proctor_protocol.messages import ActionLogEntry, TurnCompleteMessage
 from purple_sdk.agent import BasePurpleAgent
 from purple_sdk.harness.budget import Budget
-from purple_sdk.harness.relay import Record, Relay, UsedTool
+from purple_sdk.harness.record import Record, UsedTool
+from purple_sdk.harness.relay import Relay
 from purple_sdk.harness.tools import SimulationTools
 from purple_sdk.harness.trajectory import trajectory_of
 from purple_sdk.harness.upstream import Upstream

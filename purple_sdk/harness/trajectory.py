@@ -8,7 +8,7 @@ import json
 from typing import Any
 
 from purple_sdk.harness.counting import ModelAnswer
-from purple_sdk.harness.relay import AskedModel, Record, UsedTool
+from purple_sdk.harness.record import AskedModel, Record, UsedTool
 
 VERSION = "ATIF-v1.7"
 MOST_BYTES = 150_000

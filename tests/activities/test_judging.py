@@ -13,11 +13,15 @@ from typing import Any
 
 import httpx
 import pytest
+from temporalio.exceptions import ApplicationError
 
+from activities.attempts import failures
+from activities.judging.asked_models import AskedModels
 from activities.judging.judge import judge, points_left_out
 from activities.judging.panel import Judge
 from activities.models.factory import LLMFactory, ModelUnavailableError
 from activities.scenario_code.evaluators import EvaluatorError, PassingEvaluatorError, judge_by_evaluator
+from activities.scenario_code.relayed_model import find_refused
 from proctor_protocol.evaluation import AgentBeatsEvalContext, CannotJudgeError, EvalResult
 from proctor_protocol.results import ActionLogEntryWithTurn, CriterionResult
 from proctor_protocol.scenario import EvaluationCriterion
@@ -296,3 +300,20 @@ async def test_a_model_that_cannot_be_reached_is_not_offline() -> None:
     unreachable = LLMFactory.create("openai/nobody-judges", base_url="http://127.0.0.1:9/v1")
     with pytest.raises(ModelUnavailableError):
         await _judged(_by_model(rubric=RUBRIC), Judge("m", unreachable))
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        ({"model": "dearer"}, 'the option "model"'),
+        ({"temperature": 0, "extra_headers": {"OpenAI-Organization": "x"}}, 'the option "extra_headers"'),
+        ({"tools": [{"type": "function"}, {"type": "web_search_preview"}]}, 'the type "web_search_preview"'),
+    ],
+)
+async def test_an_evaluator_can_not_ask_for_what_the_judge_would_not(options: dict[str, Any], named: str) -> None:
+    given: Any = None
+    models = AskedModels(given, "", given, given, Path())
+    with pytest.raises(ApplicationError, match=named) as problem:
+        await models.answer({"messages": [], "options": options})
+    assert (problem.value.type, problem.value.non_retryable) == (failures.EVALUATOR_FAILED, True)
+    assert find_refused({"options": {"tools": [{"type": "function"}], "tool_choice": "any", "seed": 1}}) is None

@@ -1,17 +1,27 @@
 """The overview filters and sorts by its address, and shows means by agent and scenario."""
 
 import re
+import shutil
+import threading
+from datetime import timedelta
 from pathlib import Path
 
+import httpx
 import pytest
 from playwright.async_api import expect
 
+import proctor_storage.archive
 import viewer.overviews
 import viewer.pages
+from proctor_protocol.archive import ArchiveEntry
+from proctor_storage import local_index
 from proctor_storage.archive import Archive
+from proctor_storage.archive import _entry as entry_of
 from proctor_storage.entry_table import EntryQuery
 from tests.viewer.conftest import Reading, in_the_browser
 from tests.viewer.entries import write_day
+from tests.waiting import PATIENCE, eventually
+from viewer.app import create_app
 from viewer.overviews import Overview
 from viewer.pages import Pages
 
@@ -126,3 +136,47 @@ async def test_a_reader_filters_and_sorts(site: str, reading: Reading) -> None:
         await page.get_by_role("button", name="Filter").click()
         await expect(page.locator(".empty")).to_contain_text("Nothing matches")
         await reader.require_calm(site)
+
+
+async def test_a_large_archive_is_read_in_the_background_newest_days_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Meanwhile pages say how far that is, and one assessment can be read."""
+    kept = Archive(str(tmp_path))
+    entry = write_day(kept, "of-day-0")
+    files = {name: kept.read(entry, name) for name in entry.files}
+    for day in (1, 2):
+        earlier = entry.started_at - timedelta(days=day)
+        kept.write(entry.model_copy(update={"id": f"of-day-{day}", "started_at": earlier}), files, {})
+    shutil.rmtree(tmp_path / "index")
+    is_read, may_continue = [], threading.Event()
+
+    def parse(content: bytes) -> ArchiveEntry | None:
+        found = entry_of(content)
+        if found is not None and threading.current_thread().name == "archive":  # not the page of one entry
+            is_read.append(found.id)
+            if found.id == "of-day-1":
+                may_continue.wait(PATIENCE)
+        return found
+
+    monkeypatch.setattr(proctor_storage.archive, "_entry", parse)
+    monkeypatch.setattr(local_index, "_PATIENCE", 0.05)
+    pages = httpx.ASGITransport(create_app(str(tmp_path)))
+    async with httpx.AsyncClient(transport=pages, base_url="http://pages", timeout=PATIENCE) as reader:
+        try:
+            await reader.get("/")
+            await eventually(lambda: "of-day-1" in is_read)
+            for path in ("/", "/view/of"):
+                answer = await reader.get(path)
+                assert (answer.status_code, answer.headers["Retry-After"]) == (503, "5")
+                assert "1 of 3 days" in answer.text
+            assert (await reader.get("/view/of-day-0")).status_code == 200
+        finally:
+            may_continue.set()
+        await eventually(lambda: is_there(reader))
+        assert (await reader.get("/")).text.count("data-pick") == 3
+    assert is_read == ["of-day-0", "of-day-1", "of-day-2"]
+
+
+async def is_there(reader: httpx.AsyncClient) -> bool:
+    return (await reader.get("/")).status_code == 200

@@ -84,6 +84,21 @@ async def test_models_judge_one_criterion_and_then_all_others(
     assert await replayed(client, over.task.id) == 1
 
 
+async def test_a_model_that_is_away_is_waited_for_once(
+    caller: Caller, client: Client, config: GreenAgentConfig
+) -> None:
+    """The other criteria of models aren't judged; the failure names the criterion that was."""
+    [criterion] = plan("", "").criteria
+    criteria = [criterion.model_copy(update={"criterion_id": name, "by_model": True}) for name in NAMES]
+    activities = ScriptedActivities(BlobStore(config.storage_url), criteria=criteria, offline=False)
+    activities.replacements["judge_criterion"] = fails("ModelUnavailableError", "model m is not available")
+    async with activities.worker(client, config.task_queue):
+        over = await played(caller)
+    assert (over.state, over.sentence) == ("failed", "Criterion c1: model m is not available")
+    assert [given.criterion_id for given in activities.inputs["judge_criterion"]] == ["c1"]
+    assert await replayed(client, over.task.id) == 1
+
+
 async def _hangs(_given: Any) -> None:
     await asyncio.Event().wait()
 
@@ -148,7 +163,7 @@ async def test_judging_again_begins_with_closing_the_simulation(
     scripted.replacements = {LOCAL_JUDGEMENT: _for_two(bad), "judge_criterion": bad}
     over = await played(caller)
     assert (over.state, sorted(told(over))) == ("failed", ["c2", "c4"])
-    assert over.sentence.startswith("The evaluator has a bug. The evaluator has a bug. The turns are kept")
+    assert over.sentence.startswith("Criterion c1: The evaluator has a bug. Criterion c3: The evaluator has a bug.")
     scripted.replacements.clear()
     scripted.calls.clear()
     point = choose(await reset_points(client, over.task.id), None, from_judging=False)

@@ -107,6 +107,18 @@ async def test_time_advances_in_an_activity_of_its_own_in_every_turn(
     assert second.current_time - first.current_time == timedelta(hours=1)
 
 
+async def test_the_failure_of_an_answer_names_its_character(caller: Caller, activities: ScriptedActivities) -> None:
+    message = OutgoingMessage(modality="email", message_id="m1", to=["a@x.example"], sent_at=MORNING)
+
+    async def apply(_given: Any) -> TurnApplied:
+        reached = [Addressee(message=0, character_id="ana")]
+        return TurnApplied(checkpoint=NOWHERE, actions=[], messages=[message], addressed=reached)
+
+    activities.replacements = {"apply": apply, "respond": fails("ModelUnavailableError", "model m is not available")}
+    over = await played(caller)
+    assert (over.state, over.sentence) == ("failed", "Character ana: model m is not available")
+
+
 async def test_characters_answer_between_the_turn_and_its_time(caller: Caller, activities: ScriptedActivities) -> None:
     """Those who say something, in the order of the messages; nobody else."""
     message = OutgoingMessage(modality="email", message_id="m1", to=["a@x.example"], sent_at=MORNING)
@@ -280,7 +292,7 @@ async def test_what_may_pass_is_tried_again_and_not_for_ever(
             monkeypatch.setattr(policy, field, timedelta(milliseconds=1))
     policies = {"set_up": limits._PATIENT, "purple_turn": limits._PARTICIPANT, "judge_criterion": limits._MODELS}
     expected = {step: policy.maximum_attempts for step, policy in policies.items()}
-    assert expected == {"set_up": 12, "purple_turn": 8, "judge_criterion": 10}
+    assert expected == {"set_up": 12, "purple_turn": 8, "judge_criterion": 13}
     if NIGHTLY:
         expected |= {"greet": 8, "apply": 12, "conclude": 12}
     for step, attempts in expected.items():

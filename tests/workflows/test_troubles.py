@@ -1,6 +1,8 @@
 """A step that is tried again and again is told to the caller, with its answer and the number of the try."""
 
 import asyncio
+from contextlib import suppress
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -12,6 +14,7 @@ from temporalio.client import Client
 
 from activities.attempts import failures, troubles
 from activities.attempts.scrubbing import REMOVED, Scrubbing
+from activities.models.dialects import invoke
 from proctor.replay import choose, reset, reset_points
 from proctor_settings.config import GreenAgentConfig
 from purple_sdk.ues import UESConnectionError
@@ -19,6 +22,7 @@ from tests.waiting import PATIENCE
 from tests.work import only_nightly
 from tests.workflows.asking import looked_at, played
 from tests.workflows.scripted import Replacement, ScriptedActivities, fails, plan
+from workflows import limits, steps
 
 SIGNALED = EventType.EVENT_TYPE_WORKFLOW_EXECUTION_SIGNALED
 AWAY = "The simulator at http://ues doesn't answer."
@@ -65,7 +69,7 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
         ("apply", "Reading what the participant did", 1, 12),
         pytest.param("advance", "Moving the simulation's clock", 1, 12, marks=only_nightly),
         pytest.param("conclude", "Closing the simulation", None, 12, marks=only_nightly),
-        ("judge_criterion", "Judging (c1)", None, 10),
+        ("judge_criterion", "Judging (c1)", None, 13),
     ],
 )
 async def test_every_step_tells_of_its_tries(
@@ -125,6 +129,38 @@ async def test_a_wait_within_an_attempt_is_told_once(caller: Caller, activities:
     activities.replacements["greet"] = wait
     over = await played(caller)
     assert [told["error_message"] for told in over.problems] == [f"Greeting the participant has to wait: {TOLD}"]
+
+
+async def test_a_model_that_does_not_answer_is_told_of_again_and_again(
+    caller: Caller, activities: ScriptedActivities, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(troubles, "TELL_AGAIN", 0.1)
+    monkeypatch.setattr(steps, "_SAID_AGAIN", timedelta(0))
+
+    class Slow:
+        model_name = "slow"
+
+        async def ainvoke(self, _messages: Any) -> None:
+            workflow = activity.client().get_workflow_handle(activity.info().workflow_id or "")
+            with suppress(TimeoutError):
+                async with asyncio.timeout(PATIENCE):
+                    while len([e async for e in workflow.fetch_history_events() if e.event_type == SIGNALED]) < 3:
+                        await asyncio.sleep(0.1)
+
+    async def judge(_given: Any) -> None:
+        await invoke(Slow(), [])  # type: ignore[arg-type]
+
+    activities.replacements["judge_criterion"] = judge
+    over = await played(caller)
+    sentences = [told["error_message"] for told in over.problems]
+    assert len(sentences) >= 3
+    assert set(sentences) == {"Judging (c1) has to wait: model slow has not answered yet"}
+
+
+def test_progress_says_every_minute_that_a_model_is_waited_for() -> None:
+    pause = limits.model("", 0)["retry_policy"].maximum_interval
+    assert pause + timedelta(seconds=troubles.TELL_AGAIN) < timedelta(seconds=60)
+    assert timedelta(seconds=troubles.TELL_AGAIN) > steps._SAID_AGAIN
 
 
 @pytest.mark.usefixtures("impatient")

@@ -35,8 +35,9 @@
     for (const group of all("[data-group]")) group.hidden = !group.querySelector("[data-from]:not([hidden])");
     for (const shelf of all("[data-shelf]")) {
       const cards = all("[data-from]:not([hidden])", shelf);
-      const unread = cards.filter((card) => card.classList.contains("unread")).length;
-      shelf.querySelector("[data-count]").textContent = cards.length + (unread ? ` · ${unread} unread` : "");
+      const unread = cards.filter((card) => card.classList.contains("unread")).length + Number(shelf.dataset.leftUnread);
+      const count = cards.length + Number(shelf.dataset.leftOut);
+      shelf.querySelector("[data-count]").textContent = count + (unread ? ` · ${unread} unread` : "");
     }
     const when = document.getElementById("stood-when");
     if (when) when.textContent = turn === 0 ? "at the beginning" : `after turn ${turn}`;
@@ -56,10 +57,27 @@
     return true;
   }
 
+  // A long text is asked for when it is opened.
+  async function readWhole(link) {
+    const answer = await fetch(link.href);
+    if (!answer.ok) return;
+    link.previousElementSibling.firstElementChild.textContent = await answer.text();
+    link.remove();
+  }
+
+  document.addEventListener("toggle", (event) => {
+    if (event.target.open) all(":scope > [data-whole]", event.target).forEach(readWhole);
+  }, true);
+
   document.addEventListener("click", (event) => {
     if (event.ctrlKey || event.metaKey || event.shiftKey) return;
     const link = event.target.closest("a");
     if (!link) return;
+    if (link.dataset.whole !== undefined) {
+      event.preventDefault();
+      readWhole(link);
+      return;
+    }
     if (isFile && link.dataset.turnLink !== undefined) {
       event.preventDefault();
       showTurn(Number(link.dataset.turnLink));

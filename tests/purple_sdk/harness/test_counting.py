@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
-from purple_sdk.harness.counting import ModelAnswer, ToolCall, read_answer, wire_of
+from purple_sdk.harness.allowed import find_route
+from purple_sdk.harness.counting import ModelAnswer, Question, ToolCall, read_answer, read_question
 from purple_sdk.harness.declared import HarnessError
 from purple_sdk.harness.folders import Folders
-from purple_sdk.harness.relay import AskedModel, Record, UsedTool
+from purple_sdk.harness.record import AskedModel, Record, UsedTool
 from purple_sdk.harness.trajectory import MOST_BYTES, trajectory_of
 from purple_sdk.harness.upstream import find_upstream
 from tests.scripted_model import CACHED, INPUT, OUTPUT, Call, answer_in
@@ -28,20 +29,36 @@ NOW = datetime(2026, 3, 2, tzinfo=UTC)
 @pytest.mark.parametrize("wire", PATHS)
 def test_calls_texts_and_tokens_are_read_in_each_protocol(wire: Any, streamed: bool) -> None:
     path = PATHS[wire]
-    assert wire_of(path) == wire
+    route = find_route(wire, "POST", path)
+    assert route is not None
+    assert route.wire == wire
+    question = read_question(wire, {"model": "scripted-1"}, path, 24)
     body = answer_in(path, Call("email_send", None, {"subject": "Hi"}), streamed).encode()
-    asked = read_answer(wire, {"model": "scripted-1"}, path, body)
+    asked = read_answer(question, body)
     assert [(call.name, call.arguments) for call in asked.calls] == [("email_send", {"subject": "Hi"})]
     assert (asked.input_tokens, asked.cached_tokens, asked.output_tokens) == (INPUT, CACHED, OUTPUT)
-    said = read_answer(wire, {"model": "scripted-1"}, path, answer_in(path, "Done.", streamed).encode())
+    said = read_answer(question, answer_in(path, "Done.", streamed).encode())
     assert (said.text, said.calls, said.model, said.is_estimated) == ("Done.", (), "scripted-1", False)
 
 
 def test_tokens_are_estimated_where_the_endpoint_names_none() -> None:
     body = json.dumps({"choices": [{"message": {"content": "x" * 400}}]}).encode()
-    answer = read_answer("chat", {"model": "m"}, PATHS["chat"], body)
+    answer = read_answer(Question("chat", "m", size=40, copies=2), body)
     assert answer.is_estimated
-    assert answer.output_tokens == 100
+    assert (answer.input_tokens, answer.output_tokens) == (10, 200)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"usage": [1], "choices": 5, "note": "' + b"x" * 362 + b'"}',
+        b'{"usage": {"prompt_tokens":  -7, "completion_tokens": 1e999}' + b" " * 339 + b"}",
+        b"<html>" + b"x" * 394,
+    ],
+)
+def test_an_answer_that_is_none_of_the_protocols_counts_by_its_length(body: bytes) -> None:
+    answer = read_answer(Question("chat", "m", size=40), body)
+    assert (answer.input_tokens, answer.output_tokens, answer.is_estimated) == (10, 100, True)
 
 
 def test_a_transcript_has_calls_with_their_results_and_stays_small() -> None:

@@ -1,0 +1,202 @@
+"""Asks the model for a CLI agent: lets requests through, and counts their answers against the budget."""
+
+import asyncio
+import json
+import logging
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+import httpx
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+from starlette.types import Receive, Scope, Send
+
+from purple_sdk.harness.allowed import ROUTES, Route, allowed_headers, allowed_query, find_route, find_uncounted
+from purple_sdk.harness.budget import Budget, Excess
+from purple_sdk.harness.counting import Question, parsed_json, read_answer, read_question
+from purple_sdk.harness.fetching import Fetching
+from purple_sdk.harness.record import AskedModel, Record
+from purple_sdk.harness.refusing import RefusedError, read_body
+from purple_sdk.harness.upstream import Upstream
+
+CLOSED = "this key is not valid: the turn that it was made for has ended"
+RETURNED = ("content-type", "retry-after", "request-id", "x-request-id", "mcp-session-id", "mcp-protocol-version")
+"""Headers of answers that the CLI agent gets."""
+
+_AT_ONCE = 8
+"""Requests that are under way; others wait, before their bodies are read. So all bodies together are bounded."""
+
+_log = logging.getLogger(__name__)
+
+_LONGEST_PATH = 200
+_LOST = 504
+
+
+class Asking:
+    """The requests of one try to its model.
+
+    Attributes:
+        excess: the limit for which a request was refused.
+    """
+
+    def __init__(self, upstream: Upstream, budget: Budget, record: Record) -> None:
+        self.excess: Excess | None = None
+        self._upstream = upstream
+        self._budget = budget
+        self._record = record
+        self._places = asyncio.Semaphore(_AT_ONCE)
+        self._under_way: dict[Fetching, Question | None] = {}
+        self._has_ended_one = asyncio.Event()
+        self._is_closed = False
+
+    async def answer(self, http: httpx.AsyncClient, request: Request) -> Response:
+        """Answer a request. Raises RefusedError, starlette's ClientDisconnect."""
+        path = request.scope["raw_path"].decode("latin-1")
+        route = find_route(self._upstream.wire, request.method, path)
+        if route is None:
+            raise RefusedError(404, self._unknown(f"{request.method} {path[:_LONGEST_PATH]}"))
+        await self._places.acquire()
+        try:
+            content, question = await self._admit(request, route, path)
+            asked = http.build_request(
+                request.method,
+                self._upstream.url(path),
+                params=allowed_query(request.query_params),
+                content=content,
+                headers={**allowed_headers(request.headers), **self._own_headers()},
+            )
+        except BaseException:
+            self._places.release()
+            raise
+        fetching = self._begin(http, asked, question)
+        reply = await fetching.wait_for_head()
+        if reply is None:
+            self._let_go(fetching)
+            raise RefusedError(
+                502, f"the model's endpoint can't be reached: {fetching.problem or 'the turn has ended'}"
+            )
+        headers = {name: reply.headers[name] for name in RETURNED if name in reply.headers}
+        return _Passing(fetching, lambda: self._let_go(fetching), reply.status_code, headers)
+
+    async def aclose(self, seconds: float) -> None:
+        """Refuse further requests, and count those under way: those that don't end in time as far as they came."""
+        self._is_closed = True
+        self._has_ended_one.set()
+        for fetching in list(self._under_way):
+            fetching.end_if_whole()
+        tasks = [fetching.task for fetching in self._under_way]
+        if tasks:
+            await asyncio.wait(tasks, timeout=seconds)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _unknown(self, what: str) -> str:
+        known = ", ".join(f"{route.method} {route.path.pattern}" for route in ROUTES[self._upstream.wire])
+        return f"the relay does not pass on {what}: it knows {known}, in exactly these spellings"
+
+    def _own_headers(self) -> dict[str, str]:
+        return {"content-type": "application/json", "accept-encoding": "identity", **self._upstream.headers}
+
+    async def _admit(self, request: Request, route: Route, path: str) -> tuple[bytes, Question | None]:
+        """The body to send, written again so that the endpoint reads it as it was read here; and what is asked for."""
+        if self._is_closed:
+            raise RefusedError(401, CLOSED)
+        if route.method == "GET":
+            return b"", None
+        fields = parsed_json(await read_body(request))
+        if not isinstance(fields, dict):
+            raise RefusedError(400, "the body is not a JSON object, or has more than 1,000,000 values")
+        if route.wire == "chat" and fields.get("stream"):
+            options = fields.get("stream_options")
+            fields["stream_options"] = {**(options if isinstance(options, dict) else {}), "include_usage": True}
+        content = _written(fields)
+        if route.wire is None:
+            return content, None
+        question = read_question(route.wire, fields, path, len(content))
+        if (uncounted := find_uncounted(route.wire, fields)) is not None:
+            raise RefusedError(400, f"the request has {uncounted}: its cost can't be counted, so leave it out")
+        if self._budget.requires_price_of(question.model):
+            raise RefusedError(400, f'the price of the model "{question.model}" is not known, and cost is limited')
+        self._record.has_offered_tools |= bool(fields.get("tools"))
+        await self._wait_for_room(question, request)
+        return content, question
+
+    async def _wait_for_room(self, question: Question, request: Request) -> None:
+        """Wait until the request and those under way can't pass a limit together, or until it is alone. So an
+        assessment passes its limits by one answer at most. The caller sends the request before it awaits anything else.
+        """
+        while True:
+            if await request.is_disconnected():
+                raise RefusedError(400, "the connection was closed")
+            if self._is_closed:
+                raise RefusedError(401, CLOSED)
+            if (excess := self._budget.check(self._record.answers)) is not None:
+                self.excess = excess
+                raise RefusedError(400, f"no more requests to the model: the agent {excess.problem}")
+            others = [each for each in self._under_way.values() if each is not None]
+            if not others or self._budget.has_room([*others, question]):
+                return
+            self._has_ended_one.clear()
+            await self._has_ended_one.wait()
+
+    def _let_go(self, fetching: Fetching) -> None:
+        """Give the place of a request to another one, when its answer was both read and passed on: both hold bytes."""
+        fetching.holders -= 1
+        if not fetching.holders:
+            self._places.release()
+
+    def _begin(self, http: httpx.AsyncClient, asked: httpx.Request, question: Question | None) -> Fetching:
+        """Send a request; when it has ended, its answer is counted, at its place among the events."""
+        place, at = len(self._record.events), datetime.now(UTC)
+
+        def is_whole(body: bytes) -> bool:
+            return question is None or read_answer(question, body, has_ended=False).is_whole
+
+        def note(_: object) -> None:
+            del self._under_way[fetching]
+            self._let_go(fetching)
+            if question is not None:
+                self._record.events[place] = _noted(fetching, question, at)
+                self._budget.check(self._record.answers)
+            self._has_ended_one.set()
+
+        if question is not None:
+            self._record.events.append(AskedModel(_LOST, None, at))
+        fetching = Fetching(http, asked, is_whole)
+        self._under_way[fetching] = question
+        fetching.task.add_done_callback(note)
+        return fetching
+
+
+class _Passing(StreamingResponse):
+    """An answer that is passed on; ``ended`` is called at the end, also if the CLI agent has hung up."""
+
+    def __init__(self, fetching: Fetching, ended: Callable[[], None], status: int, headers: Mapping[str, str]) -> None:
+        super().__init__(fetching.pieces(), status, headers)
+        self._fetching, self._ended = fetching, ended
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await super().__call__(scope, receive, send)
+        except httpx.HTTPError as problem:  # the response is not complete, so the server cuts the connection
+            _log.warning("an answer of the model was cut off: %s", problem)
+        finally:
+            self._fetching.end_if_whole()
+            self._ended()
+
+
+def _noted(fetching: Fetching, question: Question, at: datetime) -> AskedModel:
+    status = _LOST if fetching.reply is None else fetching.reply.status_code
+    is_error = fetching.reply is not None and not fetching.reply.is_success
+    if is_error or not fetching.was_sent:
+        return AskedModel(status, None, at)
+    return AskedModel(status, read_answer(question, fetching.body, has_ended=fetching.has_ended), at)
+
+
+def _written(fields: Mapping[str, Any]) -> bytes:
+    try:
+        return json.dumps(fields, allow_nan=False).encode()
+    except ValueError:
+        raise RefusedError(400, "the body has a number that JSON doesn't know, such as NaN") from None

@@ -1,0 +1,98 @@
+"""An answer of a model that is read to its end, also if the CLI agent hangs up: the end says what it cost."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+
+import httpx
+
+from purple_sdk.harness.refusing import MOST_BODY
+
+_ENCODINGS = ("identity", "gzip", "deflate")
+"""Those that make a piece of a body at most a thousand times as long; none is asked for."""
+
+_NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.UnsupportedProtocol)
+
+
+class Fetching:
+    """A request that was sent, and its answer as far as it is there.
+
+    Args:
+        is_whole: whether the bytes so far are all that matters of the answer.
+
+    Attributes:
+        reply: the answer's head; None as long as there is none.
+        problem: why the answer is cut off, in words.
+        was_sent: whether the endpoint may have got the request.
+        has_ended: whether the answer came to its end.
+        task: ends with the answer. Cancelled, it closes the connection.
+        holders: how many still need the answer's bytes: the one that reads them, and the one that passes them on.
+    """
+
+    def __init__(self, http: httpx.AsyncClient, asked: httpx.Request, is_whole: Callable[[bytes], bool]) -> None:
+        self.reply: httpx.Response | None = None
+        self.problem: str | None = None
+        self.was_sent = True
+        self.has_ended = False
+        self.holders = 2
+        self._is_whole = is_whole
+        self._pieces: list[bytes] = []
+        self._news = asyncio.Event()
+        self.task = asyncio.create_task(self._fetch(http, asked))
+        self.task.add_done_callback(lambda _: self._news.set())
+
+    @property
+    def body(self) -> bytes:
+        """The answer's body so far."""
+        return b"".join(self._pieces)
+
+    async def wait_for_head(self) -> httpx.Response | None:
+        """The head of the answer; None if the connection ends before it."""
+        while self.reply is None and not self.task.done():
+            self._news.clear()
+            await self._news.wait()
+        return self.reply
+
+    async def pieces(self) -> AsyncIterator[bytes]:
+        """The body, piece by piece. Raises httpx.HTTPError where it is cut off, so that the connection is cut, too."""
+        place = 0
+        while place < len(self._pieces) or not self.task.done():
+            if place < len(self._pieces):
+                place += 1
+                yield self._pieces[place - 1]
+            else:
+                self._news.clear()
+                await self._news.wait()
+        if not self.has_ended:
+            raise httpx.RemoteProtocolError(self.problem or "the relay was closed")
+
+    def end_if_whole(self) -> None:
+        """Close the connection if nothing that matters is missing: some endpoints don't end their streams."""
+        if not self.task.done() and self._is_whole(self.body):
+            self.task.cancel()
+
+    async def _fetch(self, http: httpx.AsyncClient, asked: httpx.Request) -> None:
+        try:
+            reply = await http.send(asked, stream=True)
+            try:
+                await self._read(reply)
+            finally:
+                await asyncio.shield(reply.aclose())
+        except httpx.HTTPError as problem:
+            self.problem = f"{type(problem).__name__} {problem}"
+            self.was_sent = not isinstance(problem, _NOT_SENT)
+
+    async def _read(self, reply: httpx.Response) -> None:
+        if reply.headers.get("content-encoding", "identity").lower() not in _ENCODINGS:
+            self.problem = "it is compressed, which was not asked for"
+            return
+        self.reply = reply
+        self._news.set()
+        size = 0
+        async for piece in reply.aiter_bytes():
+            size += len(piece)
+            if size > MOST_BODY:
+                self.problem = f"it has more than {MOST_BODY:,} bytes"
+                return
+            self._pieces.append(piece)
+            self._news.set()
+        self.has_ended = True

@@ -1,0 +1,39 @@
+"""What a relay refuses, and how it reads a request's body."""
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+
+MOST_BODY = 32 * 1024 * 1024
+"""Bytes of a request's or an answer's body: providers take requests of up to 32 MB."""
+
+
+class RefusedError(Exception):
+    """A request that isn't let through: its HTTP status, and a sentence for the CLI agent."""
+
+    def __init__(self, status: int, sentence: str) -> None:
+        super().__init__(sentence)
+        self.status = status
+
+    def response(self) -> JSONResponse:
+        """An error in a form that clients of all providers read."""
+        kind = "invalid_request_error" if self.status < 500 else "api_error"
+        error = {"type": kind, "message": str(self), "code": self.status, "status": kind.upper()}
+        return JSONResponse({"type": "error", "error": error}, self.status, headers={"connection": "close"})
+
+
+async def read_body(request: Request) -> bytes:
+    """The whole body. Raises RefusedError (it is compressed or too long), starlette's ClientDisconnect."""
+    if request.headers.get("content-encoding", "identity") != "identity":
+        raise RefusedError(415, "compressed requests are not read here: send the body as it is")
+    if int(request.headers.get("content-length") or 0) > MOST_BODY:
+        raise _too_long()
+    body = bytearray()
+    async for piece in request.stream():
+        body += piece
+        if len(body) > MOST_BODY:
+            raise _too_long()
+    return bytes(body)
+
+
+def _too_long() -> RefusedError:
+    return RefusedError(413, f"the request is too long: send at most {MOST_BODY:,} bytes")

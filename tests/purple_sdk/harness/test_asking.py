@@ -1,0 +1,290 @@
+"""What a relay lets through to a model, what of it counts, and how much of it is held."""
+
+import asyncio
+import gzip
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from proctor_settings.config import HarnessConfig
+from purple_sdk.harness import asking, fetching, refusing, relay
+from purple_sdk.harness.allowed import find_uncounted
+from purple_sdk.harness.budget import Budget
+from purple_sdk.harness.declared import Wire
+from purple_sdk.harness.relay import Relay
+from purple_sdk.harness.tools import SimulationTools
+from purple_sdk.harness.upstream import find_upstream
+from tests.waiting import PATIENCE, eventually
+
+CHAT = "/v1/chat/completions"
+SENT = {"model": "small", "messages": []}
+USAGE = {"prompt_tokens": 50, "completion_tokens": 10}
+WHOLE = json.dumps({"choices": [{"message": {"content": "Hi."}}], "usage": USAGE}).encode()
+EVENTS = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"
+FIRST = b'data: {"choices": [{"delta": {"content": "Hi"}}]}\n\n'
+LAST = f"data: {json.dumps({'choices': [], 'usage': USAGE})}\n\n".encode()
+
+
+@dataclass
+class Heard:
+    """Requests, as the model's endpoint got them."""
+
+    targets: list[str] = field(default_factory=list)
+    heads: list[str] = field(default_factory=list)
+    bodies: list[bytes] = field(default_factory=list)
+
+
+Answer = Callable[[asyncio.StreamWriter], Awaitable[None]]
+
+
+async def answer_whole(writer: asyncio.StreamWriter) -> None:
+    writer.write(
+        b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(WHOLE) + WHOLE
+    )
+
+
+@asynccontextmanager
+async def endpoint(answer: Answer) -> AsyncIterator[tuple[str, Heard]]:
+    heard = Heard()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = (await reader.readuntil(b"\r\n\r\n")).decode()
+        length = next((line for line in head.lower().splitlines() if line.startswith("content-length:")), ":0")
+        heard.bodies.append(await reader.readexactly(int(length.split(":")[1])))
+        heard.targets.append(" ".join(head.split(" ")[:2]))
+        heard.heads.append(head)
+        try:
+            await answer(writer)
+            await writer.drain()
+        except ConnectionError:
+            pass
+        finally:
+            writer.close()
+
+    async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
+        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}", heard
+
+
+@asynccontextmanager
+async def relayed(url: str, wire: Wire = "chat", **limits: Any) -> AsyncIterator[tuple[Relay, httpx.AsyncClient]]:
+    budget = Budget(HarnessConfig(model="small", **limits))
+    made = Relay(find_upstream(wire, url, {"OPENAI_API_KEY": "own"}), SimulationTools("http://127.0.0.1:9", ""), budget)
+    keys = {"Authorization": f"Bearer {made.token}"}
+    async with made, httpx.AsyncClient(base_url=made.address, headers=keys, timeout=PATIENCE) as agent:
+        yield made, agent
+
+
+async def status_of(agent: httpx.AsyncClient, line: str, body: bytes = b"{}", header: str = "X: y") -> int:
+    """The status that a request gets whose path is sent as it is."""
+    reader, writer = await asyncio.open_connection(agent.base_url.host, agent.base_url.port)
+    key = agent.headers["authorization"]
+    head = f"{line} HTTP/1.1\r\nHost: x\r\nAuthorization: {key}\r\nContent-Length: {len(body)}\r\n{header}\r\n\r\n"
+    writer.write(head.encode() + body)
+    status = int((await reader.readline()).split()[1])
+    writer.close()
+    return status
+
+
+REFUSED: dict[Wire, list[str]] = {
+    "chat": [
+        *(f"POST {CHAT}{end}" for end in ("/", "%2f", "/..", "/../files", ";x", "%20", "/x")),
+        *("POST //v1/chat/completions", "POST /v1//chat/completions", "POST /v1/./chat/completions"),
+        *("POST /v1/%63hat/completions", "POST /v1/CHAT/completions", "POST /v2/chat/completions", f"PUT {CHAT}"),
+        *("POST /chat/completions", "POST /v1/x/chat/completions", "POST /openai/deployments/x/chat/completions"),
+        *("POST /v1/completions", "POST /v1/embeddings", "POST /v1/batches", "POST /v1/files", "POST /v1/messages"),
+        *("GET /v1/responses/resp_1", "POST /v1/responses/compact", f"GET {CHAT}", f"DELETE {CHAT}", f"PATCH {CHAT}"),
+        *("DELETE /v1/files/f", "GET /v1/files", "GET /v1/organization/costs", "DELETE /v1/models/ft:x", "OPTIONS *"),
+        *("GET /v1/models/..", "GET /v1/models/%2e%2e/files", "GET /v1/models/x/y", "POST /v1/models", "GET /mcpx"),
+    ],
+    "anthropic": ["POST /v1/messages/batches", "POST /v1/complete", "GET /v1/files", f"POST {CHAT}"],
+    "gemini": [
+        *(f"POST /v1beta/models/x:{verb}" for verb in ("batchGenerateContent", "embedContent", "generatecontent")),
+        *("POST /v1beta/models/../files/x:generateContent", "POST /upload/v1beta/files", "POST /v1beta/cachedContents"),
+        "POST /v1beta/models/x%3AgenerateContent",
+    ],
+}
+
+
+@pytest.mark.parametrize("wire", REFUSED)
+async def test_requests_that_are_not_listed_do_not_reach_the_endpoint(wire: Wire) -> None:
+    async with endpoint(answer_whole) as (url, heard), relayed(url, wire) as (_, agent):
+        passed = [line for line in REFUSED[wire] if await status_of(agent, line) not in (404, 405)]
+        assert (passed, heard.targets) == ([], [])
+
+
+async def test_an_endpoint_gets_what_the_relay_has_read() -> None:
+    """Neither a repeated field nor a query or header changes what is done, what is answered or who pays."""
+    async with endpoint(answer_whole) as (url, heard), relayed(url) as (made, agent):
+        twice = b'{"model": "small", "model": "other", "stream": true, "stream_options": null, "stream_options": []}'
+        override = "X-HTTP-Method-Override: DELETE\r\nOpenAI-Organization: org"
+        assert await status_of(agent, f"POST {CHAT}?fields=choices&alt=media&alt=json", twice, override) == 200
+        upgrade = "Connection: Upgrade\r\nUpgrade: websocket"
+        assert await status_of(agent, "GET /v1/models", b"", upgrade) == 426
+        compressed = gzip.compress(b"{}")
+        assert await status_of(agent, f"POST {CHAT}", compressed, "Content-Encoding: gzip") == 415
+        for body in (b"[]", b"{", b'{"n": NaN}', b"[" * 100_000, b'{"a": [' + b"{}," * 1_000_000 + b"{}]}"):
+            assert await status_of(agent, f"POST {CHAT}", body) == 400
+    assert heard.targets == [f"POST {CHAT}?alt=json"]
+    assert json.loads(heard.bodies[0]) == {"model": "other", "stream": True, "stream_options": {"include_usage": True}}
+    assert "override" not in heard.heads[0].lower()
+    assert "organization" not in heard.heads[0].lower()
+    assert [answer.input_tokens for answer in made.record.answers] == [50]
+
+
+@pytest.mark.parametrize(
+    ("wire", "fields", "named"),
+    [
+        ("responses", {"background": True}, "background"),
+        ("responses", {"prompt": {"id": "pmpt_1"}}, "prompt"),
+        ("responses", {"tools": [{"type": "function"}, {"type": "web_search"}]}, "web_search"),
+        ("responses", {"tools": [{"type": "namespace", "tools": [{"type": "mcp"}]}]}, "mcp"),
+        ("chat", {"web_search_options": {"a": 1}}, "web_search_options"),
+        ("chat", {"service_tier": "priority"}, "priority"),
+        ("anthropic", {"speed": "fast"}, "fast"),
+        ("anthropic", {"tools": [{"name": "x"}, {"type": "code_execution_20250825"}]}, "code_execution"),
+        ("gemini", {"tools": [{"functionDeclarations": []}, {"google_search": {}}]}, "google_search"),
+        ("gemini", {"tools": {"codeExecution": {}}}, "codeExecution"),
+        ("chat", {"tools": ["web_search"]}, "web_search"),
+        ("responses", {"tools": [{"type": "namespace", "tools": [{"type": "custom"}]}], "background": False}, None),
+        ("gemini", {"tools": [{"function_declarations": []}]}, None),
+        ("anthropic", {"tools": [{"name": "x"}, {"type": "bash_20250124"}], "service_tier": "auto"}, None),
+    ],
+)
+def test_what_costs_beside_tokens_is_named(wire: Wire, fields: dict[str, Any], named: str | None) -> None:
+    found = find_uncounted(wire, fields)
+    assert found is None if named is None else named in str(found)
+
+
+async def test_an_answer_counts_whose_tokens_come_after_the_agent_has_hung_up() -> None:
+    has_hung_up = asyncio.Event()
+
+    async def answer(writer: asyncio.StreamWriter) -> None:
+        writer.write(EVENTS + FIRST)
+        await has_hung_up.wait()
+        writer.write(LAST)
+
+    async with endpoint(answer) as (url, _), relayed(url) as (made, agent):
+        async with agent.stream("POST", CHAT, json={**SENT, "stream": True}) as reply:
+            assert await anext(reply.aiter_bytes()) == FIRST
+        has_hung_up.set()
+    (answered,) = made.record.answers
+    assert (answered.input_tokens, answered.output_tokens, answered.is_estimated) == (50, 10, False)
+
+
+async def test_an_answer_that_never_comes_counts_by_the_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(relay, "_DRAIN_SECONDS", 0.05)
+    asked = asyncio.Event()
+
+    async def hang(_: asyncio.StreamWriter) -> None:
+        asked.set()
+        await asyncio.Event().wait()
+
+    async with endpoint(hang) as (url, _):
+        async with relayed(url) as (made, agent):
+            waiting = asyncio.create_task(agent.post(CHAT, json={**SENT, "user": "x" * 400}))
+            await asked.wait()
+        await asyncio.gather(waiting, return_exceptions=True)
+    (answered,) = made.record.answers
+    assert answered.input_tokens >= 100
+
+
+async def test_requests_at_once_pass_the_limit_by_one_answer_at_most() -> None:
+    async with endpoint(answer_whole) as (url, heard), relayed(url, max_tokens=100) as (made, agent):
+        replies = await asyncio.gather(*(agent.post(CHAT, json=SENT) for _ in range(20)))
+        assert sorted(reply.status_code for reply in replies) == [200] * 2 + [400] * 18
+        assert made.excess is not None
+    assert len(heard.targets) == 2
+
+
+async def test_requests_go_at_once_where_the_budget_has_room_and_few_are_held() -> None:
+    under_way, most, full, released = 0, 0, asyncio.Event(), asyncio.Event()
+
+    async def answer(writer: asyncio.StreamWriter) -> None:
+        nonlocal under_way, most
+        under_way += 1
+        most = max(most, under_way)
+        if under_way == asking._AT_ONCE:
+            full.set()
+        await released.wait()
+        under_way -= 1
+        await answer_whole(writer)
+
+    async with endpoint(answer) as (url, _), relayed(url) as (_, agent):
+        asked = asyncio.gather(*(agent.post(CHAT, json=SENT) for _ in range(asking._AT_ONCE + 4)))
+        await full.wait()
+        await asyncio.sleep(0.2)  # others would come now, if they were let through
+        released.set()
+        replies = await asked
+    assert {reply.status_code for reply in replies} == {200}
+    assert most == asking._AT_ONCE
+
+
+async def test_an_answer_that_is_not_fetched_keeps_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(asking, "_AT_ONCE", 1)
+
+    async def answer(writer: asyncio.StreamWriter) -> None:
+        writer.write(EVENTS + b": nothing\n" * 2_000_000)
+
+    async with endpoint(answer) as (url, heard), relayed(url) as (made, agent):
+        async with agent.stream("POST", CHAT, json={**SENT, "stream": True}) as reply:
+            other = asyncio.create_task(agent.get("/v1/models"))
+            await eventually(lambda: made.record.answers)  # it was read, but not passed on
+            await asyncio.sleep(0.2)  # the other one would be sent now
+            assert len(heard.targets) == 1
+            assert len(await reply.aread()) == 20_000_000
+        assert (await other).status_code == 200
+
+
+async def test_bodies_are_cut_off_while_they_come(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fetching, "MOST_BODY", 100_000)
+    monkeypatch.setattr(refusing, "MOST_BODY", 100_000)
+
+    async def answer(writer: asyncio.StreamWriter) -> None:
+        writer.write(EVENTS)
+        while True:
+            writer.write(b"data: {}\n\n" * 1_000)
+            await writer.drain()
+
+    async def endless() -> AsyncIterator[bytes]:
+        while True:
+            yield b"x" * 10_000
+
+    async with endpoint(answer) as (url, heard), relayed(url) as (made, agent):
+        with pytest.raises(httpx.RemoteProtocolError):
+            await agent.post(CHAT, json={**SENT, "stream": True})
+        for path in (CHAT, "/mcp"):
+            try:
+                assert (await agent.post(path, content=endless())).status_code == 413
+            except (httpx.WriteError, httpx.ReadError):
+                pass  # the relay closed the connection while the agent was writing
+        assert await status_of(agent, f"POST {CHAT}", b"x" * 100_001) == 413
+    assert len(heard.targets) == 1
+    assert [answer.is_estimated for answer in made.record.answers] == [True]
+
+
+async def test_a_compressed_answer_is_not_unpacked_without_bounds() -> None:
+    async def answer(writer: asyncio.StreamWriter) -> None:
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Encoding: zstd\r\nContent-Length: 4\r\n\r\n1234")
+
+    async with endpoint(answer) as (url, _), relayed(url) as (_, agent):
+        reply = await agent.post(CHAT, json=SENT)
+        assert (reply.status_code, "it is compressed" in reply.text) == (502, True)
+
+
+async def test_only_models_with_a_price_are_asked_if_money_is_limited(tmp_path: Path) -> None:
+    prices = tmp_path / "prices.toml"
+    prices.write_text('[models."small"]\ninput = 1\noutput = 1\n')
+    async with (
+        endpoint(answer_whole) as (url, heard),
+        relayed(url, max_cost=1, prices=str(prices)) as (_, agent),
+    ):
+        refused = await agent.post(CHAT, json={**SENT, "model": "dear"})
+        assert (refused.status_code, 'the model \\"dear\\" is not known' in refused.text) == (400, True)
+        assert (await agent.post(CHAT, json=SENT)).status_code == 200
+    assert len(heard.targets) == 1
