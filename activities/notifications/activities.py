@@ -15,7 +15,8 @@ from temporalio.exceptions import ApplicationError
 
 from activities.attempts import failures, heartbeats
 from activities.notifications.plan import SEALED_WEBHOOK, Delivered, Delivery, Notification
-from proctor_protocol.webhooks import BadWebhookError, Webhook, check_webhook, is_forbidden, look_up
+from proctor_processes.addresses import is_forbidden
+from proctor_protocol.webhooks import BadWebhookError, Webhook, check_webhook, look_up
 from proctor_settings.config import GreenAgentConfig
 from proctor_storage.sealing import NotOursError, unseal
 from purple_sdk.ues.tls import tls
