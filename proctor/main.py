@@ -20,9 +20,10 @@ from proctor.commands import (
     terminal_bench,
     token,
 )
-from proctor.errors import CommandError, fit
+from proctor.errors import CommandError, UsageError, ending_as, fit
 from proctor.help_pages import CommandWithExamples, GroupedCommands
 from proctor_processes.announcing import announce
+from proctor_processes.environment import BadEnvironmentError, keep_loopback_direct, require_readable_names
 
 _SERVICES = ("worker", "gateway", "ues")  # the commands whose warnings are log lines
 
@@ -94,7 +95,10 @@ def main() -> None:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
     try:
-        _built()()
+        with ending_as(UsageError, BadEnvironmentError):
+            require_readable_names()
+            keep_loopback_direct()
+            _built()()
     except CommandError as problem:
         announce(fit(f"proctor: {problem}", sys.stderr), "ERROR", sys.stderr)
         sys.exit(problem.exit_code)

@@ -4,7 +4,9 @@
 * ``importing``: the set-up before a process's first import, so that it starts fast
 * ``guard``: ends the children of a process that was killed, and removes its temporary folder
 * ``serving``: a server that listens first, says when it is ready, and ends on request
-* ``addresses``: this machine's addresses, and those that nobody may have us connect to
+* ``addresses``: this machine's addresses, and those that are forbidden to strangers
+* ``http_clients``: the factory of all our HTTP clients
+* ``environment``: what the environment says of names and proxies
 * ``ports``: which ports are free, who has the others, and who may start a server at one
 * ``capabilities``: how a process gives up root's powers
 * ``landlock``: which files and TCP ports a process may still reach

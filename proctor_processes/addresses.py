@@ -1,4 +1,4 @@
-"""Addresses of hosts: this machine's own, those that nobody may have us connect to, and how URLs write them."""
+"""Addresses of hosts: this machine's own, those that are forbidden to strangers, and how URLs write them."""
 
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 
@@ -18,7 +18,7 @@ _FORBIDDEN = [
         "64:ff9b:1::/48",  # RFC 8215: stands for an IPv4 address that only the local translator knows
     )
 ]
-"""Where a stranger's word never leads, in whatever form it is written (``plain``)."""
+"""Networks to which a stranger's word never leads, in any form of their addresses (``plain``)."""
 
 _EMBEDDING = [ip_network(text) for text in ("::ffff:0:0/96", "::ffff:0:0:0/96", "64:ff9b::/96", "::/96")]
 """IPv6 addresses that end with the IPv4 address they stand for: mapped, translated, NAT64's, and compatible ones."""
@@ -34,9 +34,30 @@ def plain(address: Address) -> Address:
 
 
 def is_forbidden(address: str | Address) -> bool:
-    """Whether no stranger may have us connect to an IP address; also what is none."""
+    """Whether strangers may not have us connect to an IP address; also true of other texts."""
     try:
         meant = plain(ip_address(address.partition("%")[0]) if isinstance(address, str) else address)
     except ValueError:
         return True
     return any(meant in network for network in _FORBIDDEN)
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host, by name or address, is this machine for each machine that asks."""
+    name = host.lower().rstrip(".")
+    if name == "localhost" or name.endswith(".localhost"):
+        return True
+    try:
+        return plain(ip_address(name)).is_loopback
+    except ValueError:
+        return False
+
+
+def in_url(host: str) -> str:
+    """A host as a URL has it: an IPv6 address in brackets."""
+    return f"[{host}]" if ":" in host else host
+
+
+def own_host(host: str) -> str:
+    """The host at which this machine reaches a server of its own that listens at ``host``."""
+    return {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)

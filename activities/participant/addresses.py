@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 import httpcore
 
-from proctor_processes.addresses import Address, is_forbidden, plain
+from proctor_processes.addresses import Address, in_url, is_forbidden, plain
 from proctor_settings.config import GreenAgentConfig
 
 Service = tuple[str, int]
@@ -153,8 +153,8 @@ class GuardedBackend(httpcore.AsyncNetworkBackend):
 
     def _sentence(self, host: str, port: int, reason: str) -> str:
         if (host.lower(), port) == (self._home, self._home_port):
-            return f"The participant's address {self._url} leads to {_host_and_port(host, port)}, {reason}."
-        return f"The participant's agent card at {self._url} points to {_host_and_port(host, port)}, {reason}."
+            return f"The participant's address {self._url} leads to {in_url(host)}:{port}, {reason}."
+        return f"The participant's agent card at {self._url} points to {in_url(host)}:{port}, {reason}."
 
 
 async def _look_up(host: str) -> list[Address]:
@@ -196,7 +196,3 @@ def _is_here(address: Address) -> bool:
         except OSError:
             return False
     return True
-
-
-def _host_and_port(host: str, port: int) -> str:
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

@@ -24,7 +24,7 @@ from pydantic import BaseModel
 from activities.scenario_code import tasks
 from activities.scenario_code.confinement import Limits, confine, die_with_parent, find_missing_protections
 from activities.scenario_code.evaluator_modules import KIT_NAME, installed_kit
-from purple_sdk.ues.tls import tls
+from proctor_processes.http_clients import tls
 
 _LONGEST_LINE = 64 * 1024
 
