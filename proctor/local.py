@@ -175,6 +175,7 @@ class LocalStack:
                 self._temporal_command(),
                 answers(f"{self.ui_url}/api/v1/namespaces/default"),
                 {**no_secrets, **_own_temporal()},
+                reopens=False,
             ),
             *([self._simulator(shared, no_secrets)] if self.has_simulator else []),
         ]

@@ -24,8 +24,10 @@ from proctor.errors import CommandError, UsageError, ending_as, fit
 from proctor.help_pages import CommandWithExamples, GroupedCommands
 from proctor_processes.announcing import announce
 from proctor_processes.environment import BadEnvironmentError, keep_loopback_direct, require_readable_names
+from proctor_processes.log_files import reopen_on_hangup
 
 _SERVICES = ("worker", "gateway", "ues")  # the commands whose warnings are log lines
+_ROTATED = (*_SERVICES, "up", "agent", "codec-server")  # those whose output a SIGHUP opens again
 
 app = typer.Typer(
     name="proctor",
@@ -57,6 +59,8 @@ def before_every_command(
 ) -> None:
     """A durable evaluator of AI agents: A2A in, Temporal underneath, scores out."""
     del version
+    if ctx.invoked_subcommand in _ROTATED:
+        reopen_on_hangup()
     if ctx.invoked_subcommand in _SERVICES:
         from proctor.settings import announce_as_logs
 
