@@ -92,9 +92,13 @@ async def find_own(client: Client, task_id: str, caller: Caller) -> WorkflowExec
 
     Raises TaskNotFoundError, RPCError (as ``find_assessment``).
     """
-    execution = await find_assessment(client, task_id)
+    return require_own(await find_assessment(client, task_id), caller)
+
+
+def require_own(execution: WorkflowExecution, caller: Caller) -> WorkflowExecution:
+    """The same; TaskNotFoundError where it isn't there for this caller."""
     if not caller.may_see(owner_of(execution)):
-        raise TaskNotFoundError(f"There is no task {task_id!r}.")
+        raise TaskNotFoundError(f"There is no task {execution.id!r}.")
     return execution
 
 
