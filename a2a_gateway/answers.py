@@ -1,4 +1,4 @@
-"""Answers about tasks, for which Temporal is asked no more often than needed.
+"""Answers about tasks. Temporal is asked only as often as needed.
 
 * Equal questions are asked once. One that is under way is not joined: its answer may be older than what the caller has
   just done. The next one is asked after it, for all who have come meanwhile.
@@ -9,6 +9,7 @@
 import asyncio
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Hashable
+from functools import partial
 from typing import Any, TypeVar
 
 from a2a.server.context import ServerCallContext
@@ -41,6 +42,7 @@ class Answers:
     def __init__(self) -> None:
         self._asked: dict[Hashable, asyncio.Task[Any]] = {}
         self._next: dict[Hashable, asyncio.Task[Any]] = {}
+        self._from_callers = 0
         self._kept: OrderedDict[Hashable, Task] = OrderedDict()
         self._bytes = 0
 
@@ -57,7 +59,7 @@ class Answers:
         """
         question: asyncio.Task[T] | None = self._next.get(key)
         if question is None:
-            if context is not None and len(self._asked) + len(self._next) >= MOST_AT_ONCE:
+            if context is not None and self._from_callers >= MOST_AT_ONCE:
                 context.state.get(REFUSED, []).append(key)
                 raise InternalError(
                     f"The evaluator is busy with {MOST_AT_ONCE} questions about tasks: repeat this one after "
@@ -65,18 +67,17 @@ class Answers:
                 )
             earlier = self._asked.get(key)
             question = asyncio.create_task(self._in_turn(key, ask, earlier))
-            question.add_done_callback(_forget_problem)
+            self._from_callers += context is not None
+            question.add_done_callback(partial(self._end, context is not None))
             (self._next if earlier else self._asked)[key] = question
         return await asyncio.shield(question)
 
-    async def ask_of_ended(
-        self, key: Hashable, read: Callable[[], Awaitable[Task]], context: ServerCallContext | None = None
-    ) -> Task:
-        """A copy of the answer about a run that has ended; asked once, and kept. Raises as ``ask``."""
+    async def keep(self, key: tuple[object, ...], read: Callable[[], Awaitable[Task]]) -> Task:
+        """A copy of the answer about a run that has ended, which is read once."""
         if key in self._kept:
             self._kept.move_to_end(key)
             return _copy_of(self._kept[key])
-        task = await self.ask(key, read, context)
+        task = await self.ask(("ended", *key), read)
         is_final = task.artifacts or task.status.state in _FROM_HISTORY
         if is_final and key not in self._kept and task.ByteSize() < _MOST_KEPT / 4:
             self._kept[key] = _copy_of(task)
@@ -94,6 +95,11 @@ class Answers:
         finally:
             if self._asked.get(key) is asyncio.current_task():
                 del self._asked[key]
+
+    def _end(self, is_from_caller: bool, question: asyncio.Task[Any]) -> None:
+        self._from_callers -= is_from_caller
+        if not question.cancelled():
+            question.exception()  # it may be that all who asked have gone
 
 
 class RetryLater:
@@ -119,9 +125,3 @@ def _copy_of(task: Task) -> Task:
     copy = Task()
     copy.CopyFrom(task)
     return copy
-
-
-def _forget_problem(question: asyncio.Task[Any]) -> None:
-    """Take note of a problem that who asked may not have waited for."""
-    if not question.cancelled():
-        question.exception()

@@ -50,11 +50,9 @@ from a2a_gateway.starting import Started, start_assessment
 from a2a_gateway.subscriptions import Update
 from a2a_gateway.task_events import TaskEvents
 from a2a_gateway.tasks import (
-    find_assessment,
     find_own,
     is_closed,
     read_task,
-    require_own,
     submitted_task,
     wait_until_closed,
 )
@@ -118,24 +116,24 @@ class AssessmentHandler(RequestHandler):
         those of an ended one from the archive, as does all of a task that Temporal has forgotten.
         """
         validate_history_length(params)
-        caller, answers, length = caller_in(context), self._task_events.answers, params.history_length
+        caller, length = caller_in(context), params.history_length
         with temporal_errors(params.id):
-            client = await self._connection.connect()
-            try:
-                execution = require_own(
-                    await answers.ask(params.id, lambda: find_assessment(client, params.id), context), caller
-                )
-            except RPCError as problem:
-                return _with_history(await self._read_archived(params, caller, problem), params, context)
-            run = (execution.id, execution.run_id)
-            if is_closed(execution):
-                key = (*run, bool(length))
-                task = await answers.ask_of_ended(key, lambda: self._read_ended(client, execution, length), context)
-            else:
-                key = (*run, length)
-                shared = await answers.ask(key, lambda: self._read_running(client, execution, length), context)
-                (task := Task()).CopyFrom(shared)
+            key = (params.id, length, caller.name, caller.is_admin)
+            answers = self._task_events.answers
+            shared = await answers.ask(key, lambda: self._read(params.id, length, caller), context)
+        (task := Task()).CopyFrom(shared)
         return _with_history(task, params, context)
+
+    async def _read(self, task_id: str, length: int, caller: Caller) -> Task:
+        client = await self._connection.connect()
+        try:
+            execution = await find_own(client, task_id, caller)
+        except RPCError as problem:
+            return await self._read_archived(task_id, length, caller, problem)
+        if not is_closed(execution):
+            return await self._read_running(client, execution, length)
+        key = (execution.id, execution.run_id, length > 0)
+        return await self._task_events.answers.keep(key, lambda: self._read_ended(client, execution, length))
 
     async def _read_ended(self, client: Client, execution: WorkflowExecution, length: int) -> Task:
         task = await read_task(client, execution, self._config)
@@ -156,20 +154,19 @@ class AssessmentHandler(RequestHandler):
             task.history.extend(update_message(task, update) for update in updates)
         return task
 
-    async def _read_archived(self, params: GetTaskRequest, caller: Caller, problem: RPCError) -> Task:
+    async def _read_archived(self, task_id: str, length: int, caller: Caller, problem: RPCError) -> Task:
         """A task that Temporal doesn't know; raises ``problem`` where the archive doesn't, either."""
-        entry = await self._archive.entry(params.id) if problem.status == RPCStatusCode.NOT_FOUND else None
+        entry = await self._archive.entry(task_id) if problem.status == RPCStatusCode.NOT_FOUND else None
         if entry is None or not caller.may_see(entry.owner):
             raise problem
 
         async def read() -> Task:
             task = await self._archive.task(entry)
-            updates = await self._archive.updates(entry) if params.history_length else []
+            updates = await self._archive.updates(entry) if length else []
             task.history.extend(update_message(task, update) for update in updates)
             return task
 
-        key = (entry.id, entry.run_id, entry.fence, bool(params.history_length))
-        return await self._task_events.answers.ask_of_ended(key, read)
+        return await self._task_events.answers.keep((entry.id, entry.run_id, entry.fence, length > 0), read)
 
     async def _all_updates(self, execution: WorkflowExecution) -> list[Update]:
         if entry := await self._archive.entry(execution.id, execution.run_id):

@@ -56,7 +56,7 @@ class TaskEvents:
             if not is_closed(execution):
                 return await read_task(client, execution, self._config)
             key = (execution.id, execution.run_id, False)
-            return await self.answers.ask_of_ended(key, lambda: read_task(client, execution, self._config))
+            return await self.answers.keep(key, lambda: read_task(client, execution, self._config))
 
     async def follow(self, task: Task) -> AsyncGenerator[Event]:
         """The events after the task itself, until its end."""

@@ -92,13 +92,9 @@ async def find_own(client: Client, task_id: str, caller: Caller) -> WorkflowExec
 
     Raises TaskNotFoundError, RPCError (as ``find_assessment``).
     """
-    return require_own(await find_assessment(client, task_id), caller)
-
-
-def require_own(execution: WorkflowExecution, caller: Caller) -> WorkflowExecution:
-    """The same; TaskNotFoundError where it isn't there for this caller."""
+    execution = await find_assessment(client, task_id)
     if not caller.may_see(owner_of(execution)):
-        raise TaskNotFoundError(f"There is no task {execution.id!r}.")
+        raise TaskNotFoundError(f"There is no task {task_id!r}.")
     return execution
 
 

@@ -27,7 +27,7 @@ def reopen_on_hangup() -> None:
 
 
 def name_of_log() -> dict[str, str]:
-    """What a child's environment needs where it gets this process's standard error."""
+    """The variable for a child that gets this process's standard error."""
     return {LOG_FILE: _files[2]} if 2 in _files else {}
 
 
