@@ -29,11 +29,19 @@ def update_status(task: Task, update: Update) -> TaskStatus:
 
 
 def update_message(task: Task, update: Update) -> Message:
-    """One update as a message: one sentence as text, the structured update as a data part.
+    """One update as a message, made once for all listeners: one sentence as text, the structured update as a data part.
 
     ``metadata.sequence`` is the update's place in its task, from 0; the same update has the same number and message
     id for every listener. ``metadata.recorded_at`` is when the workflow published it.
     """
+    if (message := update.made.get(task.id)) is None:
+        message = update.made[task.id] = _make_message(task, update)
+    copy = Message()
+    copy.CopyFrom(message)
+    return copy
+
+
+def _make_message(task: Task, update: Update) -> Message:
     message = agent_message(
         f"{task.id}-{update.sequence}",
         task.id,

@@ -35,7 +35,7 @@ from a2a.utils.errors import (
     UnsupportedOperationError,
 )
 from a2a.utils.task import apply_history_length, validate_history_length
-from temporalio.client import WorkflowExecution
+from temporalio.client import Client, WorkflowExecution
 from temporalio.service import RPCError, RPCStatusCode
 
 from a2a_gateway.archived import ArchivedTasks
@@ -50,7 +50,13 @@ from a2a_gateway.request_checks import WITHOUT_HISTORY
 from a2a_gateway.starting import Started, start_assessment
 from a2a_gateway.subscriptions import Update
 from a2a_gateway.task_events import TaskEvents
-from a2a_gateway.tasks import find_own, is_closed, read_task, submitted_task, wait_until_closed
+from a2a_gateway.tasks import (
+    find_own,
+    is_closed,
+    read_task,
+    submitted_task,
+    wait_until_closed,
+)
 from a2a_gateway.temporal import RPC_TIMEOUT, TemporalConnection, temporal_errors
 from a2a_gateway.webhooks import Webhooks, checked
 from proctor_protocol.callers import Caller
@@ -111,38 +117,58 @@ class AssessmentHandler(RequestHandler):
         those of an ended one from the archive, as does all of a task that Temporal has forgotten.
         """
         validate_history_length(params)
-        caller = caller_in(context)
+        caller, length = caller_in(context), params.history_length
         with temporal_errors(params.id):
-            client = await self._connection.connect()
-            try:
-                execution = await find_own(client, params.id, caller)
-            except RPCError as problem:
-                return _with_history(await self._read_archived(params, caller, problem), params, context)
-            task = await read_task(client, execution, self._config)
-            if is_closed(execution):
-                updates = await self._all_updates(execution) if params.history_length else []
-            else:
-                has_message = task.status.HasField("message")
-                wanted = params.history_length or (0 if has_message else 1)
-                updates = await self._task_events.subscriptions.read_latest(task.id, wanted) if wanted else []
-                if updates and not has_message:
-                    state = task.status.state
-                    task.status.CopyFrom(update_status(task, updates[-1]))
-                    task.status.state = state
-            if params.history_length:
-                task.history.extend(update_message(task, update) for update in updates)
+            key = (params.id, length, caller.name, caller.is_admin)
+            answers = self._task_events.answers
+            shared = await answers.ask(key, lambda: self._read(params.id, length, caller), context)
+        (task := Task()).CopyFrom(shared)
         return _with_history(task, params, context)
 
-    async def _read_archived(self, params: GetTaskRequest, caller: Caller, problem: RPCError) -> Task:
+    async def _read(self, task_id: str, length: int, caller: Caller) -> Task:
+        client = await self._connection.connect()
+        try:
+            execution = await find_own(client, task_id, caller)
+        except RPCError as problem:
+            return await self._read_archived(task_id, length, caller, problem)
+        if not is_closed(execution):
+            return await self._read_running(client, execution, length)
+        key = (execution.id, execution.run_id, length > 0)
+        return await self._task_events.answers.keep(key, lambda: self._read_ended(client, execution, length))
+
+    async def _read_ended(self, client: Client, execution: WorkflowExecution, length: int) -> Task:
+        task = await read_task(client, execution, self._config)
+        updates = await self._all_updates(execution) if length else []
+        task.history.extend(update_message(task, update) for update in updates)
+        return task
+
+    async def _read_running(self, client: Client, execution: WorkflowExecution, length: int) -> Task:
+        task = await read_task(client, execution, self._config)
+        has_message = task.status.HasField("message")
+        wanted = length or (0 if has_message else 1)
+        updates = await self._task_events.subscriptions.read_latest(task.id, wanted) if wanted else []
+        if updates and not has_message:
+            state = task.status.state
+            task.status.CopyFrom(update_status(task, updates[-1]))
+            task.status.state = state
+        if length:
+            task.history.extend(update_message(task, update) for update in updates)
+        return task
+
+    async def _read_archived(self, task_id: str, length: int, caller: Caller, problem: RPCError) -> Task:
         """A task that Temporal doesn't know; raises ``problem`` where the archive doesn't, either."""
         is_forgotten = problem.status == RPCStatusCode.NOT_FOUND
-        entry = await self._archive.entry(params.id, caller=caller) if is_forgotten else None
+        entry = await self._archive.entry(task_id, caller=caller) if is_forgotten else None
         if entry is None:
             raise problem
-        task = await self._archive.task(entry)
-        if params.history_length:
-            task.history.extend(update_message(task, update) for update in await self._archive.updates(entry))
-        return task
+
+        async def read() -> Task:
+            task = await self._archive.task(entry)
+            updates = await self._archive.updates(entry) if length else []
+            task.history.extend(update_message(task, update) for update in updates)
+            return task
+
+        return await self._task_events.answers.keep((entry.id, entry.run_id, entry.fence, length > 0), read)
 
     async def _all_updates(self, execution: WorkflowExecution) -> list[Update]:
         with suppress(InternalError):  # a damaged entry: Temporal has them, too

@@ -30,6 +30,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
+from a2a_gateway.answers import REFUSED
 from a2a_gateway.auth.middleware import user_of
 from a2a_gateway.parts import check_role
 from a2a_gateway.request_checks import WITHOUT_HISTORY
@@ -48,6 +49,7 @@ class ContextBuilder(DefaultServerCallContextBuilder):
         context = super().build(request)
         context.state["path"] = request.url.path
         context.state[WITHOUT_HISTORY] = request.scope.get(WITHOUT_HISTORY, False)
+        context.state[REFUSED] = request.scope.get(REFUSED, [])
         return context
 
     def build_user(self, request: Request) -> User:

@@ -14,6 +14,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import BaseRoute, Route
 
+from a2a_gateway.answers import RetryLater
 from a2a_gateway.auth.middleware import Authentication
 from a2a_gateway.card import agent_card, secured
 from a2a_gateway.handler import AssessmentHandler
@@ -94,6 +95,7 @@ def create_app(config: GreenAgentConfig, client_factory: ClientFactory, pages: S
         *([Middleware(TracedRequests, name_of=route_name)] if is_on() else []),
         Middleware(CountedRequests, requests=REQUESTS, seconds=REQUEST_SECONDS, streams=STREAMS),
         Middleware(RefusalLog),
+        Middleware(RetryLater),
         *authentication.middleware,
         Middleware(BodyLimit, rpc_path=RPC_PATH, check=check),
     ]

@@ -10,11 +10,12 @@ import base64
 import logging
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
+from a2a.types import Message
 from a2a.utils.errors import InternalError
 from temporalio.api.common.v1 import Payload
 from temporalio.client import (
@@ -67,11 +68,14 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Update:
-    """One item of the stream: its offset, the JSON of a task update, and when the workflow recorded it."""
+    """One item of the stream: its offset, the JSON of a task update, and when the workflow recorded it. ``made`` has
+    its message, which is made once for all who listen.
+    """
 
     sequence: int
     data: dict[str, Any]
     recorded_at: datetime | None = None
+    made: dict[str, Message] = field(default_factory=dict, compare=False, repr=False)
 
 
 class Subscriptions:

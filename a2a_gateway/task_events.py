@@ -16,10 +16,11 @@ from google.protobuf.json_format import MessageToDict
 from temporalio.client import Client
 from temporalio.service import RPCError
 
+from a2a_gateway.answers import Answers
 from a2a_gateway.events import closing_events, update_event, waiting_event
 from a2a_gateway.standstill import LOOK_SECONDS, explain_standstill, or_silence
 from a2a_gateway.subscriptions import Subscriptions
-from a2a_gateway.tasks import find_assessment, read_task
+from a2a_gateway.tasks import find_assessment, is_closed, read_task
 from a2a_gateway.temporal import TemporalConnection, temporal_errors
 from proctor_settings.config import GreenAgentConfig
 from workflows.inputs import Notification
@@ -33,6 +34,7 @@ class TaskEvents:
         self._config = config
         self._connection = connection
         self.subscriptions = Subscriptions(connection)
+        self.answers = Answers()
 
     @classmethod
     def from_client(cls, config: GreenAgentConfig, client: Client) -> "TaskEvents":
@@ -50,7 +52,11 @@ class TaskEvents:
         """
         with temporal_errors(task_id):
             client = await self._connection.connect()
-            return await read_task(client, await find_assessment(client, task_id), self._config)
+            execution = await find_assessment(client, task_id)
+            if not is_closed(execution):
+                return await read_task(client, execution, self._config)
+            key = (execution.id, execution.run_id, False)
+            return await self.answers.keep(key, lambda: read_task(client, execution, self._config))
 
     async def follow(self, task: Task) -> AsyncGenerator[Event]:
         """The events after the task itself, until its end."""

@@ -19,7 +19,8 @@ from temporalio.exceptions import WorkflowAlreadyStartedError
 from temporalio.service import RPCError, RPCStatusCode
 
 from a2a_gateway.temporal import RPC_TIMEOUT, TemporalConnection
-from proctor_protocol.webhooks import BadWebhookError, Webhook, check_webhook, is_forbidden, look_up
+from proctor_processes.addresses import is_forbidden
+from proctor_protocol.webhooks import BadWebhookError, Webhook, check_webhook, look_up
 from proctor_settings.config import GreenAgentConfig
 from proctor_storage.sealing import NotOursError, seal, unseal
 from workflows.inputs import SEALED_WEBHOOK, Delivery

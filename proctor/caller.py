@@ -8,7 +8,6 @@ from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Self, cast
-from urllib.parse import urlsplit
 
 import httpx
 from a2a.client import A2ACardResolver, Client, ClientConfig, ClientFactory
@@ -26,10 +25,10 @@ from a2a.utils.errors import (
 from google.protobuf.json_format import MessageToDict
 
 from proctor.errors import CommandError, UnreachableError, UsageError
+from proctor_processes.http_clients import make_http_client
 from proctor_protocol.campaigns import CampaignUpdate, parse_any_update
 from proctor_protocol.updates import TaskUpdate
 from proctor_settings.config import TOKEN_FILE_VARIABLE, TOKEN_VARIABLE
-from purple_sdk.ues.tls import tls
 
 CANCEL_SECONDS = 5.0
 GIVE_UP_SECONDS = 120.0
@@ -128,10 +127,8 @@ class AssessmentCall:
         self._message = a2a.Message(
             message_id=str(uuid.uuid4()), role=a2a.ROLE_USER, parts=[a2a.Part(text=request_json)]
         )
-        self._http = httpx.AsyncClient(
+        self._http = make_http_client(
             timeout=httpx.Timeout(10.0, read=_SILENCE_SECONDS),
-            trust_env=not is_loopback(gateway_url),
-            verify=tls(),
             headers={**authorization(), **trace_of_environment()},
         )
         self._client: Client | None = None
@@ -393,8 +390,3 @@ def error_text(error: Exception) -> str:
         with suppress(httpx.StreamError, ValueError, KeyError, TypeError):
             return f"HTTP {cause.response.status_code}: {cause.response.json()['error']['message']}"
     return str(error)
-
-
-def is_loopback(url: str) -> bool:
-    host = urlsplit(url).hostname or ""
-    return host in ("localhost", "::1") or host.startswith("127.")

@@ -13,6 +13,7 @@ import httpx
 from pydantic import BaseModel, Field, ValidationError
 
 from proctor.errors import UnreachableError, UsageError
+from proctor_processes.http_clients import make_sync_http_client
 from proctor_protocol.problems import describe, show_value
 from proctor_terminal.datasets import DatasetSource, KnownDataset, TaskSource
 
@@ -124,7 +125,7 @@ def _known(row: Any, where: str, folder: Path) -> KnownDataset:
 def _download(url: str) -> bytes:
     content = bytearray()
     try:
-        with httpx.stream("GET", url, timeout=30, follow_redirects=True) as answer:
+        with make_sync_http_client(timeout=30, follow_redirects=True) as http, http.stream("GET", url) as answer:
             answer.raise_for_status()
             for chunk in answer.iter_bytes():
                 content += chunk

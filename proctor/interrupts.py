@@ -5,6 +5,8 @@ import signal
 from collections.abc import Callable
 from typing import Any
 
+from proctor_processes.log_files import has_terminal, reopen
+
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -22,6 +24,17 @@ def on_signals(stopping: asyncio.Event) -> list[Callable[[], None]]:
     for number in STOP_SIGNALS:
         loop.add_signal_handler(number, react)
     return hurry
+
+
+def on_hangup(*calls: Callable[[], None]) -> None:
+    """Let a SIGHUP open this process's output again and then make these calls, unless it comes from a terminal."""
+
+    def react() -> None:
+        for call in (reopen, *calls):
+            call()
+
+    if not has_terminal():
+        asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, react)
 
 
 def interruption() -> asyncio.Event:

@@ -16,10 +16,11 @@ from activities.simulation.keys import host_key
 from proctor.errors import CommandError, UsageError
 from proctor.settings import LOOPBACK, count_worker_processes, is_open_to_others
 from proctor.supervisor import Service
+from proctor_processes.addresses import in_url, own_host
 from proctor_processes.child import python_command
+from proctor_processes.http_clients import make_http_client
 from proctor_processes.ports import free_ports, is_free, keep_port, listener_on
 from proctor_settings.config import GreenAgentConfig
-from purple_sdk.ues.tls import tls
 
 DEV_SERVER_SETTINGS: dict[str, str] = {
     # One partition per task queue: on one machine more of them only add a hop to every task.
@@ -98,7 +99,7 @@ class LocalStack:
 
     @property
     def gateway_url(self) -> str:
-        return f"http://{_reached_at(self.config.host)}:{self.ports.gateway}"
+        return f"http://{in_url(own_host(self.config.host))}:{self.ports.gateway}"
 
     @property
     def ui_url(self) -> str:
@@ -115,7 +116,7 @@ class LocalStack:
     @property
     def ues_url(self) -> str:
         """The simulator as this machine reaches it."""
-        return f"http://{_reached_at(self.ues_host)}:{self.ports.ues}"
+        return f"http://{in_url(own_host(self.ues_host))}:{self.ports.ues}"
 
     @property
     def ues_public_url(self) -> str | None:
@@ -127,7 +128,7 @@ class LocalStack:
         name = urlsplit(self.config.card_url or "").hostname
         if not name or not is_open_to_others(name) or not is_open_to_others(self.ues_host):
             return None
-        return f"http://{_in_url(name)}:{'{port}' if self.config.ues_command else self.ports.ues}"
+        return f"http://{in_url(name)}:{'{port}' if self.config.ues_command else self.ports.ues}"
 
     @property
     def agent_url(self) -> str | None:
@@ -174,6 +175,7 @@ class LocalStack:
                 self._temporal_command(),
                 answers(f"{self.ui_url}/api/v1/namespaces/default"),
                 {**no_secrets, **_own_temporal()},
+                reopens=False,
             ),
             *([self._simulator(shared, no_secrets)] if self.has_simulator else []),
         ]
@@ -364,14 +366,6 @@ def _listening(host: str, port: int, card_url: str) -> list[str]:
     return ["--host", host, "--port", str(port), "--card-url", card_url]
 
 
-def _reached_at(host: str) -> str:
-    return LOOPBACK if host in ("0.0.0.0", "") else "[::1]" if host == "::" else _in_url(host)
-
-
-def _in_url(host: str) -> str:
-    return f"[{host}]" if ":" in host else host
-
-
 async def _get(url: str) -> httpx.Response | None:
     """The answer to a GET; None without one. Until a server takes connections that is asked often, and an HTTP client
     costs more than all the rest of it.
@@ -380,7 +374,7 @@ async def _get(url: str) -> httpx.Response | None:
     try:
         _, writer = await asyncio.wait_for(asyncio.open_connection(parts.hostname, parts.port), _PROBE_SECONDS)
         writer.close()
-        async with httpx.AsyncClient(timeout=_PROBE_SECONDS, trust_env=False, verify=tls()) as http:
+        async with make_http_client(timeout=_PROBE_SECONDS, direct=True) as http:
             return await http.get(url)
     except (OSError, TimeoutError, httpx.HTTPError):
         return None

@@ -20,11 +20,14 @@ from proctor.commands import (
     terminal_bench,
     token,
 )
-from proctor.errors import CommandError, fit
+from proctor.errors import CommandError, UsageError, ending_as, fit
 from proctor.help_pages import CommandWithExamples, GroupedCommands
 from proctor_processes.announcing import announce
+from proctor_processes.environment import BadEnvironmentError, keep_loopback_direct, require_readable_names
+from proctor_processes.log_files import reopen_on_hangup
 
 _SERVICES = ("worker", "gateway", "ues")  # the commands whose warnings are log lines
+_ROTATED = (*_SERVICES, "up", "agent", "codec-server")  # those whose output a SIGHUP opens again
 
 app = typer.Typer(
     name="proctor",
@@ -56,6 +59,8 @@ def before_every_command(
 ) -> None:
     """A durable evaluator of AI agents: A2A in, Temporal underneath, scores out."""
     del version
+    if ctx.invoked_subcommand in _ROTATED:
+        reopen_on_hangup()
     if ctx.invoked_subcommand in _SERVICES:
         from proctor.settings import announce_as_logs
 
@@ -94,7 +99,10 @@ def main() -> None:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
     try:
-        _built()()
+        with ending_as(UsageError, BadEnvironmentError):
+            require_readable_names()
+            keep_loopback_direct()
+            _built()()
     except CommandError as problem:
         announce(fit(f"proctor: {problem}", sys.stderr), "ERROR", sys.stderr)
         sys.exit(problem.exit_code)

@@ -12,9 +12,9 @@ from activities.scenario_code.scenarios import Scenarios
 from activities.simulation.keys import keys_of
 from activities.simulation.simulations import Simulations, connect_simulations
 from proctor_observing import tracing
+from proctor_processes.http_clients import make_http_client
 from proctor_settings.config import GreenAgentConfig
 from proctor_storage.blobs import BlobStore
-from purple_sdk.ues.tls import tls
 
 
 @dataclass(frozen=True)
@@ -37,8 +37,7 @@ class Parts:
 async def open_parts(config: GreenAgentConfig) -> AsyncIterator[Parts]:
     """Make the parts; at the end close all connections and end the processes and simulations that are theirs."""
     store = BlobStore(config.storage_url)
-    async with httpx.AsyncClient(
-        verify=tls(),
+    async with make_http_client(
         timeout=httpx.Timeout(60.0, connect=config.connect_timeout),
         limits=httpx.Limits(max_connections=200, max_keepalive_connections=50),
         event_hooks=tracing.httpx_hooks(),

@@ -41,6 +41,7 @@ from activities.simulation.simulations import connect_simulations
 from activities.simulation.turns import Settling, TurnActivities
 from proctor.doing import do
 from proctor.parts import Parts
+from proctor_processes.http_clients import make_http_client
 from proctor_protocol.messages import EarlyCompletionMessage, TurnCompleteMessage
 from proctor_protocol.results import ActionLogEntryWithTurn, AssessmentResults, CriterionResult, assessment_results
 from proctor_settings.config import GreenAgentConfig
@@ -117,7 +118,7 @@ class Rehearsal:
 
     async def _open(self) -> tuple[httpx.AsyncClient, Parts]:
         simulator = create_app(host_key=host_key(_SECRET))
-        http = httpx.AsyncClient(transport=httpx.ASGITransport(simulator), base_url=SIMULATOR)
+        http = make_http_client(transport=httpx.ASGITransport(simulator), base_url=SIMULATOR)
         store = BlobStore(self.config.storage_url)
         simulations = connect_simulations(self.config, http, store)
         return http, Parts(self.config, store, Scenarios(self.config, store), self.make_models(), simulations)

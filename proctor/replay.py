@@ -17,11 +17,12 @@ from temporalio.service import RPCError, RPCStatusCode
 from a2a_gateway.temporal import TEMPORAL_PATH
 from activities.attempts.resets import WITH_CURRENT_EVALUATORS
 from proctor.assessing import AssessOptions, follow
-from proctor.caller import AssessmentCall, authorization, is_loopback
+from proctor.caller import AssessmentCall, authorization
 from proctor.console import make_console
 from proctor.errors import CommandError, UnreachableError, UsageError
 from proctor.interrupts import interruption
 from proctor.settings import read_settings, with_connection
+from proctor_processes.http_clients import make_http_client
 from proctor_protocol.problems import Problem
 from proctor_settings.config import GreenAgentConfig, merge_configs
 from proctor_storage.blobs import BlobNotFoundError
@@ -137,9 +138,7 @@ async def _connect(gateway_url: str, temporal_address: str | None) -> Client:
 async def _temporal_of(gateway_url: str) -> dict[str, str]:
     """Where the gateway says that its Temporal is, as settings."""
     try:
-        async with httpx.AsyncClient(
-            timeout=_GATEWAY_SECONDS, trust_env=not is_loopback(gateway_url), headers=authorization()
-        ) as http:
+        async with make_http_client(timeout=_GATEWAY_SECONDS, headers=authorization()) as http:
             answer = await http.get(f"{gateway_url.rstrip('/')}{TEMPORAL_PATH}")
             named = answer.raise_for_status().json()
             return {"temporal_address": str(named["address"]), "temporal_namespace": str(named["namespace"])}

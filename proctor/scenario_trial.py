@@ -29,6 +29,7 @@ from activities.simulation.shared_host import SharedHost
 from activities.simulation.states import snapshot
 from activities.simulation.turns import entries_from_events
 from proctor.own_simulator import own_simulator
+from proctor_processes.http_clients import make_http_client
 from proctor_protocol.scenario import EvaluationCriterion, ScenarioConfig
 from proctor_settings.config import GreenAgentConfig
 from proctor_storage.blobs import blob_ref
@@ -56,7 +57,7 @@ async def try_evaluators(package: ScenarioPackage, settings: GreenAgentConfig, c
     ]
     if not criteria:
         return tried
-    async with httpx.AsyncClient(trust_env=False, timeout=60.0) as http:
+    async with make_http_client() as http:
         with own_simulator(settings) as config:
             for log in ("an empty", "a busy"):
                 simulation, record = await _played(package, config, http, is_busy=log == "a busy")

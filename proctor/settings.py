@@ -1,6 +1,5 @@
 """Configuration from flags and environment, with its problems as sentences."""
 
-import ipaddress
 import os
 import sys
 from collections.abc import Iterable
@@ -13,6 +12,7 @@ from pydantic import ValidationError
 from pydantic_settings import EnvSettingsSource
 
 from proctor.errors import UsageError, ending_as, fit
+from proctor_processes.addresses import is_loopback
 from proctor_processes.announcing import announce, announce_as_json
 from proctor_protocol.problems import demand_of, show_value
 from proctor_settings.config import (
@@ -115,10 +115,7 @@ def with_connection(config: GreenAgentConfig, flag: str | None = None) -> GreenA
 
 
 def is_open_to_others(host: str) -> bool:
-    try:
-        return not ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host != "localhost"
+    return not is_loopback(host)
 
 
 def require_guarded(config: GreenAgentConfig) -> None:

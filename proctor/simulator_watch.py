@@ -2,13 +2,12 @@
 
 import sys
 
-import httpx
-
 from activities.simulation.addresses import known_addresses, public_address
 from activities.simulation.hosts import SimulationHost
 from activities.simulation.keys import host_key
 from proctor.state import secret_file
 from proctor_processes.announcing import announce
+from proctor_processes.http_clients import make_http_client
 from proctor_protocol.problems import Problem
 from proctor_settings.config import GreenAgentConfig
 from purple_sdk.ues import (
@@ -20,7 +19,6 @@ from purple_sdk.ues import (
     UESTimeoutError,
     UnexpectedAnswerError,
 )
-from purple_sdk.ues.tls import tls
 
 _SECONDS = 2
 _UNTRUSTED = "CERTIFICATE_VERIFY_FAILED"
@@ -110,7 +108,7 @@ async def _list(url: str, config: GreenAgentConfig) -> int:
     Raises:
         UESError: it doesn't answer, refuses the deployment's key, or isn't a simulator.
     """
-    async with httpx.AsyncClient(timeout=_SECONDS, trust_env=False, verify=tls()) as http:
+    async with make_http_client(timeout=_SECONDS) as http:
         answer = await AsyncUESHost(url.rstrip("/"), host_key(config.secret.get_secret_value()), http=http).list()
     try:
         return len(answer["simulations"])

@@ -12,6 +12,7 @@ from typing import Self
 from proctor.errors import CommandError
 from proctor_processes.child import Child
 from proctor_processes.guard import Guard
+from proctor_processes.log_files import LOG_FILE
 from proctor_processes.returning import LONGEST_PAUSE, Pauses, how_ended
 
 START_SECONDS = 180.0
@@ -39,6 +40,7 @@ class Service:
         environment: what is added to the supervisor's own environment; None takes a variable out of it.
         after: names of the services that must be ready before this one starts.
         stop_seconds: how long it may take to end after SIGTERM.
+        reopens: whether it opens its log again after a SIGHUP, by which others end.
     """
 
     name: str
@@ -47,6 +49,7 @@ class Service:
     environment: Mapping[str, str | None] = field(default_factory=dict)
     after: tuple[str, ...] = ()
     stop_seconds: float = 5.0
+    reopens: bool = True
 
 
 class _Running:
@@ -55,6 +58,7 @@ class _Running:
         self.log = log
         self.process: Child | None = None
         self.ready = asyncio.Event()
+        self.has_old_log = False
         self.keeper: asyncio.Task[None] | None = None
 
 
@@ -118,6 +122,15 @@ class Supervisor:
             return ""
         return "\n".join(text.splitlines()[-lines:])
 
+    def reopen_logs(self) -> None:
+        """Have services open their logs again, by the same names: now, or when they are ready, since a SIGHUP would end
+        them before.
+        """
+        for child in self._children.values():
+            child.has_old_log = not child.ready.is_set()
+            if child.process and child.service.reopens and not child.has_old_log:
+                child.process.hang_up()
+
     async def stop(self) -> None:
         """End all children, last to first, then the guard; nothing of them is left afterwards."""
         self._is_stopping = True
@@ -152,9 +165,11 @@ class Supervisor:
 
     async def _spawn(self, child: _Running) -> None:
         assert self._guard is not None
+        child.ready.clear()
         if child.log.exists() and child.log.stat().st_size > _LOG_LIMIT:
             child.log.replace(child.log.with_suffix(".log.1"))
-        changed: dict[str, str | None] = {**os.environ, "PYTHONUNBUFFERED": "1", **child.service.environment}
+        changed: dict[str, str | None] = {**os.environ, "PYTHONUNBUFFERED": "1", LOG_FILE: str(child.log)}
+        changed |= child.service.environment
         with os.fdopen(os.open(child.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "ab") as log:
             try:
                 child.process = await Child.start(
@@ -177,6 +192,8 @@ class Supervisor:
         if not is_ready:
             raise self._not_ready(child, f"{how_ended(process.exit_code)} before it was ready")
         child.ready.set()
+        if child.has_old_log:
+            self.reopen_logs()
 
     def _not_ready(self, child: _Running, what: str) -> ServiceStartError:
         name = child.service.name

@@ -14,7 +14,7 @@ import httpx
 from rich.console import Console
 from rich.text import Text
 
-from proctor.caller import AssessmentCall, authorization, is_loopback
+from proctor.caller import AssessmentCall, authorization
 from proctor.campaign_display import CampaignDisplay, build_failures, print_build_failures, print_table
 from proctor.console import make_console
 from proctor.dataset_commands import configured_dataset, pulled_folder
@@ -30,6 +30,7 @@ from proctor.settings import LOOPBACK, read_settings, with_scenarios
 from proctor.state import state_folder, with_secret
 from proctor.terminal_settings import TerminalSettings, run_config
 from proctor.up import run_up, started
+from proctor_processes.http_clients import make_http_client
 from proctor_processes.ports import free_ports
 from proctor_protocol.terminal import BENCHMARK, Blob, TerminalResults, TrialResult
 from proctor_settings.config import GreenAgentConfig
@@ -165,7 +166,7 @@ def _own_settings(settings: TerminalSettings, dataset: str, state: str | None) -
 
 async def _write(folder: Path, results: TerminalResults, call: AssessmentCall) -> Iterable[str]:
     gateway_url = call.gateway_url
-    async with httpx.AsyncClient(timeout=60, trust_env=not is_loopback(gateway_url), headers=authorization()) as http:
+    async with make_http_client(headers=authorization()) as http:
 
         async def fetch(file: Blob) -> bytes | None:
             try:

@@ -15,7 +15,7 @@ from rich.text import Text
 from a2a_gateway.auth.identity import Identity
 from proctor.console import make_console, show
 from proctor.deployments import noted
-from proctor.interrupts import done_before, on_signals
+from proctor.interrupts import done_before, on_hangup, on_signals
 from proctor.local import LocalStack, Ports, require_free
 from proctor.settings import (
     LOOPBACK,
@@ -48,7 +48,7 @@ def run_up(
     is_open: bool = False,
     **flags: str | int | None,
 ) -> None:
-    """Start everything, say where it is, and keep it running until SIGINT, SIGTERM or SIGHUP.
+    """Start everything, say where it is, and keep it running until SIGINT or SIGTERM, or until its terminal closes.
 
     ``agent`` is which one runs beside it: what follows ``proctor agent``. ``flags`` are fields of ``GreenAgentConfig``,
     over the environment; with the ``card_subject`` of ``terminal-bench`` no simulator runs.
@@ -119,7 +119,8 @@ def what_is_open(stack: LocalStack) -> list[str]:
 
 async def _stay_up(stack: LocalStack, console: Console) -> None:
     stopping = asyncio.Event()
-    async with started(stack, console, stopping):
+    async with started(stack, console, stopping) as supervisor:
+        on_hangup(supervisor.reopen_logs)
         if not stopping.is_set():
             show(console, addresses(stack))
             warn(await find_problems_of_stores(stack))

@@ -12,12 +12,14 @@ from proctor.errors import CommandError
 from proctor.leaving import leave
 from proctor_processes.announcing import announce
 from proctor_processes.importing import import_less
+from proctor_processes.log_files import reopen_on_hangup
 from proctor_processes.reaping import die_with_parent
 
 
 def main() -> None:
     """Work until SIGTERM, and exit with the command's code."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+    reopen_on_hangup()
     job = json.loads(sys.argv[1])
     # The parent's guard ends this process, too, but not where the parent dies before it has announced it.
     die_with_parent(job["parent"])

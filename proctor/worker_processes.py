@@ -16,10 +16,11 @@ from contextlib import AsyncExitStack, suppress
 
 from activities.scenario_code.confinement import hide_from_neighbours
 from proctor.attempts import Attempts, pipe_for_lines
-from proctor.interrupts import done_before, on_signals
+from proctor.interrupts import done_before, on_hangup, on_signals
 from proctor_processes.announcing import announce
 from proctor_processes.child import Child, python_command
 from proctor_processes.guard import Guard
+from proctor_processes.log_files import name_of_log
 from proctor_processes.returning import Pauses, how_ended
 from proctor_settings.config import GreenAgentConfig
 
@@ -31,7 +32,7 @@ _CHUNK = 64 * 1024
 
 
 async def run_processes(config: GreenAgentConfig, flags: Mapping[str, str | None], count: int) -> int:
-    """Run this number of processes until SIGTERM, SIGINT or SIGHUP; the exit code.
+    """Run this number of processes until SIGTERM or SIGINT, or until its terminal closes; the exit code.
 
     Args:
         flags: those of them that the command line has, for each process's own command line.
@@ -43,6 +44,7 @@ async def run_processes(config: GreenAgentConfig, flags: Mapping[str, str | None
         guard = await asyncio.to_thread(Guard)
         stack.push_async_callback(asyncio.to_thread, guard.dismiss)
         processes = [_Process(config, flags, number, count, guard) for number in range(count)]
+        on_hangup(*(process.hang_up for process in processes))
         stack.push_async_callback(_end, processes)
         first = asyncio.create_task(processes[0].start())
         await done_before(first, stop)
@@ -78,6 +80,7 @@ class _Process:
         self._noting: asyncio.Task[None] | None = None
         self._attempts = Attempts()
         self._works = asyncio.Event()
+        self._has_old_log = False
 
     @property
     def exit_code(self) -> int | None:
@@ -92,7 +95,7 @@ class _Process:
             self._child = await Child.start(
                 python_command("-m", "proctor.worker_process", json.dumps(arguments)),
                 self._guard,
-                environment=self._environment,
+                environment={**self._environment, **name_of_log()},
                 stdout=asyncio.subprocess.PIPE,
                 stderr=2,
                 descriptors=[write],
@@ -107,6 +110,8 @@ class _Process:
             await done_before(ended, self._works)
         finally:
             ended.cancel()
+        if self._has_old_log:
+            self.hang_up()
         return self._works.is_set()
 
     async def keep(self) -> None:
@@ -124,6 +129,12 @@ class _Process:
             pauses.begin()
             if await self.start():
                 self._say("works again")
+
+    def hang_up(self) -> None:
+        """Have it open its log again: now, or when it works, since a SIGHUP would end it before."""
+        self._has_old_log = not self._works.is_set()
+        if self._child is not None and not self._has_old_log:
+            self._child.hang_up()
 
     async def end(self) -> None:
         if self._child is not None and not await self._child.end(STOP_SECONDS):

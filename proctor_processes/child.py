@@ -174,6 +174,11 @@ class Child:
         self._transport.close()
         return has_ended
 
+    def hang_up(self) -> None:
+        """Send it, and not what it has started, a SIGHUP: to open its log file again."""
+        if self.exit_code is None:
+            self._transport.send_signal(signal.SIGHUP)
+
     def kill(self) -> None:
         """Kill it with its group, at once."""
         self._signal(signal.SIGKILL)

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 
 import uvicorn
 
+from proctor_processes.addresses import in_url
 from proctor_processes.announcing import announce
 from proctor_processes.ports import listener_on
 
@@ -37,8 +38,7 @@ def listen(host: str, port: int, who: str) -> socket.socket:
         listener.close()
         taken_by = listener_on(port) if problem.errno == errno.EADDRINUSE else None
         cause = f"{taken_by} has it" if taken_by else problem.strerror
-        where = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-        reason = f"{who} can't listen on {where} ({cause}): choose another --host or --port"
+        reason = f"{who} can't listen on {in_url(host)}:{port} ({cause}): choose another --host or --port"
         raise OSError(problem.errno, reason) from None
     return listener
 
@@ -46,7 +46,7 @@ def listen(host: str, port: int, who: str) -> socket.socket:
 def address_of(listener: socket.socket) -> str:
     """The URL at which a socket listens."""
     host, port = listener.getsockname()[:2]
-    return f"http://{f'[{host}]' if ':' in host else host}:{port}"
+    return f"http://{in_url(host)}:{port}"
 
 
 class InnerServer(uvicorn.Server):

@@ -1,14 +1,13 @@
 """Webhooks: where a task's updates are pushed to, and which addresses may be asked for, by name or by number.
 
-A caller chooses the address that the evaluator then posts to. It is never one under which a machine or a cloud gives
-its own programs secrets.
+A caller chooses the address that the evaluator then posts to: none of those that are forbidden
+(``proctor_processes.addresses``).
 """
 
 import asyncio
 import socket
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
 from typing import Literal
 from urllib.parse import SplitResult, urlsplit
 
@@ -20,11 +19,6 @@ _LOOK_UPS = ThreadPoolExecutor(16, "webhook-look-ups")
 _LOOK_UP_SECONDS = 5.0
 _LONGEST_URL = 2_048
 _LONGEST_SECRET = 4_096
-
-_METADATA = {ip_address(text) for text in ("100.100.100.200", "168.63.129.16", "192.0.0.192", "fd00:ec2::254")}
-"""Where clouds answer questions about a machine, beside the link-local addresses."""
-
-_NAT64 = IPv6Network("64:ff9b::/96")
 
 
 class Webhook(WireModel):
@@ -94,30 +88,3 @@ async def look_up(host: str) -> list[str]:
         except UnicodeError:
             raise OSError(f"{host!r} isn't the name of a host") from None
     return list(dict.fromkeys(str(address[0]) for *_, address in answers))
-
-
-def is_forbidden(address: str) -> bool:
-    """Whether no webhook may have an IP address: link-local, a cloud's metadata, or one that no host owns."""
-    try:
-        ip = ip_address(address.partition("%")[0])
-    except ValueError:
-        return True
-    for each in (ip, _inner(ip)):
-        if each is not None and (
-            each.is_link_local
-            or each.is_multicast
-            or each.is_unspecified
-            or each in _METADATA
-            or (isinstance(each, IPv4Address) and (each.is_reserved or each.packed[0] == 0))
-        ):
-            return True
-    return False
-
-
-def _inner(ip: IPv4Address | IPv6Address) -> IPv4Address | None:
-    """The IPv4 address that an IPv6 address stands for."""
-    if isinstance(ip, IPv4Address):
-        return None
-    if ip in _NAT64:
-        return IPv4Address(ip.packed[12:])
-    return ip.ipv4_mapped or ip.sixtofour or (ip.teredo[1] if ip.teredo else None)

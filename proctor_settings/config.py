@@ -21,6 +21,7 @@ from pydantic import Field, SecretStr, ValidationInfo, field_validator, model_va
 from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, EnvSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
 
+from proctor_processes.addresses import in_url
 from proctor_protocol.durations import Duration
 
 LogLevel = Literal["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"]
@@ -120,7 +121,7 @@ class AgentBeatsConfig(BaseSettings):
         """The address to put on the agent card: ``card_url``, else made from host and port."""
         if self.card_url:
             return self.card_url
-        host = "localhost" if self.host in ("0.0.0.0", "::", "") else self.host
+        host = "localhost" if self.host in ("0.0.0.0", "::", "") else in_url(self.host)
         return f"http://{host}:{self.port}/"
 
 

@@ -5,7 +5,6 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
-from ipaddress import ip_address
 
 from temporalio import converter
 from temporalio.api.common.v1 import Payload
@@ -15,6 +14,7 @@ from temporalio.runtime import Runtime
 from temporalio.service import GrpcCompression, RPCError, RPCStatusCode
 
 from proctor_observing.tracing import temporal_plugins
+from proctor_processes.addresses import is_loopback
 from proctor_protocol.problems import Problem
 from proctor_settings.config import GreenAgentConfig
 from proctor_storage.blobs import BlobRef, BlobStore, blob_ref
@@ -140,11 +140,7 @@ async def connect(config: GreenAgentConfig, runtime: Runtime | None = None) -> C
 
 def _is_here(address: str) -> bool:
     """Whether an address, ``host:port``, is one that only this machine has."""
-    host = address.rpartition(":")[0].strip("[]")
-    try:
-        return host == "localhost" or ip_address(host).is_loopback
-    except ValueError:
-        return False
+    return is_loopback(address.rpartition(":")[0].strip("[]"))
 
 
 def refusal_by_temporal(config: GreenAgentConfig, problem: RPCError) -> Problem:

@@ -25,7 +25,7 @@ def main() -> None:
 
     from activities.scenario_code import fork_server
     from activities.scenario_code.confinement import find_missing_protections
-    from purple_sdk.ues.tls import tls
+    from proctor_processes.http_clients import tls
 
     orders = socket.socket(fileno=int(sys.argv[1]))
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGCHLD):

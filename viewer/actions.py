@@ -18,7 +18,6 @@ address may act, or all of them if ``pages_may_act`` says so.
 """
 
 import hmac
-import ipaddress
 import secrets
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -28,6 +27,7 @@ from urllib.parse import urlsplit
 
 from starlette.requests import Request
 
+from proctor_processes.addresses import is_loopback
 from proctor_protocol.archive import ArchiveEntry
 from proctor_protocol.callers import ANYBODY, Caller, caller_of
 
@@ -124,7 +124,7 @@ class Actions:
         if caller_of(request.scope).name:  # what isn't theirs is not there for them
             return True
         if self._for_nameless == "loopback":
-            return _is_loopback(request.headers.get("host", ""))
+            return is_loopback(urlsplit(f"//{request.headers.get('host', '')}").hostname or "")
         return self._for_nameless == "all"
 
     def token(self, action: Action, entry: ArchiveEntry, turn: int | None) -> str:
@@ -147,13 +147,3 @@ def _is_same_origin(request: Request) -> bool:
     """Whether the browser says that a form is of a page of ours; every browser says so with a POST."""
     origin = urlsplit(request.headers.get("origin", ""))
     return bool(origin.netloc) and origin.netloc == request.headers.get("host")
-
-
-def _is_loopback(host: str) -> bool:
-    name = urlsplit(f"//{host}").hostname or ""
-    if name == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(name).is_loopback
-    except ValueError:
-        return False

@@ -5,19 +5,19 @@ it didn't answer, and all requests to it share one thread: the other threads ser
 """
 
 import asyncio
-import json
 import time
-import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.client import HTTPException
 from typing import Any
 from urllib.parse import quote
 
+import httpx
 import jwt
 
 from a2a_gateway.auth.hosts import words_of
 from a2a_gateway.auth.tokens import RESERVED
+from proctor_processes.http_clients import make_sync_http_client, tls
 from proctor_protocol.callers import Caller
 from proctor_protocol.problems import Problem
 from proctor_settings.config import GreenAgentConfig
@@ -38,6 +38,12 @@ _ASKED_AGAIN_AFTER = 10.0
 
 _NEW_KEYS_AFTER = 30.0
 """Seconds after which an unknown key is reason to look whether the provider has new ones."""
+
+
+_NO_ANSWER = (
+    *(OSError, httpx.HTTPError, HTTPException),
+    *(jwt.PyJWTError, ValueError, KeyError, TypeError, RecursionError),
+)
 
 
 class OidcUnavailableError(Exception):
@@ -114,8 +120,8 @@ class Oidc:
 
     def _discover(self) -> str:
         url = discovery_url(self._issuer)
-        with self._provider.asked(), urllib.request.urlopen(url, timeout=_TIMEOUT) as answer:
-            return str(json.load(answer)["jwks_uri"])
+        with self._provider.asked(), make_sync_http_client(timeout=_TIMEOUT, follow_redirects=True) as http:
+            return str(http.get(url).raise_for_status().json()["jwks_uri"])
 
 
 class _Provider:
@@ -135,7 +141,7 @@ class _Provider:
             raise self._is_away()
         try:
             yield
-        except (OSError, HTTPException, jwt.PyJWTError, ValueError, KeyError, TypeError, RecursionError):
+        except _NO_ANSWER:
             self._away_until = time.monotonic() + _ASKED_AGAIN_AFTER
             raise self._is_away() from None
 
@@ -152,7 +158,7 @@ class _Keys(jwt.PyJWKClient):
     """The provider's keys; it is left alone for a while after it didn't answer."""
 
     def __init__(self, url: str, provider: _Provider) -> None:
-        super().__init__(url, timeout=_TIMEOUT, cooldown_duration=_NEW_KEYS_AFTER)
+        super().__init__(url, timeout=_TIMEOUT, cooldown_duration=_NEW_KEYS_AFTER, ssl_context=tls())
         self._provider = provider
 
     def fetch_data(self) -> Any:

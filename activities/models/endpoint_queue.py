@@ -5,7 +5,6 @@ a request's time limit, which begins when the request goes out.
 """
 
 import asyncio
-import ipaddress
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
@@ -13,6 +12,7 @@ from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
 
 from activities.models.usage import endpoint_of
+from proctor_processes.addresses import is_loopback
 
 if TYPE_CHECKING:
     from langchain_core.language_models.chat_models import BaseChatModel
@@ -38,7 +38,7 @@ def requests_at_once(endpoint: str) -> int:
     """How many requests one endpoint (``host`` or ``host:port``) gets at once."""
     if _setting[0] is not None:
         return _setting[0]
-    return LOCAL_REQUESTS_AT_ONCE if _is_local(endpoint) else REQUESTS_AT_ONCE
+    return LOCAL_REQUESTS_AT_ONCE if is_loopback(urlsplit(f"//{endpoint}").hostname or "") else REQUESTS_AT_ONCE
 
 
 @asynccontextmanager
@@ -59,11 +59,3 @@ def _seconds(llm: "BaseChatModel") -> float | None:
         if isinstance(limit, int | float):
             return float(limit)
     return None
-
-
-def _is_local(endpoint: str) -> bool:
-    host = urlsplit(f"//{endpoint}").hostname or ""
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost" or host.endswith(".localhost")

@@ -15,10 +15,11 @@ from temporalio.exceptions import ApplicationError
 
 from activities.attempts import failures, heartbeats
 from activities.notifications.plan import SEALED_WEBHOOK, Delivered, Delivery, Notification
-from proctor_protocol.webhooks import BadWebhookError, Webhook, check_webhook, is_forbidden, look_up
+from proctor_processes.addresses import is_forbidden
+from proctor_processes.http_clients import make_http_client
+from proctor_protocol.webhooks import BadWebhookError, Webhook, check_webhook, look_up
 from proctor_settings.config import GreenAgentConfig
 from proctor_storage.sealing import NotOursError, unseal
-from purple_sdk.ues.tls import tls
 
 STANDSTILL = 5.0
 """Seconds without a step of the event loop, well below the heartbeat's timeout (``limits.notified``)."""
@@ -48,9 +49,7 @@ class NotificationActivities:
         try:
             async with (
                 _Pace() as pace,
-                httpx.AsyncClient(
-                    timeout=_ANSWER_SECONDS, trust_env=False, follow_redirects=False, verify=tls()
-                ) as http,
+                make_http_client(timeout=_ANSWER_SECONDS, direct=True) as http,
                 aclosing(self._source(payload.task_id, webhook.protocol)) as notifications,
             ):
                 is_news = False

@@ -1,7 +1,7 @@
 """Where connections to participants may go, since a card or a name may lead to services that only the evaluator
 reaches:
 
-* to link-local addresses and the evaluator's own services: never
+* to addresses that are forbidden to everybody, such as link-local ones, and to the evaluator's own services: never
 * to the host that the card was fetched from, at the addresses that its name had then: always
 * to any other host: where ``AGENTBEATS_GREEN_PARTICIPANTS_ALLOWED`` names it, or the network of its address
 """
@@ -10,21 +10,18 @@ import asyncio
 import socket
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
-from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+from ipaddress import ip_address, ip_network
 from urllib.parse import urlsplit
 
 import httpcore
 
+from proctor_processes.addresses import Address, in_url, is_forbidden, plain
 from proctor_settings.config import GreenAgentConfig
 
-Address = IPv4Address | IPv6Address
 Service = tuple[str, int]
 """Host and port."""
 
 _SETTING = "AGENTBEATS_GREEN_PARTICIPANTS_ALLOWED"
-_NAT64 = ip_network("64:ff9b::/96")
-_METADATA = {ip_address("fd00:ec2::254"), ip_address("168.63.129.16"), ip_address("100.100.100.200")}
-"""Where clouds give their secrets to their own machines, other than the link-local 169.254.169.254."""
 
 _resolver = ThreadPoolExecutor(max_workers=8, thread_name_prefix="participant-names")
 """A name server that answers slowly holds up participants with such names, and nothing else."""
@@ -56,7 +53,7 @@ class Destinations:
 
     async def forbids(self, address: Address, port: int) -> str | None:
         """Why no connection may ever be made to it; None where that depends."""
-        if address.is_link_local or address.is_multicast or address in _METADATA:
+        if is_forbidden(address) and not address.is_unspecified:  # that is this machine
             return "which is a link-local or another special address, to which the evaluator doesn't connect"
         for own_host, own_port in self._own:
             if own_port == port and any(_are_same(address, own) for own in await _known_addresses(own_host, port)):
@@ -156,14 +153,14 @@ class GuardedBackend(httpcore.AsyncNetworkBackend):
 
     def _sentence(self, host: str, port: int, reason: str) -> str:
         if (host.lower(), port) == (self._home, self._home_port):
-            return f"The participant's address {self._url} leads to {_host_and_port(host, port)}, {reason}."
-        return f"The participant's agent card at {self._url} points to {_host_and_port(host, port)}, {reason}."
+            return f"The participant's address {self._url} leads to {in_url(host)}:{port}, {reason}."
+        return f"The participant's agent card at {self._url} points to {in_url(host)}:{port}, {reason}."
 
 
 async def _look_up(host: str) -> list[Address]:
     """The addresses of a host, in the order in which they are to be tried; ``httpcore.ConnectError`` without any."""
     try:
-        return [_plain(ip_address(host))]
+        return [plain(ip_address(host))]
     except ValueError:
         pass
     loop = asyncio.get_running_loop()
@@ -173,7 +170,7 @@ async def _look_up(host: str) -> list[Address]:
         )
     except (OSError, UnicodeError) as problem:
         raise httpcore.ConnectError(f"the name {host} can't be found: {problem}") from None
-    addresses = dict.fromkeys(_plain(ip_address(str(sockaddr[0]))) for *_, sockaddr in resolved)
+    addresses = dict.fromkeys(plain(ip_address(str(sockaddr[0]))) for *_, sockaddr in resolved)
     return sorted(addresses, key=lambda address: address.version)
 
 
@@ -182,16 +179,6 @@ async def _known_addresses(host: str, port: int) -> list[Address]:
         return await _look_up(host)
     except httpcore.ConnectError:
         return []
-
-
-def _plain(address: Address) -> Address:
-    """The IPv4 address that is meant where one is written as, or reached through, an IPv6 address."""
-    if isinstance(address, IPv4Address):
-        return address
-    if address in _NAT64:
-        return IPv4Address(int(address) & 0xFFFFFFFF)
-    teredo = address.teredo[1] if address.teredo else None
-    return address.ipv4_mapped or address.sixtofour or teredo or address
 
 
 def _are_same(one: Address, other: Address) -> bool:
@@ -209,7 +196,3 @@ def _is_here(address: Address) -> bool:
         except OSError:
             return False
     return True
-
-
-def _host_and_port(host: str, port: int) -> str:
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

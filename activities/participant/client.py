@@ -27,12 +27,12 @@ from activities.participant.bounded_http import BOUNDS, BoundedTransport, Partic
 from activities.participant.errors import NO_LOOKING, card_failure, failure, is_lost, message_of_failure
 from activities.participant.plain import PLAIN_PATH, PlainParticipant, takes_plain_messages
 from proctor_observing import tracing
+from proctor_processes.http_clients import make_http_client, tls
 from proctor_protocol.json_safe import json_safe_text
 from proctor_protocol.messages import FENCE_METADATA, ToParticipant
 from proctor_protocol.provenance import ParticipantCard
 from proctor_protocol.terminal import TerminalTaskMessage
 from proctor_settings.config import GreenAgentConfig
-from purple_sdk.ues.tls import tls
 
 JSON_MEDIA_TYPE = "application/json"
 _MESSAGE_IDS = uuid.UUID("8f0f6a0e-5a39-5b0c-9d57-3a3a0f9f6f10")
@@ -311,7 +311,7 @@ class ParticipantClients:
             return self._lines[url]
         transport = _GuardedTransport(GuardedBackend(self._destinations, url), self._ssl)
         bounded = BoundedTransport(transport, self._bounds.answer)
-        http = httpx.AsyncClient(timeout=self._timeout, transport=bounded, event_hooks=tracing.httpx_hooks())
+        http = make_http_client(timeout=self._timeout, transport=bounded, event_hooks=tracing.httpx_hooks())
         line = self._lines[url] = _Line(http)
         for known in [known for known, other in self._lines.items() if other.users == 0 and other is not line]:
             if len(self._lines) > _MOST_LINES:

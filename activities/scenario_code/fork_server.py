@@ -24,8 +24,8 @@ from pydantic import BaseModel
 from activities.scenario_code import tasks
 from activities.scenario_code.confinement import Limits, confine, find_missing_protections
 from activities.scenario_code.evaluator_modules import KIT_NAME, installed_kit
+from proctor_processes.http_clients import tls
 from proctor_processes.reaping import die_with_parent
-from purple_sdk.ues.tls import tls
 
 _LONGEST_LINE = 64 * 1024
 

@@ -24,7 +24,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import httpx
 from pydantic import BaseModel, Field, JsonValue, TypeAdapter
 from pydantic_core import from_json
 
@@ -35,13 +34,13 @@ from activities.scenario_code.evaluators import EvaluatorError, PassingEvaluator
 from activities.scenario_code.evidence import JudgeRecord, parts_of_record, read_record
 from activities.scenario_code.facts_asked import facts_asked
 from proctor_language.facts import Answer, Question
+from proctor_processes.http_clients import make_http_client
 from proctor_protocol.evaluation import AgentBeatsEvalContext, EvaluatorRegistry
 from proctor_protocol.instances import Instance
 from proctor_protocol.results import CriterionResult
 from proctor_protocol.scenario import EvaluationCriterion, ScenarioConfig
 from proctor_storage.blobs import BlobRef, blob_ref
 from purple_sdk.ues import AsyncUESClient
-from purple_sdk.ues.tls import tls
 
 _SIMULATOR_SECONDS = 10.0
 """How long an evaluator waits for an answer of the simulator; less than it may take itself, so that the simulator is
@@ -279,7 +278,7 @@ async def _judge_criterion(
     llm: Any,
     read_by_model: ReadByModel | None,
 ) -> Judged:
-    async with httpx.AsyncClient(verify=tls()) as http:
+    async with make_http_client() as http:
         client = AsyncUESClient(task.simulation, task.reader_key, timeout=_SIMULATOR_SECONDS, http=http)
         context = AgentBeatsEvalContext(
             client=client,

@@ -4,6 +4,7 @@ import asyncio
 import socket
 from urllib.parse import urlsplit, urlunsplit
 
+from proctor_processes.addresses import in_url
 from proctor_settings.config import GreenAgentConfig
 
 BY_NAME = "dns+"
@@ -34,8 +35,7 @@ async def known_addresses(config: GreenAgentConfig) -> list[str]:
         except OSError:
             continue
         hosts = sorted({str(address[0]) for *_, address in known})
-        inside = [f"[{host}]" if ":" in host else host for host in hosts]
-        addresses += [urlunsplit((parts.scheme, f"{host}:{port}", parts.path, "", "")) for host in inside]
+        addresses += [urlunsplit((parts.scheme, f"{in_url(host)}:{port}", parts.path, "", "")) for host in hosts]
     return list(dict.fromkeys(addresses))
 
 
@@ -49,4 +49,4 @@ def public_address(config: GreenAgentConfig, address: str) -> str:
         return (public[named.index(address)] if address in named else address).rstrip("/")
     if not public:
         return address
-    return public[0].replace("{host}", urlsplit(address).hostname or "").rstrip("/")
+    return public[0].replace("{host}", in_url(urlsplit(address).hostname or "")).rstrip("/")

@@ -11,7 +11,6 @@ from importlib.resources import files
 from typing import Any
 from urllib.parse import urlsplit
 
-import httpx
 from pydantic import BaseModel, ConfigDict
 from temporalio.exceptions import ApplicationError
 
@@ -26,6 +25,7 @@ from activities.simulation.turns import entries_from_events
 from proctor.agent_check.watch import SeenRequest, Watch
 from proctor.errors import UnreachableError
 from proctor.settings import LOOPBACK
+from proctor_processes.http_clients import make_http_client
 from proctor_protocol.messages import (
     AssessmentCompleteMessage,
     AssessmentStartMessage,
@@ -267,7 +267,7 @@ class Play:
         port = urlsplit(config.ues_url).port
         own = {"port": port, "temporal_address": f"{LOOPBACK}:{port}", "temporal_ui_url": None, "card_url": None}
         config = merge_configs(config, own)
-        self._http = httpx.AsyncClient(trust_env=False, timeout=60.0)
+        self._http = make_http_client()
         self.host = SharedHost(config, self._http)
         self.clients = ParticipantClients(config)
 

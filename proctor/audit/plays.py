@@ -22,6 +22,7 @@ from activities.simulation.keys import PARTICIPANT, USER_PERMISSIONS
 from activities.simulation.payloads import TURN_SETTLES, Sent
 from activities.simulation.turns import Settling
 from proctor_language.facts import TextReader, reading
+from proctor_processes.http_clients import make_http_client
 from proctor_protocol.clocks import STANDING, read_clock
 from proctor_protocol.evaluation import AgentBeatsEvalContext
 from proctor_protocol.modalities import SHOWN
@@ -108,7 +109,7 @@ class Stage:
         simulation.keys.create(PARTICIPANT, PARTICIPANT, USER_PERMISSIONS, _SECRET, "admin", simulation.ids)
         _, self._beginning = checkpoint.take(self._simulation)
         self.before = self.states()
-        self._http = httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://simulator")
+        self._http = make_http_client(transport=httpx.ASGITransport(app), base_url="http://simulator")
         self.client = self._new_client()
 
     async def play(self, player: Turn, *, clock: str = STANDING, noise: int = 0) -> Outcome:

@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from proctor.console import make_console, show
+from proctor.doctor.environment import look_at_certificates, look_at_proxies
 from proctor.doctor.findings import Finding, Look, State, take
 from proctor.doctor.models import MODEL_SECONDS, look_at_model, look_at_participant, models_in
 from proctor.doctor.places import look_at_confinement, look_at_disks, look_at_scenarios, look_at_store
@@ -28,6 +29,7 @@ from proctor.doctor.services import (
 from proctor.doctor.temporal import look_at_temporal
 from proctor.errors import ExitCode
 from proctor.settings import default_gateway
+from proctor_processes.addresses import in_url, own_host
 from proctor_settings.config import GATEWAY_VARIABLE, GreenAgentConfig, unknown_variables, validate_config
 
 _MARKS: dict[State, tuple[str, str]] = {
@@ -63,10 +65,12 @@ def looks_at(
         gateway_url: None for the environment's, or else the settings' address.
     """
     named = gateway_url or (default_gateway() if os.environ.get(GATEWAY_VARIABLE) else None)
-    gateway = (named or f"http://{config.host}:{config.port}").rstrip("/")
+    gateway = (named or f"http://{in_url(own_host(config.host))}:{config.port}").rstrip("/")
     participants = list(agents) or [config.example_participant_url]
     looks = [
         Look("settings", lambda: _settings(config)),
+        Look("certificates", look_at_certificates),
+        Look("proxies", lambda: look_at_proxies(config, gateway)),
         Look("temporal", lambda: look_at_temporal(config), config.connect_timeout + 15),
         Look("store", lambda: look_at_store(config.storage_url, "store"), 15),
         Look("archive", lambda: look_at_store(config.archive_url, "archive"), 15),

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from proctor_processes.environment import BadEnvironmentError
 from proctor_protocol.problems import Problem
 
 State = Literal["ok", "warning", "problem", "skipped"]
@@ -56,6 +57,8 @@ async def take(look: Look) -> list[Finding]:
             finding = await look.take()
     except TimeoutError:
         finding = Finding(look.part, "problem", f"It did not answer within {look.seconds:g} s.", "See whether it runs.")
+    except BadEnvironmentError:  # of which a look of its own tells
+        finding = Finding(look.part, "skipped", "It can't be looked at before certificates can be read.")
     except Exception as problem:  # the doctor must not be what fails
         report = " ".join(str(problem).split())[:_LONGEST_REPORT]
         finding = Finding(look.part, "problem", f"It can't be looked at ({type(problem).__name__}: {report}).")

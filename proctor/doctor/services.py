@@ -19,9 +19,9 @@ from proctor.doctor.temporal import of_clock
 from proctor.engine_wait import find_problem_of_engine
 from proctor.simulator_watch import find_problem_of_public_address, find_problem_of_simulator, trouble_with
 from proctor_observing import tracing
+from proctor_processes.http_clients import make_http_client
 from proctor_settings.config import GreenAgentConfig
 from purple_sdk.ues import UESConnectionError
-from purple_sdk.ues.tls import tls
 from ues_sim.http.open_routes import VERSION
 
 _SECONDS = 5.0
@@ -158,7 +158,7 @@ def _clock(whose: str, headers: Mapping[str, str], asked_at: float) -> list[Find
 
 async def _get(url: str) -> httpx.Response | str:
     """The answer to a GET, or why there is none."""
-    async with httpx.AsyncClient(timeout=_SECONDS, trust_env=False, verify=tls()) as http:
+    async with make_http_client(timeout=_SECONDS) as http:
         try:
             return await http.get(url)
         except (httpx.HTTPError, httpx.InvalidURL) as problem:

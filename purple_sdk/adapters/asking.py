@@ -20,6 +20,7 @@ from a2a.types.a2a_pb2 import (
     TaskState,
 )
 
+from proctor_processes.http_clients import make_http_client
 from proctor_protocol.numbers import restore_integers
 from proctor_protocol.terminal import FailureMode, TerminalTaskMessage
 
@@ -60,7 +61,7 @@ async def ask(url: str, task: TerminalTaskMessage) -> AgentReport:
     The answer reports errors, too.
     """
     timeout = httpx.Timeout(None, connect=10)
-    async with httpx.AsyncClient(timeout=timeout) as http:
+    async with make_http_client(timeout=timeout) as http:
         try:
             client = await ClientFactory(ClientConfig(httpx_client=http, streaming=True)).create_from_url(url)
             return await _converse(client, task)

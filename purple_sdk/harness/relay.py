@@ -20,6 +20,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from proctor_processes.http_clients import make_http_client
 from proctor_processes.serving import InnerServer, address_of, listen
 from purple_sdk.harness.asking import CLOSED, RETURNED, Asking
 from purple_sdk.harness.budget import Budget, Excess
@@ -28,7 +29,6 @@ from purple_sdk.harness.record import Record, UsedTool
 from purple_sdk.harness.refusing import RefusedError, read_body
 from purple_sdk.harness.tools import Tools
 from purple_sdk.harness.upstream import Upstream
-from purple_sdk.ues.tls import tls
 
 _LOOPBACK = "127.0.0.1"
 _DRAIN_SECONDS = 5.0
@@ -72,7 +72,7 @@ class Relay:
         return self._asking.excess
 
     async def __aenter__(self) -> Self:
-        self._http = httpx.AsyncClient(timeout=httpx.Timeout(_MODEL_SECONDS, connect=10.0), verify=tls())
+        self._http = make_http_client(timeout=httpx.Timeout(_MODEL_SECONDS, connect=10.0))
         routes = [Route("/{path:path}", self._answer, methods=_METHODS)]
         config = uvicorn.Config(
             Starlette(routes=routes), log_config=None, access_log=False, lifespan="off", ws="none",

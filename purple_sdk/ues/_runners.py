@@ -14,10 +14,10 @@ from typing import Any, NamedTuple, TypeVar
 import httpx
 from pydantic import ValidationError
 
+from proctor_processes.http_clients import make_http_client, make_sync_http_client
 from purple_sdk.ues._call import Call, OwnValue, Route
 from purple_sdk.ues._reading import json_object
 from purple_sdk.ues.errors import UESConnectionError, UESError, UESTimeoutError, UnexpectedAnswerError, refusal
-from purple_sdk.ues.tls import tls
 from purple_sdk.ues.trace import carried
 
 Answer = TypeVar("Answer")
@@ -141,7 +141,7 @@ class AsyncRunner:
 
     def __init__(self, exchange: Exchange, http: httpx.AsyncClient | None) -> None:
         self.exchange = exchange
-        self.http = http or httpx.AsyncClient(limits=_LIMITS, verify=tls())
+        self.http = http or make_http_client(limits=_LIMITS)
         self._owns_http = http is None
 
     async def run(self, call: Call[Answer]) -> Answer:
@@ -175,7 +175,7 @@ class SyncRunner:
 
     def __init__(self, exchange: Exchange, http: httpx.Client | None) -> None:
         self.exchange = exchange
-        self.http = http or httpx.Client(limits=_LIMITS, verify=tls())
+        self.http = http or make_sync_http_client(limits=_LIMITS)
         self._owns_http = http is None
 
     def run(self, call: Call[Answer]) -> Answer:

@@ -25,10 +25,10 @@ from temporalio.common import SearchAttributeIndexedValueType as Kind
 from temporalio.worker import UnsandboxedWorkflowRunner, Worker
 
 from a2a_gateway.server import create_app
+from proctor_processes.http_clients import tls
 from proctor_processes.ports import free_ports
 from proctor_settings.config import GreenAgentConfig
 from proctor_storage.temporal import connect
-from purple_sdk.ues.tls import tls
 from tests.a2a_gateway.standin import StandIn, play
 from tests.processes import Process, end, start
 from tests.stack import FORGETS_SOON

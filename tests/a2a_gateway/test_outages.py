@@ -106,7 +106,9 @@ async def test_many_requests_share_one_attempt_to_connect(
     monkeypatch.setattr(TemporalConnection, "connect", counted)
     async with running_gateway(config, swallowed) as gateway:
         for attempt in (1, 2):
-            answers = await asyncio.gather(*(call03(gateway.http, "tasks/get", {"id": "t"}) for _ in range(10)))
+            answers = await asyncio.gather(
+                *(call03(gateway.http, "tasks/get", {"id": f"t{number}"}) for number in range(10))
+            )
             assert {answer["error"]["message"] for answer in answers} == {
                 "The evaluator can't reach Temporal at 192.0.2.1:7233."
             }

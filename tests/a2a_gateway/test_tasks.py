@@ -223,12 +223,15 @@ async def test_nothing_to_subscribe_to_after_the_end(gateway: Gateway) -> None:
 
 
 @pytest.mark.usefixtures("worker")
-async def test_a_large_result_comes_whole_and_its_loss_is_told(gateway: Gateway, config: GreenAgentConfig) -> None:
+async def test_a_large_result_comes_whole_and_its_loss_is_told(
+    gateway: Gateway, config: GreenAgentConfig, more_gateways: Callable[[], Awaitable[Gateway]]
+) -> None:
+    """A gateway that has given it keeps it; another one can't."""
     async with sdk_client(gateway.url, streaming=False) as client:
         task = await send(client, message(data_part(request(bulk=300_000))))
     assert task.artifacts[0].parts[2].raw.decode() == results_of(task.id, 2, bulk=300_000).model_dump_json()
     shutil.rmtree(config.storage_url)
-    lost = await get(gateway.url, task.id)
+    lost = await get((await more_gateways()).url, task.id)
     assert state_name(lost.status.state) == "completed"
     assert not lost.artifacts
     assert "its result can't be read: no blob" in lost.status.message.parts[0].text

@@ -9,9 +9,9 @@ from google.protobuf.json_format import MessageToDict
 
 from activities.simulation.keys import host_key
 from proctor.caller import Accepted, AssessmentCall, Ended, Progress
+from proctor_processes.http_clients import tls
 from proctor_protocol.updates import TaskUpdate
 from purple_sdk.ues import AsyncUESHost
-from purple_sdk.ues.tls import tls
 from tests.stack import Assessed, Stack, request_json
 
 

@@ -21,6 +21,9 @@ from tests.processes import Process, end, start
 from tests.waiting import PATIENCE, wait_until
 
 PROCTOR = (sys.executable, "-m", "proctor")
+DEAD_PROXIES = dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"), "http://127.0.0.1:9")
+"""An environment with proxies at which nothing listens."""
+
 MARK = "PROCTOR_TEST_MARK"
 RUN = "PROCTOR_TEST_RUN"
 

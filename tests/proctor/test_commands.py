@@ -122,6 +122,17 @@ WRONG_USAGE: list[tuple[list[str], dict[str, str], str]] = [
 ]
 
 
+@pytest.mark.parametrize("place", ["argument 3", "the working directory"])
+def test_a_folder_whose_name_the_locale_has_no_letters_for_is_named(place: str, tmp_path: Path) -> None:
+    (folder := tmp_path / "naïve").mkdir()
+    sandbox, archive = (Sandbox(tmp_path), str(folder)) if place == "argument 3" else (Sandbox(folder), ".")
+    ascii_only = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "TMPDIR": str(tmp_path)}
+    ascii_only["XDG_STATE_HOME"] = str(tmp_path / "state")
+    done = sandbox.run("list", "--archive", archive, **ascii_only)
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"proctor: {place} ({tmp_path}/na?ve) can't be read as ascii: set LC_ALL=C.UTF-8 or")
+
+
 @pytest.mark.parametrize(("arguments", "environment", "sentence"), WRONG_USAGE, ids=lambda value: str(value)[:60])
 def test_wrong_usage_is_told_and_ends_with_2(
     arguments: list[str],

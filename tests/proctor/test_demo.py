@@ -11,7 +11,7 @@ import pytest
 
 from proctor_protocol.results import AssessmentResults
 from tests.assessments.packages import write_package
-from tests.proctor.commands import Sandbox
+from tests.proctor.commands import DEAD_PROXIES, Sandbox
 from tests.proctor.installed import install
 from tests.waiting import wait_until
 from tests.work import only_nightly
@@ -43,12 +43,13 @@ def cut_to_two_turns(proctor: Path) -> None:
 
 
 def test_a_demo_of_the_installed_wheel_ends_with_a_score_and_leaves_an_assessment_to_look_at(tmp_path: Path) -> None:
+    """Also where the environment names a dead proxy: all of it is on this machine."""
     (tmp_path / "played").mkdir()
     traps = full_of_traps(tmp_path / "played")
     proctor = install(tmp_path)
     cut_to_two_turns(proctor)
     sandbox = Sandbox(tmp_path / "played", program=(str(proctor),))
-    done = sandbox.run("demo", "--seed", "5")
+    done = sandbox.run("demo", "--seed", "5", **DEAD_PROXIES)
     assert done.returncode == 0, done.stdout + done.stderr
     results = AssessmentResults.model_validate_json((sandbox.folder / "assessment_results.json").read_bytes())
     assert (results.status, results.scenario_id, results.seed) == ("completed", "email_triage_basic", 5)

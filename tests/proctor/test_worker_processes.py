@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 from pathlib import Path
 
@@ -36,6 +37,12 @@ def test_a_wrong_key_is_said_once_with_what_to_set_and_kill_ends_all(stack: Stac
         worker.wait_for("with 2 processes")
         worker.wait_for("refuses this deployment's key")
         worker.wait_for_that(lambda: len(processes_of(worker.process.pid)) == 2)
+        pids = [worker.process.pid, *(each.pid for each in processes_of(worker.process.pid))]
+        worker.file.rename(moved := worker.file.with_suffix(".1"))
+        worker.process.send_signal(signal.SIGHUP)
+        outputs = [Path(f"/proc/{pid}/fd/2") for pid in pids]
+        worker.wait_for_that(lambda: {str(output.readlink()) for output in outputs} == {str(worker.file)})
+        moved.replace(worker.file)
         worker.process.kill()
         assert wait_until(lambda: not sandbox.processes()), "the guard ends them"
         assert worker.output.count(f"the simulator at {stack.ues_url} refuses this deployment's key (401)") == 1

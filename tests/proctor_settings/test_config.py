@@ -106,6 +106,7 @@ def test_bad_values_name_the_field(monkeypatch):
 def test_the_card_s_address():
     assert AgentBeatsConfig(port=81).effective_card_url == "http://localhost:81/"
     assert AgentBeatsConfig(host="10.1.1.1").effective_card_url == "http://10.1.1.1:8000/"
+    assert AgentBeatsConfig(host="::1").effective_card_url == "http://[::1]:8000/"
 
 
 def test_merging_checks_and_leaves_the_base_alone():

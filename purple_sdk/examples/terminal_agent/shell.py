@@ -7,6 +7,7 @@ from typing import Protocol
 
 import httpx
 
+from proctor_processes.http_clients import make_http_client
 from proctor_protocol.terminal import TerminalTaskMessage
 
 _PATIENCE, _PAUSE = 60.0, 0.5
@@ -54,7 +55,7 @@ class EndpointShell:
     """Commands by HTTP."""
 
     def __init__(self, address: str, token: str, workdir: str, output_bytes: int) -> None:
-        self._http = httpx.AsyncClient(headers={"Authorization": f"Bearer {token}"}, timeout=30, trust_env=False)
+        self._http = make_http_client(headers={"Authorization": f"Bearer {token}"}, timeout=30, direct=True)
         self._address = address.rstrip("/")
         self._workdir = workdir
         self._output_bytes = output_bytes

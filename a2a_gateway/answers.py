@@ -1,0 +1,127 @@
+"""Answers about tasks. Temporal is asked only as often as needed.
+
+* Equal questions are asked once. One that is under way is not joined: its answer may be older than what the caller has
+  just done. The next one is asked after it, for all who have come meanwhile.
+* The answer about a run that has ended is kept.
+* Questions beyond ``MOST_AT_ONCE`` are refused.
+"""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Hashable
+from functools import partial
+from typing import Any, TypeVar
+
+from a2a.server.context import ServerCallContext
+from a2a.types import Task, TaskState
+from a2a.utils.errors import InternalError
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+T = TypeVar("T")
+
+MOST_AT_ONCE = 100
+"""Different questions at a time. Each keeps Temporal and the gateway busy for some 20 ms."""
+
+RETRY_AFTER = 2
+"""Seconds that a refused caller is asked to wait."""
+
+REFUSED = "a2a_gateway.refused"
+"""In the scope, and the context's state, of a request: a list that is no longer empty if it was refused."""
+
+_MOST_KEPT = 64_000_000
+"""Bytes of answers about ended tasks, as messages; the largest results have some 5 MB."""
+
+
+_FROM_HISTORY = (TaskState.TASK_STATE_FAILED, TaskState.TASK_STATE_REJECTED)
+"""States whose answers come from the history alone; others without a result may have lost it for a while."""
+
+
+class Answers:
+    """The questions that are asked now or next, and the answers that are kept."""
+
+    def __init__(self) -> None:
+        self._asked: dict[Hashable, asyncio.Task[Any]] = {}
+        self._next: dict[Hashable, asyncio.Task[Any]] = {}
+        self._from_callers = 0
+        self._kept: OrderedDict[Hashable, Task] = OrderedDict()
+        self._bytes = 0
+
+    async def ask(self, key: Hashable, ask: Callable[[], Awaitable[T]], context: ServerCallContext | None = None) -> T:
+        """The answer of ``ask``, shared with all who have the same question before it is asked.
+
+        Args:
+            key: the same for equal questions.
+            ask: asks Temporal.
+            context: that of the call, which is refused if there are too many questions; None for our own ones.
+
+        Raises:
+            InternalError: there are too many questions.
+        """
+        question: asyncio.Task[T] | None = self._next.get(key)
+        if question is None:
+            if context is not None and self._from_callers >= MOST_AT_ONCE:
+                context.state.get(REFUSED, []).append(key)
+                raise InternalError(
+                    f"The evaluator is busy with {MOST_AT_ONCE} questions about tasks: repeat this one after "
+                    f"{RETRY_AFTER} s, or subscribe to the task."
+                )
+            earlier = self._asked.get(key)
+            question = asyncio.create_task(self._in_turn(key, ask, earlier))
+            self._from_callers += context is not None
+            question.add_done_callback(partial(self._end, context is not None))
+            (self._next if earlier else self._asked)[key] = question
+        return await asyncio.shield(question)
+
+    async def keep(self, key: tuple[object, ...], read: Callable[[], Awaitable[Task]]) -> Task:
+        """A copy of the answer about a run that has ended, which is read once."""
+        if key in self._kept:
+            self._kept.move_to_end(key)
+            return _copy_of(self._kept[key])
+        task = await self.ask(("ended", *key), read)
+        is_final = task.artifacts or task.status.state in _FROM_HISTORY
+        if is_final and key not in self._kept and task.ByteSize() < _MOST_KEPT / 4:
+            self._kept[key] = _copy_of(task)
+            self._bytes += task.ByteSize()
+            while self._bytes > _MOST_KEPT:
+                self._bytes -= self._kept.popitem(last=False)[1].ByteSize()
+        return _copy_of(task)
+
+    async def _in_turn(self, key: Hashable, ask: Callable[[], Awaitable[T]], earlier: asyncio.Task[Any] | None) -> T:
+        if earlier is not None:
+            await asyncio.wait({earlier})
+            self._asked[key] = self._next.pop(key)
+        try:
+            return await ask()
+        finally:
+            if self._asked.get(key) is asyncio.current_task():
+                del self._asked[key]
+
+    def _end(self, is_from_caller: bool, question: asyncio.Task[Any]) -> None:
+        self._from_callers -= is_from_caller
+        if not question.cancelled():
+            question.exception()  # it may be that all who asked have gone
+
+
+class RetryLater:
+    """Gives a refused question's answer the status 503 and ``Retry-After``, in JSON-RPC, too."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        refused: list[object] = []
+
+        async def marked(message: Message) -> None:
+            if refused and message["type"] == "http.response.start":
+                headers = [*message["headers"], (b"retry-after", b"%d" % RETRY_AFTER)]
+                message = {**message, "status": 503, "headers": headers}
+            await send(message)
+
+        scope[REFUSED] = refused
+        await self._app(scope, receive, marked if scope["type"] == "http" else send)
+
+
+def _copy_of(task: Task) -> Task:
+    copy = Task()
+    copy.CopyFrom(task)
+    return copy
