@@ -15,6 +15,13 @@ from types import MappingProxyType
 from proctor_observing import tracing
 from proctor_processes.announcing import announce_as_json
 
+OWN_PACKAGES = (
+    *("proctor_processes", "proctor_language", "proctor_protocol", "proctor_settings", "purple_sdk", "ues_sim"),
+    *("scenarios", "proctor_storage", "proctor_observing", "proctor_statistics", "viewer", "activities"),
+    *("proctor_terminal", "workflows", "a2a_gateway", "proctor"),
+)
+"""The names of all packages of this distribution, which are the names of their loggers."""
+
 _about: ContextVar[Mapping[str, str | int]] = ContextVar("log_about", default=MappingProxyType({}))
 
 
@@ -33,21 +40,21 @@ def what_it_is_about() -> Mapping[str, str | int]:
     return _about.get()
 
 
-def set_up_logs(kind: str, rooms: Mapping[str, str], others: str = "WARNING") -> None:
+def set_up_logs(kind: str, level: str, *libraries: str) -> None:
     """Have this process log to standard error; where that is to be JSON, what it announces is JSON, too.
 
     Args:
         kind: ``json``, ``text``, or ``auto``: text where standard error is a terminal, else JSON.
-        rooms: loggers of ours, with their levels.
-        others: the level of everything else.
+        level: of all own packages. Everything else logs warnings.
+        libraries: further loggers with this level.
     """
     announce_as_json(kind == "json")
     leave_details_to_fields()
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines() if is_json(kind) else TextLines())
-    logging.basicConfig(level=others, handlers=[handler], force=True)
-    for room, level in rooms.items():
-        logging.getLogger(room).setLevel(level)
+    logging.basicConfig(level="WARNING", handlers=[handler], force=True)
+    for name in (*OWN_PACKAGES, *libraries):
+        logging.getLogger(name).setLevel(level)
 
 
 def leave_details_to_fields() -> None:
