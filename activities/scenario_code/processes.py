@@ -23,7 +23,6 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pydantic import ValidationError
 from pydantic_core import from_json
 from temporalio import activity
 
@@ -32,11 +31,18 @@ from activities.scenario_code import frames, manager
 from activities.scenario_code.confinement import Limits, find_missing_protections
 from activities.scenario_code.evaluator_modules import code_digest
 from activities.scenario_code.evidence import parts_of_record
-from activities.scenario_code.manager import EvaluatorLoadError, InstanceError, ScenarioError, ScenarioPackage
+from activities.scenario_code.manager import (
+    EvaluatorLoadError,
+    InstanceError,
+    ScenarioError,
+    ScenarioPackage,
+    ScenarioValidationError,
+)
 from activities.scenario_code.paraphrases import Held
 from activities.scenario_code.tasks import FolderTask, Judged, JudgeTask, Loaded, Made, MakeTask, Refused, Unmade
 from proctor_processes.child import Child
 from proctor_protocol.instances import Instance
+from proctor_protocol.json_safe import storable_text
 from proctor_protocol.problems import show_value
 from proctor_protocol.results import CriterionResult
 from proctor_protocol.scenario import EvaluationCriterion
@@ -414,6 +420,8 @@ class ScenarioCode:
                 reason = "is too large to be loaded"
             except frames.HungUpError as end:
                 reason = f"can't be loaded: what evaluators.py does when it is imported {end}"
+            except ValueError as problem:
+                reason = f"can't be loaded: {_unreadable(problem)}"
         raise EvaluatorLoadError(f"{directory.name} {reason}")
 
     async def make(self, directory: Path, instance: Instance) -> dict[str, bytes]:
@@ -433,7 +441,7 @@ class ScenarioCode:
             except frames.HungUpError as end:
                 reason = f"the family's code {end}"
             except ValueError as problem:
-                reason = f"the family's code gave an answer that can't be read: {str(problem)[:_OUTPUT_KEPT]}"
+                reason = f"the family's code {_unreadable(problem)}"
         raise InstanceError(instance, reason)
 
     async def hold(self, directory: Path) -> Held:
@@ -446,6 +454,8 @@ class ScenarioCode:
                 fault = f"the patterns of facts.py took over {self.limits.seconds:g} s for the paraphrases"
             except frames.HungUpError as end:
                 fault = f"the process that held patterns to paraphrases {end}"
+            except (frames.FrameTooLongError, ValueError) as problem:
+                fault = f"the process that held patterns to paraphrases {_unreadable(problem)}"
         return Held(faults=[fault])
 
     async def judge(
@@ -542,6 +552,17 @@ class ScenarioCode:
                 team.idle.get_nowait().end()
 
 
+_REFUSALS: dict[str, type[ScenarioError]] = {
+    kind.__name__: kind for kind in (ScenarioError, ScenarioValidationError, EvaluatorLoadError)
+}
+"""The errors by which a process may refuse its package; it may run any code, and name others."""
+
+
+def _unreadable(problem: Exception) -> str:
+    """That a process's answer can't be read, as the end of a sentence about it."""
+    return f"gave an answer that can't be read: {storable_text(str(problem), _LONGEST_FAULT)}"
+
+
 def _size_of(directory: Path) -> int:
     return min(sum(size for _, _, size in manager.fingerprint(directory)), 2 * manager.LARGEST_FILE)
 
@@ -550,8 +571,7 @@ async def _read_package(process: CodeProcess, directory: Path) -> ScenarioPackag
     answer = await process.hear()
     if b'"refused"' in answer[:20]:
         refused = Refused.model_validate_json(answer)
-        kind: type[ScenarioError] = getattr(manager, refused.refused, manager.ScenarioValidationError)
-        raise kind(refused.sentence)
+        raise _REFUSALS.get(refused.refused, ScenarioValidationError)(refused.sentence)
     loaded = Loaded.model_validate_json(answer)
     state = await process.hear(_LONGEST_STATE)
     role_states = {role: await process.hear(_LONGEST_STATE) for role in loaded.scenario.roles}
@@ -594,6 +614,6 @@ async def _judge_by_process(process: CodeProcess, criterion: EvaluationCriterion
         fault = f"returned more than {_LONGEST_ANSWER // 1024 // 1024} MB: shorten its details"
     except frames.HungUpError:
         fault = await process.what_ended_it()
-    except (ValidationError, ValueError) as problem:
-        fault = f"gave an answer that can't be read: {problem}"[:_LONGEST_FAULT]
+    except ValueError as problem:
+        fault = _unreadable(problem)
     return Judged(fault=f"evaluator {criterion.evaluator_id} {fault}", is_spoilt=True)
