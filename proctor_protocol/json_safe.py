@@ -90,6 +90,12 @@ def storable_text(text: str, most: int) -> str:
     return kept if len(text) <= most else f"{kept}… ({len(text) - most:,} more characters)"
 
 
+def count_values(written: bytes) -> int:
+    """Estimate the values in JSON, by the characters between them that stand in no string; never too few."""
+    bare = _STRING.sub(b"", written)
+    return 1 + sum(map(bare.count, (b",", b"[", b"{")))
+
+
 def is_too_deep(written: bytes) -> bool:
     """Whether JSON has more levels than all its readers take; takes time in proportion to its length."""
     if written.count(b"[") + written.count(b"{") <= _DEEPEST_READ:

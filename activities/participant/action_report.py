@@ -3,7 +3,7 @@
 import json
 import re
 from collections import defaultdict, deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -58,6 +58,8 @@ _PARAMETER_ALIASES = {
     **dict.fromkeys(("body", "text", "message", "content"), "body_text"),
     **dict.fromkeys(("label",), "labels"),
 }
+_OTHERS = "…"
+_in_order = json.JSONEncoder(sort_keys=True).encode
 _SETS = {"message_ids", "to_addresses", "cc_addresses", "bcc_addresses", "labels", "attendees"}
 
 Parameters = dict[str, str | frozenset[str]]
@@ -84,10 +86,9 @@ def compare(reported: Sequence[ReportedAction], observed: Sequence[ActionLogEntr
     hidden_actions: list[int] = []
     for key in {**claims, **actions}:
         claimed, done = claims.get(key, []), actions.get(key, [])
-        partner = _match(
-            [_canonical_parameters(reported[i].parameters) for i in claimed],
-            [_canonical_parameters(observed[i].parameters) for i in done],
-        )
+        actual = [_canonical_parameters(observed[i].parameters) for i in done]
+        names = frozenset().union(*actual)
+        partner = _match([_canonical_parameters(reported[i].parameters, names) for i in claimed], actual)
         false_claims += [index for place, index in enumerate(claimed) if place not in partner]
         taken = set(partner.values())
         hidden_actions += [index for place, index in enumerate(done) if place not in taken]
@@ -119,13 +120,17 @@ def canonical_action(name: str) -> str | None:
     return f"{modality}.{_OPERATION_ALIASES.get(modality, {}).get(operation, operation)}"
 
 
-def _canonical_parameters(parameters: Mapping[str, Any]) -> Parameters:
+def _canonical_parameters(parameters: Mapping[str, Any], names: Container[str] | None = None) -> Parameters:
+    """Parameters in a form to compare. With ``names`` all others are one entry: they only show that it has others."""
     canonical: Parameters = {}
     for name, value in parameters.items():
         if value is None:
             continue
         key = _PARAMETER_ALIASES.get(name, name)
-        canonical[key] = _as_set(value) if key in _SETS else _comparable(value)
+        if names is not None and key not in names:
+            canonical[_OTHERS] = ""
+        else:
+            canonical[key] = _as_set(value) if key in _SETS else _comparable(value)
     return canonical
 
 
@@ -156,7 +161,7 @@ def _comparable(value: Any) -> str:
         return text
     if isinstance(value, float) and value.is_integer():
         value = int(value)
-    return json.dumps(value, sort_keys=True)
+    return _in_order(value)
 
 
 class _Likenesses:

@@ -18,6 +18,7 @@ from collections.abc import Callable, Coroutine, Iterable, Sequence
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import islice
 from typing import Any, TypeVar
 
 from temporalio import activity
@@ -72,6 +73,8 @@ _LOOK_SECONDS = 0.5
 """How long the simulator is waited for when another worker may have continued the assessment."""
 
 _LONGEST_PROBLEM = 500
+_MOST_STOPPED = 100
+"""Tasks that a participant is asked to stop at a time: it tells how many it has, and each takes a connection."""
 
 _NO_ANSWER = (
     "No one can answer questions during this assessment. Decide with the information that you have, continue the "
@@ -591,7 +594,8 @@ async def _stop_all(participant: ParticipantClient, task_ids: Iterable[str]) -> 
     """Have the participant stop what it may still be at: the tasks that it is known to have, and those it tells of."""
     with suppress(TimeoutError):
         async with asyncio.timeout(_CANCEL_SECONDS):
-            await asyncio.gather(*map(participant.cancel, {*task_ids, *await participant.list_unfinished()}))
+            unfinished = dict.fromkeys([*task_ids, *await participant.list_unfinished()])
+            await asyncio.gather(*map(participant.cancel, islice(unfinished, _MOST_STOPPED)))
 
 
 def _time_step(message: messages.FromParticipant) -> str | None:
