@@ -115,6 +115,14 @@ async def test_a_day_is_made_once_until_its_family_changes(
 FAULTS = [
     ("raise ValueError('no room')", "the family's code raised ValueError: no room (family.py line 7)"),
     ("raise InconsistentDayError('door', 'two answers are right')", "duty door: two answers are right"),
+    ("raise InconsistentDayError('d\\ud83d', 'half \\udc00')", "duty d?: half ?"),
+    ("raise InconsistentDayError('door', 'x' * 3_900_000)", f"duty door: {'x' * 2000}… (3,898,000 more characters)"),
+    ("raise ValueError('half \\ud83d')", "the family's code raised ValueError: half ?"),
+    (
+        "raise type('Odd', (Exception,), {'__str__': lambda self: 1 / 0})",
+        "the family's code raised Odd: (its message can't be read)",
+    ),
+    ("day.files = lambda: {5: b''}", "the family's code raised ValidationError"),
     ("day.duties[0]", "the family's code raised IndexError: list index out of range (family.py line 7)"),
     ("open('/etc/passwd')", "the family's code raised PermissionError: [Errno 13]"),
     ("bytearray(10 * 1024**3)", "the family's code raised MemoryError"),
@@ -139,7 +147,8 @@ async def test_a_family_that_makes_no_day_is_refused_with_the_reason(scenarios: 
         with pytest.raises(InstanceError) as caught:
             await scenarios.load("one_question", 2, 7)
         assert str(caught.value).startswith(DAY + reason)
-        assert (caught.value.instance.seed, caught.value.duty) == (7, "door" if "duty door" in reason else None)
+        duty = reason.split()[1].rstrip(":") if reason.startswith("duty ") else None
+        assert (caught.value.instance.seed, caught.value.duty) == (7, duty)
     assert set(os.listdir(tmp_path)) == before, "nothing is stored"
     write_family(tmp_path / "scenarios")
     assert (await scenarios.load("one_question", 2, 7)).instance is not None, "a later one is not affected"
