@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from types import MappingProxyType
 
 from proctor_observing import tracing
-from proctor_processes.announcing import announce_as_json
+from proctor_processes.announcing import announce_as_json, printable
 
 OWN_PACKAGES = (
     *("proctor_processes", "proctor_language", "proctor_protocol", "proctor_settings", "purple_sdk", "ues_sim"),
@@ -21,6 +21,9 @@ OWN_PACKAGES = (
     *("proctor_terminal", "workflows", "a2a_gateway", "proctor"),
 )
 """The names of all packages of this distribution, which are the names of their loggers."""
+
+_LONGEST = 20_000
+"""Characters of a message, and of a traceback: others may have written parts of them."""
 
 _about: ContextVar[Mapping[str, str | int]] = ContextVar("log_about", default=MappingProxyType({}))
 
@@ -80,6 +83,14 @@ def _about_record(record: logging.LogRecord) -> Mapping[str, str | int]:
     return what_it_is_about()
 
 
+def _cut(text: str) -> str:
+    """A text as long as a line may be; the beginning and the end of a longer one."""
+    if len(text) <= _LONGEST:
+        return text
+    half = _LONGEST // 2
+    return f"{text[:half]} … ({len(text) - _LONGEST:,} more characters) … {text[-half:]}"
+
+
 class JsonLines(logging.Formatter):
     """A line is one JSON object: ``time``, ``level``, ``logger``, ``message``, what it is about, the ids of its
     trace and span, and the traceback of a defect as ``exception``.
@@ -90,12 +101,12 @@ class JsonLines(logging.Formatter):
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname,
             "logger": record.name,
-            "message": record.getMessage(),
+            "message": _cut(record.getMessage()),
             **_about_record(record),
             **tracing.current_ids(),
         }
         if record.exc_info:
-            line["exception"] = self.formatException(record.exc_info)
+            line["exception"] = _cut(self.formatException(record.exc_info))
         return json.dumps(line, ensure_ascii=False, default=str)
 
 
@@ -104,6 +115,9 @@ class TextLines(logging.Formatter):
 
     def __init__(self) -> None:
         super().__init__("%(asctime)s %(levelname)s %(name)s: %(message)s")
+
+    def format(self, record: logging.LogRecord) -> str:
+        return _cut(printable(super().format(record)))
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802
         subject = _about_record(record)

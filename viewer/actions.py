@@ -138,22 +138,24 @@ class Actions:
             return NOT_FROM_HERE
         if request.headers.get("sec-fetch-site", "same-origin") != "same-origin" or not _is_same_origin(request):
             return "This comes from another site, and is not done."
-        if not hmac.compare_digest(token, self.token(action, action_request.entry, action_request.turn)):
+        expected = self.token(action, action_request.entry, action_request.turn)
+        if not hmac.compare_digest(token.encode(errors="replace"), expected.encode()):  # texts have to be of ASCII
             return "The page is not of today's state: go back, load it again, and repeat."
         return None
 
 
 def _is_same_origin(request: Request) -> bool:
     """Whether the browser says that a form is of a page of ours; every browser says so with a POST."""
-    origin = urlsplit(request.headers.get("origin", ""))
-    return bool(origin.netloc) and origin.netloc == request.headers.get("host")
+    try:
+        origin = urlsplit(request.headers.get("origin", "")).netloc
+    except ValueError:
+        return False
+    return bool(origin) and origin == request.headers.get("host")
 
 
 def _is_loopback(host: str) -> bool:
-    name = urlsplit(f"//{host}").hostname or ""
-    if name == "localhost":
-        return True
     try:
-        return ipaddress.ip_address(name).is_loopback
+        name = urlsplit(f"//{host}").hostname or ""
+        return name == "localhost" or ipaddress.ip_address(name).is_loopback
     except ValueError:
         return False

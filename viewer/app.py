@@ -146,7 +146,7 @@ class _Served:
             entry = await asyncio.to_thread(pages.archive.find, name)
             content = await asyncio.to_thread(pages.file, entry, request.path_params["sha256"])
         except (NoSuchEntryError, EntryDamagedError, StoreUnavailableError) as problem:
-            return HTMLResponse(self._pages.problem(_sentence(problem)), 404, headers=_HEADERS)
+            return HTMLResponse(self._pages.problem(self._sentence(problem)), 404, headers=_HEADERS)
         if content is None:
             raise HTTPException(404, "the assessment has no file with this SHA-256")
         headers = {**_HEADERS, "Content-Disposition": "attachment"}
@@ -171,7 +171,7 @@ class _Served:
         try:
             shown = await action.do(action_request)
         except ActionRefusedError as problem:
-            return self._question(action, action_request, _sentence(problem), 409)
+            return self._question(action, action_request, self._sentence(problem), 409)
         return RedirectResponse(address_of(shown), 303, headers=_HEADERS)
 
     def _question(
@@ -211,6 +211,10 @@ class _Served:
         has_history = await self._known(lambda: self._live.may_continue(entry.id), False)
         return self._actions.offered(request, entry, has_history=has_history)
 
+    def _sentence(self, problem: Exception) -> str:
+        text = self._pages.archive.folder.without_place(problem)
+        return f"{text[:1].upper()}{text[1:]}"
+
     async def _answer(self, make: Callable[[], str]) -> Response:
         return await self._answering(lambda: asyncio.to_thread(make))
 
@@ -219,10 +223,12 @@ class _Served:
             return HTMLResponse(await make(), headers=_HEADERS)
         except NoSuchEntryError as problem:
             if may_run and not isinstance(problem, SeveralEntriesError):
-                return HTMLResponse(self._pages.problem(f"{_sentence(problem)}. {_UNKNOWN}"), 503, headers=_HEADERS)
-            return HTMLResponse(self._pages.problem(_sentence(problem)), 404, headers=_HEADERS)
+                return HTMLResponse(
+                    self._pages.problem(f"{self._sentence(problem)}. {_UNKNOWN}"), 503, headers=_HEADERS
+                )
+            return HTMLResponse(self._pages.problem(self._sentence(problem)), 404, headers=_HEADERS)
         except (EntryDamagedError, StoreUnavailableError) as problem:
-            return HTMLResponse(self._pages.problem(_sentence(problem)), 500, headers=_HEADERS)
+            return HTMLResponse(self._pages.problem(self._sentence(problem)), 500, headers=_HEADERS)
 
 
 def _file(name: str, kind: str) -> Callable[[Request], Awaitable[Response]]:
@@ -243,11 +249,6 @@ async def _form(request: Request) -> dict[str, str]:
         return dict(parse_qsl(content.decode(), keep_blank_values=True, max_num_fields=100))
     except ValueError:
         raise HTTPException(400, "this is not a form") from None
-
-
-def _sentence(problem: Exception) -> str:
-    text = str(problem)
-    return f"{text[:1].upper()}{text[1:]}"
 
 
 def _turn(request: Request) -> int | None:

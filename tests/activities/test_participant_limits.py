@@ -223,7 +223,8 @@ TOO_MUCH: dict[str, tuple[Json, str]] = {
     ),
     "values": (
         {"actions": [{**ACTION, "parameters": {"to": [0] * 20_000}}]},
-        "The participant's report of its actions in a turn has 20,009 JSON values: this evaluator takes at most 20,000.",
+        "The participant's report of its actions in a turn has 20,009 JSON values: this evaluator takes at most "
+        "20,000.",
     ),
 }
 

@@ -51,6 +51,16 @@ def test_a_line_for_people_says_it_at_its_end() -> None:
     assert TextLines().format(record("slow")).endswith("WARNING activities.simulation.turns: slow")
 
 
+def test_a_line_is_neither_endless_nor_a_command_to_the_terminal() -> None:
+    long = record("begins \x1b[31m%s ends", "x" * 4_000_000)
+    assert len(JsonLines().format(long)) < 21_000
+    line = TextLines().format(long)
+    assert "\x1b" not in line
+    assert "begins [31mxxx" in line
+    assert "more characters)" in line
+    assert line.endswith("xxx ends")
+
+
 def test_a_defect_has_its_traceback_on_the_same_line() -> None:
     try:
         raise ValueError("odd")

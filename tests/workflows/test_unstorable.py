@@ -1,4 +1,4 @@
-"""What no store can keep, in any text that leaves an activity, changes nothing: the same step fails, by the same fault."""
+"""Text that no store can keep changes nothing where it leaves an activity: the same step fails, by the same fault."""
 
 from collections.abc import AsyncIterator
 from typing import Any
