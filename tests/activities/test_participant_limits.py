@@ -5,13 +5,17 @@ import resource
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from itertools import repeat
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from pydantic_core import to_json
 from temporalio.exceptions import ApplicationError
 
 from activities.attempts import failures
 from activities.participant import Answer, ParticipantClient, ParticipantClients, bounded_http
+from activities.participant import activities as participants
+from proctor_protocol.json_safe import is_too_deep
 from proctor_protocol.messages import AssessmentCompleteMessage
 from proctor_settings.config import GreenAgentConfig
 from tests.hostile import (
@@ -283,6 +287,29 @@ async def test_a_task_with_an_endless_name() -> None:
         assert await refusal(server) == (
             "The participant's task has an id of 1,000,000 characters: this evaluator takes at most 256."
         )
+
+
+async def test_a_participant_with_very_many_tasks_is_asked_to_stop_some_of_them() -> None:
+    """Each request takes a connection, of which a worker has no more than files; those that are known come first."""
+    canceled: list[str] = []
+
+    async def list_unfinished() -> list[str]:
+        return [f"task-{number}" for number in range(5_000)]
+
+    async def cancel(task_id: str) -> None:
+        canceled.append(task_id)
+
+    participant: Any = SimpleNamespace(list_unfinished=list_unfinished, cancel=cancel)
+    await participants._stop_all(participant, ["known"])
+    assert (canceled[0], len(canceled)) == ("known", 100)
+
+
+def test_levels_are_counted_outside_of_texts() -> None:
+    text = "[{" * 500
+    assert not is_too_deep(to_json([text, [{}] * 300]))
+    assert not is_too_deep(to_json(nested(100)))
+    assert is_too_deep(to_json([text, nested(100)]))
+    assert is_too_deep(b"[" * 200 + b'"\\' * 1_000_000), "also where it is not JSON, without an end"
 
 
 async def test_a_task_that_is_asked_for_again_and_again_is_kept_once() -> None:
