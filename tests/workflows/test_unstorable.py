@@ -50,14 +50,13 @@ async def test_a_failure_is_blamed_on_whoever_caused_it(
 
 
 async def test_data_is_made_storable_too(caller: Caller, activities: ScriptedActivities) -> None:
-    deep: Any = HALF
+    deep: Any = "x"
     for _ in range(220):  # Temporal takes it, and the workflow could not read it
         deep = [deep]
 
     async def report(_given: Any) -> TurnAnswer:
-        parameters = {HALF: HALF, "deep": deep}
-        done = ActionLogEntry(timestamp=MORNING, action="email.send", parameters=parameters, success=True)
-        return TurnAnswer(checkpoint=NOWHERE, kind="early_completion", reported=[done], notes=HALF)
+        done = ActionLogEntry(timestamp=MORNING, action="email.send", parameters={"deep": deep}, success=True)
+        return TurnAnswer(checkpoint=NOWHERE, kind="early_completion", reported=[done])
 
     async def judge(given: Any) -> Any:
         return verdict(given.criterion_id).model_copy(update={"explanation": HALF})
@@ -68,4 +67,4 @@ async def test_data_is_made_storable_too(caller: Caller, activities: ScriptedAct
     assert over.results is not None
     assert over.results.criteria_results[0].explanation == "half ?, none \0 "
     [reported] = over.results.action_report.reported
-    assert list(reported.parameters) == ["half ?, none \0 ", "deep"]
+    assert "…" in str(reported.parameters["deep"])

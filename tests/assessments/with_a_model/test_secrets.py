@@ -345,3 +345,7 @@ def test_what_can_be_kept_is_returned_as_it_is() -> None:
     scrubber, fine = Scrubber(["the-secret"]), [{"a": "b\0"}, ["é", 2**60]]
     assert scrubber.result(fine) is fine
     assert scrubber.result({"half": "\ud83d", "n": [1]}) == {"half": "?", "n": [1]}
+    deep: list[Any] = []
+    for _ in range(150):
+        deep = [deep]
+    assert scrubber.result(deep) == json.loads("[" * 31 + '"…"' + "]" * 31)
