@@ -122,6 +122,7 @@ FAULTS = [
         "raise type('Odd', (Exception,), {'__str__': lambda self: 1 / 0})",
         "the family's code raised Odd: (its message can't be read)",
     ),
+    ("day.files = lambda: {'\\ud83d': b''}", 'its files are ["?"]: at most 50 plain names, each once'),
     ("day.files = lambda: {5: b''}", "the family's code raised ValidationError"),
     ("day.duties[0]", "the family's code raised IndexError: list index out of range (family.py line 7)"),
     ("open('/etc/passwd')", "the family's code raised PermissionError: [Errno 13]"),
