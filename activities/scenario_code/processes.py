@@ -67,8 +67,8 @@ MOST_OF_A_DAY = 64 * 1024 * 1024
 _MAKING_SECONDS = 30.0
 """The longest that a day may take by the process's own clock."""
 _IN_ALL_TRIES = 180.0
-"""The longest that loading a package or making a day may take by any clock. Admission is a local activity, a try of it
-ends after a minute, and a process on a busy machine may never come to the end of its own time within one try.
+"""The longest that loading a package or making a day may take by any clock. A try of the admission ends after a minute:
+on a busy machine, a process may never come to the end of its own time within one try.
 """
 _MOST_MADE = 50
 _MOST_STARVED = 10

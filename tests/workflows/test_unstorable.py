@@ -68,3 +68,13 @@ async def test_data_is_made_storable_too(caller: Caller, activities: ScriptedAct
     assert over.results.criteria_results[0].explanation == "half ?, none \0 "
     [reported] = over.results.action_report.reported
     assert "…" in str(reported.parameters["deep"])
+
+
+async def test_names_that_temporal_does_not_search_for_stop_nothing(
+    caller: Caller, client: Client, config: GreenAgentConfig
+) -> None:
+    long = {"participant_url": f"http://x/{'é' * 3_000}", "scenario_name": "n" * 300_000, "warnings": ["w" * 300_000]}
+    scripted = ScriptedActivities(BlobStore(config.storage_url), **long)
+    async with scripted.worker(client, config.task_queue):
+        over = await played(caller)
+    assert over.state == "completed", over.sentence
