@@ -56,9 +56,9 @@ def _answering(
         try:
             content = await store.get(BlobRef(sha256=sha256, size=files[sha256]))
         except (BlobNotFoundError, BlobDamagedError) as problem:
-            return PlainTextResponse(str(problem), 410)
+            return PlainTextResponse(store.without_place(problem), 410)
         except StoreUnavailableError as problem:
-            return PlainTextResponse(str(problem), 503)
+            return PlainTextResponse(store.without_place(problem), 503)
         # Participants wrote it: no browser is to take it for a page of ours.
         headers = {"Content-Disposition": "attachment", "X-Content-Type-Options": "nosniff"}
         return Response(content, media_type="application/octet-stream", headers=headers)

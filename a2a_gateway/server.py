@@ -42,7 +42,6 @@ RPC_PATH = "/"
 CARD_CACHING = "public, max-age=300"
 """How long callers may use the card without asking for it again; an operator may change its address at any time."""
 
-_ROOMS = ("a2a_gateway", "proctor_protocol", "proctor_storage", "proctor_observing", "viewer", "uvicorn")
 _ID_IN_PATH = re.compile(r"(?<=/)(?=[^/]*\d)[0-9A-Za-z_-]{8,}(?=[:/]|$)")
 
 _OTHERS_START_WITHIN = 20.0
@@ -121,7 +120,7 @@ async def serve(config: GreenAgentConfig, pages: Sequence[BaseRoute] = ()) -> No
     Prints ``proctor gateway listening on http://HOST:PORT`` when it can be reached. Raises OSError (the address can't
     be listened on).
     """
-    set_up_logs(config.log_format, dict.fromkeys(_ROOMS, config.log_level))
+    set_up_logs(config.log_format, config.log_level, "uvicorn")
     start_tracing("proctor-gateway")
     listener = listen(config.host, config.port, "the gateway")
     config = merge_configs(config, {"port": listener.getsockname()[1]})

@@ -3,21 +3,32 @@
 import os
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
-from rich.console import Console, RenderableType
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
+
+from proctor_processes.announcing import printable
 
 PLAIN_WIDTH = 120
 """Columns of the output where it goes to no terminal."""
 
 
+class _CleanConsole(Console):
+    """Prints without control characters what anybody else has written, wherever a command shows it."""
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else segment._replace(text=printable(segment.text))
+
+
 def make_console(file: TextIO | None = None) -> Console:
     file = file or sys.stdout
-    return Console(file=file, highlight=False, emoji=False, width=None if file.isatty() else PLAIN_WIDTH)
+    return _CleanConsole(file=file, highlight=False, emoji=False, width=None if file.isatty() else PLAIN_WIDTH)
 
 
 def plain_table(*headings: str | Text, numbers: Sequence[str | Text] = (), **options: Any) -> Table:

@@ -68,10 +68,6 @@ from workflows.names import ASSESSMENT_WORKFLOW, JUDGING_QUEUE, NOTIFICATIONS_QU
 from workflows.notifications import Notifications
 from workflows.terminal_trial import TerminalTrial
 
-_OUR_ROOMS = (
-    *("a2a_gateway", "proctor_language", "proctor_protocol", "proctor_settings", "purple_sdk", "proctor_storage"),
-    *("proctor_processes", "proctor_observing", "activities", "proctor_terminal", "workflows"),
-)
 _TIDY_SECONDS = 5.0
 _NOTES_REACH_TEMPORAL = timedelta(milliseconds=200)
 """What an attempt notes for the next one (the participant's task) is held back for so long at most."""
@@ -142,7 +138,7 @@ async def run_worker(config: GreenAgentConfig, ready: asyncio.Event | None = Non
         TemporalUnreachableError: no server answers at the Temporal address, or it can't be used.
         MisfitError: another worker of the deployment uses another store, archive or secret, or other payload keys.
     """
-    set_up_logs(config.log_format, dict.fromkeys(_OUR_ROOMS, config.log_level))
+    set_up_logs(config.log_format, config.log_level)
     start_tracing("proctor-worker")
     runtime, render = telemetry_of(config)
     client = await connect(config, runtime)

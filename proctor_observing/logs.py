@@ -13,7 +13,17 @@ from datetime import UTC, datetime
 from types import MappingProxyType
 
 from proctor_observing import tracing
-from proctor_processes.announcing import announce_as_json
+from proctor_processes.announcing import announce_as_json, printable
+
+OWN_PACKAGES = (
+    *("proctor_processes", "proctor_language", "proctor_protocol", "proctor_settings", "purple_sdk", "ues_sim"),
+    *("scenarios", "proctor_storage", "proctor_observing", "proctor_statistics", "viewer", "activities"),
+    *("proctor_terminal", "workflows", "a2a_gateway", "proctor"),
+)
+"""The names of all packages of this distribution, which are the names of their loggers."""
+
+_LONGEST = 20_000
+"""Characters of a message, and of a traceback: others may have written parts of them."""
 
 _about: ContextVar[Mapping[str, str | int]] = ContextVar("log_about", default=MappingProxyType({}))
 
@@ -33,21 +43,21 @@ def what_it_is_about() -> Mapping[str, str | int]:
     return _about.get()
 
 
-def set_up_logs(kind: str, rooms: Mapping[str, str], others: str = "WARNING") -> None:
+def set_up_logs(kind: str, level: str, *libraries: str) -> None:
     """Have this process log to standard error; where that is to be JSON, what it announces is JSON, too.
 
     Args:
         kind: ``json``, ``text``, or ``auto``: text where standard error is a terminal, else JSON.
-        rooms: loggers of ours, with their levels.
-        others: the level of everything else.
+        level: of all own packages. Everything else logs warnings.
+        libraries: further loggers with this level.
     """
     announce_as_json(kind == "json")
     leave_details_to_fields()
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines() if is_json(kind) else TextLines())
-    logging.basicConfig(level=others, handlers=[handler], force=True)
-    for room, level in rooms.items():
-        logging.getLogger(room).setLevel(level)
+    logging.basicConfig(level="WARNING", handlers=[handler], force=True)
+    for name in (*OWN_PACKAGES, *libraries):
+        logging.getLogger(name).setLevel(level)
 
 
 def leave_details_to_fields() -> None:
@@ -73,6 +83,14 @@ def _about_record(record: logging.LogRecord) -> Mapping[str, str | int]:
     return what_it_is_about()
 
 
+def _cut(text: str) -> str:
+    """A text as long as a line may be; the beginning and the end of a longer one."""
+    if len(text) <= _LONGEST:
+        return text
+    half = _LONGEST // 2
+    return f"{text[:half]} … ({len(text) - _LONGEST:,} more characters) … {text[-half:]}"
+
+
 class JsonLines(logging.Formatter):
     """A line is one JSON object: ``time``, ``level``, ``logger``, ``message``, what it is about, the ids of its
     trace and span, and the traceback of a defect as ``exception``.
@@ -83,12 +101,12 @@ class JsonLines(logging.Formatter):
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname,
             "logger": record.name,
-            "message": record.getMessage(),
+            "message": _cut(record.getMessage()),
             **_about_record(record),
             **tracing.current_ids(),
         }
         if record.exc_info:
-            line["exception"] = self.formatException(record.exc_info)
+            line["exception"] = _cut(self.formatException(record.exc_info))
         return json.dumps(line, ensure_ascii=False, default=str)
 
 
@@ -97,6 +115,9 @@ class TextLines(logging.Formatter):
 
     def __init__(self) -> None:
         super().__init__("%(asctime)s %(levelname)s %(name)s: %(message)s")
+
+    def format(self, record: logging.LogRecord) -> str:
+        return _cut(printable(super().format(record)))
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802
         subject = _about_record(record)

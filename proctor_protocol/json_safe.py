@@ -1,7 +1,8 @@
-"""Makes what evaluators return fit for JSON."""
+"""Makes texts and data of strangers fit for JSON, UTF-8 and databases."""
 
 import dataclasses
 import math
+import re
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from datetime import date, time, timedelta
@@ -12,8 +13,15 @@ from pydantic import BaseModel, JsonValue
 
 from proctor_protocol.durations import format_iso8601_duration
 
-_DEEPEST = 30
+DEEPEST = 30
+"""Levels of data that ``json_safe`` keeps; protobuf, which A2A is made of, has room for some 50."""
 _LARGEST_INTEGER = 2**53
+
+_DEEPEST_READ = 100
+"""Levels of JSON that every reader takes, also as a part of something else: pydantic's stops at 200."""
+_STRING = re.compile(rb'"(?:[^"\\]++|\\.?)*+"?', re.DOTALL)
+_BRACKETS = bytes.maketrans(b"{}", b"[]")
+_OTHER_BYTES = bytes(set(range(256)) - set(b"[]{}"))
 
 
 def json_safe(value: Any, depth: int = 0) -> JsonValue:
@@ -22,7 +30,7 @@ def json_safe(value: Any, depth: int = 0) -> JsonValue:
     Times become ISO 8601, sets sorted lists, decimals and fractions numbers, models and dataclasses objects; integers
     past 2^53, NaN, infinities and anything else become text. Nesting past 30 levels is cut.
     """
-    if depth > _DEEPEST:
+    if depth > DEEPEST:
         return "…"
     if value is None or isinstance(value, bool):
         return value
@@ -74,3 +82,25 @@ def _number_or_text(value: Any) -> JsonValue:
 def json_safe_text(text: str) -> str:
     """A text without lone surrogates, which UTF-8 can't carry."""
     return str(text).encode("utf-8", "replace").decode("utf-8")
+
+
+def storable_text(text: str, most: int) -> str:
+    """A text that can be kept anywhere, of at most ``most`` characters and a note on how many more there were."""
+    kept = json_safe_text(text[:most]).replace("\0", "\ufffd")
+    return kept if len(text) <= most else f"{kept}… ({len(text) - most:,} more characters)"
+
+
+def count_values(written: bytes) -> int:
+    """Estimate the values in JSON, by the characters between them that stand in no string; never too few."""
+    bare = _STRING.sub(b"", written)
+    return 1 + sum(map(bare.count, (b",", b"[", b"{")))
+
+
+def is_too_deep(written: bytes) -> bool:
+    """Whether JSON has more levels than all its readers take; takes time in proportion to its length."""
+    if written.count(b"[") + written.count(b"{") <= _DEEPEST_READ:
+        return False
+    brackets = _STRING.sub(b"", written).translate(_BRACKETS, _OTHER_BYTES)
+    for _ in range(_DEEPEST_READ):
+        brackets = brackets.replace(b"[]", b"")
+    return bool(brackets)

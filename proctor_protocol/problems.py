@@ -3,16 +3,20 @@
 import json
 import re
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
+
+from proctor_protocol.json_safe import DEEPEST
 
 _LONGEST_VALUE = 80
 _UNABLE = re.compile(r", unable to (?:parse|interpret) .*$")
 """The part of pydantic's messages that repeats the type of the value."""
 
 _BAD_CHARACTER = re.compile("[\x00\ud800-\udfff]")
+_GOOD_TEXT = "text must be Unicode without NUL and without lone surrogates."
+_LARGEST_NUMBER = 10**308
 
 
 class Problem(str):
@@ -60,32 +64,41 @@ def show_value(value: Any) -> str:
     return text if len(text) <= _LONGEST_VALUE else text[: _LONGEST_VALUE - 1] + "…"
 
 
-def find_text_flaw(value: Any, path: str = "") -> tuple[str, str] | None:
-    """Find a character that JSON's escapes can carry, and UTF-8 or a database can't.
+class Flaw(NamedTuple):
+    """A value that JSON or Python can carry, and others can't: where it is, what it is, and what to send instead."""
+
+    path: str
+    what: str
+    remedy: str
+
+
+def find_flaw(value: Any, path: str = "", depth: int = 0) -> Flaw | None:
+    """Find a value that JSON's readers accept and a store, a database or A2A can't keep: NUL and lone surrogates in
+    texts, numbers that no double has, and more levels than ``DEEPEST``. None if all is fine.
 
     Args:
-        value: JSON data, of a depth that was bounded when it was read.
+        value: JSON data.
         path: of the value, for example ``actions[2].parameters``.
-
-    Returns:
-        The path of the text, and what is in it: ``NUL (U+0000)`` or ``a lone surrogate (U+D83D)``. None where all text
-        is fine.
+        depth: levels around the value.
     """
-    if isinstance(value, str):
-        character = _BAD_CHARACTER.search(value)
-        if character is None:
-            return None
+    where = path or "the document"
+    if isinstance(value, str) and (character := _BAD_CHARACTER.search(value)) is not None:
         kind = "NUL" if character[0] == "\0" else "a lone surrogate"
-        return path or "the document", f"{kind} (U+{ord(character[0]):04X})"
+        return Flaw(where, f"{kind} (U+{ord(character[0]):04X})", _GOOD_TEXT)
+    if isinstance(value, int | float) and not -_LARGEST_NUMBER <= value <= _LARGEST_NUMBER:  # NaN neither
+        what = "an integer beyond 10^308" if isinstance(value, int) else f"the number {value}"
+        return Flaw(where, what, "JSON's numbers are finite.")
+    if isinstance(value, dict | list) and depth >= DEEPEST:
+        return Flaw(where, f"more than {DEEPEST} levels", "nest data less deeply, or send it as text.")
     if isinstance(value, dict):
         for key, item in value.items():
-            if (flaw := find_text_flaw(key)) is not None:
-                return f"a field's name of {path or 'the document'}", flaw[1]
-            if (flaw := find_text_flaw(item, f"{path}.{key}" if path else key)) is not None:
+            if (flaw := find_flaw(key)) is not None:
+                return flaw._replace(path=f"a field's name of {where}")
+            if (flaw := find_flaw(item, f"{path}.{key}" if path else key, depth + 1)) is not None:
                 return flaw
     if isinstance(value, list):
         for place, item in enumerate(value):
-            if (flaw := find_text_flaw(item, f"{path}[{place}]")) is not None:
+            if (flaw := find_flaw(item, f"{path}[{place}]", depth + 1)) is not None:
                 return flaw
     return None
 

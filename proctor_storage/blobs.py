@@ -52,6 +52,10 @@ class BlobStore:
     def __init__(self, url: str) -> None:
         self._folder = Folder(url, "store")
 
+    def without_place(self, problem: Exception) -> str:
+        """What an error of this store says, for callers, who must not know where it is."""
+        return self._folder.without_place(problem)
+
     async def put(self, content: bytes) -> BlobRef:
         """Keep a content and return its name; one that is there already is written again after ``RENEWED_AFTER``."""
         return await self._folder.within_time(lambda: self.put_blocking(content), "written", len(content))

@@ -39,6 +39,8 @@ _LONGEST_ID = 217
 """Bytes of an id in a file's name, beside what the name of a file in writing has."""
 
 _COMPLETE = f"{INDEX}/complete.json"
+_LONGEST_NAME = 255
+"""Bytes of a file's name: no entry has a longer id, and a file system would not look for it."""
 
 
 class EntryIds:
@@ -80,6 +82,8 @@ class EntryIds:
         return [each for each in self.of(entry_id) if each != folder]
 
     def of(self, entry_id: str) -> list[str]:
+        if len(quote(entry_id, safe="")) > _LONGEST_NAME:
+            return []
         first = self._first_of(entry_id)
         again = [_folder_again(entry_id, name) for name in self._folder.names(_again(entry_id))]
         folders = [*([first] if first else []), *filter(is_folder, again), *self._earlier(entry_id)]

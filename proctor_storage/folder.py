@@ -122,6 +122,13 @@ class Folder:
         self._name = name
         self._download = self._store.download if self._store is not None else {}
 
+    def without_place(self, problem: Exception) -> str:
+        """What an error says, for those who must not know where this folder is."""
+        text = str(problem)
+        for words in (f" at {self.place}", f" below {self.place}", self.place):
+            text = text.replace(words, "")
+        return text
+
     @property
     def is_of_objects(self) -> bool:
         """Whether it is in a store of objects, where each look is a request to a machine far away."""

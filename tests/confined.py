@@ -94,14 +94,14 @@ def attempts(own: Path, other: Path, hidden: Path, pid: int, port: int, other_po
     unix = str(other.with_name("socket"))
     there = f"/proc/{pid}"
     return {
-        "read its own files": [lambda: (own / "file").read_text()],
+        "read its own files": [(own / "file").read_text],
         "write its own files": [
             lambda: (own / "new").write_text("x"),
             lambda: os.link(own / "file", own / "link"),
             lambda: (own / "file").chmod(0o600),
             lambda: os.utime(own / "file"),
         ],
-        "read other files": [lambda: other.read_text()],
+        "read other files": [other.read_text],
         "read hidden files": [hidden.read_text],
         "write other files": [
             lambda: other.write_text("x"),

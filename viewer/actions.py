@@ -23,7 +23,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Literal
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from starlette.requests import Request
 
@@ -124,7 +124,7 @@ class Actions:
         if caller_of(request.scope).name:  # what isn't theirs is not there for them
             return True
         if self._for_nameless == "loopback":
-            return is_loopback(urlsplit(f"//{request.headers.get('host', '')}").hostname or "")
+            return is_loopback(_split(f"//{request.headers.get('host', '')}").hostname or "")
         return self._for_nameless == "all"
 
     def token(self, action: Action, entry: ArchiveEntry, turn: int | None) -> str:
@@ -138,12 +138,21 @@ class Actions:
             return NOT_FROM_HERE
         if request.headers.get("sec-fetch-site", "same-origin") != "same-origin" or not _is_same_origin(request):
             return "This comes from another site, and is not done."
-        if not hmac.compare_digest(token, self.token(action, action_request.entry, action_request.turn)):
+        expected = self.token(action, action_request.entry, action_request.turn)
+        if not hmac.compare_digest(token.encode(errors="replace"), expected.encode()):  # texts have to be of ASCII
             return "The page is not of today's state: go back, load it again, and repeat."
         return None
 
 
 def _is_same_origin(request: Request) -> bool:
     """Whether the browser says that a form is of a page of ours; every browser says so with a POST."""
-    origin = urlsplit(request.headers.get("origin", ""))
-    return bool(origin.netloc) and origin.netloc == request.headers.get("host")
+    origin = _split(request.headers.get("origin", "")).netloc
+    return bool(origin) and origin == request.headers.get("host")
+
+
+def _split(address: str) -> SplitResult:
+    """The parts of an address; empty ones if it is none."""
+    try:
+        return urlsplit(address)
+    except ValueError:
+        return SplitResult("", "", "", "", "")

@@ -155,7 +155,7 @@ class _Served:
             entry = await asyncio.to_thread(pages.archive.find, name)
             content = await asyncio.to_thread(pages.file, entry, request.path_params["sha256"])
         except (NoSuchEntryError, EntryDamagedError) as problem:
-            return HTMLResponse(self._pages.problem(_sentence(problem)), 404, headers=_HEADERS)
+            return HTMLResponse(self._pages.problem(self._sentence(problem)), 404, headers=_HEADERS)
         except StoreUnavailableError as problem:
             return self._unavailable(problem)
         if content is None:
@@ -197,7 +197,7 @@ class _Served:
         try:
             shown = await action.do(action_request)
         except ActionRefusedError as problem:
-            return self._question(action, action_request, _sentence(problem), 409)
+            return self._question(action, action_request, self._sentence(problem), 409)
         return RedirectResponse(address_of(shown), 303, headers=_HEADERS)
 
     def _question(
@@ -211,9 +211,9 @@ class _Served:
         try:
             entry = await asyncio.to_thread(self._seen(request).archive.get, request.path_params["id"])
         except EntryDamagedError as problem:
-            raise HTTPException(500, _sentence(problem)) from None
+            raise HTTPException(500, self._sentence(problem)) from None
         except StoreUnavailableError as problem:
-            raise HTTPException(503, _sentence(problem), headers=_AGAIN) from None
+            raise HTTPException(503, self._sentence(problem), headers=_AGAIN) from None
         if action is None or entry is None or not action.is_offered(entry):
             raise HTTPException(404, "there is nothing of that kind to be done")
         turn = _number(form["turn"]) if form.get("turn") else _turn(request)
@@ -242,6 +242,10 @@ class _Served:
         has_history = await self._known(lambda: self._live.may_continue(entry.id), False)
         return self._actions.offered(request, entry, has_history=has_history)
 
+    def _sentence(self, problem: Exception) -> str:
+        text = self._pages.archive.folder.without_place(problem)
+        return f"{text[:1].upper()}{text[1:]}"
+
     async def _answer(self, make: Callable[[], str]) -> Response:
         return await self._answering(lambda: asyncio.to_thread(make))
 
@@ -250,15 +254,17 @@ class _Served:
             return HTMLResponse(await make(), headers=_HEADERS)
         except NoSuchEntryError as problem:
             if may_run and not isinstance(problem, SeveralEntriesError):
-                return HTMLResponse(self._pages.problem(f"{_sentence(problem)}. {_UNKNOWN}"), 503, headers=_HEADERS)
-            return HTMLResponse(self._pages.problem(_sentence(problem)), 404, headers=_HEADERS)
+                return HTMLResponse(
+                    self._pages.problem(f"{self._sentence(problem)}. {_UNKNOWN}"), 503, headers=_HEADERS
+                )
+            return HTMLResponse(self._pages.problem(self._sentence(problem)), 404, headers=_HEADERS)
         except EntryDamagedError as problem:
-            return HTMLResponse(self._pages.problem(_sentence(problem)), 500, headers=_HEADERS)
+            return HTMLResponse(self._pages.problem(self._sentence(problem)), 500, headers=_HEADERS)
         except StoreUnavailableError as problem:
             return self._unavailable(problem)
 
     def _unavailable(self, problem: StoreUnavailableError) -> Response:
-        return HTMLResponse(self._pages.problem(_sentence(problem)), 503, headers={**_HEADERS, **_AGAIN})
+        return HTMLResponse(self._pages.problem(self._sentence(problem)), 503, headers={**_HEADERS, **_AGAIN})
 
 
 def _file(name: str, kind: str) -> Callable[[Request], Awaitable[Response]]:
@@ -279,11 +285,6 @@ async def _form(request: Request) -> dict[str, str]:
         return dict(parse_qsl(content.decode(), keep_blank_values=True, max_num_fields=100))
     except ValueError:
         raise HTTPException(400, "this is not a form") from None
-
-
-def _sentence(problem: Exception) -> str:
-    text = str(problem)
-    return f"{text[:1].upper()}{text[1:]}"
 
 
 def _turn(request: Request) -> int | None:

@@ -144,13 +144,7 @@ class Assessment:
         return progress
 
     def _begin(self, plan: Plan) -> datetime:
-        workflow.upsert_search_attributes(
-            [
-                names.PROCTOR_STATUS.value_set(names.Status.WORKING),
-                names.PROCTOR_SCENARIO.value_set(plan.scenario_id),
-                names.PROCTOR_PARTICIPANT.value_set(plan.participant_url),
-            ]
-        )
+        workflow.upsert_search_attributes(names.search_attributes_of(plan.scenario_id, plan.participant_url))
         started_at = workflow.now()
         self._publisher.publish(
             updates.AssessmentStartedUpdate(

@@ -113,13 +113,8 @@ class Campaign:
         return plan
 
     def _open(self, plan: plans.CampaignPlan) -> CampaignProgress:
-        workflow.upsert_search_attributes(
-            [
-                names.PROCTOR_STATUS.value_set(names.Status.WORKING),
-                names.PROCTOR_SCENARIO.value_set(plan.title),
-                names.PROCTOR_PARTICIPANT.value_set(plan.participant_url or plan.participant),
-            ]
-        )
+        participant = plan.participant_url or plan.participant
+        workflow.upsert_search_attributes(names.search_attributes_of(plan.title, participant))
         self._progress = progress = CampaignProgress(started_at=workflow.now(), lists=[plan.cells])
         if plan.taken_over:
             progress.take_over(plan.taken_over)

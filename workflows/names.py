@@ -1,9 +1,10 @@
 """The names by which workflows are started, looked up and read."""
 
+import json
 from enum import StrEnum
 from typing import Any
 
-from temporalio.common import SearchAttributeKey, SearchAttributePair, TypedSearchAttributes
+from temporalio.common import SearchAttributeKey, SearchAttributePair, SearchAttributeUpdate, TypedSearchAttributes
 
 from activities.attempts.failures import REJECTED
 from activities.attempts.owners import PROCTOR_CONTEXT as PROCTOR_CONTEXT
@@ -79,6 +80,25 @@ class Status(StrEnum):
     FAILED = "failed"
     CANCELED = "canceled"
     REJECTED = "rejected"
+
+
+_LONGEST_KEYWORD, _LONGEST_ESCAPED = 500, 150
+"""Characters of a search attribute, and of one whose JSON is longer: Temporal refuses a step with one of over 2 kB."""
+_MOST_BYTES = 2_000
+
+
+def search_attributes_of(scenario: str, participant: str) -> list[SearchAttributeUpdate[Any]]:
+    """The search attributes of what begins to be played; long values are found by their beginnings."""
+    return [
+        PROCTOR_STATUS.value_set(Status.WORKING),
+        PROCTOR_SCENARIO.value_set(_keyword(scenario)),
+        PROCTOR_PARTICIPANT.value_set(_keyword(participant)),
+    ]
+
+
+def _keyword(text: str) -> str:
+    cut = text[:_LONGEST_KEYWORD]
+    return cut if len(json.dumps(cut)) <= _MOST_BYTES else cut[:_LONGEST_ESCAPED]
 
 
 REJECTED_FAILURE = REJECTED

@@ -41,11 +41,13 @@ autocomplete="current-password"></label> <button>Log in</button></p></form>
 class Sessions:
     """Cookies of browsers that have logged in: the token, sealed with the deployment's secret, and until when it holds.
 
-    So every gateway of a deployment knows them, none of them is kept anywhere, and a token that is revoked ends them.
+    So every gateway of a deployment knows them, none of them is kept anywhere, and a token that is revoked ends them. A
+    logout ends one too, at this gateway until it restarts.
     """
 
     def __init__(self, config: GreenAgentConfig) -> None:
         self._config = config
+        self._ended: dict[str, float] = {}
         self._is_https = config.effective_card_url.startswith("https://")
 
     def open(self, answer: Response, token: str) -> None:
@@ -66,7 +68,15 @@ class Sessions:
             session = json.loads(unseal(self._config, _PURPOSE, cookie.value)) if cookie else {}
         except (CookieError, NotOursError, ValueError):
             return ""
-        return str(session["token"]) if session and session["until"] > time.time() else ""
+        is_open = session and session["until"] > time.time() and cookie is not None and cookie.value not in self._ended
+        return str(session["token"]) if is_open else ""
+
+    def end(self, header: str) -> None:
+        """Let the cookie in a ``Cookie`` header open nothing any more."""
+        if self.token_in(header):
+            now = time.time()
+            self._ended = {cookie: until for cookie, until in self._ended.items() if until > now}
+            self._ended[SimpleCookie(header)[COOKIE].value] = now + SESSION_SECONDS
 
 
 def login_address(path: str) -> str:
@@ -95,6 +105,7 @@ def login_routes(identity: Identity, sessions: Sessions) -> list[Route]:
         return answer
 
     async def log_out(request: Request) -> Response:
+        sessions.end(request.headers.get("cookie", ""))
         answer = RedirectResponse(LOGIN_PATH, 303, headers=_HEADERS)
         answer.delete_cookie(COOKIE, httponly=True, samesite="strict")
         return answer

@@ -1,5 +1,6 @@
-"""No secret leaves an activity: results, failures and notes are read for keys, which are taken out. Activities alone
-see both secrets and text that others wrote, and all that they return passes here on its way to Temporal's history.
+"""No secret leaves an activity, and nothing that can't be kept. Keys are taken out of results, failures and notes;
+characters that UTF-8 lacks are replaced, long messages and deep data cut. Activities alone see both secrets and text
+that others wrote, and all that they return passes here on its way to Temporal's history.
 """
 
 import os
@@ -8,18 +9,22 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from pydantic import BaseModel
-from pydantic_core import from_json, to_json, to_jsonable_python
+from pydantic_core import PydanticSerializationError, from_json, to_json, to_jsonable_python
 from temporalio import activity
 from temporalio.exceptions import ApplicationError, FailureError
 from temporalio.worker import ActivityOutboundInterceptor, ExecuteActivityInput
 
 from activities.attempts import failures
 from activities.attempts.around import Around, Proceed
+from proctor_protocol.json_safe import is_too_deep, json_safe, storable_text
 
 REMOVED = "[secret removed]"
 
 _SHORTEST = 8
 """Characters; a shorter value is a word like any other (``test``, ``none``), and no secret."""
+
+LONGEST_FAILURE = 4_000
+"""Characters of a failure's message: each attempt logs it, and Temporal takes no message of megabytes."""
 
 PARTICIPANT_KEYS = re.compile(r"participant-[0-9]+-[0-9a-f]{64}")
 """What any participant's key looks like (``activities.simulation.keys``)."""
@@ -37,7 +42,9 @@ def secrets_in(environment: Mapping[str, str]) -> frozenset[str]:
 
 
 class Scrubber:
-    """Takes known secrets out of texts, data and exceptions; values without one are returned unchanged."""
+    """Takes known secrets out of texts, data and exceptions, and makes these storable; values without a fault are
+    returned unchanged.
+    """
 
     def __init__(self, secrets: Iterable[str]) -> None:
         # Longest first, as one secret may begin with another.
@@ -59,10 +66,15 @@ class Scrubber:
         return value
 
     def result(self, result: Any) -> Any:
-        written = to_json(result)
-        if self._is_clean(written):
+        """A result that Temporal can keep, and whose readers can read it; deeper data is cut."""
+        try:
+            written = to_json(result)
+            is_storable = not is_too_deep(written)
+        except PydanticSerializationError:
+            is_storable = False
+        if is_storable and self._is_clean(written):
             return result
-        clean = self.data(to_jsonable_python(result))
+        clean = self.data(to_jsonable_python(result) if is_storable else json_safe(result))
         return type(result).model_validate(clean) if isinstance(result, BaseModel) else clean
 
     def written(self, content: bytes) -> bytes:
@@ -79,22 +91,24 @@ class Scrubber:
         return not any(secret in written for secret in self._as_json) and not _KEYS_AS_JSON.search(written)
 
     def failure(self, problem: BaseException) -> BaseException:
-        """An exception without secrets, nor any in what caused it. An unclean one is made again, of the type by which
-        Temporal would show it.
+        """An exception without secrets, nor any in what caused it, whose messages can be kept. A faulty one is made
+        again, of the type by which Temporal would show it.
         """
-        cause = problem.__cause__ and self.failure(problem.__cause__)
+        cause = problem.__cause__ or (None if problem.__suppress_context__ else problem.__context__)
+        clean_cause = cause and self.failure(cause)
         message = problem.message if isinstance(problem, FailureError) else str(problem)
         details = list(problem.details) if isinstance(problem, ApplicationError) else []
-        if cause is problem.__cause__ and self.text(message) == message and self.result(details) == details:
+        clean_message, clean_details = storable_text(self.text(message), LONGEST_FAILURE), self.result(details)
+        if clean_cause is cause and clean_message == message and clean_details is details:
             return problem
         clean: BaseException
         if isinstance(problem, ApplicationError):
-            clean = failures.altered(problem, message=self.text(message), details=self.result(details))
+            clean = failures.altered(problem, message=clean_message, details=clean_details)
         elif isinstance(problem, FailureError):
             return problem  # Temporal's own (a cancellation): nothing in it is ours
         else:
-            clean = ApplicationError(self.text(message), type=type(problem).__name__)
-        clean.__cause__ = cause
+            clean = ApplicationError(clean_message, type=type(problem).__name__)
+        clean.__cause__ = clean_cause
         return clean.with_traceback(problem.__traceback__)
 
 

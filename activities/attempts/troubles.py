@@ -23,6 +23,7 @@ from activities.attempts import failures
 from activities.attempts.around import Proceed
 from activities.attempts.elapsed import since_scheduled
 from activities.plan import Model, OfSeveral
+from proctor_protocol.json_safe import storable_text
 
 TROUBLE_SIGNAL = "trouble"
 
@@ -169,7 +170,7 @@ async def _tell(problem: BaseException, *, is_waiting: bool = False) -> None:
         step=info.activity_type,
         about=_about.get(),
         kind=kind,
-        answer=answer if len(answer) <= _LONGEST_ANSWER else f"{answer[:_LONGEST_ANSWER]}…",
+        answer=storable_text(answer, _LONGEST_ANSWER),
         attempt=info.attempt,
         attempts=info.retry_policy.maximum_attempts if info.retry_policy else 0,
         is_waiting=is_waiting,

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ValidationError
 from activities.models.dialects import OPENAI_CLASSES, REFUSALS, address_of, invoke, status_of
 from activities.models.factory import ModelAnswerError, ModelError, ModelSettingsError, ModelUnavailableError
 from proctor_language.patterns import compiled
+from proctor_protocol.json_safe import json_safe, json_safe_text
 from proctor_protocol.problems import describe
 
 if TYPE_CHECKING:
@@ -204,7 +205,7 @@ async def _ask_once(
             if type(problem).__name__ in ("LengthFinishReasonError", "ContentFilterFinishReasonError"):
                 return None, str(problem), ""
             raise
-    reply = _words(raw)
+    reply = json_safe_text(_words(raw))  # half a surrogate pair could be sent to no model, nor to the simulator
     if len(reply) > MOST_CHARACTERS:
         return None, f"it has {len(reply):,} characters: answer with at most {MOST_CHARACTERS:,}", reply
     answer, problem_sentence = read_answer(reply, answer_type, check)
@@ -273,6 +274,6 @@ def _objects_in(text: str) -> list[dict[str, Any]]:
         except (json.JSONDecodeError, RecursionError):
             end = place + 1
         else:
-            objects.append(value)
+            objects.append({json_safe_text(name): json_safe(member) for name, member in value.items()})
         place = text.find("{", end)
     return objects

@@ -7,13 +7,15 @@ from contextlib import suppress
 from typing import Any
 
 from a2a.types.a2a_pb2 import Part, StreamResponse, Task, TaskState, TaskStatus
-from google.protobuf.json_format import MessageToDict
+from google.protobuf.json_format import MessageToDict, SerializeToJsonError
 from pydantic import ValidationError
 from pydantic_core import to_json
 from temporalio.exceptions import ApplicationError
 
 from activities.attempts import failures
 from activities.participant.bounded_http import LONGEST_TASK_ID, ParticipantBounds, RefusedBodyError
+from activities.participant.errors import shortened
+from proctor_protocol.json_safe import count_values
 from proctor_protocol.json_text import is_cut_off, objects_in
 from proctor_protocol.messages import (
     FromParticipant,
@@ -21,7 +23,7 @@ from proctor_protocol.messages import (
     parse_from_participant,
 )
 from proctor_protocol.numbers import restore_integers
-from proctor_protocol.problems import describe, find_text_flaw, show_value
+from proctor_protocol.problems import describe, find_flaw, show_value
 from proctor_settings.config import GreenAgentConfig
 
 AT_WORK = {TaskState.TASK_STATE_SUBMITTED, TaskState.TASK_STATE_WORKING}
@@ -35,6 +37,8 @@ _ENDED = {TaskState.TASK_STATE_COMPLETED, TaskState.TASK_STATE_INPUT_REQUIRED, *
 _ENDS_OF_TURNS = ("turn_complete", "early_completion")
 _LONGEST_SENTENCE = 2_000
 _LONGEST_QUOTE = 300
+_MOST_REPORTED = 20_000
+"""JSON values in the report of a turn: a workflow compares all reports with the log, and has two seconds for a step."""
 _MOST_OBJECTS = 100
 """How many JSON objects of a text are looked at, the last ones."""
 
@@ -156,7 +160,10 @@ class Answer:
                     yield document
         for part in reversed(self.parts):
             if part.HasField("data"):
-                document = restore_integers(MessageToDict(part.data))
+                try:
+                    document = restore_integers(MessageToDict(part.data))
+                except SerializeToJsonError:  # it has NaN
+                    continue
                 if isinstance(document, dict):
                     yield document
         streamed = "".join(part.text for part in self._streamed if part.HasField("text"))
@@ -167,18 +174,16 @@ class Answer:
         """Read the answer to a turn of a participant that didn't fail. Raises ``UnreadableTurnError`` where it is not a
         well-formed ``turn_complete`` or ``early_completion``.
 
-        It fails as ``ParticipantMisbehaved`` where there is more in it than there may be, or text that no store can
-        keep (NUL, lone surrogates).
+        It fails as ``ParticipantMisbehaved`` where there is more in it than there may be, or what no store can keep
+        (``find_flaw``).
         """
         document = self._find_turn()
         if document is None:
             raise UnreadableTurnError(self._what_is_missing())
         self._require_measure(document)
-        if (flaw := find_text_flaw(document)) is not None:
-            path, problem = flaw
+        if (flaw := find_flaw(document)) is not None:
             raise _misbehaviour(
-                f"The participant's answer to turn_start has {problem} in {path}: "
-                "text must be Unicode without NUL and without lone surrogates."
+                f"The participant's answer to turn_start has {flaw.what} in {shortened(flaw.path)}: {flaw.remedy}"
             )
         try:
             turn = parse_from_participant(document)
@@ -188,11 +193,11 @@ class Answer:
             raise UnreadableTurnError(
                 f"The participant's {document['message_type']} message is wrong: {describe(problem)}."
             ) from None
-        size, most = len(to_json(turn.actions or [])), self._bounds.report
-        if size > most.most:
-            raise _misbehaviour(
-                most.describe_breach("The participant's report of its actions in a turn", size, "bytes")
-            )
+        report, what = to_json(turn.actions or []), "The participant's report of its actions in a turn"
+        if len(report) > self._bounds.report.most:
+            raise _misbehaviour(self._bounds.report.describe_breach(what, len(report), "bytes"))
+        if (count := count_values(report)) > _MOST_REPORTED:
+            raise _misbehaviour(f"{what} has {count:,} JSON values: this evaluator takes at most {_MOST_REPORTED:,}.")
         return turn
 
     def _find_turn(self) -> dict[str, Any] | None:

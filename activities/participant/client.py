@@ -28,7 +28,7 @@ from activities.participant.errors import NO_LOOKING, card_failure, failure, is_
 from activities.participant.plain import PLAIN_PATH, PlainParticipant, takes_plain_messages
 from proctor_observing import tracing
 from proctor_processes.http_clients import make_http_client, tls
-from proctor_protocol.json_safe import json_safe_text
+from proctor_protocol.json_safe import storable_text
 from proctor_protocol.messages import FENCE_METADATA, ToParticipant
 from proctor_protocol.provenance import ParticipantCard
 from proctor_protocol.terminal import TerminalTaskMessage
@@ -47,7 +47,7 @@ _LONGEST_NAME = 200
 
 def shorten(name: str) -> str:
     """A name from a card, as long as results may carry it."""
-    return json_safe_text(name[:_LONGEST_NAME])
+    return storable_text(name, _LONGEST_NAME)
 
 
 def message_id(*parts: object) -> str:

@@ -7,6 +7,7 @@ turn with the new key.
 import asyncio
 from collections.abc import Iterable
 from contextlib import suppress
+from itertools import islice
 
 from temporalio import activity
 
@@ -15,6 +16,9 @@ from activities.participant.payloads import AskedInRun
 
 CANCEL_SECONDS = 1.0
 """How long the participant is waited for when it is asked which tasks it has, or to cancel one."""
+
+_MOST = 100
+"""Tasks that a participant is asked to stop at a time: it tells how many it has, and each takes a connection."""
 
 
 def was_asked_in_earlier_run(payload: AskedInRun) -> bool:
@@ -26,7 +30,8 @@ async def cancel_all(participant: ParticipantClient, known: Iterable[str]) -> No
     """Ask the participant to stop: the tasks that it is known to have, and those that it lists. Waits for none."""
     with suppress(TimeoutError):
         async with asyncio.timeout(CANCEL_SECONDS):
-            await asyncio.gather(*map(participant.cancel, {*known, *await participant.list_unfinished()}))
+            unfinished = dict.fromkeys([*known, *await participant.list_unfinished()])
+            await asyncio.gather(*map(participant.cancel, islice(unfinished, _MOST)))
 
 
 async def end_all(participant: ParticipantClient, known: Iterable[str], *, lists: bool, seconds: float) -> float:
@@ -39,14 +44,14 @@ async def end_all(participant: ParticipantClient, known: Iterable[str], *, lists
         seconds: the longest time to wait. The old key is dead by then in any case.
     """
     clock = asyncio.get_running_loop().time
-    began, tasks = clock(), {*known}
+    began, tasks = clock(), dict.fromkeys(known)
     if lists:
         with suppress(TimeoutError):
             async with asyncio.timeout(CANCEL_SECONDS):
-                tasks.update(await participant.list_unfinished())
+                tasks |= dict.fromkeys(await participant.list_unfinished())
     try:
         async with asyncio.timeout(seconds):
-            await asyncio.gather(*(participant.end(task, CANCEL_SECONDS) for task in tasks))
+            await asyncio.gather(*(participant.end(task, CANCEL_SECONDS) for task in islice(tasks, _MOST)))
     except TimeoutError:
         activity.logger.warning("the participant was still at an earlier task after %g s", seconds)
     return clock() - began

@@ -66,7 +66,10 @@ class PlainParticipant:
             return answer
         if response.status_code in _NO_SUCH_PATH:
             raise self._why
-        self._read(response, answer)
+        try:
+            self._read(response, answer)
+        except Exception as problem:  # half a surrogate pair, a character set that there isn't, thousands of levels
+            raise failure(self._url, problem) from None
         return answer
 
     async def rejoin(self, task_id: str, on_event: Callable[[Answer], None] | None = None) -> Answer | None:

@@ -10,7 +10,7 @@ import httpx
 
 from proctor_language.facts import Answer, Question, TextReader, reading
 from proctor_protocol.evaluation import AgentBeatsEvalContext, CannotJudgeError, EvaluatorRegistry
-from proctor_protocol.json_safe import json_safe, json_safe_text
+from proctor_protocol.json_safe import json_safe, json_safe_text, storable_text
 from proctor_protocol.results import CriterionResult, Doubt
 from proctor_protocol.scenario import EvaluationCriterion
 from purple_sdk.ues import ServerError, UESConnectionError, UESTimeoutError
@@ -18,7 +18,8 @@ from purple_sdk.ues import ServerError, UESConnectionError, UESTimeoutError
 # Evaluators compute in floats; 3 * 0.1 * 10 must not lose a point.
 _NOISE = 1e-9
 _PASSING_BY = (httpx.TransportError, UESConnectionError, UESTimeoutError, ServerError)
-_LONGEST_SAID = 500
+_LONGEST_SAID = 2_000
+_LONGEST_EXPLANATION = 20_000
 _LONGEST_TEXT = 200
 _READINGS = 3
 """The most questions to a model: its answer on one fact may make an evaluator look for another."""
@@ -113,27 +114,28 @@ async def _scored_once(
         returned = await evaluator(ctx, dict(criterion.params or {}))
     except CannotJudgeError as reason:
         raise EvaluatorError(
-            f"evaluator {name} says that it can't judge ({_message_of(reason)}): declare each question to a "
+            f"evaluator {name} says that it can't judge ({message_of(reason)}): declare each question to a "
             "model with needs_model_for, and give points or none for each fact that it reports"
         ) from reason
     except _PASSING_BY as problem:
-        raise PassingEvaluatorError(f"evaluator {name} can't reach the simulator: {_message_of(problem)}") from problem
+        raise PassingEvaluatorError(f"evaluator {name} can't reach the simulator: {message_of(problem)}") from problem
     except MemoryError as problem:
         raise EvaluatorError(f"evaluator {name} needed more memory than it may have") from problem
     except Exception as problem:
-        raise EvaluatorError(f"evaluator {name} raised {type(problem).__name__}: {_message_of(problem)}") from problem
+        raise EvaluatorError(f"evaluator {name} raised {type(problem).__name__}: {message_of(problem)}") from problem
     try:
         return _scale(criterion, name, returned, 0 if ctx.llm is not None else criterion.needs_model_for)
     except ValueError as problem:
         raise EvaluatorError(f"evaluator {name} {problem}") from None
 
 
-def _message_of(problem: BaseException) -> str:
+def message_of(problem: object) -> str:
+    """The text of an exception, or of another object, of a scenario's code: it may do anything when it is asked for."""
     try:
         text = str(problem)
-    except Exception:
+    except BaseException:
         text = "(its message can't be read)"
-    return text if len(text) <= _LONGEST_SAID else text[:_LONGEST_SAID] + "…"
+    return storable_text(text, _LONGEST_SAID)
 
 
 def _scale(criterion: EvaluationCriterion, name: str, returned: Any, may_leave_out: int) -> CriterionResult:
@@ -155,7 +157,7 @@ def _scale(criterion: EvaluationCriterion, name: str, returned: Any, may_leave_o
             f"{may_leave_out}: the points that are judged must be the same for everybody"
         )
     judged = criterion.max_score - unscored_points
-    explanation = json_safe_text(str(_field(returned, "explanation", None) or ""))
+    explanation = storable_text(str(_field(returned, "explanation", None) or ""), _LONGEST_EXPLANATION)
     details = _field(returned, "details", None)
     return CriterionResult(
         criterion_id=criterion.criterion_id,

@@ -19,7 +19,7 @@ from types import ModuleType
 from typing import Any, NoReturn
 
 from pydantic import ValidationError
-from pydantic_core import to_json
+from pydantic_core import PydanticSerializationError, to_json
 
 from activities.scenario_code import attached_files
 from activities.scenario_code.evaluator_modules import import_evaluators
@@ -27,7 +27,8 @@ from activities.scenario_code.initial_states import InitialStateError, at_time, 
 from proctor_language.facts import Fact
 from proctor_protocol.evaluation import EvaluatorRegistry
 from proctor_protocol.instances import Instance, did_you_mean
-from proctor_protocol.problems import Problem, describe, show_value
+from proctor_protocol.json_safe import is_too_deep
+from proctor_protocol.problems import Problem, describe, find_flaw, show_value
 from proctor_protocol.scenario import EvaluationCriterion, ScenarioConfig
 from proctor_storage.blobs import BlobRef
 
@@ -294,7 +295,8 @@ def _read_attached(directory: Path, name: str) -> bytes | None:
 def _read_json(path: Path, why: str) -> Any:
     where = _where(path.parent, path.name)
     try:
-        text = read_regular(path, where).decode("utf-8-sig")
+        content = read_regular(path, where)
+        text = content.decode("utf-8-sig")
     except FileNotFoundError:
         raise ScenarioValidationError(f"{where} does not exist: {why}") from None
     except UnicodeDecodeError as problem:
@@ -312,13 +314,22 @@ def _read_json(path: Path, why: str) -> Any:
         return document
 
     try:
-        return json.loads(text, parse_constant=refuse_constant, object_pairs_hook=refuse_doubled)
+        data = json.loads(text, parse_constant=refuse_constant, object_pairs_hook=refuse_doubled)
     except json.JSONDecodeError as problem:
         raise ScenarioValidationError(
             f"{where} is not JSON: line {problem.lineno}, column {problem.colno}: {problem.msg}"
         ) from None
     except RecursionError:
         raise ScenarioValidationError(f"{where} is nested too deeply to be read") from None
+    if is_too_deep(content):
+        raise ScenarioValidationError(f"{where} is nested too deeply to be read")
+    try:
+        to_json(data)
+    except PydanticSerializationError:
+        flaw = find_flaw(data)
+        what = f"{flaw.path} has {flaw.what}: {flaw.remedy}" if flaw else "it can't be written as JSON again"
+        raise ScenarioValidationError(f"{where}: {what}") from None
+    return data
 
 
 def read_regular(path: Path, where: str) -> bytes:

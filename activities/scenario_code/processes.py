@@ -23,18 +23,26 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pydantic import ValidationError
 from pydantic_core import from_json
+from temporalio import activity
 
+from activities.attempts.elapsed import since_scheduled
 from activities.scenario_code import frames, manager
 from activities.scenario_code.confinement import Limits, find_missing_protections
 from activities.scenario_code.evaluator_modules import code_digest
 from activities.scenario_code.evidence import parts_of_record
-from activities.scenario_code.manager import EvaluatorLoadError, InstanceError, ScenarioError, ScenarioPackage
+from activities.scenario_code.manager import (
+    EvaluatorLoadError,
+    InstanceError,
+    ScenarioError,
+    ScenarioPackage,
+    ScenarioValidationError,
+)
 from activities.scenario_code.paraphrases import Held
 from activities.scenario_code.tasks import FolderTask, Judged, JudgeTask, Loaded, Made, MakeTask, Refused, Unmade
 from proctor_processes.child import Child
 from proctor_protocol.instances import Instance
+from proctor_protocol.json_safe import storable_text
 from proctor_protocol.problems import show_value
 from proctor_protocol.results import CriterionResult
 from proctor_protocol.scenario import EvaluationCriterion
@@ -57,8 +65,10 @@ _LONGEST_STATE = 128 * 1024 * 1024
 MOST_OF_A_DAY = 64 * 1024 * 1024
 """Bytes of all files of a day that a family makes."""
 _MAKING_SECONDS = 30.0
-"""The longest that a day may take by the process's own clock. Admission is a local activity, and a try of it ends after
-a minute by any clock: a machine on which that is too short fails the assessment with a time-out, and blames no family.
+"""The longest that a day may take by the process's own clock."""
+_IN_ALL_TRIES = 180.0
+"""The longest that loading a package or making a day may take by any clock. A try of the admission ends after a minute:
+on a busy machine, a process may never come to the end of its own time within one try.
 """
 _MOST_MADE = 50
 _MOST_STARVED = 10
@@ -150,23 +160,35 @@ class CodeProcess:
         return time.monotonic() - _seconds_waited(self.pid)
 
     @asynccontextmanager
-    async def within(self, seconds: float) -> AsyncIterator[None]:
-        """Raise ``TimeoutError`` after these seconds of the process's own, or ``_MOST_STARVED`` times as many."""
+    async def within(self, seconds: float, wall_seconds: float | None = None) -> AsyncIterator[None]:
+        """Raise ``TimeoutError`` after these seconds of the process's own, or after ``wall_seconds`` by any clock:
+        ``_MOST_STARVED`` times as many if none are given. The message says which, as part of a sentence.
+        """
         loop, began, own = asyncio.get_running_loop(), time.monotonic(), self.own_seconds()
-        async with asyncio.timeout(None) as limit:
+        if wall_seconds is None:
+            ends, starved = began + _MOST_STARVED * seconds, f"{_MOST_STARVED * seconds:g} s on a busy machine"
+        else:
+            ends, starved = began + wall_seconds, f"{_IN_ALL_TRIES:g} s on a busy machine, all tries together,"
+        taken = f"{seconds:g} s"
 
-            async def look() -> None:
-                while (left := seconds - (self.own_seconds() - own)) > 0:
-                    if time.monotonic() - began >= _MOST_STARVED * seconds:
-                        break
-                    await asyncio.sleep(max(left, 0.05))
-                limit.reschedule(loop.time())
+        async def look() -> None:
+            nonlocal taken
+            while (left := seconds - (self.own_seconds() - own)) > 0:
+                if (now := time.monotonic()) >= ends:
+                    taken = starved
+                    break
+                await asyncio.sleep(min(max(left, 0.05), ends - now))
+            limit.reschedule(loop.time())
 
-            looking = asyncio.create_task(look())
-            try:
-                yield
-            finally:
-                looking.cancel()
+        try:
+            async with asyncio.timeout(None) as limit:
+                looking = asyncio.create_task(look())
+                try:
+                    yield
+                finally:
+                    looking.cancel()
+        except TimeoutError:
+            raise TimeoutError(taken) from None
 
     async def what_ended_it(self) -> str:
         """Why it has hung up, as the end of a sentence. Raises ``EvaluatorRetryError`` where somebody else killed it:
@@ -334,6 +356,14 @@ class _Team:
     users: int = 0
 
 
+def _left_of_all_tries() -> float:
+    """Seconds until loading or making has to be over. An ordinary activity may have waited for a worker, so that only
+    its current try counts; what runs out of time then fails for good.
+    """
+    is_local = activity.in_activity() and activity.info().is_local
+    return _IN_ALL_TRIES - (since_scheduled().total_seconds() if is_local else 0.0)
+
+
 class ScenarioCode:
     """All processes with scenarios' code of one worker, each with these limits. A criterion waits ``alone_seconds`` for
     the process of its assessment before another one is made.
@@ -366,7 +396,7 @@ class ScenarioCode:
         """
         process = await self._fork_server.fork(size, makes_days=isinstance(task, MakeTask))
         try:
-            async with process.within(min(seconds, self.limits.seconds)):
+            async with process.within(min(seconds, self.limits.seconds), _left_of_all_tries()):
                 await process.say(task.model_dump_json().encode())
                 yield process
         except frames.HungUpError:
@@ -381,15 +411,17 @@ class ScenarioCode:
             try:
                 async with self._at_task(FolderTask(task="load", directory=directory), size) as process:
                     return await _read_package(process, directory)
-            except TimeoutError:
+            except TimeoutError as taken:
                 reason = (
-                    f"was not loaded within {self.limits.seconds:g} s: what evaluators.py does when it is imported has "
+                    f"was not loaded within {str(taken).rstrip(',')}: what evaluators.py does when it is imported has "
                     "to be quick"
                 )
             except frames.FrameTooLongError:
                 reason = "is too large to be loaded"
             except frames.HungUpError as end:
                 reason = f"can't be loaded: what evaluators.py does when it is imported {end}"
+            except ValueError as problem:
+                reason = f"can't be loaded: {_unreadable(problem)}"
         raise EvaluatorLoadError(f"{directory.name} {reason}")
 
     async def make(self, directory: Path, instance: Instance) -> dict[str, bytes]:
@@ -402,14 +434,14 @@ class ScenarioCode:
                 task = MakeTask(directory=directory, instance=instance)
                 async with self._at_task(task, seconds=seconds) as process:
                     return await _made(process, instance)
-            except TimeoutError:
-                reason = f"the family's code was still at work after {seconds:g} s and was stopped"
+            except TimeoutError as taken:
+                reason = f"the family's code was still at work after {taken} and was stopped"
             except frames.FrameTooLongError:
                 reason = f"its files have more than {MOST_OF_A_DAY // 1024 // 1024} MB"
             except frames.HungUpError as end:
                 reason = f"the family's code {end}"
             except ValueError as problem:
-                reason = f"the family's code gave an answer that can't be read: {str(problem)[:_OUTPUT_KEPT]}"
+                reason = f"the family's code {_unreadable(problem)}"
         raise InstanceError(instance, reason)
 
     async def hold(self, directory: Path) -> Held:
@@ -422,6 +454,8 @@ class ScenarioCode:
                 fault = f"the patterns of facts.py took over {self.limits.seconds:g} s for the paraphrases"
             except frames.HungUpError as end:
                 fault = f"the process that held patterns to paraphrases {end}"
+            except (frames.FrameTooLongError, ValueError) as problem:
+                fault = f"the process that held patterns to paraphrases {_unreadable(problem)}"
         return Held(faults=[fault])
 
     async def judge(
@@ -518,6 +552,17 @@ class ScenarioCode:
                 team.idle.get_nowait().end()
 
 
+_REFUSALS: dict[str, type[ScenarioError]] = {
+    kind.__name__: kind for kind in (ScenarioError, ScenarioValidationError, EvaluatorLoadError)
+}
+"""The errors by which a process may refuse its package; it may run any code, and name others."""
+
+
+def _unreadable(problem: Exception) -> str:
+    """That a process's answer can't be read, as the end of a sentence about it."""
+    return f"gave an answer that can't be read: {storable_text(str(problem), _LONGEST_FAULT)}"
+
+
 def _size_of(directory: Path) -> int:
     return min(sum(size for _, _, size in manager.fingerprint(directory)), 2 * manager.LARGEST_FILE)
 
@@ -526,8 +571,7 @@ async def _read_package(process: CodeProcess, directory: Path) -> ScenarioPackag
     answer = await process.hear()
     if b'"refused"' in answer[:20]:
         refused = Refused.model_validate_json(answer)
-        kind: type[ScenarioError] = getattr(manager, refused.refused, manager.ScenarioValidationError)
-        raise kind(refused.sentence)
+        raise _REFUSALS.get(refused.refused, ScenarioValidationError)(refused.sentence)
     loaded = Loaded.model_validate_json(answer)
     state = await process.hear(_LONGEST_STATE)
     role_states = {role: await process.hear(_LONGEST_STATE) for role in loaded.scenario.roles}
@@ -564,12 +608,12 @@ async def _judge_by_process(process: CodeProcess, criterion: EvaluationCriterion
             if not (isinstance(message, dict) and "asked" in message):
                 return Judged.model_validate(message)
             await process.say(await ask(message["asked"]))
-    except TimeoutError:
-        fault = f"was still at work after {seconds:g} s and was stopped"
+    except TimeoutError as taken:
+        fault = f"was still at work after {taken} and was stopped"
     except frames.FrameTooLongError:
         fault = f"returned more than {_LONGEST_ANSWER // 1024 // 1024} MB: shorten its details"
     except frames.HungUpError:
         fault = await process.what_ended_it()
-    except (ValidationError, ValueError) as problem:
-        fault = f"gave an answer that can't be read: {problem}"[:_LONGEST_FAULT]
+    except ValueError as problem:
+        fault = _unreadable(problem)
     return Judged(fault=f"evaluator {criterion.evaluator_id} {fault}", is_spoilt=True)

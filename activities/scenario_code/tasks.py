@@ -25,18 +25,25 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field, JsonValue, TypeAdapter
-from pydantic_core import from_json
+from pydantic_core import PydanticSerializationError, from_json, to_json
 
 from activities.scenario_code import frames, manager, paraphrases
 from activities.scenario_code.confinement import enclose
 from activities.scenario_code.evaluator_modules import MAKER, compile_modules, take_compiled
-from activities.scenario_code.evaluators import EvaluatorError, PassingEvaluatorError, ReadByModel, judge_by_evaluator
+from activities.scenario_code.evaluators import (
+    EvaluatorError,
+    PassingEvaluatorError,
+    ReadByModel,
+    judge_by_evaluator,
+    message_of,
+)
 from activities.scenario_code.evidence import JudgeRecord, parts_of_record, read_record
 from activities.scenario_code.facts_asked import facts_asked
 from proctor_language.facts import Answer, Question
 from proctor_processes.http_clients import make_http_client
 from proctor_protocol.evaluation import AgentBeatsEvalContext, EvaluatorRegistry
 from proctor_protocol.instances import Instance
+from proctor_protocol.json_safe import json_safe
 from proctor_protocol.results import CriterionResult
 from proctor_protocol.scenario import EvaluationCriterion, ScenarioConfig
 from proctor_storage.blobs import BlobRef, blob_ref
@@ -45,9 +52,6 @@ from purple_sdk.ues import AsyncUESClient
 _SIMULATOR_SECONDS = 10.0
 """How long an evaluator waits for an answer of the simulator; less than it may take itself, so that the simulator is
 not mistaken for a slow evaluator."""
-
-
-_LONGEST_REASON = 1000
 
 
 class FolderTask(BaseModel):
@@ -193,7 +197,7 @@ def _load(job: socket.socket, directory: Path) -> None:
         package = manager.load_package(directory)
         manager.load_evaluators(directory, package.config.all_criteria)
     except manager.ScenarioError as problem:
-        _say(job, Refused(refused=type(problem).__name__, sentence=str(problem)))
+        _say(job, Refused(refused=type(problem).__name__, sentence=message_of(problem)))
     else:
         _say(job, Loaded(scenario=package.config, warnings=package.warnings))
         for state in (package.initial_state, *package.role_states.values()):
@@ -212,10 +216,10 @@ def _hold(job: socket.socket, directory: Path) -> None:
         held.audited = paraphrases.audit(paraphrases.read_paraphrases(directory, paraphrases.AUDIT), patterns)
         held.statements = {fact.id: fact.statement for fact in facts}
     except (manager.ScenarioError, paraphrases.ParaphrasesError) as problem:
-        _say(job, paraphrases.Held(faults=[str(problem)]))
+        _say(job, paraphrases.Held(faults=[message_of(problem)]))
     except Exception as problem:
-        place = _place(problem, directory)
-        _say(job, paraphrases.Held(faults=[f"a pattern of facts.py raised {type(problem).__name__}: {problem}{place}"]))
+        raised = f"{type(problem).__name__}: {message_of(problem)}{_place(problem, directory)}"
+        _say(job, paraphrases.Held(faults=[f"a pattern of facts.py raised {raised}"]))
     else:
         _say(job, held)
 
@@ -225,11 +229,9 @@ def _make(job: socket.socket, task: MakeTask) -> None:
     try:
         files = importlib.import_module(MAKER).make_instance(task.directory, day.difficulty, day.seed)
         contents = [bytes(content) for content in files.values()]
+        answer: BaseModel = Made(made=list(files))
     except BaseException as problem:  # whatever it is, there is no day
-        answer: BaseModel = _why_unmade(problem, task.directory)
-        contents = []
-    else:
-        answer = Made(made=list(files))
+        answer, contents = _why_unmade(problem, task.directory), []
     _flush()
     _say(job, answer)
     for content in contents:
@@ -240,9 +242,10 @@ def _why_unmade(problem: BaseException, directory: Path) -> Unmade:
     """A day that is inconsistent names the duty and the reason; all else says what was raised, and where."""
     if any(kind.__name__ == "InconsistentDayError" for kind in type(problem).__mro__):
         duty = getattr(problem, "duty", None)
-        return Unmade(unmade=str(getattr(problem, "reason", problem)), duty=None if duty is None else str(duty))
-    sentence = f"{type(problem).__name__}: {problem}".removesuffix(": ")
-    return Unmade(unmade=f"the family's code raised {sentence[:_LONGEST_REASON]}{_place(problem, directory)}")
+        reason = message_of(getattr(problem, "reason", problem))
+        return Unmade(unmade=reason, duty=None if duty is None else message_of(duty))
+    sentence = f"{type(problem).__name__}: {message_of(problem)}".removesuffix(": ")
+    return Unmade(unmade=f"the family's code raised {sentence}{_place(problem, directory)}")
 
 
 def _judge(job: socket.socket, task: JudgeTask, record: JudgeRecord) -> None:
@@ -300,8 +303,8 @@ async def _judge_criterion(
 
 def _raised_sentence(criterion: EvaluationCriterion, problem: BaseException, directory: Path) -> str:
     if isinstance(problem, manager.ScenarioError):
-        return str(problem)
-    message = f"{type(problem).__name__}: {problem}".removesuffix(": ")
+        return message_of(problem)
+    message = f"{type(problem).__name__}: {message_of(problem)}".removesuffix(": ")
     return f"evaluator {criterion.evaluator_id} raised {message}{_place(problem, directory)}"
 
 
@@ -324,7 +327,11 @@ def _ask(job: socket.socket, question: dict[str, Any]) -> bytes:
 
 
 def _say(job: socket.socket, message: BaseModel) -> None:
-    frames.send(job, message.model_dump_json(exclude_none=True).encode())
+    try:
+        written = message.model_dump_json(exclude_none=True).encode()
+    except PydanticSerializationError:
+        written = to_json(json_safe(message.model_dump(exclude_none=True)))
+    frames.send(job, written)
 
 
 def _flush() -> None:

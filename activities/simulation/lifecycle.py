@@ -15,6 +15,7 @@ from activities.attempts.fencing import own_fence
 from activities.plan import Plan
 from activities.scenario_code.evidence import JudgeRecord
 from activities.scenario_code.initial_states import at_time
+from activities.scenario_code.manager import ScenarioError
 from activities.scenario_code.scenarios import Scenarios
 from activities.simulation.background import background_messages
 from activities.simulation.hosts import Step
@@ -57,7 +58,7 @@ class LifecycleActivities:
             else:
                 initial_state = from_json(await store.get(plan.initial_state))
                 await simulation.admin.scenario.import_full(at_time(initial_state, plan.start_time))
-        except (BadRequestError, ValidationError_) as problem:
+        except (BadRequestError, ValidationError_, ScenarioError) as problem:
             raise failures.SCENARIO_BROKEN.final(
                 f"The initial_state of scenario {plan.scenario_id} can't be loaded: {problem}"
             ) from None

@@ -155,7 +155,7 @@ def ues(
     key = os.environ.get("UES_HOST_KEY")
     if not key and not single:
         key = host_key(with_secret(config).secret.get_secret_value())
-    set_up_logs(config.log_format, {"ues_sim": config.log_level, "proctor_observing": config.log_level})
+    set_up_logs(config.log_format, config.log_level)
     host = config.ues_host or config.host
     if is_open_to_others(host):
         warn(["the simulator answers only who has a key, but unencrypted"])

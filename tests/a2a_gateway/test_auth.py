@@ -129,6 +129,12 @@ async def test_a_browser_logs_in_with_a_token_and_gets_a_cookie(config: GreenAge
         assert {"HttpOnly", "SameSite=strict", "Path=/"} <= set(cookie.split("; "))
         assert text not in cookie
         assert (await http.get("/")).status_code == 200
+        kept = {"Cookie": cookie.partition(";")[0]}
+        assert (await http.get("/", headers=kept)).status_code == 200
+        await http.post("/logout")
+        assert (await http.get("/", headers=kept)).status_code == 303, "who has kept the cookie is out, too"
+        await http.post("/login", data={"token": text})
+        assert (await http.get("/")).status_code == 200
         # What such a browser sends from another site's page doesn't count, whatever cookie comes with it.
         assert (await http.post("/tasks/x:cancel", headers={"Origin": "http://evil.example"})).status_code == 403
         Tokens(Path(config.state) / "tokens.json").remove(lambda _: True)

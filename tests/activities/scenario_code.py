@@ -93,7 +93,7 @@ async def opens_everything(ctx, params):
     kept = [open("/dev/null") for _ in range(10_000)]
 
 async def returns_a_lot(ctx, params):
-    return {"score": 1, "max_score": 4, "explanation": "a" * 50_000_000}
+    return {"score": 1, "max_score": 4, "explanation": "", "details": {"a": "a" * 50_000_000}}
 
 async def speaks_for_itself(ctx, params):
     import gc, socket

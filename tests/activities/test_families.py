@@ -5,10 +5,13 @@ import os
 import time
 from collections.abc import AsyncIterator
 from contextlib import aclosing
+from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 import pytest_asyncio
+from temporalio.testing import ActivityEnvironment
 
 from activities.scenario_code import processes
 from activities.scenario_code.families import has_only_the_kit, list_families, read_family
@@ -112,6 +115,15 @@ async def test_a_day_is_made_once_until_its_family_changes(
 FAULTS = [
     ("raise ValueError('no room')", "the family's code raised ValueError: no room (family.py line 7)"),
     ("raise InconsistentDayError('door', 'two answers are right')", "duty door: two answers are right"),
+    ("raise InconsistentDayError('d\\ud83d', 'half \\udc00')", "duty d?: half ?"),
+    ("raise InconsistentDayError('door', 'x' * 3_900_000)", f"duty door: {'x' * 2000}… (3,898,000 more characters)"),
+    ("raise ValueError('half \\ud83d')", "the family's code raised ValueError: half ?"),
+    (
+        "raise type('Odd', (Exception,), {'__str__': lambda self: 1 / 0})",
+        "the family's code raised Odd: (its message can't be read)",
+    ),
+    ("day.files = lambda: {'\\ud83d': b''}", 'its files are ["?"]: at most 50 plain names, each once'),
+    ("day.files = lambda: {5: b''}", "the family's code raised ValidationError"),
     ("day.duties[0]", "the family's code raised IndexError: list index out of range (family.py line 7)"),
     ("open('/etc/passwd')", "the family's code raised PermissionError: [Errno 13]"),
     ("bytearray(10 * 1024**3)", "the family's code raised MemoryError"),
@@ -136,7 +148,8 @@ async def test_a_family_that_makes_no_day_is_refused_with_the_reason(scenarios: 
         with pytest.raises(InstanceError) as caught:
             await scenarios.load("one_question", 2, 7)
         assert str(caught.value).startswith(DAY + reason)
-        assert (caught.value.instance.seed, caught.value.duty) == (7, "door" if "duty door" in reason else None)
+        duty = reason.split()[1].rstrip(":") if reason.startswith("duty ") else None
+        assert (caught.value.instance.seed, caught.value.duty) == (7, duty)
     assert set(os.listdir(tmp_path)) == before, "nothing is stored"
     write_family(tmp_path / "scenarios")
     assert (await scenarios.load("one_question", 2, 7)).instance is not None, "a later one is not affected"
@@ -165,6 +178,27 @@ async def test_the_time_that_a_family_waits_for_a_processor_does_not_count(
     monkeypatch.setattr(processes, "_seconds_waited", lambda pid: time.monotonic() - began)
     async with aclosing(Scenarios(config, BlobStore(config.storage_url))) as scenarios:
         assert (await scenarios.load("one_question", 2, 7)).instance is not None
+
+
+@in_one_loop
+@pytest.mark.parametrize("is_local", [True, False], ids=["a local activity", "another one"])
+async def test_a_family_that_never_gets_a_processor_is_stopped_in_all_tries_together(
+    is_local: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its own time never passes, and a try of a local activity ends after a minute. Others wait for workers first."""
+    folder = write_family(tmp_path / "scenarios", faulty("__import__('time').sleep(600)"))
+    config = GreenAgentConfig(
+        scenarios_dir=str(folder), storage_url=str(tmp_path / "store"), evaluator_timeout=1, trust_scenarios=True
+    )
+    began = time.monotonic()
+    monkeypatch.setattr(processes, "_seconds_waited", lambda pid: time.monotonic() - began)
+    monkeypatch.setattr(processes, "_IN_ALL_TRIES", 179.5 if is_local else 0.2)
+    surroundings = ActivityEnvironment()
+    scheduled = surroundings.info.started_time - timedelta(minutes=3)
+    surroundings.info = replace(surroundings.info, is_local=is_local, attempt=4, scheduled_time=scheduled)
+    async with aclosing(Scenarios(config, BlobStore(config.storage_url))) as scenarios:
+        with pytest.raises(InstanceError, match=r"still at work after .* s on a busy machine, all tries together, and"):
+            await surroundings.run(scenarios.load, "one_question", 2, 7)
 
 
 @in_one_loop

@@ -5,13 +5,17 @@ import resource
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from itertools import repeat
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from pydantic_core import to_json
 from temporalio.exceptions import ApplicationError
 
 from activities.attempts import failures
 from activities.participant import Answer, ParticipantClient, ParticipantClients, bounded_http
+from activities.participant import activities as participants
+from proctor_protocol.json_safe import is_too_deep
 from proctor_protocol.messages import AssessmentCompleteMessage
 from proctor_settings.config import GreenAgentConfig
 from tests.hostile import (
@@ -190,6 +194,14 @@ async def test_what_is_packed_small_is_unpacked() -> None:
     assert said.model_dump()["notes"] == "Done."
 
 
+def nested(levels: int) -> Any:
+    """Lists in lists, as deep as that."""
+    value: Any = "x"
+    for _ in range(levels):
+        value = [value]
+    return value
+
+
 ACTION = {"timestamp": "2026-01-05T09:00:00Z", "action": "email.send", "parameters": {}, "success": True}
 
 TOO_MUCH: dict[str, tuple[Json, str]] = {
@@ -212,6 +224,11 @@ TOO_MUCH: dict[str, tuple[Json, str]] = {
         {"actions": [{**ACTION, "parameters": {"body_text": "x" * 600_000}}]},
         "The participant's report of its actions in a turn has 600,160 bytes: this evaluator takes at most 500,000 "
         "(AGENTBEATS_GREEN_PARTICIPANT_REPORT_BYTES).",
+    ),
+    "values": (
+        {"actions": [{**ACTION, "parameters": {"to": [0] * 20_000}}]},
+        "The participant's report of its actions in a turn has 20,009 JSON values: this evaluator takes at most "
+        "20,000.",
     ),
 }
 
@@ -236,14 +253,25 @@ async def test_a_report_of_a_turn_that_is_too_much(what: str) -> None:
             {"actions": [{**ACTION, "parameters": {"\0": 1}}]},
             "NUL (U+0000) in a field's name of actions[0].parameters",
         ),
+        ({"trajectory": {"cost": float("nan")}}, "the number nan in trajectory.cost: JSON's numbers are finite."),
+        (
+            {"actions": [{**ACTION, "parameters": {"n": 10**400}}]},
+            "an integer beyond 10^308 in actions[0].parameters.n: JSON's numbers are finite.",
+        ),
+        (
+            {"trajectory": {"a": nested(150)}},
+            f"more than 30 levels in trajectory.a{'[0]' * 28}: nest data less deeply, or send it as text.",
+        ),
+        (
+            {"actions": [{**ACTION, "parameters": {"a": nested(230)}}]},
+            f"more than 30 levels in actions[0].parameters.a{'[0]' * 26}: nest data less deeply, or send it as text.",
+        ),
     ],
 )
-async def test_text_that_no_store_can_keep_is_the_participants_failure_at_once(fields: Json, flaw: str) -> None:
+async def test_what_no_store_can_keep_is_the_participants_failure_at_once(fields: Json, flaw: str) -> None:
     with speaking(WAYS["JSON-RPC"], lambda _: turn(**fields)) as server:
-        assert await refusal(server) == (
-            f"The participant's answer to turn_start has {flaw}: "
-            "text must be Unicode without NUL and without lone surrogates."
-        )
+        demand = "" if flaw.endswith(".") else ": text must be Unicode without NUL and without lone surrogates."
+        assert await refusal(server) == f"The participant's answer to turn_start has {flaw}{demand}"
 
 
 async def test_a_report_that_is_just_enough() -> None:
@@ -259,6 +287,29 @@ async def test_a_task_with_an_endless_name() -> None:
         assert await refusal(server) == (
             "The participant's task has an id of 1,000,000 characters: this evaluator takes at most 256."
         )
+
+
+async def test_a_participant_with_very_many_tasks_is_asked_to_stop_some_of_them() -> None:
+    """Each request takes a connection, of which a worker has no more than files; those that are known come first."""
+    canceled: list[str] = []
+
+    async def list_unfinished() -> list[str]:
+        return [f"task-{number}" for number in range(5_000)]
+
+    async def cancel(task_id: str) -> None:
+        canceled.append(task_id)
+
+    participant: Any = SimpleNamespace(list_unfinished=list_unfinished, cancel=cancel)
+    await participants._stop_all(participant, ["known"])
+    assert (canceled[0], len(canceled)) == ("known", 100)
+
+
+def test_levels_are_counted_outside_of_texts() -> None:
+    text = "[{" * 500
+    assert not is_too_deep(to_json([text, [{}] * 300]))
+    assert not is_too_deep(to_json(nested(100)))
+    assert is_too_deep(to_json([text, nested(100)]))
+    assert is_too_deep(b"[" * 200 + b'"\\' * 1_000_000), "also where it is not JSON, without an end"
 
 
 async def test_a_task_that_is_asked_for_again_and_again_is_kept_once() -> None:

@@ -102,6 +102,21 @@ async def test_it_says_that_it_failed(answer: Callable[[], Response], sentence: 
         said.require_success()
 
 
+@pytest.mark.parametrize(
+    "answer",
+    [
+        lambda: PlainTextResponse('{"result": {"parts": [{"text": "\\ud83d"}]}}', media_type="application/json"),
+        lambda: PlainTextResponse('{"result": {"parts": []}}', media_type="application/json; charset=hex"),
+    ],
+    ids=["half a surrogate pair", "no character set"],
+)
+async def test_an_answer_that_cannot_be_read_is_its_own_fault(answer: Callable[[], Response]) -> None:
+    async with agent(answer) as (participant, _):
+        with pytest.raises(ApplicationError, match="its answer is not an A2A response") as refused:
+            await participant.send(MESSAGE, "an-id", text="TASK")
+    assert refused.value.type == failures.PARTICIPANT_MISBEHAVED
+
+
 async def test_what_is_lost_with_a_worker_begins_again() -> None:
     async with agent(parts({"text": "done"})) as (participant, got):
         with pytest.raises(ApplicationError) as lost:

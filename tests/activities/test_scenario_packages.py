@@ -174,6 +174,8 @@ def _with_raw(directory: Path, raw: bytes) -> Path:
         (b"[]", r"small/scenario\.json: the document is \[\]: it must be an object"),
         (b"\xff\xfe", r"small/scenario\.json is not UTF-8"),
         (b"[" * 100_000, r"small/scenario\.json is nested too deeply"),
+        (b"[" * 150 + b"]" * 150, r"small/scenario\.json is nested too deeply"),
+        (b'{"a": ["\\ud83d"]}', r"small/scenario\.json: a\[0\] has a lone surrogate \(U\+D83D\): text must be Unicode"),
     ],
 )
 def test_a_file_that_is_not_json_is_refused_with_the_place(write_scenario: Write, raw: bytes, sentence: str) -> None:

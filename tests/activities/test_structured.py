@@ -215,3 +215,11 @@ async def test_a_context_comes_before_its_question(endpoint: OpenAIEndpoint, llm
     await ask(llm, "You know colours.", "Which colour?", Colour, context="A long story.")
     assert endpoint.prompts[0].index("A long story.") < endpoint.prompts[0].index("Which colour?")
     assert endpoint.requests[0]["max_completion_tokens"] == MAX_TOKENS
+
+
+async def test_half_a_surrogate_pair_in_an_answer_is_replaced(endpoint: OpenAIEndpoint, llm: BaseChatModel) -> None:
+    """It could be sent to no model again, and to no simulator."""
+    assert read_answer('{"name": "half \\ud83d", "strength": 2}', Colour)[0] == Colour(name="half ?", strength=2)
+    endpoint.answer("which colour", "half \ud83d, and no JSON")
+    with pytest.raises(ModelAnswerError, match=r"half \?, and no JSON"):
+        await _ask(llm)

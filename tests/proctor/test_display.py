@@ -9,15 +9,18 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter
 from rich.console import Console
+from rich.text import Text
 
 from proctor.caller import Accepted, ConnectionBack, ConnectionLost, GatewayMessage, Progress
 from proctor.campaign_display import CampaignDisplay, build_failures, print_build_failures
+from proctor.console import make_console, plain_table, show
 from proctor.display import AssessmentDisplay
 from proctor.errors import CommandError
 from proctor.phrases import clean, phrases, shorten
 from proctor.report import print_report
 from proctor.terminal_commands import require_built
 from proctor.under_way_commands import UnderWayDisplay
+from proctor_processes.announcing import announce
 from proctor_protocol.campaigns import CampaignStartedUpdate, CellEndedUpdate, Tally
 from proctor_protocol.losses import losses
 from proctor_protocol.provenance import ModelUse, Provenance
@@ -511,3 +514,18 @@ def test_the_losses_of_several_participants_name_their_roles() -> None:
     text = written(to)
     first = losses(results)[0]
     assert f"{-first.points}  host: {first.criterion.name}" in text
+
+
+def test_no_command_prints_control_characters_of_others() -> None:
+    """Whoever made a table or a line of it: the console of all commands takes them out."""
+    written = io.StringIO()
+    console = make_console(written)
+    table = plain_table("scenario")
+    table.add_row("red \x1b[31m, title \x1b]0;x\x07, back \u202eward, half \ud83d")
+    show(console, table)
+    console.print(Text("line \x9b31m"), "plain \x1b[2J")
+    assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e\ud800-\udfff]", written.getvalue())
+    assert "red [31m, title ]0;x, back ward, half" in written.getvalue()
+    announced = io.StringIO()
+    announce("failed: \x1b[31m", stream=announced)
+    assert announced.getvalue() == "failed: [31m\n"

@@ -2,14 +2,17 @@
 
 import json
 import logging
+import subprocess
 import sys
+import tomllib
 from typing import Any
 
 import pytest
 
 from proctor import worker_process
-from proctor_observing.logs import JsonLines, TextLines, about
+from proctor_observing.logs import OWN_PACKAGES, JsonLines, TextLines, about
 from proctor_processes.announcing import announce_as_json
+from tests.processes import ROOT
 from tests.proctor_observing.conftest import Observed
 
 
@@ -48,6 +51,16 @@ def test_a_line_for_people_says_it_at_its_end() -> None:
     assert TextLines().format(record("slow")).endswith("WARNING activities.simulation.turns: slow")
 
 
+def test_a_line_is_neither_endless_nor_a_command_to_the_terminal() -> None:
+    long = record("begins \x1b[31m%s ends", "x" * 4_000_000)
+    assert len(JsonLines().format(long)) < 21_000
+    line = TextLines().format(long)
+    assert "\x1b" not in line
+    assert "begins [31mxxx" in line
+    assert "more characters)" in line
+    assert line.endswith("xxx ends")
+
+
 def test_a_defect_has_its_traceback_on_the_same_line() -> None:
     try:
         raise ValueError("odd")
@@ -83,3 +96,21 @@ def test_a_wrong_setting_of_a_workers_process_is_a_line_of_json(
     line = json.loads(capsys.readouterr().err)
     assert line["level"] == "ERROR"
     assert "AGENTBEATS_GREEN_EVALUATOR_TIMEOUT" in line["message"]
+
+
+def test_each_package_of_ours_logs_at_the_chosen_level() -> None:
+    """The package lists of pyproject.toml are compared too: a new package is in all of them."""
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    packages = set(settings["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"])
+    assert packages == set(OWN_PACKAGES)
+    assert packages == set(settings["tool"]["importlinter"]["root_packages"])
+    assert packages == {*settings["tool"]["mypy"]["packages"], "scenarios"}  # mypy takes those folder by folder
+    code = (
+        "import logging, sys; from proctor_observing.logs import set_up_logs; set_up_logs('json', 'DEBUG'); "
+        "[logging.getLogger(f'{name}.some_module').debug('here') for name in sys.argv[1:]]"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", code, *packages, "somebody_elses"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    written = [json.loads(line)["logger"].removesuffix(".some_module") for line in ran.stderr.splitlines()]
+    assert sorted(written) == sorted(packages)

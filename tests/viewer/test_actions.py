@@ -94,6 +94,8 @@ def test_what_can_not_be_done_is_said_where_it_was_asked(browser: TestClient, do
         ({"Origin": HERE, "Sec-Fetch-Site": "same-site"}, {}),
         ({"Origin": HERE}, {"token": ""}),
         ({"Origin": HERE}, {"token": "0" * 64}),
+        ({"Origin": HERE}, {"token": "é"}),
+        ({"Origin": "http://["}, {}),
         ({"Origin": HERE}, {"turn": "1"}),
         ({"Origin": "http://rebound.example", "Host": "rebound.example"}, {}),
     ],

@@ -142,6 +142,11 @@ def test_damage_and_absence_are_told_on_a_page(archive: Archive, tmp_path: Path)
     assert (damaged.status_code, absent.status_code) == (500, 404)
     assert "is not as it was written" in damaged.text
     assert "has no entry" in absent.text
+    assert str(tmp_path) not in damaged.text + absent.text
+    for shard in range(256):  # as in an archive of many entries
+        (tmp_path / f"index/ids/{shard:02x}").mkdir(parents=True, exist_ok=True)
+    for name in ("x" * 300, "é" * 100):  # longer than the name of a file
+        assert client.get(f"/view/{name}").status_code == 404
     assert client.get("/view/day-one?turn=x").status_code == 400
     assert "default-src 'none'" in absent.headers["content-security-policy"]
 

@@ -326,3 +326,26 @@ def test_failures_are_cleaned_with_their_causes() -> None:
     cause = found.__cause__
     assert isinstance(cause, ApplicationError)
     assert (cause.message, cause.type) == (f"bad {REMOVED}", "ValueError")
+
+
+def test_what_was_raised_before_a_failure_is_cleaned_too() -> None:
+    """Temporal shows it as the cause where it was not suppressed."""
+    try:
+        try:
+            raise ValueError("bad the-secret, half \ud83d")
+        except ValueError:
+            raise ApplicationError("fine", type="Fine")  # noqa: B904
+    except ApplicationError as problem:
+        found = Scrubber(["the-secret"]).failure(problem)
+    assert isinstance(found, ApplicationError)
+    assert (found.message, str(found.__cause__)) == ("fine", f"ValueError: bad {REMOVED}, half ?")
+
+
+def test_what_can_be_kept_is_returned_as_it_is() -> None:
+    scrubber, fine = Scrubber(["the-secret"]), [{"a": "b\0"}, ["é", 2**60]]
+    assert scrubber.result(fine) is fine
+    assert scrubber.result({"half": "\ud83d", "n": [1]}) == {"half": "?", "n": [1]}
+    deep: list[Any] = []
+    for _ in range(150):
+        deep = [deep]
+    assert scrubber.result(deep) == json.loads("[" * 31 + '"…"' + "]" * 31)
