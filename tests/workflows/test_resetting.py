@@ -54,7 +54,7 @@ FAILING = {
     "greet": ("the greeting", "the greeting"),
     "purple_turn": ("turn 1", "turn 1"),
     "respond": ("the replies of turn 1", "the failed step: turn 1 · ben"),
-    "advance": ("the end of turn 1", "the failed step: turn 1 · to 09:00"),
+    "advance": ("the end of turn 1", r"the failed step: turn 1 · to 09\:00"),
     "conclude": ("the judging", "the judging"),
     "judge_criterion": ("the judging", "the judging"),
 }
