@@ -152,7 +152,7 @@ def _become(rules: Rules, command: Sequence[str]) -> NoReturn:
     os.umask(0o077)
     os.chdir(rules.work)
     try:
-        os.execvp(command[0], command)
+        os.execvp(command[0], [*command])
     except OSError as problem:
         sys.exit(f"{command[0]} can't be started: {problem.strerror}")
 
