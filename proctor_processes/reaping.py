@@ -56,7 +56,7 @@ class Reaper:
         """
         signal.signal(signal.SIGTERM, self._kill)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
-        Thread(target=lambda: (os.read(lifeline, 1), self._kill()), daemon=True).start()
+        Thread(target=self._watch, args=(lifeline,), daemon=True).start()
         os.waitid(os.P_PID, self._program, os.WEXITED | os.WNOWAIT)
         code = 0
         with suppress(ChildProcessError):
@@ -66,6 +66,10 @@ class Reaper:
                 if pid == self._program:
                     code = os.waitstatus_to_exitcode(status)
         return code if code >= 0 else _SIGNAL_EXIT - code
+
+    def _watch(self, lifeline: int) -> None:
+        os.read(lifeline, 1)
+        self._kill()
 
     def _kill(self, *_: Any) -> None:
         """Kill all that was started. With ``keep_signals_inside`` the kernel does it at one moment, so that no process
