@@ -106,7 +106,8 @@ def test_a_configuration_is_written_whatever_is_in_its_way(leave: object, home: 
 
 
 def test_a_result_is_read_only_if_it_is_a_plain_file_that_is_not_too_long(home: Path) -> None:
-    (home / "link").symlink_to(home.parent / "outside" / "config.toml")
+    (home.parent / "outside" / "short").write_text("x")
+    (home / "link").symlink_to(home.parent / "outside" / "short")
     (home / "device").symlink_to("/dev/zero")
     os.mkfifo(home / "pipe")
     (home / "long").write_text("x" * 11)
