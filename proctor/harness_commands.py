@@ -18,6 +18,7 @@ from proctor.phrases import counted
 from proctor.settings import LOOPBACK, read_settings
 from proctor_protocol.messages import TurnStartMessage
 from proctor_settings.config import GreenAgentConfig, HarnessConfig
+from purple_sdk.harness import agents_files
 from purple_sdk.harness.agent import HarnessAgent
 from purple_sdk.harness.clis import HARNESSES, find_harness
 from purple_sdk.harness.declared import TOKEN_VARIABLE, Harness, HarnessError, Launch
@@ -81,13 +82,15 @@ def try_one(name: str, model: str | None, model_url: str | None, program: str | 
     harness = _known(name)
     console = make_console()
     flags = {"harness": name, "model": model, "model_base_url": model_url, "program": program}
-    with tempfile.TemporaryDirectory(prefix="proctor-try-", ignore_cleanup_errors=True) as folder:
+    folder = tempfile.mkdtemp(prefix="proctor-try-")
+    try:
         config = read_settings(HarnessConfig, **flags, homes=folder, turn_seconds=_TRY_SECONDS)
-        try:
-            asyncio.run(_try(harness, config, console))
-        except HarnessError as problem:
-            console.print(Text(f"wrong      {problem}", style="bold red"), soft_wrap=True)
-            return ExitCode.FAILED
+        asyncio.run(_try(harness, config, console))
+    except HarnessError as problem:
+        console.print(Text(f"wrong      {problem}", style="bold red"), soft_wrap=True)
+        return ExitCode.FAILED
+    finally:
+        agents_files.remove(Path(folder))
     return ExitCode.DONE
 
 

@@ -7,7 +7,6 @@ groups is killed and FOLDER is removed. Only the standard library is used, so th
 """
 
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -82,7 +81,7 @@ def kill_groups(groups: set[int]) -> None:
 def remove(folder: str) -> None:
     """Remove a folder with all that is in it; a process that is just dying may still be writing, so try again."""
     for _ in range(_REMOVE_TRIES):
-        shutil.rmtree(folder, ignore_errors=True)
+        subprocess.run(["rm", "-rf", "--", folder], capture_output=True, check=False)  # also folders of any depth
         if not os.path.exists(folder):
             return
         time.sleep(0.1)

@@ -56,7 +56,7 @@ class Reaper:
         """
         signal.signal(signal.SIGTERM, self._kill)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
-        Thread(target=self._kill_at_end_of, args=(lifeline,), daemon=True).start()
+        Thread(target=self._watch, args=(lifeline,), daemon=True).start()
         os.waitid(os.P_PID, self._program, os.WEXITED | os.WNOWAIT)
         code = 0
         with suppress(ChildProcessError):
@@ -67,7 +67,7 @@ class Reaper:
                     code = os.waitstatus_to_exitcode(status)
         return code if code >= 0 else _SIGNAL_EXIT - code
 
-    def _kill_at_end_of(self, lifeline: int) -> None:
+    def _watch(self, lifeline: int) -> None:
         os.read(lifeline, 1)
         self._kill()
 

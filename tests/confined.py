@@ -146,6 +146,7 @@ def attempts(own: Path, other: Path, hidden: Path, pid: int, port: int, other_po
         "end processes that it has started": [_end_a_child],
         "send signals to other processes": [
             lambda: os.kill(pid, 0),
+            lambda: os.kill(os.getppid(), 0),
             lambda: _own_signals(pid),
             lambda: _system_call(129, pid, 0, data),
         ],
@@ -160,6 +161,7 @@ def attempts(own: Path, other: Path, hidden: Path, pid: int, port: int, other_po
             lambda: _system_call(251, 1, pid, 3 << 13),
             lambda: _system_call(314, pid, data, 0),
             lambda: _call(_libc.prctl(62, 1, pid, 0, 0)),
+            lambda: Path(there, "oom_score_adj").write_text("1000"),
         ],
         "read or write memory of other processes": [
             lambda: _system_call(310, pid, data, 1, data, 1, 0),

@@ -17,6 +17,7 @@ from typing import Any
 from proctor_protocol.terminal import FailureMode as Mode
 from proctor_protocol.terminal import TerminalTaskMessage
 from purple_sdk.adapters.asking import AgentReport, ask
+from purple_sdk.harness import agents_files
 
 try:
     from terminal_bench.agents.base_agent import AgentResult, BaseAgent
@@ -105,4 +106,5 @@ def _log(folder: Path, message: TerminalTaskMessage, report: AgentReport, began_
         report.text or "(nothing)",
         *([f"failure: {report.failure}"] if report.failure else []),
     ]
-    (folder / "agent_interaction.log").write_text("\n".join(lines) + "\n")
+    # The harness mounts the folder in the container, so that the agent can leave links there.
+    agents_files.write(folder, "agent_interaction.log", "\n".join(lines) + "\n")

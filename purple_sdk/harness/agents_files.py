@@ -1,8 +1,8 @@
 """Works on files in folders that a CLI agent can write. No other module of the harness opens, makes or removes files.
 
 Each file is found by its name in a folder that is open, and no link is followed. Only plain files are opened, without
-waiting. The CLI agent may have left links to its user's files, pipes, files of 10 TB without content, folders that it
-may not read itself or that are too deep for any path, and names that are not UTF-8.
+waiting. The CLI agent may have left links to its user's files, pipes, or files of 10 TB without content. Its folders
+may be closed, or too deep for any path, and names need not be UTF-8.
 """
 
 import errno
@@ -18,7 +18,7 @@ from purple_sdk.harness.declared import HarnessError
 MOST_BYTES = 2_000_000_000
 MOST_FILES = 200_000
 MOST_DEPTH = 100
-"""What a copy may have: content, files and folders, folders inside each other."""
+"""Limits of a copy: its content, its files and folders, its folders inside each other."""
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
@@ -27,7 +27,7 @@ _PIECE = 1 << 16
 
 
 def write(folder: Path, path: str, text: str) -> None:
-    """Write a file below a folder, all at once. What is in its way is removed, such as a link or a pipe."""
+    """Write a file below a folder, all at once. A link, pipe or folder in its way is removed."""
     *parents, name = PurePosixPath(path).parts
     with ExitStack() as opened:
         at = opened.enter_context(_folder(str(folder)))
@@ -50,7 +50,7 @@ def read(folder: Path, name: str, most: int = 20_000_000) -> str:
     with _folder(str(folder)) as at, open(os.open(name, _FILE, dir_fd=at), "rb") as file:
         about = os.fstat(file.fileno())
         if not stat.S_ISREG(about.st_mode) or about.st_size > most:
-            raise OSError(f"{name} is no plain file of at most {most} bytes")
+            raise OSError(f"{name} is not a plain file of at most {most} bytes")
         return file.read(most).decode(errors="replace")
 
 
@@ -156,7 +156,7 @@ def _remove(name: str, parent: int) -> None:
 
 
 def _remove_files(folder: int) -> list[str]:
-    """Remove what is no folder; returns the folders."""
+    """Remove all but the folders; returns their names."""
     folders = []
     with os.scandir(folder) as found:
         for entry in found:

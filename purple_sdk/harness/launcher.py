@@ -137,7 +137,7 @@ def main() -> None:
     os._exit(reaper.wait(lifeline=0))
 
 
-def _become(rules: Rules, command: Sequence[str]) -> NoReturn:
+def _become(rules: Rules, command: list[str]) -> NoReturn:
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     try:
         if rules.has_own_mounts:

@@ -29,7 +29,7 @@ def _read(printed: Printed, launch: Launch) -> Outcome:
     try:
         result = json.loads(printed.stdout)
         answer = str(result["result"]) if "result" in result else str(result["subtype"])
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         return Outcome(problem=f"printed no result in JSON; {printed.ending()}")
     session = str(result.get("session_id") or launch.session or launch.new_session)
     # "subtype" may be "success" though it has failed.

@@ -89,7 +89,7 @@ def _read(printed: Printed, launch: Launch) -> Outcome:
     try:
         info = json.loads(agents_files.read(launch.home, "trajectory.json"))["info"]
         status = str(info["exit_status"])
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return Outcome(problem=f"wrote no trajectory; {printed.ending()}")
     problem = None if status == _SUBMITTED else f"ended with the status {status}; {printed.ending()}"
     return Outcome(str(info.get("submission") or ""), None, problem)

@@ -27,7 +27,7 @@ def _read(printed: Printed, launch: Launch) -> Outcome:
     session = launch.session or launch.new_session
     try:
         result = json.loads(printed.stdout[printed.stdout.index("{") :])
-    except ValueError:
+    except (ValueError, RecursionError):
         return Outcome(session=session, problem=f"printed no JSON; {printed.ending()}")
     texts = [str(part.get("text") or "") for part in result.get("payloads") or []]
     if result.get("ok") is False or "meta" not in result:

@@ -62,10 +62,21 @@ def test_an_installation_hides_its_scenarios_only_and_a_checkout_all_of_itself(
 
 
 @pytest.mark.parametrize(
-    ("version", "missing"), [(0, ["write files", "connect", "signals"]), (5, ["signals"]), (6, [])]
+    ("version", "calls", "has_mounts", "missing"),
+    [
+        (0, "f", True, ["write files", "connect", "signals"]),
+        (5, "f", True, ["signals"]),
+        (6, "", True, ["change the limits"]),
+        (6, "f", False, ["change modes and times"]),
+        (6, "f", True, []),
+    ],
 )
-def test_an_older_kernel_is_named(version: int, missing: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_machine_lacks_is_named(
+    version: int, calls: str, has_mounts: bool, missing: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(launcher, "landlock_version", lambda: version)
+    monkeypatch.setattr(launcher, "_filter", lambda: calls)
+    monkeypatch.setattr(launcher, "has_own_mounts", lambda: has_mounts)
     sentences = find_missing_confinement()
     assert len(sentences) == len(missing)
     assert all(words in sentence for words, sentence in zip(missing, sentences, strict=True))
