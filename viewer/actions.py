@@ -151,7 +151,7 @@ def _is_same_origin(request: Request) -> bool:
 
 
 def _split(address: str) -> SplitResult:
-    """The parts of an address; empty ones if it is none."""
+    """The parts of an address; empty parts if it is malformed."""
     try:
         return urlsplit(address)
     except ValueError:
