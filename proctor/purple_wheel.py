@@ -16,7 +16,7 @@ from packaging.requirements import Requirement
 PACKAGES = ("proctor_processes", "proctor_protocol", "proctor_settings", "purple_sdk")
 NEEDS = (
     *("a2a-sdk", "httpx", "isodate", "protobuf", "pydantic", "pydantic-core", "pydantic-settings"),
-    *("sse-starlette", "starlette", "uvicorn"),
+    *("pyseccomp", "sse-starlette", "starlette", "uvicorn"),
 )
 """Its dependencies, as in packaging/purple/pyproject.toml; proctor's own say which versions."""
 
@@ -42,7 +42,7 @@ def write_wheel(folder: Path) -> Path:
 
 def dependencies() -> list[str]:
     requirements = [Requirement(each) for each in requires("proctor") or []]
-    return sorted({str(each) for each in requirements if each.name in NEEDS and each.marker is None})
+    return sorted({str(each) for each in requirements if each.name in NEEDS and "extra" not in str(each.marker)})
 
 
 def _files(folder: Traversable) -> dict[str, bytes]:

@@ -5,12 +5,15 @@ never set. So a worker whose clock is wrong gives no one more time or less.
 import time
 from contextvars import ContextVar
 from datetime import timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from temporalio import activity
-from temporalio.worker import ExecuteActivityInput
 
-from activities.attempts.around import Proceed
+if TYPE_CHECKING:  # commands do without Temporal's worker, which takes long to import
+    from temporalio.worker import ExecuteActivityInput
+
+    from activities.attempts.around import Proceed
+
 
 _begun: ContextVar[float | None] = ContextVar("attempt_begun", default=None)
 
@@ -40,6 +43,6 @@ def counting_stops() -> float | None:
     return time.clock_gettime(time.CLOCK_BOOTTIME) if hasattr(time, "CLOCK_BOOTTIME") else None
 
 
-async def timing(_input: ExecuteActivityInput, proceed: Proceed) -> Any:
+async def timing(_input: "ExecuteActivityInput", proceed: "Proceed") -> Any:
     _begun.set(time.monotonic())
     return await proceed()

@@ -12,18 +12,21 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from contextvars import ContextVar
 from datetime import timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
 from temporalio.service import RPCError
-from temporalio.worker import ExecuteActivityInput
 
 from activities.attempts import failures
-from activities.attempts.around import Proceed
 from activities.attempts.elapsed import since_scheduled
 from activities.plan import Model, OfSeveral
 from proctor_protocol.json_safe import storable_text
+
+if TYPE_CHECKING:  # commands do without Temporal's worker, which takes long to import
+    from temporalio.worker import ExecuteActivityInput
+
+    from activities.attempts.around import Proceed
 
 TROUBLE_SIGNAL = "trouble"
 
@@ -86,7 +89,7 @@ class Trouble(Model):
         return f"{step} failed at try {tries} and is tried again: {self.answer}"
 
 
-async def troubles(input: ExecuteActivityInput, proceed: Proceed) -> Any:  # noqa: A002
+async def troubles(input: "ExecuteActivityInput", proceed: "Proceed") -> Any:  # noqa: A002
     """Guard: report an attempt that has failed and will be made again."""
     _about.set(_about_of(input.args))
     try:

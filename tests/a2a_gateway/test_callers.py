@@ -254,6 +254,7 @@ TABLE = [
     Row("GET /asciinema-player.css", "/asciinema-player.css", 200, None),
     Row("GET /view/{id}/recording.cast", "/view/DAY/recording.cast", 404),
     Row("GET /view/{id}/files/{sha256}", "/view/DAY/files/" + 64 * "a", 404),
+    Row("GET /view/{id}/texts/{name}", "/view/DAY/texts/none", 404),
     Row("GET /view/{id}/do/{action}", "/view/DAY/do/judge-again", 200),
     Row("POST /view/{id}/do/{action}", "/view/DAY/do/judge-again", 403),
     Row("POST /view/{id}/do/{action}", "/view/DAY/do/replay?turn=1", 403),
@@ -614,7 +615,7 @@ async def test_a_replay_from_a_page_is_within_its_callers_quotas(used: Place, na
         Caller(name=owner, quotas=Quotas(at_once=2)),
         Caller(name="root", is_admin=True, quotas=Quotas(at_once=1)),
     ):
-        assert "has played no turn yet" in await refusal(caller)
+        assert "has played no turn" in await refusal(caller)
 
 
 async def test_who_has_spent_what_they_may_waits_for_another_day(place: Place) -> None:

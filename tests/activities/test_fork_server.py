@@ -31,7 +31,7 @@ async def ask():
         writer.write(b"HTTP/1.1 204 No Content\\r\\n\\r\\n")
     async with await asyncio.start_server(answer, "127.0.0.1", 0) as server:
         address = "http://127.0.0.1:%d" % server.sockets[0].getsockname()[1]
-        async with tasks.httpx.AsyncClient(verify=tasks.tls()) as http:
+        async with tasks.make_http_client() as http:
             print((await http.get(address)).status_code)
 
 asyncio.run(ask())

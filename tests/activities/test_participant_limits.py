@@ -13,8 +13,7 @@ from pydantic_core import to_json
 from temporalio.exceptions import ApplicationError
 
 from activities.attempts import failures
-from activities.participant import Answer, ParticipantClient, ParticipantClients, bounded_http
-from activities.participant import activities as participants
+from activities.participant import Answer, ParticipantClient, ParticipantClients, bounded_http, earlier_tasks
 from proctor_protocol.json_safe import is_too_deep
 from proctor_protocol.messages import AssessmentCompleteMessage
 from proctor_settings.config import GreenAgentConfig
@@ -300,7 +299,7 @@ async def test_a_participant_with_very_many_tasks_is_asked_to_stop_some_of_them(
         canceled.append(task_id)
 
     participant: Any = SimpleNamespace(list_unfinished=list_unfinished, cancel=cancel)
-    await participants._stop_all(participant, ["known"])
+    await earlier_tasks.cancel_all(participant, ["known"])
     assert (canceled[0], len(canceled)) == ("known", 100)
 
 

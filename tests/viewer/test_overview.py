@@ -151,8 +151,8 @@ async def test_a_large_archive_is_read_in_the_background_newest_days_first(
     shutil.rmtree(tmp_path / "index")
     is_read, may_continue = [], threading.Event()
 
-    def parse(content: bytes) -> ArchiveEntry | None:
-        found = entry_of(content)
+    def parse(folder: str, content: bytes) -> ArchiveEntry | None:
+        found = entry_of(folder, content)
         if found is not None and threading.current_thread().name == "archive":  # not the page of one entry
             is_read.append(found.id)
             if found.id == "of-day-1":

@@ -344,6 +344,6 @@ async def test_a_campaign_that_is_judged_by_a_broken_evaluator_says_so_of_each_c
     scripted.replacements["judge_criterion"] = fails(failures.EVALUATOR_FAILED, "The evaluator has a bug.")
     ended = await play(caller, request("good", scenarios=["day"], seeds=[1], tries=1))
     (cell,) = ended.results.cells
-    assert (cell.failure or "").startswith("The evaluator has a bug. The turns are kept")
+    assert (cell.failure or "").startswith("Criterion c1: The evaluator has a bug. The turns are kept")
     assert not cell.failed_by_participant
     assert {row.percent for row in ended.results.summaries} == {None}

@@ -44,7 +44,7 @@ async def test_a_failure_is_blamed_on_whoever_caused_it(
     activities.replacements[step] = fails(kind, MEGABYTES)
     over = await played(caller)
     assert (over.state, activities.calls.count(step)) == (state, 1)
-    assert over.sentence.startswith(SHOWN)
+    assert over.sentence.removeprefix("Criterion c1: ").startswith(SHOWN)
     assert len(over.sentence) < LONGEST_FAILURE + 300
     assert over.results is None if state == "rejected" else over.results and over.results.failure_kind == kind
 
