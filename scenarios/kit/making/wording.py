@@ -68,4 +68,5 @@ def _day(day: date, voice: int) -> str:
 def _time(at: time, voice: int) -> str:
     half = "am" if at.hour < 12 else "pm"
     short = f"{at.hour % 12 or 12}{f':{at.minute:02}' if at.minute else ''} {half}"
-    return (f"{at:%H:%M}", short, f"{at:%H:%M}", f"{at:%H:%M}", short, f"{at:%H.%M}")[voice % VOICES]
+    dotted = f"{at:%H.%M}" if at.minute > 12 else f"{at:%H:%M}"  # "12.05." is a day in May
+    return (f"{at:%H:%M}", short, f"{at:%H:%M}", f"{at:%H:%M}", short, dotted)[voice % VOICES]
