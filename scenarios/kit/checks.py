@@ -721,8 +721,9 @@ class Judgement:
         for kind in {value.kind for value in check.values} & _OVERRIDDEN:
             accepted = {value.read for value in self._known if value.kind == kind}
             if kind == "moment":  # the end of a right hour is not another one
-                right = {value for each in self._checks for value in getattr(each, "values", ()) if value.kind == kind}
-                ends = [datetime.fromisoformat(value.value) + _HOUR for value in right]
+                same = [each for each in self._checks if isinstance(each, MessageCheck) and {*each.to} & {*check.to}]
+                right = {value.value for each in same for value in each.values if value.kind == kind}
+                ends = [datetime.fromisoformat(value) + _HOUR for value in right]
                 accepted |= {end.isoformat(timespec="minutes") for end in ends}
             if kind == "day":  # "that's all for today" replaces no day
                 accepted.add(message.at.date().isoformat())
