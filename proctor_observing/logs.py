@@ -22,6 +22,9 @@ OWN_PACKAGES = (
 )
 """The names of all packages of this distribution, which are the names of their loggers."""
 
+_USED_BY_OWN = ("temporalio.activity", "temporalio.workflow")
+"""Loggers of Temporal's SDK through which own code logs in activities and workflows."""
+
 _LONGEST = 20_000
 """Characters of a message, and of a traceback: others may have written parts of them."""
 
@@ -56,7 +59,7 @@ def set_up_logs(kind: str, level: str, *libraries: str) -> None:
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines() if is_json(kind) else TextLines())
     logging.basicConfig(level="WARNING", handlers=[handler], force=True)
-    for name in (*OWN_PACKAGES, *libraries):
+    for name in (*OWN_PACKAGES, *_USED_BY_OWN, *libraries):
         logging.getLogger(name).setLevel(level)
 
 

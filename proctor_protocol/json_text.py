@@ -8,7 +8,7 @@ from typing import Any
 from pydantic_core import from_json
 
 _FENCE = re.compile(r"^[ \t]*```", re.MULTILINE)
-_BRACE_OR_STRING = re.compile(r'[{}]|"(?:[^"\\]|\\.)*(?:"|\\?\Z)', re.DOTALL)
+_BRACE_OR_STRING = re.compile(r'[{}]|"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)', re.DOTALL)
 
 
 def objects_in(text: str) -> Iterator[dict[str, Any]]:

@@ -7,6 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from pydantic import ValidationError
 from temporalio import activity
 
 from activities.attempts import failures
@@ -20,8 +21,11 @@ from activities.models.structured import classified
 from activities.models.usage import Meter
 from activities.plan import Plan
 from activities.scenario_code.facts_asked import FactsAsked
+from proctor_protocol.json_safe import storable_text
+from proctor_protocol.problems import describe
 from proctor_protocol.results import CriterionResult
 
+_LONGEST_WHY = 500
 _SEEDS = 1_000
 _VOTING_TEMPERATURE = 0.5
 """At temperature 0 a model that votes several times would give the same vote each time."""
@@ -66,20 +70,30 @@ class AskedModels:
             for vote in range(votes)
         ]
 
-    async def answer(self, question: dict[str, Any]) -> bytes:
+    async def answer(self, question: Any) -> bytes:
         """Answer an evaluator's question: facts in texts the whole panel, all else its first model."""
         await prepare()
-        from activities.scenario_code.relayed_model import answer, find_refused
+        from activities.scenario_code.relayed_model import ModelQuestion, answer, find_refused
 
-        if (refused := find_refused(question)) is not None:
+        try:
+            if isinstance(question, dict) and "facts" in question:
+                asked: FactsAsked | ModelQuestion = FactsAsked.model_validate(question)
+            else:
+                asked = ModelQuestion.model_validate(question)
+                asked.read_messages()
+        except (ValueError, KeyError, TypeError) as problem:
+            why = describe(problem) if isinstance(problem, ValidationError) else str(problem)
+            raise failures.EVALUATOR_FAILED.final(
+                f"The evaluator asks the model what can't be read: {storable_text(why, _LONGEST_WHY)}."
+            ) from None
+        if isinstance(asked, ModelQuestion) and (refused := find_refused(asked)) is not None:
             raise failures.EVALUATOR_FAILED.final(f"The evaluator asks the model with {refused}: leave it out.")
 
         try:
-            if "facts" in question:
-                asked = FactsAsked.model_validate(question)
+            if isinstance(asked, FactsAsked):
                 facts = await read_facts(asked, self.user_prompt, self.panel, self.configured.judge_window)
                 return json.dumps(facts).encode()
-            return await answer(question, self._first.llm)
+            return await answer(asked, self._first.llm)
         except ModelError:
             raise
         except Exception as problem:

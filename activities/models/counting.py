@@ -22,6 +22,7 @@ from proctor_settings.prices import Price, Prices
 if TYPE_CHECKING:
     from opentelemetry.trace import Span
 
+_MOST_TOKENS = 10**12
 _PROVIDERS = {LLMProvider.GOOGLE: "gcp.gemini", LLMProvider.AZURE: "azure.ai.openai"}
 """Names that the semantic conventions have for providers, where they aren't ours."""
 
@@ -52,13 +53,13 @@ class Counter(BaseCallbackHandler):
 
     def on_llm_end(self, response: LLMResult, *, run_id: UUID | None = None, **kwargs: Any) -> None:
         """Add an answer up; what its endpoint doesn't tell makes the sum unknown."""
-        usage = _usage_of(response)
+        usage = _plausible(_usage_of(response))
         self._end(run_id, usage, response)
         self._add(usage)
 
     def on_llm_error(self, error: BaseException, *, run_id: UUID | None = None, **kwargs: Any) -> None:
         """Add an answer up that the client raises on, since it was cut off or filtered: it is billed like any other."""
-        usage = _usage_in(error.completion) if hasattr(error, "completion") else None
+        usage = _plausible(_usage_in(error.completion)) if hasattr(error, "completion") else None
         self._end(run_id, usage, error)
         if hasattr(error, "completion"):
             self._add(usage)
@@ -142,6 +143,12 @@ def _usage_in(completion: Any) -> UsageMetadata | None:
     if cached is not None:
         usage["input_token_details"] = InputTokenDetails(cache_read=cached)
     return usage
+
+
+def _plausible(usage: UsageMetadata | None) -> UsageMetadata | None:
+    """A usage as the endpoint reported it; None, which is unknown, if it has no counts."""
+    counts = [] if usage is None else [usage["input_tokens"], usage["output_tokens"], usage["total_tokens"]]
+    return usage if all(type(each) is int and 0 <= each < _MOST_TOKENS for each in counts) else None
 
 
 def _usage_of(response: LLMResult) -> UsageMetadata | None:

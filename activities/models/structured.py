@@ -39,6 +39,8 @@ _MODES: dict[str, tuple[str, ...]] = {
 _OTHER_MODES = (_TEXT,)
 _WORTH_RETRYING = {408, 409, 425, 429}
 _LONGEST_SHOWN = 2000
+_MOST_FAILED = 100
+"""Braces of an answer at which no object begins; each takes time in proportion to the answer."""
 MOST_CHARACTERS = 200_000
 """The longest answer that is looked at; reading one costs time that is everybody's."""
 
@@ -267,12 +269,12 @@ def read_answer(
 def _objects_in(text: str) -> list[dict[str, Any]]:
     decoder = json.JSONDecoder(strict=False)
     objects: list[dict[str, Any]] = []
-    place = text.find("{")
-    while place >= 0:
+    place, failed = text.find("{"), 0
+    while place >= 0 and failed < _MOST_FAILED:
         try:
             value, end = decoder.raw_decode(text, place)
         except (json.JSONDecodeError, RecursionError):
-            end = place + 1
+            end, failed = place + 1, failed + 1
         else:
             objects.append({json_safe_text(name): json_safe(member) for name, member in value.items()})
         place = text.find("{", end)

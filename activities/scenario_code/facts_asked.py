@@ -4,8 +4,9 @@ Kept apart from the code that asks the model, so that the processes of scenarios
 """
 
 from collections.abc import Sequence
+from typing import Self
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 
 from proctor_language.facts import Question
 
@@ -27,6 +28,12 @@ class FactsAsked(BaseModel):
 
     texts: list[str]
     facts: list[FactAsked]
+
+    @model_validator(mode="after")
+    def _require_places(self) -> Self:
+        if any(fact.text >= len(self.texts) for fact in self.facts):
+            raise ValueError("a fact's text is not among the texts")
+        return self
 
 
 def facts_asked(questions: Sequence[Question]) -> dict[str, JsonValue]:

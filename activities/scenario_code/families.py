@@ -56,7 +56,7 @@ def read_family(directory: Path) -> Family:
         ) from None
     except ValidationError as problem:
         raise ScenarioValidationError(f"{where}: {describe(problem)}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
+    except (ValueError, RecursionError) as problem:  # no TOML or Unicode, too many digits or levels
         raise ScenarioValidationError(f"{where} isn't TOML: {problem}") from None
 
 

@@ -55,6 +55,11 @@ def _files(directory: Path) -> Iterator[tuple[str, bytes]]:
     files = {
         path.relative_to(directory).as_posix(): path for path in (Path(name) for name, *_ in fingerprint(directory))
     }
+    for name in (KIT, READER):
+        if (directory / name).exists() and not (directory / name).is_dir():
+            raise ScenarioValidationError(
+                f"{directory.name}/{name} is proctor's own name for a folder: rename the file"
+            )
     own = [path for path in files.values() if path.suffix == ".py"]
     # In a scenario that was frozen before, it is there.
     if not (directory / KIT).exists() and any(KIT_NAME.encode() in _read(path, directory) for path in own):

@@ -17,7 +17,7 @@ from langchain_core.messages import AIMessage, BaseMessage, message_to_dict, mes
 from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.runnables import Runnable
 from langchain_core.utils.function_calling import convert_to_openai_tool
-from pydantic import PrivateAttr
+from pydantic import BaseModel, Field, PrivateAttr, model_validator
 
 from activities.models.dialects import invoke
 
@@ -29,14 +29,33 @@ _OPTIONS = {
 }
 
 
-def find_refused(question: dict[str, Any]) -> str | None:
+class ModelQuestion(BaseModel):
+    """What an evaluator asks the model; its process may have sent anything."""
+
+    messages: list[dict[str, Any]] = Field(min_length=1)
+    stop: list[str] | None = None
+    options: dict[str, Any] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _require_tools(self) -> Self:
+        tools = self.options.get("tools") or []
+        if not isinstance(tools, list) or not all(isinstance(tool, dict) for tool in tools):
+            raise ValueError("options.tools is a list of objects")
+        return self
+
+    def read_messages(self) -> list[BaseMessage]:
+        """The messages. Raises ValueError, KeyError or TypeError (they are none)."""
+        return messages_from_dict(self.messages)
+
+
+def find_refused(question: ModelQuestion) -> str | None:
     """The first option of a question that an evaluator may not set, in words: others may name another model, address or
     account, and tools that the provider runs cost beside tokens.
     """
-    options = question.get("options") or {}
+    options = question.options
     if unknown := sorted(set(options) - _OPTIONS):
         return f'the option "{unknown[0][:50]}"'
-    kinds = [tool.get("type") for tool in options.get("tools") or [] if isinstance(tool, dict)]
+    kinds = [tool.get("type") for tool in options.get("tools") or []]
     return next((f'a tool of the type "{str(kind)[:50]}"' for kind in kinds if kind != "function"), None)
 
 
@@ -87,9 +106,9 @@ class RelayedModel(BaseChatModel):
         return await asyncio.to_thread(self._generate, messages, stop, None, **kwargs)
 
 
-async def answer(question: dict[str, Any], llm: BaseChatModel) -> bytes:
+async def answer(question: ModelQuestion, llm: BaseChatModel) -> bytes:
     """Ask the real model what a ``RelayedModel`` was asked; raises any error of the model's client."""
-    options = dict(question.get("options") or {})
+    options = dict(question.options)
     tools, choice = options.pop("tools", None), options.pop("tool_choice", None)
 
     def prepared(llm: BaseChatModel) -> Runnable[LanguageModelInput, AIMessage]:
@@ -97,6 +116,5 @@ async def answer(question: dict[str, Any], llm: BaseChatModel) -> bytes:
             return llm.bind_tools(tools, tool_choice=choice, **options)
         return llm.bind(**options) if options else llm
 
-    messages = messages_from_dict(question["messages"])
-    message = await invoke(llm, messages, prepared, stop=question.get("stop"))
+    message = await invoke(llm, question.read_messages(), prepared, stop=question.stop)
     return json.dumps(message_to_dict(message), default=str).encode()

@@ -243,6 +243,8 @@ def test_a_family_is_described_by_its_toml(tmp_path: Path) -> None:
         "title = 5": "one_question/family.toml: title is 5: it must be a valid string",
         "": "one_question/family.toml: title is missing: add it",
         "title": "one_question/family.toml isn't TOML: ",
+        f"a = {'[' * 5000}": "one_question/family.toml isn't TOML: ",
+        f"a = {'1' * 5000}": "one_question/family.toml isn't TOML: ",
     }.items():
         description.write_text(content)
         with pytest.raises(ScenarioValidationError) as caught:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from activities.scenario_code import freezing, manager
-from activities.scenario_code.evaluator_modules import KIT, import_evaluators, installed_kit, installed_reader
+from activities.scenario_code.evaluator_modules import KIT, READER, import_evaluators, installed_kit, installed_reader
 from activities.scenario_code.freezing import packed, unpack
 from activities.scenario_code.manager import ScenarioValidationError
 from proctor_protocol.evaluation import AgentBeatsEvalContext
@@ -97,4 +97,11 @@ def test_too_much_is_a_sentence(write_scenario: Write, monkeypatch: pytest.Monke
         packed(one)
     monkeypatch.setattr(manager, "_MOST_FILES", 1)
     with pytest.raises(ScenarioValidationError, match="small has more than 1 files"):
+        packed(one)
+
+
+@pytest.mark.parametrize("name", [KIT, READER])
+def test_a_file_with_the_name_of_a_frozen_folder_is_refused(name: str, write_scenario: Write) -> None:
+    one = write_scenario("small", {name: "x"}) / "small"
+    with pytest.raises(ScenarioValidationError, match=f"small/{name} is proctor's own name for a folder"):
         packed(one)

@@ -13,6 +13,7 @@ from typing import Any
 
 import httpx
 import pytest
+from langchain_core.messages import HumanMessage, messages_to_dict
 from temporalio.exceptions import ApplicationError
 
 from activities.attempts import failures
@@ -21,7 +22,7 @@ from activities.judging.judge import judge, points_left_out
 from activities.judging.panel import Judge
 from activities.models.factory import LLMFactory, ModelUnavailableError
 from activities.scenario_code.evaluators import EvaluatorError, PassingEvaluatorError, judge_by_evaluator
-from activities.scenario_code.relayed_model import find_refused
+from activities.scenario_code.relayed_model import ModelQuestion, find_refused
 from proctor_protocol.evaluation import AgentBeatsEvalContext, CannotJudgeError, EvalResult
 from proctor_protocol.results import ActionLogEntryWithTurn, CriterionResult
 from proctor_protocol.scenario import EvaluationCriterion
@@ -314,6 +315,22 @@ async def test_an_evaluator_can_not_ask_for_what_the_judge_would_not(options: di
     given: Any = None
     models = AskedModels(given, "", given, given, Path())
     with pytest.raises(ApplicationError, match=named) as problem:
-        await models.answer({"messages": [], "options": options})
+        await models.answer({"messages": messages_to_dict([HumanMessage("?")]), "options": options})
     assert (problem.value.type, problem.value.non_retryable) == (failures.EVALUATOR_FAILED, True)
-    assert find_refused({"options": {"tools": [{"type": "function"}], "tool_choice": "any", "seed": 1}}) is None
+    fine = {"tools": [{"type": "function"}], "tool_choice": "any", "seed": 1}
+    assert find_refused(ModelQuestion(messages=[{}], options=fine)) is None
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        *(5, [], None, {}, {"messages": 5}, {"messages": [5]}, {"messages": [{"type": "nobody", "data": {}}]}),
+        *({"messages": messages_to_dict([HumanMessage("?")]), "options": each} for each in ([1], {"tools": "abc"})),
+        {"texts": ["a"], "facts": [{"id": "a", "statement": "b", "text": 9}]},
+    ],
+)
+async def test_a_question_of_an_evaluator_that_cannot_be_read_is_its_own_failure(question: Any) -> None:
+    given: Any = None
+    with pytest.raises(ApplicationError) as problem:
+        await AskedModels(given, "", given, given, Path()).answer(question)
+    assert (problem.value.type, problem.value.non_retryable) == (failures.EVALUATOR_FAILED, True)

@@ -210,6 +210,12 @@ def test_two_objects_that_fit_are_no_answer() -> None:
     assert read_answer(said, Colour) == (None, "there are 2 answers in it: give one JSON object")
 
 
+def test_an_answer_of_braces_is_given_up() -> None:
+    """Each brace at which no object begins costs a pass over the answer."""
+    assert read_answer("{ " * 99 + '{"name": "blue", "strength": 2}', Colour)[0] == Colour(name="blue", strength=2)
+    assert read_answer("{ " * 101 + '{"name": "blue", "strength": 2}', Colour)[0] is None
+
+
 async def test_a_context_comes_before_its_question(endpoint: OpenAIEndpoint, llm: BaseChatModel) -> None:
     endpoint.answer("which colour", {"name": "red", "strength": 3})
     await ask(llm, "You know colours.", "Which colour?", Colour, context="A long story.")

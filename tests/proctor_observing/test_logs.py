@@ -103,6 +103,8 @@ def test_each_package_of_ours_logs_at_the_chosen_level() -> None:
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text())
     packages = set(settings["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"])
     assert packages == set(OWN_PACKAGES)
+    folders = subprocess.check_output(["git", "ls-files", "*/__init__.py"], cwd=ROOT, text=True).split()
+    assert packages == {name.partition("/")[0] for name in folders} - {"tests", "benchmarks"}
     assert packages == set(settings["tool"]["importlinter"]["root_packages"])
     assert packages == {*settings["tool"]["mypy"]["packages"], "scenarios"}  # mypy takes those folder by folder
     code = (
