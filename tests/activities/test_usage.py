@@ -172,6 +172,12 @@ def test_one_answer_without_its_tokens_makes_the_sum_unknown(endpoint: OpenAIEnd
     assert (use.calls, use.input_tokens, use.output_tokens, use.cost) == (2, None, None, None)
 
 
+@pytest.mark.parametrize("count", [-5, 10**400])
+def test_counts_that_cannot_be_are_unknown(endpoint: OpenAIEndpoint, count: int) -> None:
+    [use] = metered(endpoint, answer(input_tokens=5, output_tokens=count, total_tokens=10))
+    assert (use.calls, use.input_tokens, use.output_tokens) == (1, None, None)
+
+
 def test_a_model_without_a_price_has_no_cost(endpoint: OpenAIEndpoint) -> None:
     [use] = metered(endpoint, answer(input_tokens=5, output_tokens=5, total_tokens=10), name="openai/other")
     assert (use.input_tokens, use.cost, use.currency) == (5, None, None)
