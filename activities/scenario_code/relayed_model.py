@@ -44,7 +44,7 @@ class ModelQuestion(BaseModel):
         return self
 
     def read_messages(self) -> list[BaseMessage]:
-        """The messages. Raises ValueError, KeyError or TypeError (they are none)."""
+        """The messages. Raises ValueError, KeyError or TypeError (they are not messages)."""
         return messages_from_dict(self.messages)
 
 
