@@ -1,7 +1,6 @@
 """``proctor harness``: which CLI agents there are, how each is started, and whether one works here."""
 
 import asyncio
-import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -82,15 +81,13 @@ def try_one(name: str, model: str | None, model_url: str | None, program: str | 
     harness = _known(name)
     console = make_console()
     flags = {"harness": name, "model": model, "model_base_url": model_url, "program": program}
-    folder = tempfile.mkdtemp(prefix="proctor-try-")
     try:
-        config = read_settings(HarnessConfig, **flags, homes=folder, turn_seconds=_TRY_SECONDS)
-        asyncio.run(_try(harness, config, console))
+        with agents_files.temporary_folder("proctor-try-") as folder:
+            config = read_settings(HarnessConfig, **flags, homes=folder, turn_seconds=_TRY_SECONDS)
+            asyncio.run(_try(harness, config, console))
     except HarnessError as problem:
         console.print(Text(f"wrong      {problem}", style="bold red"), soft_wrap=True)
         return ExitCode.FAILED
-    finally:
-        agents_files.remove(Path(folder))
     return ExitCode.DONE
 
 

@@ -1,6 +1,5 @@
 """A CLI agent as a participant for as long as a command runs: ``--harness``, in place of ``--agent``."""
 
-import tempfile
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from proctor.settings import LOOPBACK, read_settings
 from proctor.supervisor import Service, Supervisor
 from proctor_processes.ports import free_ports
 from proctor_settings.config import HarnessConfig
+from purple_sdk.harness import agents_files
 from purple_sdk.harness.declared import HarnessError
 from purple_sdk.harness.serving import require_playable as require_harness
 
@@ -130,7 +130,7 @@ async def serving_harness(choice: HarnessChoice, gateway_url: str | None = None)
     require_playable(choice)
     port = free_ports(1)[0]
     url = f"http://{LOOPBACK}:{port}"
-    with tempfile.TemporaryDirectory(prefix="proctor-harness-", ignore_cleanup_errors=True) as folder:
+    with agents_files.temporary_folder("proctor-harness-") as folder:
         environment: Mapping[str, str | None] = {
             **dict.fromkeys(OF_GATEWAYS),
             **{f"AGENTBEATS_PURPLE_{name}".upper(): str(value) for name, value in choice.fields().items()},
@@ -141,7 +141,7 @@ async def serving_harness(choice: HarnessChoice, gateway_url: str | None = None)
         service = Service("harness", command, answers(f"{url}/.well-known/agent-card.json"), environment)
         lines: list[str] = []
         supervisor = Supervisor(
-            [service], Path(folder, "logs"), lines.append, temporary=Path(folder), longest_pause=_LONGEST_PAUSE
+            [service], folder / "logs", lines.append, temporary=folder, longest_pause=_LONGEST_PAUSE
         )
         async with supervisor:
             await supervisor.start()

@@ -9,6 +9,7 @@ import errno
 import os
 import secrets
 import stat
+import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path, PurePosixPath
@@ -74,6 +75,20 @@ def remove(folder: Path) -> None:
     """Remove a folder with all in it, if it is there."""
     with suppress(FileNotFoundError), _folder(str(folder.parent)) as at:
         _remove(folder.name, at)
+
+
+@contextmanager
+def temporary_folder(prefix: str) -> Iterator[Path]:
+    """A new folder for homes of CLI agents, removed at the end as far as it can be.
+
+    ``TemporaryDirectory`` follows what they left: before Python 3.11.8 it changes modes of files that links lead to.
+    """
+    folder = Path(tempfile.mkdtemp(prefix=prefix)).resolve()
+    try:
+        yield folder
+    finally:
+        with suppress(OSError):
+            remove(folder)
 
 
 class _Copying:

@@ -7,6 +7,7 @@ import resource
 import socket
 import stat
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -21,6 +22,7 @@ HARNESS = Path(purple_sdk.harness.__file__).parent
 TOUCHES_FILES = {
     *("open", "read_text", "read_bytes", "write_text", "write_bytes", "touch", "unlink", "rmdir", "symlink_to"),
     *("hardlink_to", "chmod", "copyfile", "copytree", "rmtree", "move", "makedirs", "truncate", "listdir"),
+    *("TemporaryDirectory", "mkdtemp"),
 }
 ALLOWED = {
     "agents_files.py": TOUCHES_FILES,
@@ -44,8 +46,8 @@ def _calls(module: Path) -> Iterator[str]:
 
 def test_no_other_module_of_the_harness_touches_files() -> None:
     found = {}
-    for module in HARNESS.rglob("*.py"):
-        name = module.relative_to(HARNESS).as_posix()
+    for module in (*HARNESS.rglob("*.py"), *HARNESS.parents[1].glob("proctor/harness_*.py")):
+        name = module.relative_to(HARNESS if module.is_relative_to(HARNESS) else HARNESS.parents[1]).as_posix()
         calls = TOUCHES_FILES.intersection(_calls(module)) - ALLOWED.get(name, set())
         if calls:
             found[name] = calls
@@ -183,6 +185,37 @@ def test_a_folder_of_any_depth_is_removed_and_nothing_outside(home: Path) -> Non
         resource.setrlimit(resource.RLIMIT_NOFILE, most_open)
     assert os.listdir(home.parent) == ["outside"]
     assert os.listdir(home.parent / "outside") == ["config.toml"]
+
+
+@pytest.fixture
+def temporary_place() -> Iterator[Path]:
+    """A folder for temporary files of a user that isn't root, as whom the test goes on."""
+    is_root = os.geteuid() == 0
+    place = Path(tempfile.mkdtemp(dir="/tmp" if is_root else None))
+    if is_root:
+        os.chown(place, 12345, -1)
+        os.seteuid(12345)
+    try:
+        yield place
+    finally:
+        if is_root:
+            os.seteuid(0)
+        agents_files.remove(place)
+
+
+def test_a_temporary_folder_goes_and_what_links_in_it_lead_to_stays_as_it_was(
+    temporary_place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary_place))
+    victim = temporary_place / "victim"
+    victim.touch(0o444)
+    with agents_files.temporary_folder("proctor-test-") as folder:
+        closed = folder / "closed"
+        closed.mkdir()
+        (closed / "link").symlink_to(victim)
+        closed.chmod(0o500)
+    assert list(temporary_place.iterdir()) == [victim]
+    assert stat.S_IMODE(victim.stat().st_mode) == 0o444
 
 
 def test_special_files_in_a_home_are_no_fault_and_named(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
