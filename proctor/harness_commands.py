@@ -12,6 +12,7 @@ from proctor.agent_check.playing import Play, Table
 from proctor.agent_check.watch import Watch
 from proctor.console import make_console, plain_table, show
 from proctor.errors import CommandError, ExitCode, UsageError, ending_as
+from proctor.harness_runs import read_harness_settings
 from proctor.own_simulator import own_simulator
 from proctor.phrases import counted
 from proctor.settings import LOOPBACK, read_settings
@@ -83,7 +84,7 @@ def try_one(name: str, model: str | None, model_url: str | None, program: str | 
     flags = {"harness": name, "model": model, "model_base_url": model_url, "program": program}
     try:
         with agents_files.temporary_folder("proctor-try-") as folder:
-            config = read_settings(HarnessConfig, **flags, homes=folder, turn_seconds=_TRY_SECONDS)
+            config = read_harness_settings(**flags, homes=folder, turn_seconds=_TRY_SECONDS)
             asyncio.run(_try(harness, config, console))
     except HarnessError as problem:
         console.print(Text(f"wrong      {problem}", style="bold red"), soft_wrap=True)

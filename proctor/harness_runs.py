@@ -1,9 +1,11 @@
 """A CLI agent as a participant for as long as a command runs: ``--harness``, in place of ``--agent``."""
 
+import os
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 from proctor.errors import UsageError, ending_as
@@ -11,7 +13,7 @@ from proctor.local import OF_GATEWAYS, answers, proctor_command
 from proctor.settings import LOOPBACK, read_settings
 from proctor.supervisor import Service, Supervisor
 from proctor_processes.ports import free_ports
-from proctor_settings.config import HarnessConfig
+from proctor_settings.config import GreenAgentConfig, HarnessConfig
 from purple_sdk.harness import agents_files
 from purple_sdk.harness.declared import HarnessError
 from purple_sdk.harness.serving import require_playable as require_harness
@@ -23,6 +25,13 @@ _NOTICE = 15.0
 """Seconds by which the CLI agent is stopped before the evaluator gives the turn up, so that it can say why."""
 
 _LONGEST_PAUSE = 1.0
+
+
+def read_harness_settings(**flags: Any) -> HarnessConfig:
+    """The settings of a CLI agent, from which the evaluator's state folder and scenarios are hidden, too."""
+    config, evaluator = read_settings(HarnessConfig, **flags), read_settings(GreenAgentConfig)
+    hidden = [config.hidden, evaluator.state, str(Path(evaluator.scenarios_dir).absolute())]
+    return config.model_copy(update={"hidden": os.pathsep.join(hidden)})
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from pathlib import Path
 from pydantic import SecretStr
 
 from proctor.errors import CommandError
+from proctor_processes.locks import BusyError, locked
 from proctor_settings.config import GreenAgentConfig
 
 _FOR_ITS_OWNER = 0o700
@@ -36,14 +37,13 @@ def deployment_secret(state: Path) -> str:
     path = state / "secret"
     make_folder(state)
     try:
-        folder = os.open(state, os.O_RDONLY)
-        try:
-            fcntl.flock(folder, fcntl.LOCK_EX)  # until it is closed; so that two at the same moment agree
-            if not path.exists():
-                _write(path, secrets.token_urlsafe(32))
-            status, secret = path.stat(), path.read_text().strip()
-        finally:
-            os.close(folder)
+        if not path.exists():
+            with locked(state / "secret.lock"):  # so that two at the same moment agree
+                if not path.exists():
+                    _write(path, secrets.token_urlsafe(32))
+        status, secret = path.stat(), path.read_text().strip()
+    except BusyError as problem:
+        raise CommandError(str(problem)) from None
     except (OSError, UnicodeError) as problem:
         raise CommandError(f"{path} can't be used ({problem}): {_REMEDY}") from None
     if not secret:

@@ -1,11 +1,9 @@
 """A task's image: named by the content that it is built from, and so built once for all trials and runs."""
 
 import asyncio
-import fcntl
 import json
 import os
 import re
-import tempfile
 from collections import defaultdict
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
@@ -14,10 +12,11 @@ from typing import IO, Any
 
 from aiodocker import DockerError
 
+from proctor_processes.locks import BusyError, builds_folder, locked_without_blocking
 from proctor_terminal import compose_files, contexts, shell
 from proctor_terminal.dockerfiles import needs_buildkit
 from proctor_terminal.engine import RUN, TRIAL, Engine, labelled
-from proctor_terminal.failures import ImageFailedError, RegistryUnavailableError
+from proctor_terminal.failures import ImageFailedError, RegistryUnavailableError, TerminalError
 from proctor_terminal.format_one import load_yaml
 from proctor_terminal.notes import Notes
 from proctor_terminal.references import ImageRef
@@ -26,6 +25,9 @@ from proctor_terminal.task_model import Build, TaskFormat, TerminalTask
 
 BUILD_SECONDS = 1800.0
 """How long a build may take where neither task nor caller says."""
+
+_TURNS = 2
+"""Builds of an image that another build waits for: the first one may fail."""
 
 _BUILT = "proctor-task"
 _USED = "proctor-run"
@@ -159,7 +161,7 @@ async def _image(
     digest = digest[:_DIGEST]
     name, used = f"{_BUILT}:{digest}", f"{_USED}:{_slug(run)}-{digest}"
     try:
-        async with _alone(f"{engine.url} {digest}"):
+        async with _alone(f"{engine.url} {digest}", seconds):
             if not await _is_there(engine, name):
                 await _build(engine, task, build, context, name, run, seconds)
             try:
@@ -172,23 +174,19 @@ async def _image(
 
 
 @asynccontextmanager
-async def _alone(what: str) -> AsyncIterator[None]:
-    """Let one process on this machine do this at a time."""
+async def _alone(what: str, seconds: float = BUILD_SECONDS) -> AsyncIterator[None]:
+    """Let one process on this machine do this at a time; each takes at most so many seconds.
+
+    Raises TerminalError (another one takes longer than that).
+    """
     async with _locks[what]:
-        folder = os.path.join(tempfile.gettempdir(), f"proctor-builds-{os.getuid()}")
-        os.makedirs(folder, mode=0o700, exist_ok=True)
-        place = os.path.join(folder, sha256(what.encode()).hexdigest()[:32])
-        descriptor = os.open(place, os.O_CREAT | os.O_RDWR, 0o600)
+        os.makedirs(builds_folder(), mode=0o700, exist_ok=True)
+        file = builds_folder() / sha256(what.encode()).hexdigest()[:32]
         try:
-            while True:
-                try:
-                    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    break
-                except BlockingIOError:
-                    await asyncio.sleep(0.2)
-            yield
-        finally:
-            os.close(descriptor)
+            async with locked_without_blocking(file, _TURNS * seconds):
+                yield
+        except BusyError as problem:
+            raise TerminalError(f"The task's image can't be built: {problem}") from None
 
 
 async def _is_there(engine: Engine, name: str) -> bool:

@@ -4,7 +4,6 @@ A token is ``proctor_ID_SECRET``; the secret has 256 random bits, so that its SH
 read again whenever it has changed: created and revoked tokens count at once, in every gateway that shares it.
 """
 
-import fcntl
 import hashlib
 import hmac
 import os
@@ -19,6 +18,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field, ValidationError
 
+from proctor_processes.locks import BusyError, locked
 from proctor_protocol._wire import Instant, WireModel
 from proctor_protocol.callers import Quotas
 from proctor_protocol.problems import Problem, describe
@@ -174,14 +174,12 @@ class Tokens:
         """Two who change the file at the same moment do so one after another."""
         try:
             self.path.parent.mkdir(parents=True, mode=0o700, exist_ok=True)
-            folder = os.open(self.path.parent, os.O_RDONLY)
+            with locked(self.path.with_name(f"{self.path.name}.lock")):
+                yield
+        except BusyError as problem:
+            raise TokensError(str(problem)) from None
         except OSError as problem:
             raise TokensError(f"{self.path.parent} can't be used ({problem.strerror})") from None
-        try:
-            fcntl.flock(folder, fcntl.LOCK_EX)
-            yield
-        finally:
-            os.close(folder)
 
     def _write(self, tokens: list[Token]) -> None:
         draft = self.path.with_name(f"{self.path.name}.new")

@@ -1,9 +1,7 @@
 """``proctor agent``: Agents that come with proctor."""
 
-import os
 from collections.abc import Callable
 from importlib import import_module
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -65,19 +63,17 @@ def harness(
 ) -> None:
     """Run a CLI agent, such as Claude Code or Codex, as a participant."""
     from proctor.errors import CommandError, UsageError, ending_as
-    from proctor.settings import read_settings, warn_of_settings
-    from proctor_settings.config import GreenAgentConfig, HarnessConfig
+    from proctor.harness_runs import read_harness_settings
+    from proctor.settings import warn_of_settings
     from purple_sdk.harness.declared import HarnessError
     from purple_sdk.harness.serving import serve_harness
 
     place = {"host": host, "port": port, "card_url": card_url}
     asked = {"model": model, "model_base_url": model_url, "max_cost": max_cost, "max_tokens": max_tokens}
-    evaluator = read_settings(GreenAgentConfig)
-    config = read_settings(HarnessConfig, harness=name, program=program, **place, **asked)
+    config = read_harness_settings(harness=name, program=program, **place, **asked)
     warn_of_settings(config)
-    hidden = os.pathsep.join([config.hidden, evaluator.state, str(Path(evaluator.scenarios_dir).absolute())])
     with ending_as(CommandError, OSError), ending_as(UsageError, HarnessError):
-        serve_harness(config.model_copy(update={"hidden": hidden}), is_terminal=is_terminal)
+        serve_harness(config, is_terminal=is_terminal)
 
 
 @app.command()

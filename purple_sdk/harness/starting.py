@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from proctor_processes.locks import builds_folder
 from proctor_settings.config import HarnessConfig
 from purple_sdk.harness import agents_files
 from purple_sdk.harness.declared import TOKEN_VARIABLE, Harness, HarnessError, Launch, Outcome, Printed
@@ -146,14 +147,14 @@ async def to_the_end(work: Callable[[], None]) -> None:
 
 
 def hidden_folders(homes: Path, configured: str = "") -> list[str]:
-    """The scenarios that came with proctor, the homes of all assessments, and the folders that are configured.
+    """The scenarios that came with proctor, homes of all assessments, locks of builds, and folders that are configured.
 
     Args:
         homes: holds the folders of all assessments.
         configured: more folders, separated as in PATH.
     """
     named = [Path(folder).expanduser() for folder in configured.split(os.pathsep) if folder]
-    return sorted({str(folder.resolve()) for folder in (homes, *_shipped_scenarios(), *named)})
+    return sorted({str(folder.resolve()) for folder in (homes, builds_folder(), *_shipped_scenarios(), *named)})
 
 
 def _shipped_scenarios() -> Iterable[Path]:

@@ -1,12 +1,21 @@
 """The flags of ``--harness``: what doesn't fit together is a sentence, before anything is started."""
 
+import os
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from proctor.errors import UsageError
-from proctor.harness_runs import HarnessChoice, choose_harness, choose_harnesses, require_near, require_playable
+from proctor.harness_runs import (
+    HarnessChoice,
+    choose_harness,
+    choose_harnesses,
+    read_harness_settings,
+    require_near,
+    require_playable,
+)
 
 
 @pytest.mark.parametrize(
@@ -54,6 +63,13 @@ def test_a_cli_agent_that_can_not_play_is_named_first(
         monkeypatch.delenv(variable, raising=False)
     with pytest.raises(UsageError, match=sentence):
         require_playable(choice)
+
+
+def test_the_evaluators_own_folders_are_hidden(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AGENTBEATS_GREEN_STATE", str(tmp_path / "state"))
+    monkeypatch.setenv("AGENTBEATS_GREEN_SCENARIOS_DIR", str(tmp_path / "mine"))
+    hidden = read_harness_settings(harness="codex", hidden="/more").hidden
+    assert hidden.split(os.pathsep) == ["/more", str(tmp_path / "state"), str(tmp_path / "mine")]
 
 
 def test_mini_swe_agent_plays_terminal_tasks() -> None:

@@ -1,12 +1,15 @@
 """The state folder: one secret for all services of a user, wherever they are started, and for nobody else."""
 
+import fcntl
 import os
 import stat
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from a2a_gateway.auth.tokens import Tokens, TokensError, make_token
 from proctor.errors import CommandError
 from proctor.state import deployment_secret, state_folder, with_secret
 from proctor_settings.config import GreenAgentConfig
@@ -70,13 +73,46 @@ def test_services_that_start_at_the_same_moment_agree_on_the_secret(tmp_path: Pa
         processes.program(_SERVICES_AT_ONCE, str(tmp_path / "state")), capture_output=True, text=True, check=True
     )
     assert ended.stdout.split() == [deployment_secret(tmp_path / "state")] * 8
-    assert [path.name for path in (tmp_path / "state").iterdir()] == ["secret"]
+    assert {path.name for path in (tmp_path / "state").iterdir()} == {"secret", "secret.lock"}
 
 
 def test_a_secret_that_a_killed_service_left_half_written_is_made_anew(tmp_path: Path) -> None:
     (tmp_path / "secret.new").write_text("ha")
     assert len(deployment_secret(tmp_path)) >= 32
-    assert [path.name for path in tmp_path.iterdir()] == ["secret"]
+    assert {path.name for path in tmp_path.iterdir()} == {"secret", "secret.lock"}
+
+
+def _keep(path: Path) -> int:
+    """Lock a file or folder, until what is returned is closed."""
+    kept = os.open(path, os.O_RDONLY)
+    fcntl.flock(kept, fcntl.LOCK_EX)
+    return kept
+
+
+def _add_token(state: Path) -> None:
+    Tokens(state / "tokens.json").add(make_token("ada")[0])
+
+
+@pytest.mark.timeout(30)
+def test_nobody_waits_for_who_can_only_list_the_state_folder(tmp_path: Path) -> None:
+    kept = _keep(tmp_path)
+    deployment_secret(tmp_path)
+    _add_token(tmp_path)
+    os.close(kept)
+    assert {stat.S_IMODE(path.stat().st_mode) for path in tmp_path.iterdir()} == {0o600}
+
+
+@pytest.mark.parametrize(("name", "use"), [("secret.lock", deployment_secret), ("tokens.json.lock", _add_token)])
+def test_a_lock_that_is_kept_is_named(
+    name: str, use: Callable[[Path], object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("proctor_processes.locks.SECONDS", 0.0)
+    (tmp_path / name).touch(0o600)
+    kept = _keep(tmp_path / name)
+    with pytest.raises((CommandError, TokensError), match=rf"another process has had the lock .*/{name} for 0 s"):
+        use(tmp_path)
+    os.close(kept)
+    use(tmp_path)
 
 
 def test_a_secret_that_others_can_read_is_not_used(tmp_path: Path) -> None:

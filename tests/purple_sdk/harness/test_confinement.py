@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from proctor_processes.landlock import landlock_version
+from proctor_processes.locks import builds_folder
 from purple_sdk.harness import launcher
 from purple_sdk.harness.launcher import find_missing_confinement
 from purple_sdk.harness.starting import hidden_folders
@@ -58,7 +59,9 @@ def test_an_installation_hides_its_scenarios_only_and_a_checkout_all_of_itself(
     spec.submodule_search_locations = [str(tmp_path / "site-packages" / "scenarios")]
     monkeypatch.setattr("importlib.util.find_spec", lambda name: spec)
     homes, more = tmp_path / "homes", tmp_path / "more"
-    assert hidden_folders(homes, f"{more}:") == [str(homes), str(more), str(tmp_path / "site-packages" / "scenarios")]
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    hidden = [homes, more, builds_folder(), tmp_path / "site-packages" / "scenarios"]
+    assert hidden_folders(homes, f"{more}:") == [str(folder) for folder in hidden]
 
 
 @pytest.mark.parametrize(
