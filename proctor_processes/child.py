@@ -11,6 +11,7 @@ from typing import IO, Any, Self
 from proctor_processes.guard import Guard
 
 _POLL_SECONDS = 0.03
+_END_SECONDS = 10.0
 _READ_AHEAD = 64 * 1024
 
 
@@ -33,16 +34,6 @@ class _Protocol(asyncio.subprocess.SubprocessStreamProtocol):
     def process_exited(self) -> None:
         super().process_exited()
         self.has_ended.set()
-
-
-def _kill_started(starting: "asyncio.Future[tuple[asyncio.SubprocessTransport, _Protocol]]") -> None:
-    """Kill the process group of a child that has no waiter left."""
-    if starting.cancelled() or starting.exception() is not None:
-        return
-    transport, _ = starting.result()
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(transport.get_pid(), signal.SIGKILL)
-    transport.close()
 
 
 class Child:
@@ -101,9 +92,17 @@ class Child:
             transport, protocol = await asyncio.shield(starting)
         except asyncio.CancelledError:
             # asyncio would kill the process alone, and what it has started meanwhile would stay.
-            starting.add_done_callback(_kill_started)
+            await asyncio.shield(cls._end_started(starting, guard))
             raise
         return cls(transport, protocol, guard)
+
+    @classmethod
+    async def _end_started(
+        cls, starting: "asyncio.Future[tuple[asyncio.SubprocessTransport, _Protocol]]", guard: Guard | None
+    ) -> None:
+        """End a child that was given up while it was being started, in time to end what it has started itself."""
+        with suppress(OSError):
+            await cls(*await starting, guard).end(_END_SECONDS)
 
     @property
     def pid(self) -> int:

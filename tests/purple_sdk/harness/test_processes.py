@@ -6,6 +6,7 @@ import signal
 import sys
 from pathlib import Path
 
+import psutil
 import pytest
 
 from purple_sdk.harness import program
@@ -13,7 +14,7 @@ from purple_sdk.harness.declared import HarnessError, Printed
 from purple_sdk.harness.launcher import Rules
 from purple_sdk.harness.program import run_program
 from tests.processes import is_running
-from tests.waiting import eventually
+from tests.waiting import eventually, wait_until
 
 ROOT = Path(__file__).parents[3]
 START = """
@@ -69,6 +70,18 @@ async def test_what_left_its_session_ends_with_the_turn(tmp_path: Path) -> None:
     printed = await run(tmp_path / "home", START)
     assert (printed.stdout, printed.exit_code) == ("all have started\n", 0), printed.stderr
     assert len(started(tmp_path / "home")) == 5
+    assert [pid for pid in started(tmp_path / "home") if is_running(pid)] == []
+
+
+async def test_so_does_all_of_a_start_that_is_given_up_halfway(tmp_path: Path) -> None:
+    already = psutil.Process().children()
+    starting = asyncio.create_task(run(tmp_path / "home", START + "time.sleep(600)"))
+    while len(psutil.Process().children()) == len(already):
+        await asyncio.sleep(0)
+    assert wait_until(lambda: len(started(tmp_path / "home")) == 5)  # the loop stands still meanwhile
+    starting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await starting
     assert [pid for pid in started(tmp_path / "home") if is_running(pid)] == []
 
 
