@@ -12,6 +12,7 @@ import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from purple_sdk.harness.declared import HarnessError
@@ -20,6 +21,10 @@ MOST_BYTES = 2_000_000_000
 MOST_FILES = 200_000
 MOST_DEPTH = 100
 """Limits of a copy: its content, its files and folders, its folders inside each other."""
+
+_NAMED = 5
+_LONGEST_NAME = 200
+"""How many of the files that a copy leaves out are named, and up to how many characters."""
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
@@ -48,18 +53,32 @@ def write(folder: Path, path: str, text: str) -> None:
 
 def read(folder: Path, name: str, most: int = 20_000_000) -> str:
     """The content of a plain file in a folder. Raises OSError (there is none, or it is longer)."""
-    with _folder(str(folder)) as at, open(os.open(name, _FILE, dir_fd=at), "rb") as file:
-        about = os.fstat(file.fileno())
+    with _folder(str(folder)) as at:
+        opened = os.open(name, _FILE, dir_fd=at)
+        about = os.fstat(opened)
         if not stat.S_ISREG(about.st_mode) or about.st_size > most:
+            os.close(opened)  # `open` leaves a folder open that it refuses
             raise OSError(f"{name} is not a plain file of at most {most} bytes")
-        return file.read(most).decode(errors="replace")
+        with open(opened, "rb") as file:
+            return file.read(most).decode(errors="replace")
 
 
-def copy(source: Path, target: Path) -> list[str]:
+@dataclass
+class LeftOut:
+    """What a copy lacks: sockets, pipes and devices. ``names`` has the first ones, cut to a length."""
+
+    files: int = 0
+    names: list[str] = field(default_factory=list)
+
+    def add(self, path: PurePosixPath) -> None:
+        """Count a file, and name it if it is one of the first."""
+        self.files += 1
+        if self.files <= _NAMED:
+            self.names.append(str(path)[:_LONGEST_NAME])
+
+
+def copy(source: Path, target: Path) -> LeftOut:
     """Copy a folder to a new one: plain files, folders and links, with their modes and times.
-
-    Returns:
-        The paths of what was left out: sockets, pipes and devices.
 
     Raises:
         HarnessError: it is larger than a copy may be.
@@ -95,7 +114,7 @@ class _Copying:
     """Copies folders, up to ``MOST_BYTES`` and ``MOST_FILES`` in all."""
 
     def __init__(self) -> None:
-        self.left_out: list[str] = []
+        self.left_out = LeftOut()
         self._bytes = self._files = 0
 
     def copy_inside(self, at: int, to: int, path: PurePosixPath) -> None:
@@ -121,7 +140,7 @@ class _Copying:
                 self._copy_content(source.fileno(), target.fileno())
                 _set_as(about, target.fileno())
         else:
-            self.left_out.append(str(path))
+            self.left_out.add(path)
 
     def _copy_content(self, source: int, target: int) -> None:
         place = 0

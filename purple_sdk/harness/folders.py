@@ -29,8 +29,6 @@ MOST_COPIES = 40
 """Copies that are kept of one assessment: those of the last turns."""
 
 _ORPHAN_SECONDS = 20.0
-_NAMED = 5
-"""Files that a warning names."""
 
 _log = logging.getLogger(__name__)
 
@@ -72,9 +70,10 @@ class Folders:
             folder.mkdir(parents=True, exist_ok=True)
         half = self.base / "half"
         agents_files.remove(half)
-        if left_out := agents_files.copy(self._now, half):
-            named = ascii(left_out[:_NAMED])[1:-1]
-            _log.warning("Turn %d: %d sockets, pipes or devices aren't kept: %s", turn, len(left_out), named)
+        left_out = agents_files.copy(self._now, half)
+        if left_out.files:
+            named = ascii(left_out.names)[1:-1]
+            _log.warning("Turn %d: %d sockets, pipes or devices aren't kept: %s", turn, left_out.files, named)
         half.rename(before)
         self._forget(lambda number: number <= turn - MOST_COPIES)
 
@@ -115,7 +114,7 @@ class Folders:
     def _read_state(self) -> dict[str, object]:
         try:
             state = json.loads(agents_files.read(self._now, "state.json"))
-        except (OSError, ValueError):
+        except (OSError, ValueError, RecursionError):
             state = {"after_turn": 0} if not self._now.exists() else {}
         return state if isinstance(state, dict) else {}
 

@@ -115,9 +115,11 @@ def test_a_result_is_read_only_if_it_is_a_plain_file_that_is_not_too_long(home: 
     (home / "long").write_text("x" * 11)
     (home / "folder").mkdir()
     (home / "good").write_bytes(b"caf\xe9")
+    already = os.listdir("/dev/fd")
     for name in ("link", "device", "pipe", "long", "folder", "missing"):
         with pytest.raises(OSError):
             agents_files.read(home, name, most=10)
+    assert os.listdir("/dev/fd") == already
     assert agents_files.read(home, "good", most=10) == "caf\ufffd"
 
 
@@ -138,7 +140,8 @@ def test_a_copy_has_all_but_special_files(home: Path, tmp_path: Path) -> None:
     os.utime(home / "closed" / "file", (1, 2))
     (home / "closed").chmod(0)
 
-    assert sorted(agents_files.copy(home, tmp_path / "copy")) == ["pipe", "socket"]
+    left_out = agents_files.copy(home, tmp_path / "copy")
+    assert (left_out.files, sorted(left_out.names)) == (2, ["pipe", "socket"])
     copied = tmp_path / "copy"
     assert os.readlink(copied / "link") == str(home.parent / "outside")
     assert (copied / os.fsdecode(b"caf\xe9")).read_text() == "a name that is not UTF-8"
@@ -216,6 +219,14 @@ def test_a_temporary_folder_goes_and_what_links_in_it_lead_to_stays_as_it_was(
         closed.chmod(0o500)
     assert list(temporary_place.iterdir()) == [victim]
     assert stat.S_IMODE(victim.stat().st_mode) == 0o444
+
+
+def test_only_some_of_what_a_copy_leaves_out_is_kept_in_mind(home: Path, tmp_path: Path) -> None:
+    (home / ("d" * 250)).mkdir()
+    for number in range(9):
+        os.mkfifo(home / ("d" * 250) / f"{number}")
+    left_out = agents_files.copy(home, tmp_path / "copy")
+    assert (left_out.files, left_out.names) == (9, ["d" * 200] * 5)
 
 
 def test_special_files_in_a_home_are_no_fault_and_named(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
