@@ -56,7 +56,7 @@ class Program:
         for line in self._process.stdout:
             try:
                 message = json.loads(line)
-            except ValueError:
+            except (ValueError, RecursionError):
                 continue
             if not isinstance(message, dict):
                 continue

@@ -162,7 +162,7 @@ def _objects(value: Any) -> list[Json]:
 def _parsed(text: Any) -> Any:
     try:
         return json.loads(text) if isinstance(text, str) and text else text or {}
-    except ValueError:
+    except (ValueError, RecursionError):
         return text
 
 

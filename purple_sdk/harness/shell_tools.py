@@ -39,7 +39,7 @@ class ShellTools:
         try:
             message = json.loads(body)
             name = str(message["method"])
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, RecursionError):
             problem = {"code": _BAD_MESSAGE, "message": "not a JSON-RPC request"}
             return httpx.Response(400, json={"jsonrpc": "2.0", "id": None, "error": problem})
         if "id" not in message:

@@ -77,6 +77,7 @@ def main() -> None:
     sessions: dict[str, Session] = {}
     has_key = FAULT != "wants-a-key"
     print("a line that is no JSON", flush=True)
+    print("[" * 100_000, flush=True)
     for line in sys.stdin:
         message = json.loads(line)
         number, params = message["id"], message["params"]

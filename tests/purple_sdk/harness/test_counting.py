@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from purple_sdk.harness.allowed import find_route
+from purple_sdk.harness.clis import HARNESSES
 from purple_sdk.harness.counting import ModelAnswer, Question, ToolCall, read_answer, read_question
-from purple_sdk.harness.declared import HarnessError
+from purple_sdk.harness.declared import HarnessError, Launch, Printed
 from purple_sdk.harness.folders import Folders
 from purple_sdk.harness.record import AskedModel, Record, UsedTool
 from purple_sdk.harness.trajectory import MOST_BYTES, trajectory_of
@@ -59,6 +60,30 @@ def test_tokens_are_estimated_where_the_endpoint_names_none() -> None:
 def test_an_answer_that_is_none_of_the_protocols_counts_by_its_length(body: bytes) -> None:
     answer = read_answer(Question("chat", "m", size=40), body)
     assert (answer.input_tokens, answer.output_tokens, answer.is_estimated) == (10, 100, True)
+
+
+DEEP = '{"a":' * 100_000
+
+
+@pytest.mark.parametrize("name", HARNESSES)
+def test_output_that_is_too_deep_for_the_parser_is_the_cli_agents_failure(name: str, tmp_path: Path) -> None:
+    (tmp_path / "trajectory.json").write_text(DEEP)
+    launch = Launch("program", "m", "prompt", None, "session", tmp_path, tmp_path, "http://relay")
+    assert HARNESSES[name].read(Printed(DEEP, "", 1), launch).problem
+
+
+def test_arguments_that_are_too_deep_for_the_parser_are_kept_as_text() -> None:
+    call = {"index": 0, "id": "1", "function": {"name": "x", "arguments": DEEP}}
+    body = json.dumps({"choices": [{"message": {"tool_calls": [call]}}]}).encode()
+    (read,) = read_answer(Question("chat", "m", size=40), body).calls
+    assert read.arguments == DEEP
+
+
+def test_a_note_that_is_too_deep_for_the_parser_names_no_session(tmp_path: Path) -> None:
+    folders = Folders(tmp_path, "one")
+    folders.go_to(1)
+    (folders.home.parent / "state.json").write_text(DEEP)
+    assert folders.session is None
 
 
 def test_a_transcript_has_calls_with_their_results_and_stays_small() -> None:

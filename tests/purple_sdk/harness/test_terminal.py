@@ -87,6 +87,7 @@ async def test_a_budget_that_is_used_up_fails_the_task(tmp_path: Path, monkeypat
     ("message", "status", "answered"),
     [
         (b"no JSON", 400, "not a JSON-RPC request"),
+        (b"[" * 100_000, 400, "not a JSON-RPC request"),
         (b'{"method": "notifications/initialized"}', 202, ""),
         (b'{"id": 1, "method": "prompts/list"}', 200, "there is no prompts/list"),
         (b'{"id": 1, "method": "tools/call", "params": {"name": "other"}}', 200, "there is only the tool"),
