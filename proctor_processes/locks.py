@@ -1,7 +1,6 @@
 """Locks between processes: each is a file of its own, which its user alone can open.
 
-A folder is no place for a lock. Whoever may list it can lock it, as CLI agents can with folders that are hidden from
-them.
+Folders aren't locked: all that may list a folder can lock it, as CLI agents can with those that are hidden from them.
 """
 
 import asyncio

@@ -175,7 +175,7 @@ async def _image(
 
 @asynccontextmanager
 async def _alone(what: str, seconds: float = BUILD_SECONDS) -> AsyncIterator[None]:
-    """Let one process on this machine do this at a time; each takes at most so many seconds.
+    """Let one process on this machine do this at a time, which takes at most that many seconds.
 
     Raises TerminalError (another one takes longer than that).
     """
