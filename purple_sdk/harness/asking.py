@@ -157,10 +157,12 @@ class Asking:
         def note(_: object) -> None:
             del self._under_way[fetching]
             self._let_go(fetching)
-            if question is not None:
-                self._record.events[place] = _noted(fetching, question, at)
-                self._budget.check(self._record.answers)
-            self._has_ended_one.set()
+            try:
+                if question is not None:
+                    self._record.events[place] = _noted(fetching, question, at)
+                    self._budget.check(self._record.answers)
+            finally:
+                self._has_ended_one.set()
 
         if question is not None:
             self._record.events.append(AskedModel(_LOST, None, at))

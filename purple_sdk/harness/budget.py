@@ -6,7 +6,7 @@ Tries that failed count, too. A file keeps the sum, so that a server that is sta
 import json
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from proctor_protocol.provenance import ModelUse, added_up
@@ -62,7 +62,7 @@ class Budget:
 
     def check(self, answers: Sequence[ModelAnswer]) -> Excess | None:
         """Count the answers of the try so far; returns the limit that is reached."""
-        of_try = sum(answer.input_tokens + answer.output_tokens for answer in answers)
+        of_try = sum(answer.input_tokens + answer.counted_output for answer in answers)
         self._of_try = of_try
         used = (self._before[0] + of_try, self._before[1] + sum(map(self._cost_of, answers)))
         if used != self._now:
@@ -123,7 +123,8 @@ class Budget:
 
     def _cost_of(self, answer: ModelAnswer) -> float:
         price = self._price_of(answer)
-        return 0.0 if price is None else _cost(price, answer)
+        most = replace(answer, output_tokens=answer.counted_output)
+        return 0.0 if price is None else _cost(price, most)
 
     def _most_cost_of(self, question: Question) -> float:
         price = self._price_of(ModelAnswer(question.model))

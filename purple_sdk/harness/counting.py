@@ -22,6 +22,9 @@ _LONGEST_TEXT = 1_000_000
 _MOST_VALUES = 1_000_000
 """In a JSON text; each takes some hundred bytes of memory, however short it is."""
 
+_MOST_LEVELS = 100
+"""Of arguments: what writes them later can't write values that are nested without bounds."""
+
 _UNSAID_OUTPUT = 128_000
 """Tokens that an answer may have whose request sets no limit."""
 
@@ -50,6 +53,7 @@ class ModelAnswer:
         is_estimated: whether the endpoint didn't report all tokens, and they are estimated by the length of the texts.
         is_whole: whether the answer has come to its end.
         asked_model: by the request.
+        most_output: the tokens of the answer, at most, where it ended before it named them; 0 where they are known.
     """
 
     model: str = ""
@@ -62,6 +66,12 @@ class ModelAnswer:
     is_estimated: bool = False
     is_whole: bool = False
     asked_model: str = ""
+    most_output: int = 0
+
+    @property
+    def counted_output(self) -> int:
+        """The tokens of the answer that count against limits."""
+        return max(self.output_tokens, self.most_output)
 
 
 @dataclass(frozen=True)
@@ -107,8 +117,8 @@ def read_answer(question: Question, body: bytes, *, has_ended: bool = True) -> M
     """
     try:
         answer = _READERS[question.wire](values_in(body))
-    except (TypeError, ValueError, AttributeError, KeyError):  # not the protocol's answer: its length counts
-        answer = ModelAnswer()
+    except (TypeError, ValueError, ArithmeticError, AttributeError, LookupError, RecursionError):
+        answer = ModelAnswer()  # not the protocol's answer: its length counts
     is_whole = has_ended or answer.is_whole
     length = len(answer.text) + len(answer.thoughts) + sum(len(json.dumps(call.arguments)) for call in answer.calls)
     said = question.copies * length // _TOKEN if length or answer.is_whole else len(body) // _TOKEN
@@ -125,6 +135,7 @@ def read_answer(question: Question, body: bytes, *, has_ended: bool = True) -> M
         output_tokens=tokens[1],
         is_estimated=tokens != (answer.input_tokens, answer.output_tokens),
         is_whole=is_whole,
+        most_output=0 if answer.output_tokens or length or answer.is_whole else question.longest,
     )
 
 
@@ -159,11 +170,19 @@ def _objects(value: Any) -> list[Json]:
     return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
 
 
-def _parsed(text: Any) -> Any:
+def read_arguments(given: Any) -> Any:
+    """A call's arguments, given as JSON text or as its value; as text where it isn't JSON or is nested too deeply."""
     try:
-        return json.loads(text) if isinstance(text, str) and text else text or {}
-    except ValueError:
-        return text
+        value = json.loads(given) if isinstance(given, str) and given else given or {}
+    except (ValueError, RecursionError):
+        return given
+    level = [value]
+    for _ in range(_MOST_LEVELS):
+        parts = [each.values() if isinstance(each, dict) else each for each in level if isinstance(each, dict | list)]
+        if not parts:
+            return value
+        level = [each for part in parts for each in part]
+    return given if isinstance(given, str) else f"(nested in more than {_MOST_LEVELS} levels)"
 
 
 def _read_anthropic(values: Iterable[Json]) -> ModelAnswer:
@@ -188,7 +207,11 @@ def _read_anthropic(values: Iterable[Json]) -> ModelAnswer:
     for (index, name), pieces in written.items():
         blocks[index][name] = str(blocks[index].get(name) or "") + "".join(pieces)
     calls = [
-        ToolCall(str(block.get("id")), str(block.get("name")), _parsed(block.get("partial_json") or block.get("input")))
+        ToolCall(
+            str(block.get("id")),
+            str(block.get("name")),
+            read_arguments(block.get("partial_json") or block.get("input")),
+        )
         for block in blocks.values()
         if block.get("type") == "tool_use"
     ]
@@ -223,7 +246,7 @@ def _read_responses(values: Iterable[Json]) -> ModelAnswer:
         text="".join(str(part.get("text") or "") for part in texts),
         thoughts="".join(str(part.get("text") or "") for part in thoughts),
         calls=tuple(
-            ToolCall(str(item.get("call_id")), str(item.get("name")), _parsed(item.get("arguments")))
+            ToolCall(str(item.get("call_id")), str(item.get("name")), read_arguments(item.get("arguments")))
             for item in items
             if item.get("type") == "function_call"
         ),
@@ -256,7 +279,9 @@ def _read_chat(values: Iterable[Json]) -> ModelAnswer:
         model=model,
         text=text,
         thoughts=thoughts,
-        calls=tuple(ToolCall(call["id"], call["name"], _parsed("".join(call["arguments"]))) for call in calls.values()),
+        calls=tuple(
+            ToolCall(call["id"], call["name"], read_arguments("".join(call["arguments"]))) for call in calls.values()
+        ),
         input_tokens=_number(usage, "prompt_tokens"),
         output_tokens=_number(usage, "completion_tokens"),
         cached_tokens=_number(usage.get("prompt_tokens_details"), "cached_tokens"),
@@ -281,7 +306,7 @@ def _read_gemini(values: Iterable[Json]) -> ModelAnswer:
         text="".join(part["text"] for part in texts if not part.get("thought")),
         thoughts="".join(part["text"] for part in texts if part.get("thought")),
         calls=tuple(
-            ToolCall(str(call.get("id") or ""), str(call.get("name")), call.get("args") or {})
+            ToolCall(str(call.get("id") or ""), str(call.get("name")), read_arguments(call.get("args")))
             for call in (part["functionCall"] for part in parts if isinstance(part.get("functionCall"), dict))
         ),
         input_tokens=_number(usage, "promptTokenCount", "toolUsePromptTokenCount"),

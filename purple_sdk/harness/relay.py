@@ -24,7 +24,7 @@ from proctor_processes.http_clients import make_http_client
 from proctor_processes.serving import InnerServer, address_of, listen
 from purple_sdk.harness.asking import CLOSED, RETURNED, Asking
 from purple_sdk.harness.budget import Budget, Excess
-from purple_sdk.harness.counting import parsed_json, values_in
+from purple_sdk.harness.counting import parsed_json, read_arguments, values_in
 from purple_sdk.harness.record import Record, UsedTool
 from purple_sdk.harness.refusing import RefusedError, read_body
 from purple_sdk.harness.tools import Tools
@@ -90,13 +90,15 @@ class Relay:
         await asyncio.shield(self._close())
 
     async def _close(self) -> None:
-        await asyncio.gather(self._end_calls(), self._asking.aclose(_DRAIN_SECONDS))
-        self._server.should_exit = True
-        self._server.force_exit = True
-        await asyncio.wait({self._serving}, timeout=2.0)
-        self._serving.cancel()
-        self._listener.close()
-        await self._http.aclose()
+        try:
+            await asyncio.gather(self._end_calls(), self._asking.aclose(_DRAIN_SECONDS))
+        finally:
+            self._server.should_exit = True
+            self._server.force_exit = True
+            await asyncio.wait({self._serving}, timeout=2.0)
+            self._serving.cancel()
+            self._listener.close()
+            await self._http.aclose()
 
     async def _end_calls(self) -> None:
         with suppress(TimeoutError):
@@ -157,10 +159,11 @@ class Relay:
         answer = next(reversed(list(values_in(reply.content))), {})
         result = answer.get("result") or {}
         texts = [part.get("text") or "" for part in result.get("content") or [] if isinstance(part, dict)]
+        arguments = read_arguments(call.get("arguments"))
         used = UsedTool(
             name=str(call.get("name")),
             usual=str((result.get("_meta") or {}).get(_USUAL_NAME) or call.get("name")),
-            arguments=call.get("arguments") or {},
+            arguments=arguments if isinstance(arguments, dict) else {},
             result="\n".join(texts) or json.dumps(answer.get("error") or {}),
             is_error=not reply.is_success or bool(result.get("isError")) or "error" in answer,
             at=datetime.now(UTC),

@@ -194,6 +194,24 @@ async def test_an_answer_that_never_comes_counts_by_the_request(monkeypatch: pyt
     assert answered.input_tokens >= 100
 
 
+async def test_others_go_on_and_the_port_is_closed_if_an_answer_cannot_be_counted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fail(*_: Any, **__: Any) -> Any:
+        raise RuntimeError("a defect")
+
+    monkeypatch.setattr(asking, "read_answer", fail)
+    asyncio.get_running_loop().set_exception_handler(lambda *_: None)
+    async with endpoint(answer_whole) as (url, _), relayed(url, max_tokens=10_000) as (made, agent):
+        replies = await asyncio.gather(*(agent.post(CHAT, json=SENT) for _ in range(2)))
+        assert [reply.status_code for reply in replies] == [200, 200]
+        monkeypatch.setattr(made._asking, "aclose", fail)
+        with pytest.raises(RuntimeError):
+            await made._close()
+        assert made._listener.fileno() == -1
+        monkeypatch.undo()
+
+
 async def test_requests_at_once_pass_the_limit_by_one_answer_at_most() -> None:
     async with endpoint(answer_whole) as (url, heard), relayed(url, max_tokens=100) as (made, agent):
         replies = await asyncio.gather(*(agent.post(CHAT, json=SENT) for _ in range(20)))

@@ -61,6 +61,26 @@ def test_an_answer_that_is_none_of_the_protocols_counts_by_its_length(body: byte
     assert (answer.input_tokens, answer.output_tokens, answer.is_estimated) == (10, 100, True)
 
 
+NESTED = "[" * 900 + "]" * 900
+DEEP: dict[str, Any] = {
+    "chat": {"choices": [{"message": {"tool_calls": [{"function": {"name": "x", "arguments": "[" * 1200}}]}}]},
+    "anthropic": {"type": "message", "content": [{"type": "tool_use", "name": "x", "input": json.loads(NESTED)}]},
+    "responses": {"status": "completed", "output": [{"type": "function_call", "arguments": NESTED}]},
+}
+
+
+@pytest.mark.parametrize("wire", DEEP)
+def test_arguments_that_are_nested_too_deeply_are_kept_as_text(wire: Any) -> None:
+    usage = {"prompt_tokens": 50, "completion_tokens": 70, "input_tokens": 50, "output_tokens": 70}
+    answer = read_answer(Question(wire, "m", size=40), json.dumps({**DEEP[wire], "usage": usage}).encode())
+    assert (answer.output_tokens, [type(call.arguments) for call in answer.calls]) == (70, [str])
+
+
+def test_an_answer_that_cannot_be_read_counts_against_limits_as_the_longest() -> None:
+    answer = read_answer(Question("gemini", "m", size=40, longest=90_000), b'{"a": ' + b"[" * 100_000)
+    assert answer.counted_output == 90_000
+
+
 def test_a_transcript_has_calls_with_their_results_and_stays_small() -> None:
     call = ToolCall("c1", "mcp__proctor__chat_send", {"content": "hi"})
     asked = AskedModel(200, ModelAnswer("m", "", "Say hi.", (call,), 10, 5, 1), NOW)
