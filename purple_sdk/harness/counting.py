@@ -30,6 +30,15 @@ _UNSAID_OUTPUT = 128_000
 
 _MOST_COPIES = 128
 
+_LENGTHS: dict[Wire, tuple[str, ...]] = {
+    "anthropic": ("max_tokens",),
+    "responses": ("max_output_tokens",),
+    "chat": ("max_tokens", "max_completion_tokens"),
+    "gemini": ("maxOutputTokens", "max_output_tokens"),
+}
+_COPIES: dict[Wire, tuple[str, ...]] = {"chat": ("n",), "gemini": ("candidateCount", "candidate_count")}
+"""Fields of requests in each protocol. Others are none of an endpoint's limits, whatever they say."""
+
 
 @dataclass(frozen=True)
 class ToolCall:
@@ -100,11 +109,11 @@ def read_question(wire: Wire, request: Mapping[str, Any], path: str, size: int) 
     """Read a request's body; ``path`` has the model's name for Gemini."""
     named = re.search(r"/models/([^/:]+):", path)
     model = str((named[1] if named else request.get("model")) or "")[:_LONGEST_NAME]
-    options = request.get("generationConfig") or request.get("generation_config")
-    given = {**request, **(options if isinstance(options, dict) else {})}
-    copies = min(max(1, _number(given, "n"), _number(given, "candidateCount", "candidate_count")), _MOST_COPIES)
-    limits = ("max_tokens", "max_completion_tokens", "max_output_tokens", "maxOutputTokens")
-    longest = max(_number(given, name) for name in limits) or _UNSAID_OUTPUT
+    places: list[Any] = [request]
+    if wire == "gemini":
+        places = [request[name] for name in ("generationConfig", "generation_config") if request.get(name)] or [{}]
+    longest = max(_largest(place, _LENGTHS[wire]) or _UNSAID_OUTPUT for place in places)
+    copies = min(max(1, *(_largest(place, _COPIES.get(wire, ())) for place in places)), _MOST_COPIES)
     return Question(wire, model, size, copies, copies * longest)
 
 
@@ -164,6 +173,10 @@ def _number(counts: Any, *names: str) -> int:
     """The sum of counts in an object; values that aren't counts are 0."""
     found = (counts.get(name) for name in names) if isinstance(counts, Mapping) else ()
     return sum(int(number) for number in found if isinstance(number, int | float) and 0 < number < math.inf)
+
+
+def _largest(counts: Any, names: Iterable[str]) -> int:
+    return max((_number(counts, name) for name in names), default=0)
 
 
 def _objects(value: Any) -> list[Json]:

@@ -41,6 +41,26 @@ def test_calls_texts_and_tokens_are_read_in_each_protocol(wire: Any, streamed: b
     assert (said.text, said.calls, said.model, said.is_estimated) == ("Done.", (), "scripted-1", False)
 
 
+@pytest.mark.parametrize(
+    ("wire", "request_", "longest"),
+    [
+        ("chat", {"max_tokens": 900, "max_completion_tokens": 5, "generationConfig": {"max_tokens": 1}}, 900),
+        ("chat", {"max_tokens": 9, "n": 100, "generation_config": {"n": 1}, "max_output_tokens": 99_999}, 900),
+        ("responses", {"max_tokens": 1}, 128_000),
+        ("responses", {"max_output_tokens": 900, "n": 7}, 900),
+        ("anthropic", {"max_tokens": 900, "max_output_tokens": 1}, 900),
+        ("gemini", {"maxOutputTokens": 1, "generationConfig": {"maxOutputTokens": 9, "candidateCount": 100}}, 900),
+        ("gemini", {"generationConfig": {"max_output_tokens": 1}, "generation_config": {"maxOutputTokens": 900}}, 900),
+        ("gemini", {"generationConfig": {"maxOutputTokens": 1}, "generation_config": {"topK": 1}}, 128_000),
+        ("gemini", {}, 128_000),
+    ],
+)
+def test_an_answer_may_be_as_long_as_the_fields_of_its_own_protocol_say(
+    wire: Any, request_: dict[str, Any], longest: int
+) -> None:
+    assert read_question(wire, request_, PATHS[wire], 24).longest == longest
+
+
 def test_tokens_are_estimated_where_the_endpoint_names_none() -> None:
     body = json.dumps({"choices": [{"message": {"content": "x" * 400}}]}).encode()
     answer = read_answer(Question("chat", "m", size=40, copies=2), body)
