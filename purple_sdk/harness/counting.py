@@ -62,7 +62,8 @@ class ModelAnswer:
         is_estimated: whether the endpoint didn't report all tokens, and they are estimated by the length of the texts.
         is_whole: whether the answer has come to its end.
         asked_model: by the request.
-        most_output: the tokens of the answer, at most, where it ended before it named them; 0 where they are known.
+        most_output: the tokens of the answer, at most, where it was cut off or can't be read: hidden thoughts may be
+            as long as the request allows. Else 0.
     """
 
     model: str = ""
@@ -128,12 +129,13 @@ def read_answer(question: Question, body: bytes, *, has_ended: bool = True) -> M
         answer = _READERS[question.wire](values_in(body))
     except (TypeError, ValueError, ArithmeticError, AttributeError, LookupError, RecursionError):
         answer = ModelAnswer()  # not the protocol's answer: its length counts
-    is_whole = has_ended or answer.is_whole
+    is_whole = has_ended or (answer.is_whole and question.copies == 1)  # others may still be written
     length = len(answer.text) + len(answer.thoughts) + sum(len(json.dumps(call.arguments)) for call in answer.calls)
     said = question.copies * length // _TOKEN if length or answer.is_whole else len(body) // _TOKEN
     tokens = (answer.input_tokens or question.size // _TOKEN, answer.output_tokens)
     if not (tokens[1] and is_whole):
         tokens = (tokens[0], max(tokens[1], said))
+    is_known = is_whole and bool(answer.output_tokens or length or answer.is_whole)
     return replace(
         answer,
         model=(answer.model or question.model)[:_LONGEST_NAME],
@@ -144,7 +146,7 @@ def read_answer(question: Question, body: bytes, *, has_ended: bool = True) -> M
         output_tokens=tokens[1],
         is_estimated=tokens != (answer.input_tokens, answer.output_tokens),
         is_whole=is_whole,
-        most_output=0 if answer.output_tokens or length or answer.is_whole else question.longest,
+        most_output=0 if is_known else question.longest,
     )
 
 

@@ -96,6 +96,12 @@ def test_arguments_that_are_nested_too_deeply_are_kept_as_text(wire: Any) -> Non
     assert (answer.output_tokens, [type(call.arguments) for call in answer.calls]) == (70, [str])
 
 
+def test_an_answer_that_is_cut_off_counts_against_limits_as_the_longest() -> None:
+    body = b'data: {"choices": [{"delta": {"content": "Hi there"}}]}\n\n'
+    answer = read_answer(Question("chat", "m", size=40, longest=90_000), body, has_ended=False)
+    assert (answer.output_tokens, answer.counted_output) == (2, 90_000)
+
+
 def test_an_answer_that_cannot_be_read_counts_against_limits_as_the_longest() -> None:
     answer = read_answer(Question("gemini", "m", size=40, longest=90_000), b'{"a": ' + b"[" * 100_000)
     assert answer.counted_output == 90_000
