@@ -109,8 +109,7 @@ class Asking:
         if not isinstance(fields, dict):
             raise RefusedError(400, "the body is not a JSON object, or has more than 1,000,000 values")
         if route.wire == "chat" and fields.get("stream"):
-            options = fields.get("stream_options")
-            fields["stream_options"] = {**(options if isinstance(options, dict) else {}), "include_usage": True}
+            fields["stream_options"] = {"include_usage": True}
         content = _written(fields)
         if route.wire is None:
             return content, None

@@ -30,6 +30,9 @@ _UNSAID_OUTPUT = 128_000
 
 _MOST_COPIES = 128
 
+_MOST_COUNT = 10**12
+"""What a count may say: larger ones can't be multiplied by a price."""
+
 _LENGTHS: dict[Wire, tuple[str, ...]] = {
     "anthropic": ("max_tokens",),
     "responses": ("max_output_tokens",),
@@ -129,7 +132,8 @@ def read_answer(question: Question, body: bytes, *, has_ended: bool = True) -> M
         answer = _READERS[question.wire](values_in(body))
     except (TypeError, ValueError, ArithmeticError, AttributeError, LookupError, RecursionError):
         answer = ModelAnswer()  # not the protocol's answer: its length counts
-    is_whole = has_ended or (answer.is_whole and question.copies == 1)  # others may still be written
+    is_ended = has_ended or body.rstrip().endswith(b"\ndata: [DONE]")
+    is_whole = is_ended or (answer.is_whole and question.copies == 1)  # other copies may still be written
     length = len(answer.text) + len(answer.thoughts) + sum(len(json.dumps(call.arguments)) for call in answer.calls)
     said = question.copies * length // _TOKEN if length or answer.is_whole else len(body) // _TOKEN
     tokens = (answer.input_tokens or question.size // _TOKEN, answer.output_tokens)
@@ -172,9 +176,20 @@ def parsed_json(text: bytes) -> Any:
 
 
 def _number(counts: Any, *names: str) -> int:
-    """The sum of counts in an object; values that aren't counts are 0."""
-    found = (counts.get(name) for name in names) if isinstance(counts, Mapping) else ()
-    return sum(int(number) for number in found if isinstance(number, int | float) and 0 < number < math.inf)
+    """The sum of counts in an object."""
+    return sum(_count(counts.get(name)) for name in names) if isinstance(counts, Mapping) else 0
+
+
+def _count(value: Any) -> int:
+    """A count, also one in digits; 0 for values that are none."""
+    number = int(value[:20]) if isinstance(value, str) and value.isdecimal() else value
+    return min(int(number), _MOST_COUNT) if isinstance(number, int | float) and 0 < number < math.inf else 0
+
+
+def _joined(usage: Json, more: Any) -> Json:
+    """Both, with the larger one of each count: endpoints may say them as they grow, or a second time."""
+    said = more.items() if isinstance(more, dict) else ()
+    return usage | {name: max(count, usage.get(name), key=_count) for name, count in said if count is not None}
 
 
 def _largest(counts: Any, names: Iterable[str]) -> int:
@@ -209,7 +224,7 @@ def _read_anthropic(values: Iterable[Json]) -> ModelAnswer:
         is_whole |= value.get("type") in ("message", "message_stop")
         message = value.get("message") if value.get("type") == "message_start" else value
         if isinstance(message, dict) and "usage" in message:
-            usage |= {name: count for name, count in (message["usage"] or {}).items() if count is not None}
+            usage = _joined(usage, message["usage"])
             model = str(message.get("model") or model)
             blocks |= dict(enumerate(_objects(message.get("content"))))
         index = value.get("index", 0)
@@ -230,30 +245,35 @@ def _read_anthropic(values: Iterable[Json]) -> ModelAnswer:
         for block in blocks.values()
         if block.get("type") == "tool_use"
     ]
-    cached = _number(usage, "cache_read_input_tokens")
+    rounds = _objects(usage.get("iterations"))  # also those that the whole leaves out: compactions
+
+    def total(*names: str) -> int:
+        return max(_number(usage, *names), sum(_number(each, *names) for each in rounds))
+
     return ModelAnswer(
         model=model,
         text="".join(str(block.get("text") or "") for block in blocks.values()),
         thoughts="".join(str(block.get("thinking") or "") for block in blocks.values()),
         calls=tuple(calls),
-        input_tokens=_number(usage, "input_tokens", "cache_creation_input_tokens") + cached,
-        output_tokens=_number(usage, "output_tokens"),
-        cached_tokens=cached,
+        input_tokens=total("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"),
+        output_tokens=total("output_tokens"),
+        cached_tokens=_number(usage, "cache_read_input_tokens"),
         is_whole=is_whole,
     )
 
 
 def _read_responses(values: Iterable[Json]) -> ModelAnswer:
     whole: Json = {}
+    usage: Json = {}
     items: list[Json] = []
     for value in values:
         response = value.get("response") if "response" in value else value
         if isinstance(response, dict) and "output" in response:
             whole = response
+            usage = _joined(usage, response.get("usage"))
         if value.get("type") == "response.output_item.done" and isinstance(value.get("item"), dict):
             items.append(value["item"])
     items = _objects(whole.get("output")) or items
-    usage = whole.get("usage") or {}
     texts = [part for item in items if item.get("type") == "message" for part in _objects(item.get("content"))]
     thoughts = [part for item in items if item.get("type") == "reasoning" for part in _objects(item.get("summary"))]
     return ModelAnswer(
@@ -266,9 +286,11 @@ def _read_responses(values: Iterable[Json]) -> ModelAnswer:
             if item.get("type") == "function_call"
         ),
         input_tokens=_number(usage, "input_tokens"),
-        output_tokens=_number(usage, "output_tokens"),
+        output_tokens=max(
+            _number(usage, "output_tokens"), _number(usage, "total_tokens") - _number(usage, "input_tokens")
+        ),
         cached_tokens=_number(usage.get("input_tokens_details"), "cached_tokens"),
-        is_whole=bool(whole) and whole.get("status") not in ("queued", "in_progress"),
+        is_whole=whole.get("status") in ("completed", "failed", "incomplete", "cancelled"),
     )
 
 
@@ -277,7 +299,9 @@ def _read_chat(values: Iterable[Json]) -> ModelAnswer:
     model, text, thoughts, is_whole = "", "", "", False
     calls: dict[int, Json] = {}
     for value in values:
-        usage = value.get("usage") or usage
+        usage = _joined(usage, value.get("usage"))
+        counts = _number(value.get("usage"), "prompt_tokens", "completion_tokens")
+        is_whole |= bool(counts) and not value.get("choices")  # beside choices they may still grow
         model = str(value.get("model") or model)
         for choice in _objects(value.get("choices"))[:1]:
             part = choice.get("message") or choice.get("delta") or {}
@@ -298,9 +322,11 @@ def _read_chat(values: Iterable[Json]) -> ModelAnswer:
             ToolCall(call["id"], call["name"], read_arguments("".join(call["arguments"]))) for call in calls.values()
         ),
         input_tokens=_number(usage, "prompt_tokens"),
-        output_tokens=_number(usage, "completion_tokens"),
+        output_tokens=max(
+            _number(usage, "completion_tokens"), _number(usage, "total_tokens") - _number(usage, "prompt_tokens")
+        ),
         cached_tokens=_number(usage.get("prompt_tokens_details"), "cached_tokens"),
-        is_whole=is_whole or bool(_number(usage, "prompt_tokens", "completion_tokens")),
+        is_whole=is_whole,
     )
 
 
@@ -309,13 +335,14 @@ def _read_gemini(values: Iterable[Json]) -> ModelAnswer:
     model, is_whole = "", False
     parts: list[Json] = []
     for value in values:
-        usage = value.get("usageMetadata") or usage
+        usage = _joined(usage, value.get("usageMetadata"))
         model = str(value.get("modelVersion") or model)
         is_whole |= "blockReason" in (value.get("promptFeedback") or {})
         for candidate in _objects(value.get("candidates"))[:1]:
             is_whole |= bool(candidate.get("finishReason"))
             parts += _objects((candidate.get("content") or {}).get("parts"))
     texts = [part for part in parts if isinstance(part.get("text"), str)]
+    input_tokens = _number(usage, "promptTokenCount", "toolUsePromptTokenCount")
     return ModelAnswer(
         model=model,
         text="".join(part["text"] for part in texts if not part.get("thought")),
@@ -324,8 +351,11 @@ def _read_gemini(values: Iterable[Json]) -> ModelAnswer:
             ToolCall(str(call.get("id") or ""), str(call.get("name")), read_arguments(call.get("args")))
             for call in (part["functionCall"] for part in parts if isinstance(part.get("functionCall"), dict))
         ),
-        input_tokens=_number(usage, "promptTokenCount", "toolUsePromptTokenCount"),
-        output_tokens=_number(usage, "candidatesTokenCount", "thoughtsTokenCount"),
+        input_tokens=input_tokens,
+        output_tokens=max(
+            _number(usage, "candidatesTokenCount", "thoughtsTokenCount"),
+            _number(usage, "totalTokenCount") - input_tokens,
+        ),
         cached_tokens=_number(usage, "cachedContentTokenCount"),
         is_whole=is_whole,
     )

@@ -121,7 +121,10 @@ async def test_requests_that_are_not_listed_do_not_reach_the_endpoint(wire: Wire
 async def test_an_endpoint_gets_what_the_relay_has_read() -> None:
     """Neither a repeated field nor a query or header changes what is done, what is answered or who pays."""
     async with endpoint(answer_whole) as (url, heard), relayed(url) as (made, agent):
-        twice = b'{"model": "small", "model": "other", "stream": true, "stream_options": null, "stream_options": []}'
+        twice = (
+            b'{"model": "small", "model": "other", "stream": true, '
+            b'"stream_options": null, "stream_options": {"continuous_usage_stats": true}}'
+        )
         override = "X-HTTP-Method-Override: DELETE\r\nOpenAI-Organization: org"
         assert await status_of(agent, f"POST {CHAT}?fields=choices&alt=media&alt=json", twice, override) == 200
         upgrade = "Connection: Upgrade\r\nUpgrade: websocket"
@@ -174,17 +177,19 @@ def test_what_costs_beside_tokens_is_named(wire: Wire, fields: dict[str, Any], n
     assert found is None if named is None else named in str(found)
 
 
-async def test_an_answer_counts_whose_tokens_come_after_the_agent_has_hung_up() -> None:
+@pytest.mark.parametrize("usage", [None, {"prompt_tokens": 50, "completion_tokens": 1}])
+async def test_an_answer_counts_whose_tokens_come_after_the_agent_has_hung_up(usage: Any) -> None:
+    first = FIRST.replace(b'{"choices', b'{"usage": %s, "choices' % json.dumps(usage).encode())
     has_hung_up = asyncio.Event()
 
     async def answer(writer: asyncio.StreamWriter) -> None:
-        writer.write(EVENTS + FIRST)
+        writer.write(EVENTS + first)
         await has_hung_up.wait()
         writer.write(LAST)
 
     async with endpoint(answer) as (url, _), relayed(url) as (made, agent):
         async with agent.stream("POST", CHAT, json={**SENT, "stream": True}) as reply:
-            assert await anext(reply.aiter_bytes()) == FIRST
+            assert await anext(reply.aiter_bytes()) == first
         has_hung_up.set()
     (answered,) = made.record.answers
     assert (answered.input_tokens, answered.output_tokens, answered.is_estimated) == (50, 10, False)
@@ -215,10 +220,14 @@ async def test_others_go_on_and_the_port_is_closed_if_an_answer_cannot_be_counte
 
     monkeypatch.setattr(asking, "read_answer", fail)
     asyncio.get_running_loop().set_exception_handler(lambda *_: None)
+
+    async def fail_closing(_: float) -> None:
+        raise RuntimeError("a defect")
+
     async with endpoint(answer_whole) as (url, _), relayed(url, max_tokens=10_000) as (made, agent):
         replies = await asyncio.gather(*(agent.post(CHAT, json=SENT) for _ in range(2)))
         assert [reply.status_code for reply in replies] == [200, 200]
-        monkeypatch.setattr(made._asking, "aclose", fail)
+        monkeypatch.setattr(made._asking, "aclose", fail_closing)
         with pytest.raises(RuntimeError):
             await made._close()
         assert made._listener.fileno() == -1

@@ -96,6 +96,27 @@ def test_arguments_that_are_nested_too_deeply_are_kept_as_text(wire: Any) -> Non
     assert (answer.output_tokens, [type(call.arguments) for call in answer.calls]) == (70, [str])
 
 
+@pytest.mark.parametrize(
+    ("wire", "usages", "counted"),
+    [
+        ("chat", [{"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 900}], (10, 890)),
+        ("responses", [{"input_tokens": 10, "output_tokens": 5, "total_tokens": 900}], (10, 890)),
+        ("gemini", [{"promptTokenCount": 10, "candidatesTokenCount": 5, "totalTokenCount": 900}], (10, 890)),
+        ("anthropic", [{"input_tokens": 1, "iterations": [{"input_tokens": 50}, {"output_tokens": 70}]}], (50, 70)),
+        ("chat", [{"prompt_tokens": 10, "completion_tokens": 90}, {"completion_tokens": 1}], (10, 90)),
+        ("gemini", [{"promptTokenCount": 10, "candidatesTokenCount": 90}, {"candidatesTokenCount": 1}], (10, 90)),
+        ("chat", [{"prompt_tokens": "10", "completion_tokens": "90"}], (10, 90)),
+        ("chat", [{"prompt_tokens": 10, "completion_tokens": 10**400}], (10, 10**12)),
+    ],
+)  # fmt: skip
+def test_no_tokens_are_left_out_that_the_endpoint_names(wire: Any, usages: list[Any], counted: tuple[int, int]) -> None:
+    name = "usageMetadata" if wire == "gemini" else "usage"
+    events = [{name: usage, "type": "message", "status": "completed", "output": []} for usage in usages]
+    body = b"".join(b"data: " + json.dumps(event).encode() + b"\n\n" for event in events)
+    answer = read_answer(Question(wire, "m", size=40), body)
+    assert (answer.input_tokens, answer.output_tokens) == counted
+
+
 def test_an_answer_that_is_cut_off_counts_against_limits_as_the_longest() -> None:
     body = b'data: {"choices": [{"delta": {"content": "Hi there"}}]}\n\n'
     answer = read_answer(Question("chat", "m", size=40, longest=90_000), body, has_ended=False)
