@@ -4,7 +4,7 @@ Anything else is refused: it may cost something that answers don't report, or ch
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -89,9 +89,9 @@ def allowed_query(query: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in known.items() if re.fullmatch(_QUERIES[name], value, re.ASCII)}
 
 
-def allowed_headers(headers: Mapping[str, str]) -> dict[str, str]:
-    """The headers that are passed on, beside those that the relay sets."""
-    return {name: headers[name] for name in _HEADERS if name in headers}
+def allowed_headers(headers: Mapping[str, str], names: Iterable[str] = _HEADERS) -> dict[str, str]:
+    """The headers that are passed on, beside those that the relay sets: HTTP clients send ASCII alone."""
+    return {name: headers[name] for name in names if name in headers and headers[name].isascii()}
 
 
 def find_uncounted(wire: Wire, question: Mapping[str, Any]) -> str | None:

@@ -17,7 +17,7 @@ from purple_sdk.harness.budget import Budget, Excess
 from purple_sdk.harness.counting import Question, parsed_json, read_answer, read_question
 from purple_sdk.harness.fetching import Fetching
 from purple_sdk.harness.record import AskedModel, Record
-from purple_sdk.harness.refusing import RefusedError, read_body
+from purple_sdk.harness.refusing import RefusedError, check_length, read_body
 from purple_sdk.harness.upstream import Upstream
 
 CLOSED = "this key is not valid: the turn that it was made for has ended"
@@ -76,7 +76,7 @@ class Asking:
             raise RefusedError(
                 502, f"the model's endpoint can't be reached: {fetching.problem or 'the turn has ended'}"
             )
-        headers = {name: reply.headers[name] for name in RETURNED if name in reply.headers}
+        headers = allowed_headers(reply.headers, RETURNED)
         return _Passing(fetching, lambda: self._let_go(fetching), reply.status_code, headers)
 
     async def aclose(self, seconds: float) -> None:
@@ -198,6 +198,9 @@ def _noted(fetching: Fetching, question: Question, at: datetime) -> AskedModel:
 
 def _written(fields: Mapping[str, Any]) -> bytes:
     try:
-        return json.dumps(fields, allow_nan=False).encode()
+        text = json.dumps(fields, allow_nan=False, ensure_ascii=False)
     except ValueError:
         raise RefusedError(400, "the body has a number that JSON doesn't know, such as NaN") from None
+    content = text.encode(errors="backslashreplace")  # half of a pair stays the escape that it was
+    check_length(len(content))
+    return content

@@ -8,7 +8,7 @@ process, files or log.
 import asyncio
 import json
 import secrets
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from typing import Any, Self
@@ -22,6 +22,7 @@ from starlette.routing import Route
 
 from proctor_processes.http_clients import make_http_client
 from proctor_processes.serving import InnerServer, address_of, listen
+from purple_sdk.harness.allowed import allowed_headers
 from purple_sdk.harness.asking import CLOSED, RETURNED, Asking
 from purple_sdk.harness.budget import Budget, Excess
 from purple_sdk.harness.counting import parsed_json, read_arguments, values_in
@@ -130,11 +131,13 @@ class Relay:
     async def _act(self, request: Request, body: bytes) -> Response:
         with self._under_way():
             try:
-                reply = await self.tools.answer(self._http, request.method, _among(_MCP_HEADERS, request.headers), body)
+                reply = await self.tools.answer(
+                    self._http, request.method, allowed_headers(request.headers, _MCP_HEADERS), body
+                )
             except httpx.HTTPError as problem:
                 raise RefusedError(502, f"the {self.tools.owner} can't be reached: {type(problem).__name__}") from None
             self._note_call(parsed_json(body), reply)
-        return Response(reply.content, reply.status_code, headers=_among(RETURNED, reply.headers))
+        return Response(reply.content, reply.status_code, headers=allowed_headers(reply.headers, RETURNED))
 
     @contextmanager
     def _under_way(self) -> Iterator[None]:
@@ -169,7 +172,3 @@ class Relay:
             at=datetime.now(UTC),
         )
         self.record.events.append(used)
-
-
-def _among(names: Sequence[str], headers: Mapping[str, str]) -> dict[str, str]:
-    return {name: headers[name] for name in names if name in headers}

@@ -45,7 +45,9 @@ Answer = Callable[[asyncio.StreamWriter], Awaitable[None]]
 
 async def answer_whole(writer: asyncio.StreamWriter) -> None:
     writer.write(
-        b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(WHOLE) + WHOLE
+        b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nSet-Cookie: a=b\r\nContent-Length: %d\r\n\r\n"
+        % len(WHOLE)
+        + WHOLE
     )
 
 
@@ -306,6 +308,24 @@ async def test_bodies_are_cut_off_while_they_come(monkeypatch: pytest.MonkeyPatc
         assert await status_of(agent, f"POST {CHAT}", b"x" * 100_001) == 413
     assert len(heard.targets) == 1
     assert [answer.is_estimated for answer in made.record.answers] == [True]
+
+
+async def test_texts_pass_as_they_are_and_neither_cookies_nor_headers_that_no_client_sends() -> None:
+    text = "\u00e9" * 100 + "\ud83d"  # with half of a pair, as programs in JavaScript cut texts
+    body = json.dumps({**SENT, "user": text}, ensure_ascii=False).encode(errors="backslashreplace")
+    async with endpoint(answer_whole) as (url, heard), relayed(url) as (_, agent):
+        for _ in range(2):
+            assert await status_of(agent, f"POST {CHAT}", body, "User-Agent: \u00e9") == 200
+    assert heard.bodies == [body] * 2
+    assert not [head for head in heard.heads if "cookie" in head.lower() or "\u00e9" in head]
+
+
+async def test_a_body_is_not_sent_that_grew_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(refusing, "MOST_BODY", 3_000)
+    async with endpoint(answer_whole) as (url, heard), relayed(url) as (_, agent):
+        body = b'{"a": [' + b"1e15," * 500 + b"1]}"
+        assert (await agent.post(CHAT, content=body)).status_code == 413
+    assert heard.targets == []
 
 
 async def test_a_compressed_answer_is_not_unpacked_without_bounds() -> None:
