@@ -62,7 +62,7 @@ _PAID_APART = {
 also those of routers (OpenRouter, LiteLLM), which may ask a dearer model.
 """
 
-_TEXT = (None, [], ["text"], ["TEXT"])
+_TEXT: tuple[Any, ...] = (None, [], ["text"], ["TEXT"])
 _PLAIN: dict[str, tuple[Any, ...]] = {
     "servicetier": (None, "auto", "default", "flex", "standard", "standard_only"),
     "speed": (None, "standard"),

@@ -131,7 +131,7 @@ class Asking:
                 raise RefusedError(400, "the connection was closed")
             if self._is_closed:
                 raise RefusedError(401, CLOSED)
-            if (excess := self._budget.check(self._record.answers)) is not None:
+            if (excess := self._budget.check()) is not None:
                 self.excess = excess
                 raise RefusedError(400, f"no more requests to the model: the agent {excess.problem}")
             others = [each for each in self._under_way.values() if each is not None]
@@ -158,8 +158,9 @@ class Asking:
             self._let_go(fetching)
             try:
                 if question is not None:
-                    self._record.events[place] = _noted(fetching, question, at)
-                    self._budget.check(self._record.answers)
+                    self._record.events[place] = noted = _noted(fetching, question, at)
+                    if noted.answer is not None:
+                        self._budget.count(noted.answer)
             finally:
                 self._has_ended_one.set()
 
