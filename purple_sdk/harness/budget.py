@@ -137,4 +137,4 @@ class Budget:
 
 
 def _cost(price: Price, answer: ModelAnswer) -> float:
-    return price.of(answer.input_tokens, answer.output_tokens, answer.cached_tokens)
+    return price.of(answer.input_tokens + answer.surcharge, answer.output_tokens, answer.cached_tokens)

@@ -67,6 +67,7 @@ class ModelAnswer:
         asked_model: by the request.
         most_output: the tokens of the answer, at most, where it was cut off or can't be read: hidden thoughts may be
             as long as the request allows. Else 0.
+        surcharge: tokens of the prompt by which writing it to a cache is dearer (Anthropic).
     """
 
     model: str = ""
@@ -80,6 +81,7 @@ class ModelAnswer:
     is_whole: bool = False
     asked_model: str = ""
     most_output: int = 0
+    surcharge: int = 0
 
     @property
     def counted_output(self) -> int:
@@ -250,6 +252,8 @@ def _read_anthropic(values: Iterable[Json]) -> ModelAnswer:
     def total(*names: str) -> int:
         return max(_number(usage, *names), sum(_number(each, *names) for each in rounds))
 
+    hour = _number(usage.get("cache_creation"), "ephemeral_1h_input_tokens")
+
     return ModelAnswer(
         model=model,
         text="".join(str(block.get("text") or "") for block in blocks.values()),
@@ -258,6 +262,7 @@ def _read_anthropic(values: Iterable[Json]) -> ModelAnswer:
         input_tokens=total("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"),
         output_tokens=total("output_tokens"),
         cached_tokens=_number(usage, "cache_read_input_tokens"),
+        surcharge=hour + max(0, total("cache_creation_input_tokens") - hour) // 4,
         is_whole=is_whole,
     )
 

@@ -117,6 +117,12 @@ def test_no_tokens_are_left_out_that_the_endpoint_names(wire: Any, usages: list[
     assert (answer.input_tokens, answer.output_tokens) == counted
 
 
+def test_writing_to_a_cache_is_dearer() -> None:
+    usage = {"cache_creation_input_tokens": 1400, "cache_creation": {"ephemeral_1h_input_tokens": 1000}}
+    body = json.dumps({"type": "message", "usage": usage}).encode()
+    assert read_answer(Question("anthropic", "m", size=40), body).surcharge == 1100
+
+
 def test_an_answer_that_is_cut_off_counts_against_limits_as_the_longest() -> None:
     body = b'data: {"choices": [{"delta": {"content": "Hi there"}}]}\n\n'
     answer = read_answer(Question("chat", "m", size=40, longest=90_000), body, has_ended=False)
