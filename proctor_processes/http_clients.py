@@ -1,6 +1,7 @@
 """HTTP clients. All of ours are made here: proxies, trust and time-outs are the same everywhere.
 
 * Requests to this machine go to no proxy. All others go by those that the environment names.
+* No cookies are kept: a client may ask several servers, and cookies don't know ports.
 * Certificates are those of ``SSL_CERT_FILE`` or ``SSL_CERT_DIR``, else of certifi.
 """
 
@@ -9,6 +10,7 @@ import ssl
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
+from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Any, TypedDict, Unpack
 from urllib.request import getproxies, proxy_bypass
 
@@ -52,7 +54,7 @@ def make_http_client(
         return httpx.AsyncHTTPTransport(verify=tls(), limits=limits, proxy=proxy)
 
     way = transport or (make(None) if direct or not _proxies() else _Ways(make))
-    return httpx.AsyncClient(timeout=timeout, transport=way, trust_env=False, **options)
+    return httpx.AsyncClient(timeout=timeout, transport=way, trust_env=False, cookies=_no_cookies(), **options)
 
 
 def make_sync_http_client(
@@ -64,7 +66,7 @@ def make_sync_http_client(
         return httpx.HTTPTransport(verify=tls(), limits=limits, proxy=proxy)
 
     way = _Ways(make) if _proxies() else make(None)
-    return httpx.Client(timeout=timeout, transport=way, trust_env=False, **options)
+    return httpx.Client(timeout=timeout, transport=way, trust_env=False, cookies=_no_cookies(), **options)
 
 
 @cache
@@ -95,6 +97,10 @@ def proxy_for(url: str | httpx.URL) -> str | None:
     if not proxy or is_loopback(own_host(url.host)) or proxy_bypass(f"{url.host}:{port}"):
         return None
     return proxy if "://" in proxy else f"http://{proxy}"
+
+
+def _no_cookies() -> CookieJar:
+    return CookieJar(DefaultCookiePolicy(allowed_domains=()))
 
 
 def _proxies() -> dict[str, str]:

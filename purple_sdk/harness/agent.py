@@ -66,7 +66,7 @@ class HarnessAgent(BasePurpleAgent):
         folders, turn = self._folders, self.turn_number
         await to_the_end(lambda: folders.go_to(turn))
         self._budget.continue_from(folders.base / "used.json")
-        if (excess := self._budget.check(())) is not None:
+        if (excess := self._budget.check()) is not None:
             raise HarnessError(f"{self.harness.name} {excess.problem}: {excess.remedy}")
         prompt = await self._prompt(folders.session)
         async with reported_relay(self, self._budget, self._starter.upstream) as relay:

@@ -17,7 +17,7 @@ from purple_sdk.harness.budget import Budget, Excess
 from purple_sdk.harness.counting import Question, parsed_json, read_answer, read_question
 from purple_sdk.harness.fetching import Fetching
 from purple_sdk.harness.record import AskedModel, Record
-from purple_sdk.harness.refusing import RefusedError, read_body
+from purple_sdk.harness.refusing import RefusedError, check_length, read_body
 from purple_sdk.harness.upstream import Upstream
 
 CLOSED = "this key is not valid: the turn that it was made for has ended"
@@ -76,7 +76,7 @@ class Asking:
             raise RefusedError(
                 502, f"the model's endpoint can't be reached: {fetching.problem or 'the turn has ended'}"
             )
-        headers = {name: reply.headers[name] for name in RETURNED if name in reply.headers}
+        headers = allowed_headers(reply.headers, RETURNED)
         return _Passing(fetching, lambda: self._let_go(fetching), reply.status_code, headers)
 
     async def aclose(self, seconds: float) -> None:
@@ -109,8 +109,7 @@ class Asking:
         if not isinstance(fields, dict):
             raise RefusedError(400, "the body is not a JSON object, or has more than 1,000,000 values")
         if route.wire == "chat" and fields.get("stream"):
-            options = fields.get("stream_options")
-            fields["stream_options"] = {**(options if isinstance(options, dict) else {}), "include_usage": True}
+            fields["stream_options"] = {"include_usage": True}
         content = _written(fields)
         if route.wire is None:
             return content, None
@@ -132,7 +131,7 @@ class Asking:
                 raise RefusedError(400, "the connection was closed")
             if self._is_closed:
                 raise RefusedError(401, CLOSED)
-            if (excess := self._budget.check(self._record.answers)) is not None:
+            if (excess := self._budget.check()) is not None:
                 self.excess = excess
                 raise RefusedError(400, f"no more requests to the model: the agent {excess.problem}")
             others = [each for each in self._under_way.values() if each is not None]
@@ -157,10 +156,13 @@ class Asking:
         def note(_: object) -> None:
             del self._under_way[fetching]
             self._let_go(fetching)
-            if question is not None:
-                self._record.events[place] = _noted(fetching, question, at)
-                self._budget.check(self._record.answers)
-            self._has_ended_one.set()
+            try:
+                if question is not None:
+                    self._record.events[place] = noted = _noted(fetching, question, at)
+                    if noted.answer is not None:
+                        self._budget.count(noted.answer)
+            finally:
+                self._has_ended_one.set()
 
         if question is not None:
             self._record.events.append(AskedModel(_LOST, None, at))
@@ -197,6 +199,9 @@ def _noted(fetching: Fetching, question: Question, at: datetime) -> AskedModel:
 
 def _written(fields: Mapping[str, Any]) -> bytes:
     try:
-        return json.dumps(fields, allow_nan=False).encode()
+        text = json.dumps(fields, allow_nan=False, ensure_ascii=False)
     except ValueError:
         raise RefusedError(400, "the body has a number that JSON doesn't know, such as NaN") from None
+    content = text.encode(errors="backslashreplace")  # half of a pair stays the escape that it was
+    check_length(len(content))
+    return content

@@ -6,7 +6,7 @@ Tries that failed count, too. A file keeps the sum, so that a server that is sta
 import json
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from proctor_protocol.provenance import ModelUse, added_up
@@ -44,7 +44,6 @@ class Budget:
             )
         self._config = config
         self._file: Path | None = None
-        self._before = (0, 0.0)
         self._now = (0, 0.0)
         self._of_try = 0
 
@@ -54,27 +53,28 @@ class Budget:
         self.begin_try()
         with suppress(OSError, ValueError, KeyError, TypeError):
             kept = json.loads(agents_files.read(file.parent, file.name))
-            self._before = self._now = (int(kept["tokens"]), float(kept["cost"]))
+            self._now = (int(kept["tokens"]), float(kept["cost"]))
 
     def begin_try(self) -> None:
-        """Keep what was used so far; the next answers are those of another try."""
-        self._before = self._now
+        """Begin with a turn's tokens at 0."""
+        self._of_try = 0
 
-    def check(self, answers: Sequence[ModelAnswer]) -> Excess | None:
-        """Count the answers of the try so far; returns the limit that is reached."""
-        of_try = sum(answer.input_tokens + answer.output_tokens for answer in answers)
-        self._of_try = of_try
-        used = (self._before[0] + of_try, self._before[1] + sum(map(self._cost_of, answers)))
-        if used != self._now:
-            self._now = used
-            self._keep()
-        config, currency = self._config, self._prices.currency
+    def count(self, answer: ModelAnswer) -> None:
+        """Count an answer, also one of an earlier try that ends now."""
+        tokens = answer.input_tokens + answer.counted_output
+        self._of_try += tokens
+        self._now = (self._now[0] + tokens, self._now[1] + self._cost_of(answer))
+        self._keep()
+
+    def check(self) -> Excess | None:
+        """Return the limit that is reached."""
+        config, currency, of_try = self._config, self._prices.currency, self._of_try
         if of_try >= config.tokens_per_turn:
             return Excess(
                 f"used {of_try} tokens in this turn, and the limit is {config.tokens_per_turn}",
                 "raise AGENTBEATS_PURPLE_TOKENS_PER_TURN, or choose an easier task",
             )
-        tokens, cost = used
+        tokens, cost = self._now
         if config.max_tokens is not None and tokens >= config.max_tokens:
             return Excess(
                 f"used {tokens} tokens in this assessment, and the limit is {config.max_tokens}",
@@ -123,7 +123,8 @@ class Budget:
 
     def _cost_of(self, answer: ModelAnswer) -> float:
         price = self._price_of(answer)
-        return 0.0 if price is None else _cost(price, answer)
+        most = replace(answer, output_tokens=answer.counted_output)
+        return 0.0 if price is None else _cost(price, most)
 
     def _most_cost_of(self, question: Question) -> float:
         price = self._price_of(ModelAnswer(question.model))
@@ -136,4 +137,4 @@ class Budget:
 
 
 def _cost(price: Price, answer: ModelAnswer) -> float:
-    return price.of(answer.input_tokens, answer.output_tokens, answer.cached_tokens)
+    return price.of(answer.input_tokens + answer.surcharge, answer.output_tokens, answer.cached_tokens)

@@ -22,10 +22,25 @@ _LONGEST_TEXT = 1_000_000
 _MOST_VALUES = 1_000_000
 """In a JSON text; each takes some hundred bytes of memory, however short it is."""
 
+_MOST_LEVELS = 100
+"""Of arguments: what writes them later can't write values that are nested without bounds."""
+
 _UNSAID_OUTPUT = 128_000
 """Tokens that an answer may have whose request sets no limit."""
 
 _MOST_COPIES = 128
+
+_MOST_COUNT = 10**12
+"""What a count may say: larger ones can't be multiplied by a price."""
+
+_LENGTHS: dict[Wire, tuple[str, ...]] = {
+    "anthropic": ("max_tokens",),
+    "responses": ("max_output_tokens",),
+    "chat": ("max_tokens", "max_completion_tokens"),
+    "gemini": ("maxOutputTokens", "max_output_tokens"),
+}
+_COPIES: dict[Wire, tuple[str, ...]] = {"chat": ("n",), "gemini": ("candidateCount", "candidate_count")}
+"""Fields of requests in each protocol. Others are none of an endpoint's limits, whatever they say."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +65,9 @@ class ModelAnswer:
         is_estimated: whether the endpoint didn't report all tokens, and they are estimated by the length of the texts.
         is_whole: whether the answer has come to its end.
         asked_model: by the request.
+        most_output: the tokens of the answer, at most, where it was cut off or can't be read: hidden thoughts may be
+            as long as the request allows. Else 0.
+        surcharge: tokens of the prompt by which writing it to a cache is dearer (Anthropic).
     """
 
     model: str = ""
@@ -62,6 +80,13 @@ class ModelAnswer:
     is_estimated: bool = False
     is_whole: bool = False
     asked_model: str = ""
+    most_output: int = 0
+    surcharge: int = 0
+
+    @property
+    def counted_output(self) -> int:
+        """The tokens of the answer that count against limits."""
+        return max(self.output_tokens, self.most_output)
 
 
 @dataclass(frozen=True)
@@ -90,11 +115,11 @@ def read_question(wire: Wire, request: Mapping[str, Any], path: str, size: int) 
     """Read a request's body; ``path`` has the model's name for Gemini."""
     named = re.search(r"/models/([^/:]+):", path)
     model = str((named[1] if named else request.get("model")) or "")[:_LONGEST_NAME]
-    options = request.get("generationConfig") or request.get("generation_config")
-    given = {**request, **(options if isinstance(options, dict) else {})}
-    copies = min(max(1, _number(given, "n"), _number(given, "candidateCount", "candidate_count")), _MOST_COPIES)
-    limits = ("max_tokens", "max_completion_tokens", "max_output_tokens", "maxOutputTokens")
-    longest = max(_number(given, name) for name in limits) or _UNSAID_OUTPUT
+    places: list[Any] = [request]
+    if wire == "gemini":
+        places = [request[name] for name in ("generationConfig", "generation_config") if request.get(name)] or [{}]
+    longest = max(_largest(place, _LENGTHS[wire]) or _UNSAID_OUTPUT for place in places)
+    copies = min(max(1, *(_largest(place, _COPIES.get(wire, ())) for place in places)), _MOST_COPIES)
     return Question(wire, model, size, copies, copies * longest)
 
 
@@ -107,14 +132,16 @@ def read_answer(question: Question, body: bytes, *, has_ended: bool = True) -> M
     """
     try:
         answer = _READERS[question.wire](values_in(body))
-    except (TypeError, ValueError, AttributeError, KeyError):  # not the protocol's answer: its length counts
-        answer = ModelAnswer()
-    is_whole = has_ended or answer.is_whole
+    except (TypeError, ValueError, ArithmeticError, AttributeError, LookupError, RecursionError):
+        answer = ModelAnswer()  # not the protocol's answer: its length counts
+    is_ended = has_ended or body.rstrip().endswith(b"\ndata: [DONE]")
+    is_whole = is_ended or (answer.is_whole and question.copies == 1)  # other copies may still be written
     length = len(answer.text) + len(answer.thoughts) + sum(len(json.dumps(call.arguments)) for call in answer.calls)
     said = question.copies * length // _TOKEN if length or answer.is_whole else len(body) // _TOKEN
     tokens = (answer.input_tokens or question.size // _TOKEN, answer.output_tokens)
     if not (tokens[1] and is_whole):
         tokens = (tokens[0], max(tokens[1], said))
+    is_known = is_whole and bool(answer.output_tokens or length or answer.is_whole)
     return replace(
         answer,
         model=(answer.model or question.model)[:_LONGEST_NAME],
@@ -125,6 +152,7 @@ def read_answer(question: Question, body: bytes, *, has_ended: bool = True) -> M
         output_tokens=tokens[1],
         is_estimated=tokens != (answer.input_tokens, answer.output_tokens),
         is_whole=is_whole,
+        most_output=0 if is_known else question.longest,
     )
 
 
@@ -150,20 +178,43 @@ def parsed_json(text: bytes) -> Any:
 
 
 def _number(counts: Any, *names: str) -> int:
-    """The sum of counts in an object; values that aren't counts are 0."""
-    found = (counts.get(name) for name in names) if isinstance(counts, Mapping) else ()
-    return sum(int(number) for number in found if isinstance(number, int | float) and 0 < number < math.inf)
+    """The sum of counts in an object."""
+    return sum(_count(counts.get(name)) for name in names) if isinstance(counts, Mapping) else 0
+
+
+def _count(value: Any) -> int:
+    """A count, also one in digits; 0 for values that are none."""
+    number = int(value[:20]) if isinstance(value, str) and value.isdecimal() else value
+    return min(int(number), _MOST_COUNT) if isinstance(number, int | float) and 0 < number < math.inf else 0
+
+
+def _joined(usage: Json, more: Any) -> Json:
+    """Both, with the larger one of each count: endpoints may say them as they grow, or a second time."""
+    said = more.items() if isinstance(more, dict) else ()
+    return usage | {name: max(count, usage.get(name), key=_count) for name, count in said if count is not None}
+
+
+def _largest(counts: Any, names: Iterable[str]) -> int:
+    return max((_number(counts, name) for name in names), default=0)
 
 
 def _objects(value: Any) -> list[Json]:
     return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
 
 
-def _parsed(text: Any) -> Any:
+def read_arguments(given: Any) -> Any:
+    """A call's arguments, given as JSON text or as its value; as text where it isn't JSON or is nested too deeply."""
     try:
-        return json.loads(text) if isinstance(text, str) and text else text or {}
+        value = json.loads(given) if isinstance(given, str) and given else given or {}
     except (ValueError, RecursionError):
-        return text
+        return given
+    level = [value]
+    for _ in range(_MOST_LEVELS):
+        parts = [each.values() if isinstance(each, dict) else each for each in level if isinstance(each, dict | list)]
+        if not parts:
+            return value
+        level = [each for part in parts for each in part]
+    return given if isinstance(given, str) else f"(nested in more than {_MOST_LEVELS} levels)"
 
 
 def _read_anthropic(values: Iterable[Json]) -> ModelAnswer:
@@ -175,7 +226,7 @@ def _read_anthropic(values: Iterable[Json]) -> ModelAnswer:
         is_whole |= value.get("type") in ("message", "message_stop")
         message = value.get("message") if value.get("type") == "message_start" else value
         if isinstance(message, dict) and "usage" in message:
-            usage |= {name: count for name, count in (message["usage"] or {}).items() if count is not None}
+            usage = _joined(usage, message["usage"])
             model = str(message.get("model") or model)
             blocks |= dict(enumerate(_objects(message.get("content"))))
         index = value.get("index", 0)
@@ -188,34 +239,46 @@ def _read_anthropic(values: Iterable[Json]) -> ModelAnswer:
     for (index, name), pieces in written.items():
         blocks[index][name] = str(blocks[index].get(name) or "") + "".join(pieces)
     calls = [
-        ToolCall(str(block.get("id")), str(block.get("name")), _parsed(block.get("partial_json") or block.get("input")))
+        ToolCall(
+            str(block.get("id")),
+            str(block.get("name")),
+            read_arguments(block.get("partial_json") or block.get("input")),
+        )
         for block in blocks.values()
         if block.get("type") == "tool_use"
     ]
-    cached = _number(usage, "cache_read_input_tokens")
+    rounds = _objects(usage.get("iterations"))  # also those that the whole leaves out: compactions
+
+    def total(*names: str) -> int:
+        return max(_number(usage, *names), sum(_number(each, *names) for each in rounds))
+
+    hour = _number(usage.get("cache_creation"), "ephemeral_1h_input_tokens")
+
     return ModelAnswer(
         model=model,
         text="".join(str(block.get("text") or "") for block in blocks.values()),
         thoughts="".join(str(block.get("thinking") or "") for block in blocks.values()),
         calls=tuple(calls),
-        input_tokens=_number(usage, "input_tokens", "cache_creation_input_tokens") + cached,
-        output_tokens=_number(usage, "output_tokens"),
-        cached_tokens=cached,
+        input_tokens=total("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"),
+        output_tokens=total("output_tokens"),
+        cached_tokens=_number(usage, "cache_read_input_tokens"),
+        surcharge=hour + max(0, total("cache_creation_input_tokens") - hour) // 4,
         is_whole=is_whole,
     )
 
 
 def _read_responses(values: Iterable[Json]) -> ModelAnswer:
     whole: Json = {}
+    usage: Json = {}
     items: list[Json] = []
     for value in values:
         response = value.get("response") if "response" in value else value
         if isinstance(response, dict) and "output" in response:
             whole = response
+            usage = _joined(usage, response.get("usage"))
         if value.get("type") == "response.output_item.done" and isinstance(value.get("item"), dict):
             items.append(value["item"])
     items = _objects(whole.get("output")) or items
-    usage = whole.get("usage") or {}
     texts = [part for item in items if item.get("type") == "message" for part in _objects(item.get("content"))]
     thoughts = [part for item in items if item.get("type") == "reasoning" for part in _objects(item.get("summary"))]
     return ModelAnswer(
@@ -223,14 +286,16 @@ def _read_responses(values: Iterable[Json]) -> ModelAnswer:
         text="".join(str(part.get("text") or "") for part in texts),
         thoughts="".join(str(part.get("text") or "") for part in thoughts),
         calls=tuple(
-            ToolCall(str(item.get("call_id")), str(item.get("name")), _parsed(item.get("arguments")))
+            ToolCall(str(item.get("call_id")), str(item.get("name")), read_arguments(item.get("arguments")))
             for item in items
             if item.get("type") == "function_call"
         ),
         input_tokens=_number(usage, "input_tokens"),
-        output_tokens=_number(usage, "output_tokens"),
+        output_tokens=max(
+            _number(usage, "output_tokens"), _number(usage, "total_tokens") - _number(usage, "input_tokens")
+        ),
         cached_tokens=_number(usage.get("input_tokens_details"), "cached_tokens"),
-        is_whole=bool(whole) and whole.get("status") not in ("queued", "in_progress"),
+        is_whole=whole.get("status") in ("completed", "failed", "incomplete", "cancelled"),
     )
 
 
@@ -239,7 +304,9 @@ def _read_chat(values: Iterable[Json]) -> ModelAnswer:
     model, text, thoughts, is_whole = "", "", "", False
     calls: dict[int, Json] = {}
     for value in values:
-        usage = value.get("usage") or usage
+        usage = _joined(usage, value.get("usage"))
+        counts = _number(value.get("usage"), "prompt_tokens", "completion_tokens")
+        is_whole |= bool(counts) and not value.get("choices")  # beside choices they may still grow
         model = str(value.get("model") or model)
         for choice in _objects(value.get("choices"))[:1]:
             part = choice.get("message") or choice.get("delta") or {}
@@ -256,11 +323,15 @@ def _read_chat(values: Iterable[Json]) -> ModelAnswer:
         model=model,
         text=text,
         thoughts=thoughts,
-        calls=tuple(ToolCall(call["id"], call["name"], _parsed("".join(call["arguments"]))) for call in calls.values()),
+        calls=tuple(
+            ToolCall(call["id"], call["name"], read_arguments("".join(call["arguments"]))) for call in calls.values()
+        ),
         input_tokens=_number(usage, "prompt_tokens"),
-        output_tokens=_number(usage, "completion_tokens"),
+        output_tokens=max(
+            _number(usage, "completion_tokens"), _number(usage, "total_tokens") - _number(usage, "prompt_tokens")
+        ),
         cached_tokens=_number(usage.get("prompt_tokens_details"), "cached_tokens"),
-        is_whole=is_whole or bool(_number(usage, "prompt_tokens", "completion_tokens")),
+        is_whole=is_whole,
     )
 
 
@@ -269,23 +340,27 @@ def _read_gemini(values: Iterable[Json]) -> ModelAnswer:
     model, is_whole = "", False
     parts: list[Json] = []
     for value in values:
-        usage = value.get("usageMetadata") or usage
+        usage = _joined(usage, value.get("usageMetadata"))
         model = str(value.get("modelVersion") or model)
         is_whole |= "blockReason" in (value.get("promptFeedback") or {})
         for candidate in _objects(value.get("candidates"))[:1]:
             is_whole |= bool(candidate.get("finishReason"))
             parts += _objects((candidate.get("content") or {}).get("parts"))
     texts = [part for part in parts if isinstance(part.get("text"), str)]
+    input_tokens = _number(usage, "promptTokenCount", "toolUsePromptTokenCount")
     return ModelAnswer(
         model=model,
         text="".join(part["text"] for part in texts if not part.get("thought")),
         thoughts="".join(part["text"] for part in texts if part.get("thought")),
         calls=tuple(
-            ToolCall(str(call.get("id") or ""), str(call.get("name")), call.get("args") or {})
+            ToolCall(str(call.get("id") or ""), str(call.get("name")), read_arguments(call.get("args")))
             for call in (part["functionCall"] for part in parts if isinstance(part.get("functionCall"), dict))
         ),
-        input_tokens=_number(usage, "promptTokenCount", "toolUsePromptTokenCount"),
-        output_tokens=_number(usage, "candidatesTokenCount", "thoughtsTokenCount"),
+        input_tokens=input_tokens,
+        output_tokens=max(
+            _number(usage, "candidatesTokenCount", "thoughtsTokenCount"),
+            _number(usage, "totalTokenCount") - input_tokens,
+        ),
         cached_tokens=_number(usage, "cachedContentTokenCount"),
         is_whole=is_whole,
     )

@@ -25,15 +25,15 @@ async def read_body(request: Request) -> bytes:
     """The whole body. Raises RefusedError (it is compressed or too long), starlette's ClientDisconnect."""
     if request.headers.get("content-encoding", "identity") != "identity":
         raise RefusedError(415, "compressed requests are not read here: send the body as it is")
-    if int(request.headers.get("content-length") or 0) > MOST_BODY:
-        raise _too_long()
+    check_length(int(request.headers.get("content-length") or 0))
     body = bytearray()
     async for piece in request.stream():
         body += piece
-        if len(body) > MOST_BODY:
-            raise _too_long()
+        check_length(len(body))
     return bytes(body)
 
 
-def _too_long() -> RefusedError:
-    return RefusedError(413, f"the request is too long: send at most {MOST_BODY:,} bytes")
+def check_length(size: int) -> None:
+    """Raise RefusedError if a body is too long."""
+    if size > MOST_BODY:
+        raise RefusedError(413, f"the request is too long: send at most {MOST_BODY:,} bytes")

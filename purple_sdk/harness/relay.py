@@ -8,7 +8,7 @@ process, files or log.
 import asyncio
 import json
 import secrets
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from typing import Any, Self
@@ -22,9 +22,10 @@ from starlette.routing import Route
 
 from proctor_processes.http_clients import make_http_client
 from proctor_processes.serving import InnerServer, address_of, listen
+from purple_sdk.harness.allowed import allowed_headers
 from purple_sdk.harness.asking import CLOSED, RETURNED, Asking
 from purple_sdk.harness.budget import Budget, Excess
-from purple_sdk.harness.counting import parsed_json, values_in
+from purple_sdk.harness.counting import parsed_json, read_arguments, values_in
 from purple_sdk.harness.record import Record, UsedTool
 from purple_sdk.harness.refusing import RefusedError, read_body
 from purple_sdk.harness.tools import Tools
@@ -90,13 +91,15 @@ class Relay:
         await asyncio.shield(self._close())
 
     async def _close(self) -> None:
-        await asyncio.gather(self._end_calls(), self._asking.aclose(_DRAIN_SECONDS))
-        self._server.should_exit = True
-        self._server.force_exit = True
-        await asyncio.wait({self._serving}, timeout=2.0)
-        self._serving.cancel()
-        self._listener.close()
-        await self._http.aclose()
+        try:
+            await asyncio.gather(self._end_calls(), self._asking.aclose(_DRAIN_SECONDS))
+        finally:
+            self._server.should_exit = True
+            self._server.force_exit = True
+            await asyncio.wait({self._serving}, timeout=2.0)
+            self._serving.cancel()
+            self._listener.close()
+            await self._http.aclose()
 
     async def _end_calls(self) -> None:
         with suppress(TimeoutError):
@@ -128,11 +131,13 @@ class Relay:
     async def _act(self, request: Request, body: bytes) -> Response:
         with self._under_way():
             try:
-                reply = await self.tools.answer(self._http, request.method, _among(_MCP_HEADERS, request.headers), body)
+                reply = await self.tools.answer(
+                    self._http, request.method, allowed_headers(request.headers, _MCP_HEADERS), body
+                )
             except httpx.HTTPError as problem:
                 raise RefusedError(502, f"the {self.tools.owner} can't be reached: {type(problem).__name__}") from None
             self._note_call(parsed_json(body), reply)
-        return Response(reply.content, reply.status_code, headers=_among(RETURNED, reply.headers))
+        return Response(reply.content, reply.status_code, headers=allowed_headers(reply.headers, RETURNED))
 
     @contextmanager
     def _under_way(self) -> Iterator[None]:
@@ -157,16 +162,13 @@ class Relay:
         answer = next(reversed(list(values_in(reply.content))), {})
         result = answer.get("result") or {}
         texts = [part.get("text") or "" for part in result.get("content") or [] if isinstance(part, dict)]
+        arguments = read_arguments(call.get("arguments"))
         used = UsedTool(
             name=str(call.get("name")),
             usual=str((result.get("_meta") or {}).get(_USUAL_NAME) or call.get("name")),
-            arguments=call.get("arguments") or {},
+            arguments=arguments if isinstance(arguments, dict) else {},
             result="\n".join(texts) or json.dumps(answer.get("error") or {}),
             is_error=not reply.is_success or bool(result.get("isError")) or "error" in answer,
             at=datetime.now(UTC),
         )
         self.record.events.append(used)
-
-
-def _among(names: Sequence[str], headers: Mapping[str, str]) -> dict[str, str]:
-    return {name: headers[name] for name in names if name in headers}

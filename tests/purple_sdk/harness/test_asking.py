@@ -45,7 +45,9 @@ Answer = Callable[[asyncio.StreamWriter], Awaitable[None]]
 
 async def answer_whole(writer: asyncio.StreamWriter) -> None:
     writer.write(
-        b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(WHOLE) + WHOLE
+        b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nSet-Cookie: a=b\r\nContent-Length: %d\r\n\r\n"
+        % len(WHOLE)
+        + WHOLE
     )
 
 
@@ -121,7 +123,10 @@ async def test_requests_that_are_not_listed_do_not_reach_the_endpoint(wire: Wire
 async def test_an_endpoint_gets_what_the_relay_has_read() -> None:
     """Neither a repeated field nor a query or header changes what is done, what is answered or who pays."""
     async with endpoint(answer_whole) as (url, heard), relayed(url) as (made, agent):
-        twice = b'{"model": "small", "model": "other", "stream": true, "stream_options": null, "stream_options": []}'
+        twice = (
+            b'{"model": "small", "model": "other", "stream": true, '
+            b'"stream_options": null, "stream_options": {"continuous_usage_stats": true}}'
+        )
         override = "X-HTTP-Method-Override: DELETE\r\nOpenAI-Organization: org"
         assert await status_of(agent, f"POST {CHAT}?fields=choices&alt=media&alt=json", twice, override) == 200
         upgrade = "Connection: Upgrade\r\nUpgrade: websocket"
@@ -151,6 +156,19 @@ async def test_an_endpoint_gets_what_the_relay_has_read() -> None:
         ("gemini", {"tools": [{"functionDeclarations": []}, {"google_search": {}}]}, "google_search"),
         ("gemini", {"tools": {"codeExecution": {}}}, "codeExecution"),
         ("chat", {"tools": ["web_search"]}, "web_search"),
+        ("responses", {"input": [{"type": "additional_tools", "tools": [{"type": "web_search"}]}]}, "web_search"),
+        ("responses", {"input": [{"type": "tool_search_output", "tools": [{"tools": [{"type": "mcp"}]}]}]}, "mcp"),
+        ("chat", {"messages": [{"role": "system", "tools": [{"type": "web_search"}]}]}, "web_search"),
+        ("chat", {"models": ["dear"]}, "models"),
+        ("chat", {"extra_body": {"route": "fallback"}}, "route"),
+        ("anthropic", {"fallbacks": [{"model": "dear"}]}, "fallbacks"),
+        ("anthropic", {"inference_geo": "us"}, "inference_geo"),
+        ("chat", {"modalities": ["text", "audio"]}, "audio"),
+        ("gemini", {"generation_config": {"response_modalities": ["IMAGE"]}}, "IMAGE"),
+        ("gemini", {"generationConfig": {"serviceTier": "priority"}}, "priority"),
+        ("gemini", {"generationConfig": {"responseModalities": ["TEXT"]}}, None),
+        ("chat", {"modalities": ["text"], "messages": [{"tool_calls": [{"type": "function"}]}]}, None),
+        ("responses", {"input": [{"type": "mcp_list_tools", "tools": [{"name": "x"}]}, {"content": "x"}]}, None),
         ("responses", {"tools": [{"type": "namespace", "tools": [{"type": "custom"}]}], "background": False}, None),
         ("gemini", {"tools": [{"function_declarations": []}]}, None),
         ("anthropic", {"tools": [{"name": "x"}, {"type": "bash_20250124"}], "service_tier": "auto"}, None),
@@ -161,17 +179,19 @@ def test_what_costs_beside_tokens_is_named(wire: Wire, fields: dict[str, Any], n
     assert found is None if named is None else named in str(found)
 
 
-async def test_an_answer_counts_whose_tokens_come_after_the_agent_has_hung_up() -> None:
+@pytest.mark.parametrize("usage", [None, {"prompt_tokens": 50, "completion_tokens": 1}])
+async def test_an_answer_counts_whose_tokens_come_after_the_agent_has_hung_up(usage: Any) -> None:
+    first = FIRST.replace(b'{"choices', b'{"usage": %s, "choices' % json.dumps(usage).encode())
     has_hung_up = asyncio.Event()
 
     async def answer(writer: asyncio.StreamWriter) -> None:
-        writer.write(EVENTS + FIRST)
+        writer.write(EVENTS + first)
         await has_hung_up.wait()
         writer.write(LAST)
 
     async with endpoint(answer) as (url, _), relayed(url) as (made, agent):
         async with agent.stream("POST", CHAT, json={**SENT, "stream": True}) as reply:
-            assert await anext(reply.aiter_bytes()) == FIRST
+            assert await anext(reply.aiter_bytes()) == first
         has_hung_up.set()
     (answered,) = made.record.answers
     assert (answered.input_tokens, answered.output_tokens, answered.is_estimated) == (50, 10, False)
@@ -192,6 +212,28 @@ async def test_an_answer_that_never_comes_counts_by_the_request(monkeypatch: pyt
         await asyncio.gather(waiting, return_exceptions=True)
     (answered,) = made.record.answers
     assert answered.input_tokens >= 100
+
+
+async def test_others_go_on_and_the_port_is_closed_if_an_answer_cannot_be_counted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fail(*_: Any, **__: Any) -> Any:
+        raise RuntimeError("a defect")
+
+    monkeypatch.setattr(asking, "read_answer", fail)
+    asyncio.get_running_loop().set_exception_handler(lambda *_: None)
+
+    async def fail_closing(_: float) -> None:
+        raise RuntimeError("a defect")
+
+    async with endpoint(answer_whole) as (url, _), relayed(url, max_tokens=10_000) as (made, agent):
+        replies = await asyncio.gather(*(agent.post(CHAT, json=SENT) for _ in range(2)))
+        assert [reply.status_code for reply in replies] == [200, 200]
+        monkeypatch.setattr(made._asking, "aclose", fail_closing)
+        with pytest.raises(RuntimeError):
+            await made._close()
+        assert made._listener.fileno() == -1
+        monkeypatch.undo()
 
 
 async def test_requests_at_once_pass_the_limit_by_one_answer_at_most() -> None:
@@ -266,6 +308,24 @@ async def test_bodies_are_cut_off_while_they_come(monkeypatch: pytest.MonkeyPatc
         assert await status_of(agent, f"POST {CHAT}", b"x" * 100_001) == 413
     assert len(heard.targets) == 1
     assert [answer.is_estimated for answer in made.record.answers] == [True]
+
+
+async def test_texts_pass_as_they_are_and_neither_cookies_nor_headers_that_no_client_sends() -> None:
+    text = "\u00e9" * 100 + "\ud83d"  # with half of a pair, as programs in JavaScript cut texts
+    body = json.dumps({**SENT, "user": text}, ensure_ascii=False).encode(errors="backslashreplace")
+    async with endpoint(answer_whole) as (url, heard), relayed(url) as (_, agent):
+        for _ in range(2):
+            assert await status_of(agent, f"POST {CHAT}", body, "User-Agent: \u00e9") == 200
+    assert heard.bodies == [body] * 2
+    assert not [head for head in heard.heads if "cookie" in head.lower() or "\u00e9" in head]
+
+
+async def test_a_body_is_not_sent_that_grew_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(refusing, "MOST_BODY", 3_000)
+    async with endpoint(answer_whole) as (url, heard), relayed(url) as (_, agent):
+        body = b'{"a": [' + b"1e15," * 500 + b"1]}"
+        assert (await agent.post(CHAT, content=body)).status_code == 413
+    assert heard.targets == []
 
 
 async def test_a_compressed_answer_is_not_unpacked_without_bounds() -> None:

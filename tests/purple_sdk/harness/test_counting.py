@@ -42,6 +42,26 @@ def test_calls_texts_and_tokens_are_read_in_each_protocol(wire: Any, streamed: b
     assert (said.text, said.calls, said.model, said.is_estimated) == ("Done.", (), "scripted-1", False)
 
 
+@pytest.mark.parametrize(
+    ("wire", "request_", "longest"),
+    [
+        ("chat", {"max_tokens": 900, "max_completion_tokens": 5, "generationConfig": {"max_tokens": 1}}, 900),
+        ("chat", {"max_tokens": 9, "n": 100, "generation_config": {"n": 1}, "max_output_tokens": 99_999}, 900),
+        ("responses", {"max_tokens": 1}, 128_000),
+        ("responses", {"max_output_tokens": 900, "n": 7}, 900),
+        ("anthropic", {"max_tokens": 900, "max_output_tokens": 1}, 900),
+        ("gemini", {"maxOutputTokens": 1, "generationConfig": {"maxOutputTokens": 9, "candidateCount": 100}}, 900),
+        ("gemini", {"generationConfig": {"max_output_tokens": 1}, "generation_config": {"maxOutputTokens": 900}}, 900),
+        ("gemini", {"generationConfig": {"maxOutputTokens": 1}, "generation_config": {"topK": 1}}, 128_000),
+        ("gemini", {}, 128_000),
+    ],
+)
+def test_an_answer_may_be_as_long_as_the_fields_of_its_own_protocol_say(
+    wire: Any, request_: dict[str, Any], longest: int
+) -> None:
+    assert read_question(wire, request_, PATHS[wire], 24).longest == longest
+
+
 def test_tokens_are_estimated_where_the_endpoint_names_none() -> None:
     body = json.dumps({"choices": [{"message": {"content": "x" * 400}}]}).encode()
     answer = read_answer(Question("chat", "m", size=40, copies=2), body)
@@ -84,6 +104,59 @@ def test_a_note_that_is_too_deep_for_the_parser_names_no_session(tmp_path: Path)
     folders.go_to(1)
     (folders.home.parent / "state.json").write_text(DEEP)
     assert folders.session is None
+
+
+NESTED = "[" * 900 + "]" * 900
+DEEP: dict[str, Any] = {
+    "chat": {"choices": [{"message": {"tool_calls": [{"function": {"name": "x", "arguments": "[" * 1200}}]}}]},
+    "anthropic": {"type": "message", "content": [{"type": "tool_use", "name": "x", "input": json.loads(NESTED)}]},
+    "responses": {"status": "completed", "output": [{"type": "function_call", "arguments": NESTED}]},
+}
+
+
+@pytest.mark.parametrize("wire", DEEP)
+def test_arguments_that_are_nested_too_deeply_are_kept_as_text(wire: Any) -> None:
+    usage = {"prompt_tokens": 50, "completion_tokens": 70, "input_tokens": 50, "output_tokens": 70}
+    answer = read_answer(Question(wire, "m", size=40), json.dumps({**DEEP[wire], "usage": usage}).encode())
+    assert (answer.output_tokens, [type(call.arguments) for call in answer.calls]) == (70, [str])
+
+
+@pytest.mark.parametrize(
+    ("wire", "usages", "counted"),
+    [
+        ("chat", [{"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 900}], (10, 890)),
+        ("responses", [{"input_tokens": 10, "output_tokens": 5, "total_tokens": 900}], (10, 890)),
+        ("gemini", [{"promptTokenCount": 10, "candidatesTokenCount": 5, "totalTokenCount": 900}], (10, 890)),
+        ("anthropic", [{"input_tokens": 1, "iterations": [{"input_tokens": 50}, {"output_tokens": 70}]}], (50, 70)),
+        ("chat", [{"prompt_tokens": 10, "completion_tokens": 90}, {"completion_tokens": 1}], (10, 90)),
+        ("gemini", [{"promptTokenCount": 10, "candidatesTokenCount": 90}, {"candidatesTokenCount": 1}], (10, 90)),
+        ("chat", [{"prompt_tokens": "10", "completion_tokens": "90"}], (10, 90)),
+        ("chat", [{"prompt_tokens": 10, "completion_tokens": 10**400}], (10, 10**12)),
+    ],
+)  # fmt: skip
+def test_no_tokens_are_left_out_that_the_endpoint_names(wire: Any, usages: list[Any], counted: tuple[int, int]) -> None:
+    name = "usageMetadata" if wire == "gemini" else "usage"
+    events = [{name: usage, "type": "message", "status": "completed", "output": []} for usage in usages]
+    body = b"".join(b"data: " + json.dumps(event).encode() + b"\n\n" for event in events)
+    answer = read_answer(Question(wire, "m", size=40), body)
+    assert (answer.input_tokens, answer.output_tokens) == counted
+
+
+def test_writing_to_a_cache_is_dearer() -> None:
+    usage = {"cache_creation_input_tokens": 1400, "cache_creation": {"ephemeral_1h_input_tokens": 1000}}
+    body = json.dumps({"type": "message", "usage": usage}).encode()
+    assert read_answer(Question("anthropic", "m", size=40), body).surcharge == 1100
+
+
+def test_an_answer_that_is_cut_off_counts_against_limits_as_the_longest() -> None:
+    body = b'data: {"choices": [{"delta": {"content": "Hi there"}}]}\n\n'
+    answer = read_answer(Question("chat", "m", size=40, longest=90_000), body, has_ended=False)
+    assert (answer.output_tokens, answer.counted_output) == (2, 90_000)
+
+
+def test_an_answer_that_cannot_be_read_counts_against_limits_as_the_longest() -> None:
+    answer = read_answer(Question("gemini", "m", size=40, longest=90_000), b'{"a": ' + b"[" * 100_000)
+    assert answer.counted_output == 90_000
 
 
 def test_a_transcript_has_calls_with_their_results_and_stays_small() -> None:
