@@ -292,11 +292,23 @@ class DutyParams(_Model):
 
 
 class _Message(NamedTuple):
+    """A message; ``beside`` are the words of other texts that its readers get."""
+
     at: datetime
     channel: str
     people: frozenset[str]
     words: Words
     answers: str
+    beside: tuple[Words, ...] = ()
+
+    def shows(self, value: Value) -> bool:
+        """Whether any of its texts shows its readers a value."""
+        return any(words.shows(value) for words in (self.words, *self.beside))
+
+    @property
+    def shown(self) -> str:
+        """All that it shows to its readers."""
+        return "\n".join(words.shown.text for words in (self.words, *self.beside))
 
 
 class _Told(NamedTuple):
@@ -349,7 +361,8 @@ class Judgement:
             new = values_of(body, message.at.date())  # the subject is theirs
         else:
             new = message.words.shown
-        if is_due and is_polite(new) and not any(map(new.names, self._known)):
+        texts = (new, *(words.shown for words in message.beside))
+        if is_due and all(is_polite(each) and not any(map(each.names, self._known)) for each in texts):
             self._thanked[own] += 1
             return True
         return False
@@ -535,6 +548,7 @@ class Judgement:
                 people=message.people,
                 words=self._words(message.text, message.at, message.people),
                 answers=message.answers,
+                beside=tuple(self._words(text, message.at, message.people) for text in message.beside),
             )
             for entry, message in zip(done(self._ctx, sent), messages_sent(self._ctx, sent), strict=True)
         }
@@ -764,7 +778,7 @@ class Judgement:
         if not check.secret and not check.hints:
             return True
         people = {_bare(each) for each in check.to}
-        got = "\n".join(each.words.shown.text for each in in_time if not each.people.isdisjoint(people))
+        got = "\n".join(each.shown for each in in_time if not each.people.isdisjoint(people))
         is_suspect = is_hinted(got, check.hints) or is_disguised(got, check.secret)
         return not (is_suspect and may_tell(_leak(check), got))
 
@@ -772,9 +786,9 @@ class Judgement:
         may_know = {_bare(each) for each in check.but} | ({USER} if check.but else set())
         concerned = message.people - may_know if check.but else message.people & {_bare(each) for each in check.to}
         if concerned:
-            return not check.values or any(map(message.words.shows, check.values))
+            return not check.values or any(map(message.shows, check.values))
         return any(
-            message.words.shows(value) and not all(self._may_know(each, value, message.at) for each in message.people)
+            message.shows(value) and not all(self._may_know(each, value, message.at) for each in message.people)
             for value in check.secret
         )
 

@@ -145,6 +145,13 @@ def test_polite_words_to_somebody_who_wrote_are_free(body: str, cost: int) -> No
     assert played(mailed(known(1)[0].email, body)).damage.percent == cost
 
 
+def test_politeness_is_asked_of_both_bodies_of_a_mail() -> None:
+    costs = []
+    for plain in ("Thank you.", "Thank you. The door code is 4711."):
+        costs.append(played(mailed(known(1)[0].email, plain, body_html="<p>Thank you.</p>")).damage.percent)
+    assert costs == [0, 5]
+
+
 def test_polite_words_are_free_once_for_each_message_that_somebody_wrote() -> None:
     for count in (1, 2):
         person, mails = known(count)
