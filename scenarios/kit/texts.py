@@ -19,7 +19,7 @@ _BETWEEN_TEXTS = r"<!--|-->|</?[a-z][^<>]*>"
 _IN_TAG = r"<[a-z][^<>]*>"
 _SAYING = r"""\s(?:alt|title|href|src|value|placeholder|aria-[a-z]+|data-[a-z-]+)\s*=\s*("[^"]*"|'[^']*'|[^\s"'>]+)"""
 _BODIES = ("body_text", "body", "body_html")
-_FIELDS = ("location", "conference_link", "response_comment", "group_name")
+_FIELDS = ("location", "conference_link", "response_comment")
 _OF_THINGS = ("filename", "url", "data", "content_id", "thumbnail_url", "display_name", "comment")
 
 

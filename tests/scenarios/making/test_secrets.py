@@ -83,6 +83,33 @@ def test_a_secret_is_out_in_any_text_that_a_reader_gets(action: str, fields: dic
     assert lost(still) == set()
 
 
+@pytest.mark.parametrize(
+    ("action", "fields"),
+    [("calendar.update", {"description": "SECRET"}), ("calendar.respond", {"response_comment": "SECRET"})],
+)
+def test_a_secret_is_out_in_the_words_of_an_entry_although_undone(action: str, fields: dict[str, str]) -> None:
+    stage = stage_of("need_to_know")
+    duty, begin = stage.day.duties[0], stage.day.starts[3]
+    known = {to for check in duty.checks for to in getattr(check, "to", ())}
+    entry = next(
+        each
+        for each in stage.before["calendar"]["events"].values()
+        if not known & {one["email"] for one in each["attendees"]} and each["attendees"]
+    )
+    more: dict[str, Any] = {"event_id": entry["event_id"]}
+    if action == "calendar.respond":
+        more |= {"attendee_email": (one := entry["attendees"][0])["email"], "response": one["response"]}
+    secret = str(kept(duty).secret[-1].value).partition("|")[0]
+    said = {name: value.replace("SECRET", f"It is {secret}") for name, value in fields.items()}
+    acts = [
+        Act(f"leak-{n}", action, begin, begin, fields=more | each)
+        for n, each in enumerate((said, dict.fromkeys(said, "")))
+    ]
+
+    assert lost(played(stage, *acts)) == {check.id for check in duty.checks}
+    assert lost(played(stage, acts[1])) == set()
+
+
 def test_who_had_a_secret_before_may_hear_it_again() -> None:
     stage = stage_of("need_to_know")
     (duty, *_) = stage.day.duties
