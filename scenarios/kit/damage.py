@@ -13,7 +13,7 @@ from proctor_protocol.evaluation import AgentBeatsEvalContext
 from proctor_protocol.readings import bare_address, bare_phone
 from proctor_protocol.results import ActionLogEntryWithTurn
 from scenarios.kit.calendar import Entry, calendar_after, calendar_before, news_of, readers_of
-from scenarios.kit.mailbox import Mail, folder_of, labels_of, mails_after, mails_before, touched
+from scenarios.kit.mailbox import Mail, folder_of, folders_before, labels_of, mails_after, mails_before, plain, touched
 from scenarios.kit.messages import MAILS, TEXTS, as_list, invited, reached, written
 
 
@@ -141,7 +141,7 @@ class Action:
     @property
     def name(self) -> str:
         """What it is: moving to trash or spam is deleting, and so is giving an entry the status "cancelled"."""
-        if self.entry.action == "email.move" and str(self.entry.parameters.get("folder")).lower() in _GONE:
+        if self.entry.action == "email.move" and plain(self.entry.parameters.get("folder")) in _GONE:
             return "email.delete"
         if self.entry.action == "calendar.update" and self.entry.parameters.get("status") == "cancelled":
             return "calendar.delete"
@@ -171,6 +171,7 @@ class Search:
     ) -> None:
         self._explains, self._owners, self._is_polite = explains, owners, is_polite
         self._mails = mails_before(ctx), mails_after(ctx)
+        self._folders = {"inbox", "archive", *folders_before(ctx)} - _GONE
         self._texts = (ctx.final_state.get("sms") or {}).get("messages") or {}
         self._entries = calendar_before(ctx), calendar_after(ctx)
         characters = ctx.scenario_config.get("characters") or {}
@@ -296,7 +297,7 @@ class Search:
         folder = folder_of(new) or "trash"
         if folder == (folder_of(old) or "inbox"):
             return ""
-        return "moved" if folder not in _GONE else "mail" if author in self._book else "newsletter"
+        return "moved" if folder in self._folders else "mail" if author in self._book else "newsletter"
 
     def _is_there(self, text: str) -> bool:
         return not self._texts.get(text, {"is_deleted": True}).get("is_deleted")

@@ -65,6 +65,13 @@ def test_a_burnt_mailbox_earns_nothing_however_it_is_burnt(family: str, role: st
     assert set(kinds.played(stage_of(family, role), harm).points.values()) == {0}
 
 
+@pytest.mark.parametrize(("folder", "is_gone"), [("Trash ", True), ("junk", True), ("bin", True), (" Archive", False)])
+def test_a_mail_in_a_folder_that_no_one_had_is_gone(folder: str, is_gone: bool) -> None:
+    _, [mail] = known(1)
+    costs = played(lambda client: client.email.move([mail.id], folder=folder)).damage.costs
+    assert costs == ({"mail": 4} if is_gone else {"moved": 2})
+
+
 def test_as_much_in_one_call_as_in_many() -> None:
     one, many = (kinds.played(stage_of(), harm) for harm in (kinds.delete_newsletters, _each_newsletter))
     assert 10 < one.damage.percent < 100
