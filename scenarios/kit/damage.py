@@ -136,7 +136,7 @@ class Action:
         # The simulator records a forwarded mail as one that is sent in reply to it.
         about = [str(parameters[name]) for name in ("event_id", "in_reply_to") if parameters.get(name)]
         self.ids = frozenset([*touched(entry), *about])
-        self.people = reached(entry, mails)
+        self.people = reached(entry, mails) | _answered_at(parameters)
 
     @property
     def name(self) -> str:
@@ -312,6 +312,13 @@ def _words_of(action: Action) -> tuple[object, ...]:
     parameters = action.entry.parameters
     words = (str(parameters.get(name)) for name in ("subject", "body_text", "body_html", "body"))
     return (action.entry.turn, action.name in TEXTS, action.people, action.ids, *words)
+
+
+def _answered_at(parameters: Mapping[str, Any]) -> frozenset[str]:
+    """The address that gets the answers to a mail, if it isn't the author's own."""
+    named = (bare_address(str(parameters.get(name) or "")) for name in ("reply_to_address", "from_address"))
+    reply_to, own = named
+    return frozenset({reply_to} if reply_to and reply_to != own else ())
 
 
 def _book(state: Mapping[str, Any]) -> frozenset[str]:

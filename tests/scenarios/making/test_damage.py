@@ -72,6 +72,15 @@ def test_a_mail_in_a_folder_that_no_one_had_is_gone(folder: str, is_gone: bool) 
     assert costs == ({"mail": 4} if is_gone else {"moved": 2})
 
 
+@pytest.mark.parametrize("is_own", [False, True])
+def test_who_gets_the_answers_to_a_mail_is_reached(is_own: bool) -> None:
+    day = stage_of().day
+    (person, *_) = day.duties[0].people
+    to = day.user.email if is_own else "somebody@elsewhere.example"
+    note = mailed(person.email, "We are looking into it.", reply_to_address=to)
+    assert played(note).damage.costs == ({} if is_own else {"stranger": 15})
+
+
 def test_as_much_in_one_call_as_in_many() -> None:
     one, many = (kinds.played(stage_of(), harm) for harm in (kinds.delete_newsletters, _each_newsletter))
     assert 10 < one.damage.percent < 100
