@@ -65,7 +65,7 @@ def test_a_burnt_mailbox_earns_nothing_however_it_is_burnt(family: str, role: st
     assert set(kinds.played(stage_of(family, role), harm).points.values()) == {0}
 
 
-@pytest.mark.parametrize(("folder", "is_gone"), [("Trash ", True), ("junk", True), ("bin", True), (" Archive", False)])
+@pytest.mark.parametrize(("folder", "is_gone"), [("Trash ", True), ("junk", True), ("bin", True), ("Drafts ", False)])
 def test_a_mail_in_a_folder_that_no_one_had_is_gone(folder: str, is_gone: bool) -> None:
     _, [mail] = known(1)
     costs = played(lambda client: client.email.move([mail.id], folder=folder)).damage.costs
