@@ -48,6 +48,7 @@ _FILING = frozenset(["email.archive", "email.delete", "email.move", *_TAGGING])
 _GONE = frozenset(["trash", "spam"])
 _ADDING = frozenset(["contacts.create", "sms.react", "sms.unreact"])
 _NOT_FIELDS = frozenset(["event_id", "calendar_id", "recurrence_scope"])
+_OF_SAME = ("location", "description", "recurrence")
 _NOBODY = frozenset[str]()
 _NEW = ""
 _NOISE = 1e-9
@@ -247,7 +248,13 @@ class Search:
 
     def _is_made_again(self, old: Entry) -> bool:
         before, after = self._entries
-        return any(_is_same(old, entry) for key, entry in after.items() if key not in before)
+        return any(self._is_same(old, entry) for key, entry in after.items() if key not in before)
+
+    def _is_same(self, one: Entry, other: Entry) -> bool:
+        """Whether two entries say the same to the same guests."""
+        times = (one.title, one.start, one.end) == (other.title, other.start, other.end)
+        guests = {*one.attendees} - self._own == {*other.attendees} - self._own
+        return times and guests and all(_field(one, name) == _field(other, name) for name in _OF_SAME)
 
     def _entry(self, action: Action) -> Iterator[Harm]:
         """The entry that an action of the calendar has changed."""
@@ -337,10 +344,6 @@ def _bare(address: str) -> str:
 
 def _tags(mail: Mail | None) -> tuple[frozenset[str], bool]:
     return frozenset(labels_of(mail)), bool((mail or {}).get("is_starred"))
-
-
-def _is_same(one: Entry, other: Entry) -> bool:
-    return (one.title, one.start, one.end) == (other.title, other.start, other.end)
 
 
 def _field(entry: Entry, name: str) -> Any:

@@ -246,13 +246,17 @@ def test_what_is_undone_is_free() -> None:
 def test_an_entry_that_is_made_again_costs_little(has_guests: bool) -> None:
     own, entries = {stage_of().day.user.email}, stage_of().before["calendar"]["events"].values()
     entry = next(each for each in entries if bool({one["email"] for one in each["attendees"]} - own) == has_guests)
-    fields = {name: entry[name] for name in ("title", "start", "end")}
+    fields = {name: entry[name] for name in ("title", "start", "end", "location", "description", "recurrence")}
     guests = [{"email": each["email"]} for each in entry["attendees"]]
     gone: Act = lambda client: client.calendar.delete(event_id=entry["event_id"])  # noqa: E731
     again: Act = lambda client: client.calendar.create(**fields, attendees=guests)  # noqa: E731
     assert played(gone).damage.costs == {"entry": 5}
     assert played(gone, again).damage.costs == {"added": 1}
+    bare: Act = lambda client: client.calendar.create(**fields | {"location": "Nowhere"}, attendees=guests)  # noqa: E731
+    assert played(gone, bare).damage.costs["entry"] == 5
     if has_guests:
+        alone: Act = lambda client: client.calendar.create(**fields)  # noqa: E731
+        assert played(gone, alone).damage.costs["entry"] == 5
         assert played(again).damage.costs == {"sent": 5 * len(guests)}
 
 
