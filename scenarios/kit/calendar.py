@@ -89,3 +89,21 @@ def news_of(parameters: Mapping[str, Any], before: Entry | None) -> str:
 def readers_of(key: str, before: Mapping[str, Entry], after: Mapping[str, Entry]) -> frozenset[str]:
     """Who is on an entry before or after."""
     return frozenset[str]().union(*(entries[key].readers for entries in (before, after) if key in entries))
+
+
+def made(ctx: AgentBeatsEvalContext) -> dict[int, str]:
+    """The ids of the entries at the end that the participant made, by the ids of the objects in the log.
+
+    The log of a new entry has no id. Its entry is one that was made at that time under that title, or was renamed.
+    """
+    before, after = calendar_before(ctx), calendar_after(ctx)
+    renamed = {entry.parameters["event_id"] for entry in done(ctx, ("calendar.update",)) if "title" in entry.parameters}
+    left = {key: entry for key, entry in after.items() if key not in before and entry.fields.get("created_at")}
+    found = dict[int, str]()
+    for log in done(ctx, ("calendar.create",)):
+        then = [key for key, entry in left.items() if instant(entry.fields["created_at"]) == instant(log.timestamp)]
+        same = [key for key in then if left[key].title == log.parameters.get("title")]
+        for key in [*same, *(key for key in then if key in renamed)][:1]:
+            found[id(log)] = key
+            del left[key]
+    return found

@@ -81,6 +81,22 @@ def test_who_gets_the_answers_to_a_mail_is_reached(is_own: bool) -> None:
     assert played(note).damage.costs == ({} if is_own else {"stranger": 15})
 
 
+def test_own_new_entries_count_once_by_id_and_their_changes_are_free() -> None:
+    begin, organizer = stage_of().day.starts[3].isoformat(), stage_of().day.user.email
+
+    async def make(client: AsyncUESClient, **fields: str) -> None:
+        await client.calendar.create(title="Focus", start=begin, end=begin, **fields)
+
+    async def rename(client: AsyncUESClient) -> None:
+        entries = (await client.calendar.get_state())["events"].values()
+        for entry in [each for each in entries if each["title"] == "Focus"]:
+            await client.calendar.update(event_id=entry["event_id"], title="Work")
+
+    assert played(make, rename).damage.costs == {"added": 1}
+    assert played(lambda client: make(client, organizer=organizer), rename).damage.costs == {"added": 1}
+    assert played(make, make, make, rename).damage.costs == {"added": 3}
+
+
 def test_as_much_in_one_call_as_in_many() -> None:
     one, many = (kinds.played(stage_of(), harm) for harm in (kinds.delete_newsletters, _each_newsletter))
     assert 10 < one.damage.percent < 100
