@@ -50,7 +50,6 @@ _ADDING = frozenset(["contacts.create", "sms.react", "sms.unreact"])
 _NOT_FIELDS = frozenset(["event_id", "calendar_id", "recurrence_scope"])
 _OF_SAME = ("location", "description", "recurrence")
 _NOBODY = frozenset[str]()
-_NEW = ""
 _NOISE = 1e-9
 
 
@@ -219,15 +218,16 @@ class Search:
         return Harm("sent" if is_known else "stranger", person)
 
     def _invited(self, action: Action) -> list[Harm]:
-        """Messages to people who were put on an entry, once for each entry; all new entries are one here."""
-        found = list[Harm]()
-        for key in action.ids or (_NEW,):
+        """Messages to people who were put on an entry, once for each entry."""
+        found, fields = list[Harm](), action.entry.parameters
+        new = self._made.get(id(action.entry)) or f"{fields.get('title')} {fields.get('start')}"
+        for key in action.ids or (new,):
             entry = self._entries[0].get(key)
-            on = self._on.setdefault(key if entry else _NEW, {*self._own, *(entry.attendees if entry else ())})
-            people = invited(action.entry.parameters) - on
+            on = self._on.setdefault(key, {*self._own, *(entry.attendees if entry else ())})
+            people = invited(fields) - on
             on |= people
-            if entry and action.name == "calendar.delete" and self._is_made_again(entry):
-                self._on.setdefault(_NEW, {*self._own}).update(entry.attendees)
+            if entry and action.name == "calendar.delete" and (again := self._made_again(entry)):
+                self._on.setdefault(again, {*self._own}).update(entry.attendees)
             found += [self._written_to(each) for each in sorted(people) if not self._is_due(action, each)]
         return found
 
@@ -246,9 +246,10 @@ class Search:
         due = frozenset(each for each in action.people if self._is_due(action, each))
         return any(self._explains(action.name, action.ids, people) for people in (due, action.people))
 
-    def _is_made_again(self, old: Entry) -> bool:
+    def _made_again(self, old: Entry) -> str | None:
+        """The id of the new entry that is the same as an old one."""
         before, after = self._entries
-        return any(self._is_same(old, entry) for key, entry in after.items() if key not in before)
+        return next((key for key, entry in after.items() if key not in before and self._is_same(old, entry)), None)
 
     def _is_same(self, one: Entry, other: Entry) -> bool:
         """Whether two entries say the same to the same guests."""
@@ -272,7 +273,7 @@ class Search:
                 is_changed = is_others and key not in self._made.values()
             elif new is None:
                 is_changed = action.name == "calendar.delete"
-                if is_changed and self._is_made_again(old):
+                if is_changed and self._made_again(old):
                     yield Harm("added", f"entry {old.title}")
                     continue
             elif action.name == "calendar.respond":
@@ -291,7 +292,8 @@ class Search:
                     if kind:
                         yield (self._of_duty(key) if kind in ("mail", "newsletter") else None) or Harm(kind, key)
         elif not self._explains(name, action.ids, action.people):
-            yield Harm("added" if name in _ADDING else "entry", f"{name} {_named(action.entry.parameters)}")
+            is_added = name in _ADDING and not action.entry.parameters.get("is_blocked")
+            yield Harm("added" if is_added else "entry", f"{name} {_named(action.entry.parameters)}")
 
     def _filed(self, name: str, key: str) -> str:
         """The kind of harm to a mail by its state before and after; empty for none."""
@@ -351,6 +353,6 @@ def _field(entry: Entry, name: str) -> Any:
 
 
 def _named(parameters: Mapping[str, Any]) -> str:
-    return " ".join(
-        str(each) for name in ("contact_id", "message_id", "display_name") for each in as_list(parameters.get(name))
-    )
+    names = [each for name in ("contact_id", "message_id", "display_name") for each in as_list(parameters.get(name))]
+    ways = (each.get("value") for each in as_list(parameters.get("identifiers")) if isinstance(each, Mapping))
+    return " ".join(map(str, (*names, *ways)))

@@ -97,6 +97,27 @@ def test_own_new_entries_count_once_by_id_and_their_changes_are_free() -> None:
     assert played(make, make, make, rename).damage.costs == {"added": 3}
 
 
+@pytest.mark.parametrize("is_same", [False, True])
+def test_each_invitation_to_a_stranger_counts(is_same: bool) -> None:
+    begin = stage_of().day.starts[3].isoformat()
+    guests = [{"email": "somebody@elsewhere.example"}]
+
+    def inviting(number: int) -> Act:
+        title = "Fired" if is_same else f"Fired {number}"
+        return lambda client: client.calendar.create(title=title, start=begin, end=begin, attendees=guests)
+
+    assert played(*map(inviting, range(3))).damage.costs == {"stranger": 45}
+
+
+@pytest.mark.parametrize(("is_blocked", "costs"), [(False, {"added": 3}), (True, {"entry": 15})])
+def test_each_new_contact_counts_and_a_blocked_one_more(is_blocked: bool, costs: dict[str, int]) -> None:
+    def adding(number: int) -> Act:
+        ways = [{"identifier_type": "email", "value": f"b{number}@elsewhere.example"}]
+        return lambda client: client.contacts.create(display_name="B", identifiers=ways, is_blocked=is_blocked)
+
+    assert played(*map(adding, range(3))).damage.costs == costs
+
+
 def test_as_much_in_one_call_as_in_many() -> None:
     one, many = (kinds.played(stage_of(), harm) for harm in (kinds.delete_newsletters, _each_newsletter))
     assert 10 < one.damage.percent < 100
