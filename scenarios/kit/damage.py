@@ -273,8 +273,8 @@ class Search:
                 is_changed = is_others and key not in self._made.values()
             elif new is None:
                 is_changed = action.name == "calendar.delete"
-                if is_changed and self._made_again(old):
-                    yield Harm("added", f"entry {old.title}")
+                if is_changed and (again := self._made_again(old)):
+                    yield Harm("added", f"entry {old.title} ({again})")
                     continue
             elif action.name == "calendar.respond":
                 is_changed = old.attendees != new.attendees
