@@ -338,11 +338,12 @@ class Judgement:
     @cached_property
     def damage(self) -> Damage:
         """What was done that no duty explains, and what it costs."""
-        writes = [write for duty in self.duties.values() for write in duty.explains]
         owners = {thing: key for key, duty in self.duties.items() for thing in duty.things}
         search = Search(
             self._ctx,
-            lambda name, ids, people: any(write.explains(name, ids, people) for write in writes),
+            lambda name, ids, people: sum(
+                any(write.explains(name, ids, people) for write in duty.explains) for duty in self.duties.values()
+            ),
             owners,
             lambda action, person: not search.is_false(person) and self._is_polite(action, person),
         )
