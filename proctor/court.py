@@ -139,7 +139,7 @@ class Court:
             assessment_id=entry.id,
             by=by,
             judged_at=datetime.now(UTC),
-            first=results.scores if results.status == "completed" else None,
+            first=results.final_scores,
             scores=Scores.of(verdicts),
             criteria_results=verdicts,
             kept=kept,

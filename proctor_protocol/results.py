@@ -359,6 +359,11 @@ class AssessmentResults(WireModel):
         return UnreadMessages.sum(each.unread_messages for each in self.criteria_results)
 
     @property
+    def final_scores(self) -> Scores | None:
+        """The points of an assessment that was completed; None of any other."""
+        return self.scores if self.status == "completed" else None
+
+    @property
     def day(self) -> str:
         """What people call what was played: ``clear_the_day · difficulty 2 · seed 7``, or a fixed scenario's id."""
         day = instance_title(self.scenario_id, self.difficulty, self.instance_seed)

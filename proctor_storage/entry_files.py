@@ -143,15 +143,22 @@ class EntryFiles:
         self.folder.write(f"{folder_of(entry)}/{JUDGEMENT.replace('KEY', judgement.key)}", content)
 
     def judgements(self, entry: ArchiveEntry, kind: type[J]) -> list[J]:
-        """The second judgements of an entry, the oldest first; those that can't be read are left out.
+        """The second judgements of an entry, the oldest first; those that can't be read, or are of another entry or of
+        other first verdicts, are left out.
 
         ``kind`` is ``Shift`` for a campaign, and ``Judgement`` for all else.
         """
         found = []
         for content in self._judgements_of(entry).values():
-            with suppress(ValidationError):
-                found.append(kind.model_validate_json(content))
+            with suppress(ValidationError, EntryDamagedError):
+                judged = kind.model_validate_json(content)
+                if isinstance(judged, Shift) or self._is_of(entry, judged):
+                    found.append(judged)
         return sorted(found, key=lambda each: each.judged_at)
+
+    def _is_of(self, entry: ArchiveEntry, judged: Judgement) -> bool:
+        """Whether a judgement is of this entry and of its first verdicts."""
+        return judged.assessment_id == entry.id and judged.first == self.results(entry).final_scores
 
     def _judgements_of(self, entry: ArchiveEntry) -> dict[str, bytes]:
         folder = _judgements_folder(entry)

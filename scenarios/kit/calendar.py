@@ -6,8 +6,9 @@ from datetime import datetime
 from typing import Any
 
 from proctor_protocol.evaluation import AgentBeatsEvalContext
-from proctor_protocol.readings import instant
+from proctor_protocol.readings import bare_address, instant
 from scenarios.kit.messages import done, invited
+from scenarios.kit.texts import strings_in, texts_beside
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,11 @@ class Entry:
     def overlaps(self, other: "Entry") -> bool:
         """Whether the two need the same person at the same time."""
         return self.start < other.end and other.start < self.end
+
+    @property
+    def readers(self) -> frozenset[str]:
+        """The addresses of its guests and organizer, who read what it says."""
+        return frozenset(bare_address(str(each)) for each in (*self.attendees, self.fields.get("organizer")) if each)
 
 
 @dataclass(frozen=True)
@@ -70,3 +76,34 @@ def placements(ctx: AgentBeatsEvalContext) -> list[Placement]:
         for entry, of in made
         if of.get("start")
     ]
+
+
+def news_of(parameters: Mapping[str, Any], before: Entry | None) -> str:
+    """What an action on an entry says to those who are on it: a comment, and texts that the entry didn't have."""
+    had = {line for text in strings_in(before.fields) for line in text.split("\n")} if before else set()
+    said = [str(parameters[name]) for name in ("title", "description") if parameters.get(name)]
+    lines = (line for text in (*said, *texts_beside(parameters)) for line in text.split("\n"))
+    return "\n".join(line for line in lines if line not in had)
+
+
+def readers_of(key: str, before: Mapping[str, Entry], after: Mapping[str, Entry]) -> frozenset[str]:
+    """Who is on an entry before or after."""
+    return frozenset[str]().union(*(entries[key].readers for entries in (before, after) if key in entries))
+
+
+def made(ctx: AgentBeatsEvalContext) -> dict[int, str]:
+    """The ids of the entries at the end that the participant made, by the ids of the objects in the log.
+
+    The log of a new entry has no id. Its entry is one that was made at that time under that title, or was renamed.
+    """
+    before, after = calendar_before(ctx), calendar_after(ctx)
+    renamed = {entry.parameters["event_id"] for entry in done(ctx, ("calendar.update",)) if "title" in entry.parameters}
+    left = {key: entry for key, entry in after.items() if key not in before and entry.fields.get("created_at")}
+    found = dict[int, str]()
+    for log in done(ctx, ("calendar.create",)):
+        then = [key for key, entry in left.items() if instant(entry.fields["created_at"]) == instant(log.timestamp)]
+        same = [key for key in then if left[key].title == log.parameters.get("title")]
+        for key in [*same, *(key for key in then if key in renamed)][:1]:
+            found[id(log)] = key
+            del left[key]
+    return found

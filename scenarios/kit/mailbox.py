@@ -27,8 +27,14 @@ def _mails(state: Mapping[str, Any]) -> dict[str, Mail]:
 
 
 def folder_of(mail: Mapping[str, Any] | None) -> str:
-    """The folder that a mail is in, in lower case; of no mail, none."""
-    return str(mail.get("folder", "inbox")).lower() if mail else ""
+    """The folder that a mail is in, however it is written: in lower case; of no mail, none."""
+    return plain(mail.get("folder", "inbox")) if mail else ""
+
+
+def folders_before(ctx: AgentBeatsEvalContext) -> set[str]:
+    """The names of the folders before the first turn."""
+    named = (ctx.initial_state.get("email") or {}).get("folders") or {}
+    return {*map(plain, named), *map(folder_of, mails_before(ctx).values())}
 
 
 def labels_of(mail: Mapping[str, Any] | None) -> set[str]:
@@ -37,7 +43,7 @@ def labels_of(mail: Mapping[str, Any] | None) -> set[str]:
 
 
 def plain(label: Any) -> str:
-    """A label as it is compared."""
+    """A label or folder as it is compared."""
     return str(label).strip().lower()
 
 

@@ -11,6 +11,7 @@ from proctor_protocol.evaluation import AgentBeatsEvalContext
 from proctor_protocol.readings import bare_address, bare_phone, chat_text, instant
 from proctor_protocol.results import ActionLogEntryWithTurn
 from proctor_protocol.visible import visible
+from scenarios.kit.texts import texts_beside
 
 MAILS = frozenset({"email.send", "email.reply", "email.reply_all", "email.forward", "email.send_draft"})
 TEXTS = frozenset({"sms.send"})
@@ -30,7 +31,7 @@ class Message:
         ``sms.receive`` for what came in. people: addresses in lower case and numbers in E.164: its readers if it went
         out, else its author. subject: a mail's subject, an entry's title. body: the part of its text that a reader
         sees. source: all of its text and HTML as it was sent, hidden parts included. answers: the id of the mail that
-        it answers or forwards.
+        it answers or forwards. beside: the other texts that its readers get, such as names of files.
     """
 
     at: datetime
@@ -40,6 +41,7 @@ class Message:
     body: str
     source: str = ""
     answers: str = ""
+    beside: tuple[str, ...] = ()
 
     @property
     def kind(self) -> str:
@@ -90,6 +92,7 @@ def _sent(entry: ActionLogEntryWithTurn, mails: Mapping[str, Any]) -> Message:
         body=readable(visible(_with_signs(html) or plain)),  # a mail client shows the HTML where there is one
         source="\n".join(filter(None, (subject, plain, html))),
         answers=str(parameters.get("in_reply_to") or parameters.get("message_id") or ""),
+        beside=tuple(texts_beside(parameters)),
     )
 
 

@@ -23,12 +23,59 @@ _REQUEST = (
     r"|(?:schick|sag|gib|ruf|überweise)(?:e|en)? (?:sie )?(?:mir|uns|mich))\b"
 )
 
+_ORDER = (
+    r"\b(?:pay|transfer|send|give|make|do|sign|buy|book|delete|stop|wire|bring|leave) "
+    r"(?:the|this|that|your|all|him|her)\b"
+    r"|\b(?:machen|zahlen|überweisen|schicken|senden|geben|kommen|löschen|nehmen|unterschreiben|gehen) sie\b"
+)
+_REFUSES = r"\b(?:no|not|off|never|nothing|fired|cancel\w*|nein|nicht|nie|kein\w*|abgesagt|storn\w*|gekündigt)\b|n't\b"
+_FORMULA = (
+    r"\bplease (?:excuse|forgive)\b|\bbitte (?:entschuldig|verzeih)\w*|\bno (?:worries|problem)\b|\bkein problem\b"
+    r"|\bnot at all\b|\b(?:could|did|can)(?: not|n't|not) (?:reply|answer|write|respond|get back)\b"
+    r"|\bthanks a million\b|\btausend dank\b|\b(?:thanks|thank you) for the \d+\b|\bdanke für die \d+\b"
+    r"|\b(?:yes|ja),? (?:it|they|es|sie) (?:has |have |ist |sind )?(?:arrived|came|here|da|angekommen)\b"
+)
+"""What is only polite, although it has the form of a request, an answer or a value."""
+
+_KIND = (
+    r"\b(?:than(?:ks?|king)|thx|dank\w*|h(?:i|ello|allo|ope\w*|offe\w*)|dear|lieber?|guten|good|regards|wishes|best"
+    r"|cheers|gr(?:ü|ue)(?:ß|ss)\w*|gruß|sincerely|sorry|apolog\w*|regret\w*|excuse|forgive|entschuldig\w*"
+    r"|leider|leid|bedauer\w*|verzeih\w*|note[ds]?|notiert|receiv\w*|receipt|got (?:it|this|your)|erhalten|angekommen"
+    r"|arrived|came|appreciat\w*|read|gelesen|kenntnis|understood|verstanden|glad|nice|kind\w*|happy|congrat\w*|glückwunsch|welcome"
+    r"|freu\w*|worries|problem|look\w* (?:into|forward)|pass\w* (?:it|this|that|your|them)|forward\w*|weiter\w*"
+    r"|have a|schön\w*|enjoy\w*)\b"
+)
+_SHORT = 6
+"""Words of a line that is a name or a signature: without a full stop, and without a verb."""
+_STATES = (
+    r"[.!;]\s*\z|'(?:s|re|m|ll)\b"
+    r"|\b(?:is|are|am|was|were|be|will|has|have|had|get|go|ist|sind|bin|bist|war|wird|hat|haben)\b"
+)
+
 
 def is_polite(words: Values) -> bool:
-    """Whether a message names no value of any kind, neither asks nor agrees, and has a few sentences at most."""
+    """Whether a message names no value, neither asks, agrees nor refuses, and has a few sentences of thanks at most.
+
+    Each sentence has a word of greeting, thanks, regret or receipt; a line with a name needs none.
+    """
+    text = words.text.lower()
+    formulas = [(match.start(), match.end()) for match in compiled(_FORMULA).finditer(text)]
+    rest = compiled(_FORMULA).sub("-", text)
+    sentences = [text[start:end].strip() for start, end in sentences_of(text)]
+    mentions = (each for kind in get_args(Kind) for each in words.of_kind(kind))
     return (
-        len(words.text) <= _LONGEST
-        and len(sentences_of(words.text)) <= _MOST_SENTENCES
-        and not any(compiled(pattern).search(words.text.lower()) for pattern in (_REQUEST, _AGREES))
-        and not any(words.of_kind(kind) for kind in get_args(Kind))
+        len(text) <= _LONGEST
+        and len(sentences) <= _MOST_SENTENCES
+        and not any(compiled(pattern).search(rest) for pattern in (_REQUEST, _AGREES, _ORDER, _REFUSES))
+        and all(any(start <= each.start and each.end <= end for start, end in formulas) for each in mentions)
+        and any(map(_is_kind, sentences))
+        and all(_is_kind(each) or _is_name(each) for each in sentences)
     )
+
+
+def _is_kind(sentence: str) -> bool:
+    return compiled(_KIND).search(sentence) is not None
+
+
+def _is_name(line: str) -> bool:
+    return len(line.split()) <= _SHORT and compiled(_STATES).search(line) is None

@@ -2,16 +2,25 @@
 
 import unicodedata
 from collections.abc import Iterator, Mapping
+from email.utils import parseaddr
 from html import unescape
 from itertools import islice
 from typing import Any
 
 from proctor_language.patterns import compiled
+from proctor_protocol.visible import visible
 
 _READ_AT_MOST = 2000
 """Lines and sentences of a text; a day has sixty mails to report."""
 _TAG = r"<[^<>]*>"
 _UNSEEN = r"\p{Cf}"
+_NOT_TEXT = r"<style\b.*?(?:</style>|\z)|<script\b.*?(?:</script>|\z)"
+_BETWEEN_TEXTS = r"<!--|-->|</?[a-z][^<>]*>"
+_IN_TAG = r"<[a-z][^<>]*>"
+_SAYING = r"""\s(?:alt|title|href|src|value|placeholder|aria-[a-z]+|data-[a-z-]+)\s*=\s*("[^"]*"|'[^']*'|[^\s"'>]+)"""
+_BODIES = ("body_text", "body", "body_html")
+_FIELDS = ("location", "conference_link", "response_comment")
+_OF_THINGS = ("filename", "url", "data", "content_id", "thumbnail_url", "display_name", "comment")
 
 
 def segments(text: str) -> list[str]:
@@ -44,3 +53,38 @@ def strings_in(value: Any) -> Iterator[str]:
     elif isinstance(value, list):
         for member in value:
             yield from strings_in(member)
+
+
+def texts_beside(parameters: Mapping[str, Any]) -> list[str]:
+    """The texts of an action that its readers get beside subject and body as they see them.
+
+    They are the plain body beside an HTML one, what a body hides, places, links, and names of files and people.
+    """
+    plain = [str(parameters["body_text"])] if parameters.get("body_html") and parameters.get("body_text") else []
+    lines = [line for name in _BODIES for line in _hidden(str(parameters.get(name) or ""))]
+    lines += [str(parameters[name]) for name in _FIELDS if parameters.get(name)]
+    for things in (parameters.get("attachments"), parameters.get("attendees")):
+        known = (each for each in things or () if isinstance(each, Mapping))
+        lines += [str(each[name]) for each in known for name in _OF_THINGS if each.get(name)]
+    for name in ("to_addresses", "cc_addresses"):
+        lines += filter(None, (parseaddr(address)[0] for address in strings_in(parameters.get(name))))
+    reply_to = str(parameters.get("reply_to_address") or "")
+    if reply_to and parseaddr(reply_to)[1] != parameters.get("from_address"):
+        lines.append(reply_to)
+    return [*map(visible, plain), *(["\n".join(lines)] if lines else [])]
+
+
+def _hidden(body: str) -> Iterator[str]:
+    """What is written in a body, and not seen of it: alternative texts, links, comments, what is not displayed."""
+    if "<" in body:
+        seen = _letters(visible(body))
+        source = compiled(_NOT_TEXT).sub("", body)
+        for piece in compiled(_BETWEEN_TEXTS).sub("\n", source).split("\n"):
+            if (own := _letters(unescape(piece))) and own not in seen:
+                yield unescape(piece)
+        for tag in compiled(_IN_TAG).finditer(source):
+            yield from (unescape(each.group(1).strip("\"'")) for each in compiled(_SAYING).finditer(tag.group()))
+
+
+def _letters(text: str) -> str:
+    return "".join(filter(str.isalnum, text))

@@ -119,6 +119,18 @@ def test_frozen_evaluators_give_the_same_verdicts_and_a_second_run_has_nothing_t
         jsonschema.validate(kind, schemas()["judgements/KEY.json"])
 
 
+@pytest.mark.parametrize("update", [{"assessment_id": "another"}, {"first": None}])
+def test_a_judgement_of_another_run_or_of_other_verdicts_is_made_anew(state: Path, update: dict[str, Any]) -> None:
+    entry, archive = runs_in(state)[0], archive_in(state)
+    assert again(entry.id) is ExitCode.DONE
+    (own,) = archive.judgements(entry, Judgement)
+    archive.keep_judgement(entry, own.model_copy(update=update | {"criteria_results": []}))
+    assert archive.judgements(entry, Judgement) == []
+    assert again(entry.id) is ExitCode.DONE
+    (anew,) = archive.judgements(entry, Judgement)
+    assert anew.model_copy(update={"judged_at": own.judged_at}) == own
+
+
 def test_todays_evaluators_are_told_by_their_shift_and_the_first_verdicts_stay(
     state: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
