@@ -23,7 +23,7 @@ _MOST_VALUES = 1_000_000
 """In a JSON text; each takes some hundred bytes of memory, however short it is."""
 
 _MOST_LEVELS = 100
-"""Of arguments: what writes them later can't write values that are nested without bounds."""
+"""Of arguments: they are written as JSON later, and writers fail at values that are nested without bounds."""
 
 _UNSAID_OUTPUT = 128_000
 """Tokens that an answer may have whose request sets no limit."""
@@ -40,7 +40,7 @@ _LENGTHS: dict[Wire, tuple[str, ...]] = {
     "gemini": ("maxOutputTokens", "max_output_tokens"),
 }
 _COPIES: dict[Wire, tuple[str, ...]] = {"chat": ("n",), "gemini": ("candidateCount", "candidate_count")}
-"""Fields of requests in each protocol. Others are none of an endpoint's limits, whatever they say."""
+"""Fields of requests in each protocol. An endpoint ignores those of other protocols."""
 
 
 @dataclass(frozen=True)
@@ -183,7 +183,7 @@ def _number(counts: Any, *names: str) -> int:
 
 
 def _count(value: Any) -> int:
-    """A count, also one in digits; 0 for values that are none."""
+    """A count, also one in digits; 0 for other values."""
     number = int(value[:20]) if isinstance(value, str) and value.isdecimal() else value
     return min(int(number), _MOST_COUNT) if isinstance(number, int | float) and 0 < number < math.inf else 0
 
