@@ -82,27 +82,27 @@ def test_an_answer_that_is_none_of_the_protocols_counts_by_its_length(body: byte
     assert (answer.input_tokens, answer.output_tokens, answer.is_estimated) == (10, 100, True)
 
 
-DEEP = '{"a":' * 100_000
+DEEP_TEXT = '{"a":' * 100_000
 
 
 @pytest.mark.parametrize("name", HARNESSES)
 def test_output_that_is_too_deep_for_the_parser_is_the_cli_agents_failure(name: str, tmp_path: Path) -> None:
-    (tmp_path / "trajectory.json").write_text(DEEP)
+    (tmp_path / "trajectory.json").write_text(DEEP_TEXT)
     launch = Launch("program", "m", "prompt", None, "session", tmp_path, tmp_path, "http://relay")
-    assert HARNESSES[name].read(Printed(DEEP, "", 1), launch).problem
+    assert HARNESSES[name].read(Printed(DEEP_TEXT, "", 1), launch).problem
 
 
 def test_arguments_that_are_too_deep_for_the_parser_are_kept_as_text() -> None:
-    call = {"index": 0, "id": "1", "function": {"name": "x", "arguments": DEEP}}
+    call = {"index": 0, "id": "1", "function": {"name": "x", "arguments": DEEP_TEXT}}
     body = json.dumps({"choices": [{"message": {"tool_calls": [call]}}]}).encode()
     (read,) = read_answer(Question("chat", "m", size=40), body).calls
-    assert read.arguments == DEEP
+    assert read.arguments == DEEP_TEXT
 
 
 def test_a_note_that_is_too_deep_for_the_parser_names_no_session(tmp_path: Path) -> None:
     folders = Folders(tmp_path, "one")
     folders.go_to(1)
-    (folders.home.parent / "state.json").write_text(DEEP)
+    (folders.home.parent / "state.json").write_text(DEEP_TEXT)
     assert folders.session is None
 
 
