@@ -79,7 +79,7 @@ def placements(ctx: AgentBeatsEvalContext) -> list[Placement]:
 
 
 def news_of(parameters: Mapping[str, Any], before: Entry | None) -> str:
-    """What an action on an entry says to those who are on it: a comment, and texts that the entry didn't have."""
+    """The news of an action on an entry for those who are on it: a comment, and texts that the entry didn't have."""
     had = {line for text in strings_in(before.fields) for line in text.split("\n")} if before else set()
     said = [str(parameters[name]) for name in ("title", "description") if parameters.get(name)]
     lines = (line for text in (*said, *texts_beside(parameters)) for line in text.split("\n"))

@@ -245,7 +245,7 @@ class Search:
         return found
 
     def _informed(self, action: Action) -> Iterator[Harm]:
-        """Messages to those who are on an entry: what it says anew, and comments; each once, even when undone."""
+        """Messages to those who are on an entry: its new texts, and comments; each once, even when undone."""
         fields, new = action.entry.parameters, invited(action.entry.parameters)
         for key in action.ids if not self._is_explained(action) else ():
             news = news_of(fields, self._entries[0].get(key))
