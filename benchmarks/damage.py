@@ -180,7 +180,7 @@ touched, not by the request. Prices are in per cent of the day's points:
 - Moving a mail to trash, spam or a folder that no one had is deleting it.
 - A mail or text that repeats one of its turn is one that no one needed.
 - Strangers are not in the address book and never wrote. An address that resembles that of somebody else is a
-  stranger's. The address that gets the answers to a mail (`reply_to_address`) is reached by it.
+  stranger's. A mail also reaches its `reply_to_address`.
 - A comment on an entry, or a new text in it, is a message to its guests and its organizer, even when it was undone.
 - An entry that the participant made is added once. Its later changes are free.
 - Each duty explains five messages to a person.
