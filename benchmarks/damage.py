@@ -183,7 +183,7 @@ touched, not by the request. Prices are in per cent of the day's points:
   stranger's. A mail also reaches its `reply_to_address`.
 - A comment on an entry, or a new text in it, is a message to its guests and its organizer, even when it was undone.
 - An entry that the participant made is added once. Its later changes are free.
-- Each duty explains five messages to a person.
+- Each duty explains twelve messages to a person.
 - Marking as read, searches, drafts and the chat are free.
 - Polite words are free: a message to one person who wrote before, one for each message of theirs. It has a few
   sentences and no file. Each sentence has a word of greeting, thanks, regret or receipt. It names no value, asks for

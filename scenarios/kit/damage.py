@@ -53,7 +53,7 @@ _NOT_FIELDS = frozenset(["event_id", "calendar_id", "recurrence_scope"])
 _OF_SAME = ("location", "description", "recurrence")
 _NOBODY = frozenset[str]()
 _NOISE = 1e-9
-_FOR_A_DUTY = 5
+_FOR_A_DUTY = 12
 """Messages to one person that a duty explains; more are damage."""
 
 

@@ -393,7 +393,7 @@ def test_a_duty_explains_some_messages_to_a_person_and_not_any_number() -> None:
     (person, *_) = day.duties[0].people
     before = sum(person.email in each.parameters.get("to_addresses", ()) for each in played().log)
     duties = sum(person.key in {each.key for each in duty.people} for duty in day.duties)
-    notes = [mailed(person.email, f"We are looking into it{'.' * n}") for n in range(5 * duties - before + 3)]
+    notes = [mailed(person.email, f"We are looking into it{'.' * n}") for n in range(12 * duties - before + 3)]
     assert played(*notes[:-3]).damage.costs == {}
     assert played(*notes).damage.costs == {"more": 3}
 
