@@ -713,8 +713,8 @@ class Judgement:
         duty = check.id.partition(".")[0]
         return any(
             values < {*other.values} and all(map(words.asserts, other.values))
-            for other in self._checks
-            if isinstance(other, MessageCheck) and other.id.partition(".")[0] != duty and {*other.to} & {*check.to}
+            for other in self._to_same_people(check)
+            if isinstance(other, MessageCheck) and other.id.partition(".")[0] != duty
         )
 
     @cached_property
@@ -730,10 +730,14 @@ class Judgement:
             )
         )
 
+    def _to_same_people(self, check: MessageCheck) -> list[MessageCheck | PromiseCheck]:
+        """The checks of messages to somebody of a check, with itself."""
+        others = (other for other in self._checks if isinstance(other, MessageCheck | PromiseCheck))
+        return [other for other in others if {*other.to} & {*check.to}]
+
     def _other_matters(self, check: MessageCheck) -> list[tuple[str, ...]]:
         """The words of the other matters that messages to somebody of a check are about."""
-        others = (other for other in self._checks if isinstance(other, MessageCheck | PromiseCheck))
-        return [other.about for other in others if other.about != check.about and {*other.to} & {*check.to}]
+        return [other.about for other in self._to_same_people(check) if other.about != check.about]
 
     def _takes_back(self, check: MessageCheck, message: _Message) -> bool:
         """Whether a later message takes back what was said, if not on other matters alone."""
@@ -751,7 +755,7 @@ class Judgement:
         for kind in {value.kind for value in check.values} & _OVERRIDDEN:
             accepted = {value.read for value in self._known if value.kind == kind}
             if kind == "moment":  # the end of a right hour is not another one
-                same = [each for each in self._checks if isinstance(each, MessageCheck) and {*each.to} & {*check.to}]
+                same = [each for each in self._to_same_people(check) if isinstance(each, MessageCheck)]
                 right = {value.value for each in same for value in each.values if value.kind == kind}
                 ends = [datetime.fromisoformat(value) + _HOUR for value in right]
                 accepted |= {end.isoformat(timespec="minutes") for end in ends}
