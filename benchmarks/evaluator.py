@@ -6,7 +6,7 @@ import sys
 import tempfile
 import time
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager, nullcontext, suppress
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from unittest.mock import patch
@@ -34,8 +34,8 @@ SCENARIO = "email_triage_basic"
 BASELINES = {"email_triage_basic": "triage", "reschedule_day": "reschedule"}
 """The rule-based agent of each shipped scenario."""
 
-_OWN = {**dict.fromkeys(("instant", "slow", "idle"), "idle_agent"), "keyword": "keyword_agent"}
-"""The modules of our own participants."""
+_OWN = ("instant", "slow")
+"""Our own participants, which do nothing (``benchmarks.idle_agent``)."""
 
 PROCESSES = {"worker": "worker", "temporal": "Temporal", "ues": "simulator", "gateway": "gateway"}
 """The evaluator's processes, and what tables call them; participants are beside them."""
@@ -146,9 +146,8 @@ async def evaluator(
     takes: str = f"{SLOW_SECONDS}-{SLOW_SECONDS}",
     scenarios: str = str(SCENARIOS),
     is_durable: bool = True,
-    state: str | None = None,
 ) -> AsyncIterator[Evaluator]:
-    """Start one; nothing of it is left afterwards, but for ``state``, its folder, where that is given.
+    """Start one; nothing of it is left afterwards.
 
     Args:
         environment: settings of its services, beside this process's own environment.
@@ -157,9 +156,8 @@ async def evaluator(
         is_durable: whether Temporal keeps its histories on the disk.
     """
     gateway, ues, temporal, ui, metrics, *ports = free_ports(5 + len(agents))
-    temporary = tempfile.TemporaryDirectory(prefix="proctor-benchmark-", ignore_cleanup_errors=True)
     with (
-        nullcontext(state) if state else temporary as folder,
+        tempfile.TemporaryDirectory(prefix="proctor-benchmark-", ignore_cleanup_errors=True) as folder,
         OpenAIEndpoint() as endpoint,
         patch.dict(os.environ, {**_models(endpoint.base_url), **(environment or {})}),
     ):
@@ -209,7 +207,7 @@ def _models(base_url: str) -> dict[str, str]:
 
 def _agent(name: str, port: int, takes: str) -> Service:
     """A participant: one of ours, or one that comes with proctor."""
-    module = [f"benchmarks.{_OWN[name]}"] if name in _OWN else ["proctor", "agent", name]
+    module = ["benchmarks.idle_agent"] if name in _OWN else ["proctor", "agent", name]
     command = [sys.executable, "-m", *module, "--host", LOOPBACK, "--port", str(port)]
     ready = answers(f"http://{LOOPBACK}:{port}/.well-known/agent-card.json")
     return Service(name, command, ready, {"TAKES": takes if name == "slow" else "0-0"})

@@ -181,7 +181,6 @@ def counting(archive: Archive, monkeypatch: pytest.MonkeyPatch) -> Pages:
 
 
 def test_a_campaign_of_many_runs_is_read_in_a_few_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """How long it takes is printed by ``python -m benchmarks.pages``."""
     archive = Archive(str(tmp_path))
     write_campaign(archive, "large", seeds=25, repeats=2)
     pages = counting(archive, monkeypatch)
