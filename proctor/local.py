@@ -271,7 +271,7 @@ class LocalStack:
 OF_GATEWAYS = frozenset({"AGENTBEATS_GREEN_SECRET", "AGENTBEATS_GREEN_PAYLOAD_KEYS", "AGENTBEATS_GREEN_STORAGE_URL"})
 """Secrets that a gateway needs: to open what is sealed, and to read results. Models' keys are workers' alone."""
 
-_WITHOUT_MODEL = ("clerk", "reschedule", "triage")  # agents that need no key of a model
+_WITHOUT_MODEL = ("reschedule", "triage")  # agents that need no key of a model
 _OF_STORES = ("AWS_", "AZURE_", "GOOGLE_APPLICATION_CREDENTIALS", "FSSPEC_")
 _SECRET = re.compile(r"(?:^|_)(?:KEYS?|TOKENS?|SECRETS?|PASSWORDS?|CREDENTIALS?|CONNECTION_STRING)$")
 

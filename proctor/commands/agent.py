@@ -15,7 +15,6 @@ app = typer.Typer(no_args_is_help=True, help="Agents that come with proctor.", r
 
 _EXAMPLES = {
     "triage": ("triage_agent", "TriageAgent", "Run the rule-based baseline for email_triage_basic."),
-    "clerk": ("clerk_agent", "ClerkAgent", "Run the rule-based baseline for families' days."),
     "assistant": (
         "assistant_agent",
         "AssistantAgent",
