@@ -57,6 +57,8 @@ def main() -> int:
     given = reader.parse_args()
     if unknown := [file for file in given.files if file not in GUARDED_BY]:
         reader.error(f"no tests are named for {', '.join(unknown)}. Add them to GUARDED_BY in tests/mutants.py")
+    if gone := [name for file in given.files for name in (file, *GUARDED_BY[file]) if not (ROOT / name).is_file()]:
+        reader.error(f"no such file: {', '.join(gone)}. Mend GUARDED_BY in tests/mutants.py")
     table: dict[str, Counter[str]] = {}
     with tempfile.TemporaryDirectory(prefix="proctor-mutants-") as folder:
         stash = subprocess.run(["git", "stash", "create"], cwd=ROOT, capture_output=True, text=True, check=True)

@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import pytest
 from xdist.scheduler import LoadScopeScheduling
 from xdist.workermanage import WorkerController
 
@@ -91,6 +92,10 @@ class Together(LoadScopeScheduling):
 
     def __init__(self, config: Any, log: Any = None) -> None:
         super().__init__(config, log)
+        if gone := [place for place in {*LONG, *TOGETHER} if not list(ROOT.glob(f"{place}*"))]:
+            raise pytest.UsageError(
+                f"tests/scheduling.py names {', '.join(sorted(gone))}, which no file has: mend LONG and TOGETHER"
+            )
         self._homes: list[WorkerController] = []
 
     def _split_scope(self, nodeid: str) -> str:
