@@ -22,7 +22,6 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-import scipy
 
 from proctor_protocol.statistics import Comparison, Estimate, Run
 from proctor_statistics.estimates import UNSEEN, endpoint_draws, error_of_mean, limits
@@ -106,8 +105,10 @@ def units_needed_range(comparison: Comparison, difference: float) -> tuple[int, 
     """The range of ``units_needed`` by what the spread may be; None where it isn't known."""
     if not comparison.spread or comparison.units < 2:
         return None
+    from scipy import special
+
     free = comparison.units - 1
-    chi2 = 2 * scipy.special.gammaincinv(free / 2, [(1 + _SURE_OF_SPREAD) / 2, (1 - _SURE_OF_SPREAD) / 2])
+    chi2 = 2 * special.gammaincinv(free / 2, [(1 + _SURE_OF_SPREAD) / 2, (1 - _SURE_OF_SPREAD) / 2])
     low, high = (_needed(comparison.spread * float(np.sqrt(free / each)), difference) for each in chi2)
     return low, high
 
@@ -125,9 +126,11 @@ def _shows(units: int, spread: float, difference: float) -> bool:
 
     The draws of the limit are ``(1 - u) * mean - 100 * u``, with u from Beta(1/2, units) for the weight at the bound.
     """
-    u = scipy.special.betaincinv(UNSEEN, units, (np.arange(100) + 0.5) / 100)
-    mean = difference - scipy.special.ndtri(POWER) * spread / np.sqrt(units)
-    below = scipy.special.ndtr((_BOUNDS[1] * u / (1 - u) - mean) / (spread / np.sqrt(units + 1)))
+    from scipy import special
+
+    u = special.betaincinv(UNSEEN, units, (np.arange(100) + 0.5) / 100)
+    mean = difference - special.ndtri(POWER) * spread / np.sqrt(units)
+    below = special.ndtr((_BOUNDS[1] * u / (1 - u) - mean) / (spread / np.sqrt(units + 1)))
     return bool(below.mean() <= ALPHA / 2)
 
 

@@ -25,7 +25,6 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import scipy  # of it only ``special``: ``scipy.stats`` takes a second to import
 from numpy.typing import NDArray
 
 from proctor_protocol.statistics import Estimate
@@ -196,7 +195,9 @@ def share_interval(share: float, trials: float) -> tuple[float, float]:
     Source: this module's docstring; by the beta distribution, as Clopper and Pearson's ("The Use of Confidence or
     Fiducial Limits Illustrated in the Case of the Binomial", Biometrika 26, 1934).
     """
+    from scipy import special
+
     passed, failed, tail = share * trials, (1 - share) * trials, (1 - CONFIDENCE) / 2
-    low = float(scipy.special.betaincinv(passed, failed + UNSEEN_OF_SHARES, tail)) if passed > 0 else 0.0
-    high = float(scipy.special.betaincinv(passed + UNSEEN_OF_SHARES, failed, 1 - tail)) if failed > 0 else 1.0
+    low = float(special.betaincinv(passed, failed + UNSEEN_OF_SHARES, tail)) if passed > 0 else 0.0
+    high = float(special.betaincinv(passed + UNSEEN_OF_SHARES, failed, 1 - tail)) if failed > 0 else 1.0
     return low, high

@@ -16,8 +16,6 @@ from collections.abc import Callable, Mapping, Sequence
 from math import comb
 from typing import Any
 
-import scipy
-
 from proctor_protocol.statistics import PassRates
 from proctor_statistics.estimates import CONFIDENCE, share_interval
 
@@ -97,7 +95,9 @@ def effective_runs(units: Sequence[Sequence[bool]], weights: Sequence[float] | N
     variance = sum(each**2 for each in residuals) * len(units) / (len(units) - 1) / whole**2
     if variance < 1e-12:
         return alike
-    t = scipy.special.stdtrit([runs - 1, len(units) - 1], (1 + CONFIDENCE) / 2)
+    from scipy import special
+
+    t = special.stdtrit([runs - 1, len(units) - 1], (1 + CONFIDENCE) / 2)
     return float(min(runs, max(1.0, share * (1 - share) / variance * (t[0] / t[1]) ** 2)))
 
 

@@ -12,8 +12,6 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from scipy.stats import binomtest
-
 from proctor.audit.clues import Choice, Decision, choices_of, decisions_of, parts_of, type_of
 from proctor.audit.shortcuts import Learned, learn_choices, learn_decisions
 from proctor_protocol.instances import group_of
@@ -198,6 +196,8 @@ def _answers_of(day: Day) -> dict[str, list[str]]:
 
 
 def _judge_answers(found: Study, known: Known, answers: Mapping[str, list[list[str]]]) -> None:
+    from scipy.stats import binomtest
+
     for name, days in answers.items():
         pairs = [pair for values in days for pair in combinations(values, 2)]
         if not pairs:

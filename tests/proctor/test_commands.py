@@ -36,7 +36,8 @@ def nobody() -> str:
 
 
 HEAVY = ("temporalio", "a2a", "uvicorn", "starlette", "httpx", "langchain_core", "ues_sim", "activities", "workflows")
-MODELS = {"langchain_core", "langchain_openai", "openai", "langsmith", "numpy"}
+MODELS = {"langchain_core", "langchain_openai", "openai", "langsmith", "numpy", "scipy"}
+"""What only models and statistics need."""
 
 
 def imported_by(*imports: str) -> Iterator[set[str]]:
@@ -58,7 +59,7 @@ def test_help_is_there_at_once_and_imports_nothing_that_it_does_not_need() -> No
         assert f"  {command} " in ran.stdout
     imported = set(ran.stdout.splitlines()[-1].split())
     assert "proctor.main" in imported
-    assert imported.isdisjoint(HEAVY)
+    assert imported.isdisjoint({*HEAVY, *MODELS})
 
 
 def test_no_process_imports_what_only_others_need() -> None:
@@ -72,6 +73,8 @@ def test_no_process_imports_what_only_others_need() -> None:
     parent, gateway = imported_by("proctor.services, proctor.worker_processes", pages)
     assert parent.isdisjoint({"temporalio", "httpx", "proctor.parts"})
     assert gateway.isdisjoint({"ues_sim", "proctor.parts", "jwt", "rich", "temporalio.worker", *MODELS})
+    [statistics] = imported_by("proctor_statistics, proctor.audit.study")
+    assert "scipy" not in statistics, "only the functions that compute with it import it"
 
 
 def test_a_model_that_is_built_when_it_is_first_used_can_be() -> None:

@@ -1,6 +1,8 @@
 """What a reader finds on the pages, by keyboard and by mouse, from the server and from a file."""
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 from playwright.async_api import expect
@@ -92,6 +94,18 @@ def test_a_turn_has_its_transcript_beside_what_was_done(archive: Archive) -> Non
     assert "labelled: Could we have lunch on Thursday?" in page
     assert "What the agent saw" in page
     assert "What the agent saw" not in last  # the participant has sent none
+
+
+def test_pages_without_statistics_import_no_numerics(archive: Archive) -> None:
+    code = (
+        "import sys; from proctor_storage.archive import Archive; from viewer.overviews import Overview; "
+        "from viewer.pages import Pages; pages = Pages(Archive(sys.argv[1])); pages.overview([], Overview()); "
+        "days = [pages.archive.find(name) for name in ('day-one', 'day-two')]; pages.entry(days[0]); "
+        "pages.comparison(*days); print(*sys.modules)"
+    )
+    command = [sys.executable, "-c", code, archive.folder.root]
+    ran = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert {"numpy", "scipy", "proctor_statistics"}.isdisjoint(ran.stdout.split())
 
 
 @in_the_browser
