@@ -48,7 +48,7 @@ def import_from(
     """
     kept, _ = open_archive(archive, state)
     other = opened(folder, "the archive to take over")
-    coming = _look(other, kept, owner)
+    coming = _look(other, kept)
     if not (coming.new or coming.known or coming.damaged):
         raise UsageError(f"{folder} holds no entry of an archive: name a folder that `proctor export` wrote")
     if coming.changing and not is_agreed:
@@ -63,7 +63,7 @@ def import_from(
     require_whole(coming.damaged)
 
 
-def _look(other: Archive, kept: Archive, owner: str) -> _Coming:
+def _look(other: Archive, kept: Archive) -> _Coming:
     coming, ids = _Coming(), set[str]()
     for entry in other.walk(coming.damaged):
         light = entry.model_copy(update={"message": {}})

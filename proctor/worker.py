@@ -128,7 +128,7 @@ class Part:
         return f"{self.parent}.{self.number}@{socket.gethostname()}"
 
 
-async def run_worker(config: GreenAgentConfig, ready: asyncio.Event | None = None, *, part: Part | None = None) -> None:
+async def run_worker(config: GreenAgentConfig, *, part: Part | None = None) -> None:
     """Work until SIGTERM or SIGINT, then finish what is in hand.
 
     Args:
@@ -186,8 +186,6 @@ async def run_worker(config: GreenAgentConfig, ready: asyncio.Event | None = Non
             announce(f"proctor worker polling {config.task_queue} at {config.temporal_address}")
         else:
             write_line(part.attempts, ready=True)
-        if ready is not None:
-            ready.set()
         await stop.wait()
 
 

@@ -17,6 +17,7 @@ _UNABLE = re.compile(r", unable to (?:parse|interpret) .*$")
 _BAD_CHARACTER = re.compile("[\x00\ud800-\udfff]")
 _GOOD_TEXT = "text must be Unicode without NUL and without lone surrogates."
 _LARGEST_NUMBER = 10**308
+_SPELLED_OUT = 3
 
 
 class Problem(str):
@@ -121,12 +122,13 @@ def _sentence(error: ErrorDetails, root: str) -> str:
     return f"{path} is {show_value(error['input'])}: {demand_of(error)}"
 
 
-def describe(error: ValidationError, root: str = "", most: int = 3) -> str:
-    """Turn a pydantic error into one line. ``root`` is what the paths start with, for example a file's name; ``most``
-    problems are spelled out, the rest are counted.
+def describe(error: ValidationError, root: str = "") -> str:
+    """Turn a pydantic error into one line. ``root`` is what the paths start with, for example a file's name.
+
+    The first problems are spelled out, the rest are counted.
     """
     problems = error.errors(include_url=False)
-    sentences = [_sentence(problem, root) for problem in problems[:most]]
-    if len(problems) > most:
-        sentences.append(f"and {len(problems) - most} more")
+    sentences = [_sentence(problem, root) for problem in problems[:_SPELLED_OUT]]
+    if len(problems) > _SPELLED_OUT:
+        sentences.append(f"and {len(problems) - _SPELLED_OUT} more")
     return "; ".join(sentences)

@@ -145,12 +145,12 @@ def parts_of_checkpoint(store: Contents, manifest: bytes, known: dict[str, Any] 
     return InParts(store, from_json(manifest)["parts"], f"the checkpoint {blob_ref(manifest).sha256}", known)
 
 
-def batched(contents: Mapping[str, int], at_most: int = TOGETHER) -> Iterator[list[str]]:
+def batched(contents: Mapping[str, int]) -> Iterator[list[str]]:
     """Names of contents in groups of a limited number of bytes; ``contents`` has the sizes."""
     together: list[str] = []
     size = 0
     for name, each in contents.items():
-        if together and size + each > at_most:
+        if together and size + each > TOGETHER:
             yield together
             together, size = [], 0
         together.append(name)

@@ -11,6 +11,9 @@ COLOURS = 8
 _MOST_DOTS = 400
 """The most points of one series; of more, an even sample is drawn, since the eye can't separate them."""
 
+_BINS = 20
+"""Steps of a distribution from 0 to 100 %."""
+
 
 def colour(number: int) -> str:
     return f"s{number % COLOURS}"
@@ -49,18 +52,18 @@ def dots(percents: Sequence[float | None]) -> Markup:
     )
 
 
-def distribution(values: Sequence[float], number: int = 0, bins: int = 20) -> Markup:
+def distribution(values: Sequence[float], number: int = 0) -> Markup:
     """How often each share of points was earned, as SVG.
 
     Args:
         values: percents, 0 to 100.
         number: of the series, from 0, for its colour.
     """
-    counts = [0] * bins
+    counts = [0] * _BINS
     for value in values:
-        counts[min(int(value * bins / 100), bins - 1)] += 1
+        counts[min(int(value * _BINS / 100), _BINS - 1)] += 1
     most = max(counts, default=0) or 1
-    width = 100 / bins
+    width = 100 / _BINS
     bars = "".join(
         f'<rect x="{at * width + 0.3:.2f}" width="{width - 0.6:.2f}" y="{40 - 36 * count / most:.2f}" '
         f'height="{36 * count / most:.2f}"><title>{at * width:.0f} to {(at + 1) * width:.0f} %: {count}</title></rect>'

@@ -123,15 +123,12 @@ class FactCase(Model):
     text: str
 
 
-def fact_cases(
-    paraphrases: Iterable[Paraphrase], statements: Mapping[str, str], each: int = FACT_CASES
-) -> list[FactCase]:
+def fact_cases(paraphrases: Iterable[Paraphrase], statements: Mapping[str, str]) -> list[FactCase]:
     """Cases of each fact out of a scenario's paraphrases, the same ones every time.
 
     Args:
         paraphrases: of the scenario.
         statements: of its facts, by their names; lines of others are left out.
-        each: how many cases of a fact there are at most, half of either verdict.
     """
     piles: dict[tuple[str, bool], list[FactCase]] = {}
     for line in paraphrases:
@@ -145,7 +142,7 @@ def fact_cases(
             )
             piles.setdefault((line.fact, line.is_right), []).append(case)
     chosen = (sorted(pile, key=lambda case: sha256(case.text.encode()).digest()) for pile in piles.values())
-    return list(_in_turn([pile[: each // 2] for pile in chosen]))
+    return list(_in_turn([pile[: FACT_CASES // 2] for pile in chosen]))
 
 
 def read_cases(directory: Path, scenario: ScenarioConfig) -> list[CalibrationCase]:

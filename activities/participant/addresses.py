@@ -56,7 +56,7 @@ class Destinations:
         if is_forbidden(address) and not address.is_unspecified:  # that is this machine
             return "which is a link-local or another special address, to which the evaluator doesn't connect"
         for own_host, own_port in self._own:
-            if own_port == port and any(_are_same(address, own) for own in await _known_addresses(own_host, port)):
+            if own_port == port and any(_are_same(address, own) for own in await _known_addresses(own_host)):
                 return "which is one of the evaluator's own services"
         return None
 
@@ -174,7 +174,7 @@ async def _look_up(host: str) -> list[Address]:
     return sorted(addresses, key=lambda address: address.version)
 
 
-async def _known_addresses(host: str, port: int) -> list[Address]:
+async def _known_addresses(host: str) -> list[Address]:
     try:
         return await _look_up(host)
     except httpcore.ConnectError:

@@ -152,14 +152,14 @@ class ParticipantClient:
         except NO_LOOKING as problem:
             raise failure(self._url, problem, self._elsewhere) from None
 
-    async def rejoin(self, task_id: str, on_event: Callable[[Answer], None] | None = None) -> Answer | None:
+    async def rejoin(self, task_id: str) -> Answer | None:
         """Wait for a task that an earlier attempt started; None where the participant doesn't know it (any more).
         Raises as ``send`` does.
         """
         answer = Answer(self._bounds)
         answer.task_id = task_id
         try:
-            return await self._wait(answer, on_event)
+            return await self._wait(answer, None)
         except (TaskNotFoundError, *NO_LOOKING):
             return None
 

@@ -72,7 +72,7 @@ class PlainParticipant:
             raise failure(self._url, problem) from None
         return answer
 
-    async def rejoin(self, task_id: str, on_event: Callable[[Answer], None] | None = None) -> Answer | None:
+    async def rejoin(self, task_id: str) -> Answer | None:
         """Fail as ``EnvironmentLost``: its answer went to an attempt that was lost, so the trial begins again."""
         raise failures.ENVIRONMENT_LOST.final(
             f"A worker was lost while the agent at {self._address} worked, and its answer with it: it begins again."

@@ -1,7 +1,6 @@
 """What the checks say of acts that are not played: for trying out every conceivable answer."""
 
 from collections.abc import Iterable
-from datetime import datetime
 from typing import Any
 
 import orjson
@@ -30,7 +29,7 @@ def dry_outcome(stage: Stage, acts: Iterable[Act]) -> Outcome:
                 success=True,
             )
         )
-        _apply(states, action, fields, len(log), stage.day.user.email, at)
+        _apply(states, action, fields, len(log), stage.day.user.email)
     return stage.outcome(log, states)
 
 
@@ -47,7 +46,7 @@ def skipped_by_lapses(stage: Stage) -> dict[tuple[str, str], frozenset[str]]:
     return skipped
 
 
-def _apply(states: dict[str, Any], action: str, fields: dict[str, Any], number: int, user: str, at: datetime) -> None:
+def _apply(states: dict[str, Any], action: str, fields: dict[str, Any], number: int, user: str) -> None:
     events, mails = states["calendar"]["events"], states["email"]["emails"]
     match action:
         case "calendar.create":

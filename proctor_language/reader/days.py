@@ -159,9 +159,9 @@ def _dated_by_figures(tokens: Tokens, place: int, today: date, *, after_weekday:
     ):
         return None
     if len(low) == _DIGITS_OF_DATE and low.startswith("20"):
-        return _exact(int(low[:4]), int(low[4:6]), int(low[6:]), after, today)
+        return _exact(int(low[:4]), int(low[4:6]), int(low[6:]), after)
     if _is_year(low):
-        return _year_first(tokens, place, today)
+        return _year_first(tokens, place)
     if len(low) > 2 or not 0 < int(low) <= 31:
         return None
     number = int(low)
@@ -177,7 +177,7 @@ def _dated_by_figures(tokens: Tokens, place: int, today: date, *, after_weekday:
         days = _of_day(number, today)[:1]
         return Dated(days, here + 3 + (lows[here + 3] == "."))
     if dotted and lows[here + 1] == "." and _is_year(lows[here + 2]) and tokens.written(here) in _ROMAN:
-        return _exact(int(lows[here + 2]), _ROMAN[tokens.written(here)], number, here + 3, today)
+        return _exact(int(lows[here + 2]), _ROMAN[tokens.written(here)], number, here + 3)
     if lows[here] == "/" and lows[here + 1] in MONTHS:
         here += 1
     is_verb = lows[here] == "may" and lows[here + 1] in ("be", "have", "not") and tokens.written(here) == "may"
@@ -266,19 +266,19 @@ _DATE_BEFORE = frozenset("am den dem vom zum bis der ab on by until seit".split(
 _ISO = re.compile(r"(\d{4})([-/.])(\d{1,2})\2(\d{1,2})(?!\d)")
 
 
-def _year_first(tokens: Tokens, place: int, today: date) -> Dated | None:
+def _year_first(tokens: Tokens, place: int) -> Dated | None:
     match = _ISO.match(tokens.text, tokens.starts[place])
     if match is None:
         return None
     year, month, day = map(int, match.group(1, 3, 4))
-    return _exact(year, month, day, place + 5, today)
+    return _exact(year, month, day, place + 5)
 
 
 def _is_year(low: str) -> bool:
     return len(low) == 4 and low.isdecimal() and 1990 <= int(low) <= 2100
 
 
-def _exact(year: int, month: int, day: int, after: int, today: date) -> Dated | None:
+def _exact(year: int, month: int, day: int, after: int) -> Dated | None:
     try:
         return Dated((date(year, month, day),), after)
     except ValueError:
@@ -324,14 +324,14 @@ def _with_year(tokens: Tokens, day: int, month: int, after: int, today: date) ->
         is_time = lows[after_year] in ("h", "hrs", "hours", "uhr")
         if not is_time:
             year = 2000 + int(low) if is_short else int(low)
-            return _exact(year, month, day, after_year, today)
+            return _exact(year, month, day, after_year)
     if lows[after] == "-" and lows[after + 1].isdecimal() and len(lows[after + 1]) == 2 and tokens.is_glued(after + 1):
-        return _exact(2000 + int(lows[after + 1]), month, day, after + 2, today)
+        return _exact(2000 + int(lows[after + 1]), month, day, after + 2)
     days = _dates(day, month, today)
     # "29 Feb 28, a Tuesday": a year in two figures, where nothing is counted by it.
     ends = lows[here + 1] in ("", "\n", ",", ".", ")", ";") and not lows[here + 2].isdecimal()
     if low.isdecimal() and len(low) == 2 and ends and abs(2000 + int(low) - today.year) < 3:
-        return _exact(2000 + int(low), month, day, here + 1, today)
+        return _exact(2000 + int(low), month, day, here + 1)
     return Dated(tuple(days), after) if days else None
 
 
@@ -585,7 +585,7 @@ def _phrase(tokens: Tokens, place: int, today: date) -> Dated | None:
             after = place + 3 + (2 if words[3:5] == ["'", "time"] else 0)
             return Dated((today + timedelta(days=days),), after)
         case ["end" | "ende" | "last" | "letzten" | "letzter", *_]:
-            return _end_of(tokens, place, words, today)
+            return _end_of(place, words, today)
         case ["month" | "monatsende", *_]:
             if words[0] == "monatsende" or words[1:2] == ["end"] or words[1:3] == ["-", "end"]:
                 after = place + (1 if words[0] == "monatsende" else 3 if words[1] == "-" else 2)
@@ -616,7 +616,7 @@ def _morgen(tokens: Tokens, place: int, today: date) -> Dated | None:
     return Dated((today + timedelta(days=1),), place + 1)
 
 
-def _end_of(tokens: Tokens, place: int, words: list[str], today: date) -> Dated | None:
+def _end_of(place: int, words: list[str], today: date) -> Dated | None:
     match words:
         case ["end", "of", "the" | "this", "month", *_]:
             return Dated((_last_of(today.year, today.month),), place + 4)

@@ -356,7 +356,7 @@ def is_same_address(written: str, wanted: str) -> bool:
     return len(rest) >= 7 and wanted.endswith(rest) and 0 < len(country) <= 3
 
 
-def find_name(text: str, tokens: Tokens, name: str) -> list[tuple[int, int]]:
+def find_name(text: str, name: str) -> list[tuple[int, int]]:
     """Where somebody is named: by full name, first name, title and last name, last name, or initial and last name."""
     squeezed = squeezed_of(text)
     parts = [part for part in re.split(r"\s+", name) if fold(part).rstrip(".") not in _TITLES]

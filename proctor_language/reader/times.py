@@ -643,8 +643,8 @@ def read_times(tokens: Tokens, place: int) -> tuple[list[Mention], int] | None:
     return mentions, after
 
 
-def _mention(clock: Clock, start: int, end: int, role: str = "") -> Mention:
-    return Mention("time", tuple(map(as_text, clock.minutes)), start, end, "", clock.is_weak, role)
+def _mention(clock: Clock, start: int, end: int) -> Mention:
+    return Mention("time", tuple(map(as_text, clock.minutes)), start, end, "", clock.is_weak)
 
 
 def _span(tokens: Tokens, place: int, first: Clock | None) -> tuple[list[Mention], int] | None:

@@ -237,7 +237,7 @@ class Values:
             case "words":
                 return self._find_words(sought.value)
             case "name":
-                return find_name(self.text, self.tokens, sought.value)
+                return find_name(self.text, sought.value)
             case "code":
                 return self._find_code(sought.value)
             case "address":

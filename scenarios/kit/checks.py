@@ -50,7 +50,6 @@ USER = "user"
 """The recipient that means the user, in the chat."""
 
 QUESTION = Value("question", "?")
-_DONE_WORDS = ("done", "open", "impossible")
 
 
 class _Model(BaseModel):

@@ -112,7 +112,7 @@ class Run:
         self._stack, self._fail, self._mend = stack, fail, mend
         self.task_id = self.replayed = ""
         self.told: list[str] = []
-        self.failed_at = self.mended_at = self.ended_at = 0.0
+        self.mended_at = self.ended_at = 0.0
         self.results: AssessmentResults | None = None
         self.ended: Ended | None = None
 
@@ -124,7 +124,6 @@ class Run:
             nonlocal mending
             done = await diligent(turn, ues, now)
             if turn == 2 and self._fail and mending is None:
-                self.failed_at = time.monotonic()
                 self._fail()
                 mending = asyncio.create_task(self._mend_when_told(hold))
             return done

@@ -107,7 +107,6 @@ def test_the_interval_covers_the_truth_as_often_as_it_says(name: str, units: int
     assert coverage(EVERYTHING[name], units, 2_000 if NIGHTLY else 200, known_by=KNOWN_BY) >= 0.92
 
 
-ALL_PAIRS = [(name, n) for name in PAIRS for n in (6, 10, 20, 40, 80)]
 PAIR_CELLS = [("98 ± 3, and 10 % break down", 6), ("0/1, 80 % pass, both", 10), ("10 % and 20 % break down", 20)]
 
 

@@ -28,7 +28,6 @@ from scenarios.kit.making.records import Record
 
 FOLDER = Path(__file__).with_name("voices")
 STYLES: tuple[Style, ...] = ("formal", "terse", "chatty", "careless", "non_native", "warm")
-LANGUAGES: tuple[Language, ...] = ("en", "de")
 SERVICE = "service"
 """The role of a sender that is not a person, such as a shop: it greets and signs as services do."""
 

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from itertools import combinations
 from math import log
 from statistics import median
+from typing import get_args
 
 import pytest
 
@@ -16,7 +17,6 @@ from scenarios.kit.making.people import Language, Person, Style
 from scenarios.kit.making.records import Record
 from scenarios.kit.making.voices import (
     ACTS,
-    LANGUAGES,
     SERVICE,
     STYLES,
     clock,
@@ -31,6 +31,7 @@ from tests.work import NIGHTLY
 
 ANNA = Person("anna", "Anna", "Weber", "anna@corlin.example", None, "planner", "Corlin Maps", "colleague", "formal")
 PRIYA = Person("user", "Priya", "Raman", "priya@corlin.example", None, "editor", "Corlin Maps", "self", "formal")
+LANGUAGES: tuple[Language, ...] = get_args(Language)
 NOON = datetime(2027, 5, 12, 14, 0, tzinfo=UTC)  # a Wednesday
 
 

@@ -216,6 +216,3 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     *KEYS,
     *OURS,
 )
-
-WITHOUT_ENDPOINTS = ("webhooks:",)
-"""Permissions on the page whose endpoints stay out of this simulator."""

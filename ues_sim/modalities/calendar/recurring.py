@@ -77,7 +77,7 @@ def revise_all(change: Change, event: Event, fields: JsonObject, recurrence_id: 
     before = Series(event)
     if recurrence_id is not None and not fields.keys().isdisjoint({"start", "end"}):
         before, occurrence = _find(change, event, recurrence_id)
-        fields = {**fields, **_moved(change, event, before, occurrence, fields)}
+        fields = {**fields, **_moved(change, before, occurrence, fields)}
     revise(change, event, fields)
     after = Series(event)
     if after.first == before.first:
@@ -213,7 +213,7 @@ def _end_before(change: Change, event: Event, series: Series, day: date) -> None
     )
 
 
-def _moved(change: Change, event: Event, series: Series, occurrence: Occurrence, fields: JsonObject) -> JsonObject:
+def _moved(change: Change, series: Series, occurrence: Occurrence, fields: JsonObject) -> JsonObject:
     """Start and end of a series whose occurrence is to have the start and end of ``fields``."""
     try:
         wanted: str = fields.get("start", occurrence.start)
