@@ -8,18 +8,18 @@ ARG BASE_IMAGE=python:3.12-slim
 FROM ${BASE_IMAGE} AS base
 RUN useradd --create-home proctor && install -d -o proctor -g proctor /state
 COPY packaging/healthy.py /usr/local/lib/healthy.py
-# A container is reached from outside: it listens on all addresses, unless AGENTBEATS_HOST is changed.
+# Callers reach a container from outside: it listens on all addresses, unless AGENTBEATS_HOST is changed.
 ENV PATH=/opt/proctor/bin:$PATH PYTHONUNBUFFERED=1 AGENTBEATS_HOST=0.0.0.0
 USER proctor
 WORKDIR /home/proctor
 
-# What an agent needs, and its code.
+# The packages of an agent, and its code.
 FROM ${BASE_IMAGE} AS agent
 RUN python3 -m venv --without-pip /opt/proctor
 ENV PIP_PYTHON=/opt/proctor/bin/python PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
 WORKDIR /app
 COPY pyproject.toml requirements.lock ./
-# Versions only: pip can't check hashes of what it builds from a folder.
+# Versions only: pip can't check hashes of packages that it builds from a folder.
 RUN sed '/--hash/d; s/ \\$//' requirements.lock > versions.txt
 COPY packaging/purple packaging/purple
 COPY proctor_processes proctor_processes
@@ -37,7 +37,7 @@ HEALTHCHECK --interval=5s --timeout=30s --start-period=30s CMD ["python", "/usr/
 ENTRYPOINT ["/bin/sh", "-c", "exec python -m \"purple_sdk.examples.$AGENT\" \"$@\"", "agent"]
 
 # The packages that proctor needs, installed together with a proctor that is still empty. This layer is built again only when
-# one of its files changes. The lock is taken as a constraint, so that the packages for development stay out of the image.
+# one of its files changes. The lock is used as a constraint: the packages for development stay out of the image.
 FROM ${BASE_IMAGE} AS needs
 RUN python3 -m venv --without-pip /opt/proctor
 ENV PIP_PYTHON=/opt/proctor/bin/python PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
@@ -49,7 +49,7 @@ RUN sed '/--hash/d; s/ \\$//' requirements.lock > versions.txt && touch README.m
 ARG PACKAGES=""
 RUN [ -z "$PACKAGES" ] || python3 -m pip install --constraint versions.txt $PACKAGES
 
-# Proctor itself, into a folder of its own: a change of it makes a layer of a few megabytes.
+# Proctor itself, in a separate folder: a change of it makes a layer of a few megabytes.
 FROM needs AS own
 COPY . .
 RUN python3 -m pip install --no-deps --ignore-installed --prefix /own .
@@ -67,7 +67,7 @@ VOLUME /state
 HEALTHCHECK --interval=5s --timeout=30s --start-period=60s CMD ["python", "/usr/local/lib/healthy.py"]
 ENTRYPOINT ["proctor", "up", "--without-agent", "--open"]
 
-# Any service, each in a container of its own: see docker-compose.yaml, which checks the health of each.
+# Any service, each in a separate container: see docker-compose.yaml, which checks the health of each.
 FROM base
 COPY --from=needs /opt/proctor /opt/proctor
 COPY --from=own /own /opt/proctor

@@ -49,10 +49,10 @@ test: $(INSTALLED) engine ## all tests (6 minutes on 2 idle cores; none of them 
 system-packages: $(INSTALLED) ## install the system's programs that tests need: Chromium, a Docker engine, Prometheus (needs root)
 	@$(BIN)/python -m tests.system_programs --install
 
-engine: $(INSTALLED) ## make the image for the tests in containers beforehand, where a Docker engine is
+engine: $(INSTALLED) ## make the image for the tests in containers beforehand, if there is a Docker engine
 	@[ -n "$$PROCTOR_TEST_ENGINE" ] || $(BIN)/python -m tests.docker_engine
 
-images: $(INSTALLED) engine ## build the images on a stand-in base, and play an assessment between two containers (needs root)
+images: $(INSTALLED) engine ## build the images on a substitute base, and play an assessment between two containers (needs root)
 	PROCTOR_TEST_PROFILE=nightly $(BIN)/python -m pytest -s tests/containers
 
 check: lint types imports prose docs ## lint, types, import rules, prose, documentation
