@@ -220,8 +220,8 @@ def main(arguments: Sequence[str]) -> int:
 _PAGE = """\
 # Reading: honest voices, and cheats
 
-The authors of these messages saw a day as a participant does, and no code. All other actions of a play are the oracle's.
-Honest messages deserve all their points. Each cheat has a twin: the same words without the trick.
+The authors of these messages saw a day as a participant does, and no code. All other actions of a play are the
+oracle's. Honest messages deserve all their points. Each cheat has a twin: the same words without the trick.
 
 The reader was corrected after these days. On first reading, honest messages lost 1.7 % of the points (seed 30303).
 Over all families they lost 0.83 % (seed 515; 0.17 % of the points in doubt), and 1.36 % (seed 909; 0.24 %). Two people,

@@ -335,9 +335,7 @@ class GreenAgentConfig(AgentBeatsConfig):
     terminal_defaults: str = setting(
         "gateway, worker", "Settings of runs of terminal tasks, as JSON, for requests in the seed's words.", ""
     )
-    terminal_results_dir: str | None = setting(
-        "worker", "Folder for the results of each run of terminal tasks."
-    )
+    terminal_results_dir: str | None = setting("worker", "Folder for the results of each run of terminal tasks.")
     commands_host: str = setting(
         "worker", "Address on which a worker takes commands of agents without a Docker socket.", "127.0.0.1"
     )

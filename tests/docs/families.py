@@ -71,8 +71,8 @@ def _index(by_family: dict[str, list[dict[str, Any]]]) -> str:
     lines = [
         "# Families",
         "",
-        "A family makes a day from a difficulty and a seed. [Make families](../FAMILIES.md) shows how to write one. The",
-        "figures come from the audit: means of all difficulties, in percent of the points. They are of seeds 101",
+        "A family makes a day from a difficulty and a seed. [Make families](../FAMILIES.md) shows how to write one.",
+        "The figures come from the audit: means of all difficulties, in percent of the points. They are of seeds 101",
         "to 125, measured on 29 November 2026, before people answered all questions. With these answers,",
         "4,115 plays of seed 101 earned the same; `find_a_slot`, `quiet_day` and `deadline_desk` were measured again.",
         "",
