@@ -1,8 +1,8 @@
 """Print the part of requirements.lock that a distribution needs: ``python packaging/lock_part.py FOLDER [EXTRA ...]``.
 
 ``FOLDER`` has the distribution's pyproject.toml. With ``--build`` before it, the part is what builds the distribution.
-Images install parts with ``--require-hashes``. The lock names the packages that ask for each (``# via``), so no index is
-asked. It doesn't name extras of packages: one that any package asks for counts. The standard library is enough.
+Images install parts with ``--require-hashes``. The lock names the packages that ask for each (``# via``), so no index
+is asked. It doesn't name extras of packages: one that any package asks for counts. The standard library is enough.
 """
 
 import re

@@ -87,9 +87,8 @@ def needed_by(requirements: list[str]) -> set[str]:
             if (name, extra) in found:
                 continue
             found.add((name, extra))
-            for each in map(Requirement, distribution(name).requires or []):
-                if each.marker is None or each.marker.evaluate({"extra": extra}):
-                    waiting.append(each)
+            asked = map(Requirement, distribution(name).requires or [])
+            waiting += [each for each in asked if each.marker is None or each.marker.evaluate({"extra": extra})]
     return {name for name, _ in found}
 
 
