@@ -4,6 +4,7 @@
 #     docker build --target purple .    an agent that comes with proctor-purple: --host --port --card-url
 # All of them on another Python image: --build-arg BASE_IMAGE=…
 # Every package is checked against the hashes of requirements.lock, and comes as a wheel, so that no build fetches others.
+# (`--no-deps`, since older versions of pip want hashes of extras; `pip check` finds what is missing.)
 # More packages, for the evaluator: --build-arg PACKAGES="$(cat more.txt)". These are requirements with hashes of all that is
 # new, as `uv pip compile --generate-hashes` writes them. Packages of the lock keep their versions.
 ARG BASE_IMAGE=python:3.12-slim
@@ -28,12 +29,13 @@ COPY packaging/purple packaging/purple
 # What an agent needs.
 FROM locked AS agent
 RUN python3 packaging/lock_part.py packaging/purple assistant > needs.txt \
-    && python3 -m pip install --only-binary :all: --require-hashes -r needs.txt
+    && python3 -m pip install --only-binary :all: --no-deps --require-hashes -r needs.txt \
+    && python3 -m pip check
 
 # Its code. What builds it stays in this stage.
 FROM agent AS agent-own
 RUN python3 packaging/lock_part.py --build packaging/purple > build.txt \
-    && python3 -m pip install --only-binary :all: --require-hashes -r build.txt
+    && python3 -m pip install --only-binary :all: --no-deps --require-hashes -r build.txt
 COPY proctor_processes proctor_processes
 COPY proctor_protocol proctor_protocol
 COPY proctor_settings proctor_settings
@@ -52,15 +54,17 @@ ENTRYPOINT ["/bin/sh", "-c", "exec python -m \"purple_sdk.examples.$AGENT\" \"$@
 # What proctor needs: the packages for its development stay out of the image.
 FROM locked AS needs
 RUN python3 packaging/lock_part.py . local anthropic google ollama otel terminal s3 gcs azure > needs.txt \
-    && python3 -m pip install --only-binary :all: --require-hashes -r needs.txt
+    && python3 -m pip install --only-binary :all: --no-deps --require-hashes -r needs.txt \
+    && python3 -m pip check
 ARG PACKAGES=""
 RUN [ -z "$PACKAGES" ] || { printf '%s\n' "$PACKAGES" > more.txt \
-    && python3 -m pip install --only-binary :all: --require-hashes --constraint needs.txt -r more.txt; }
+    && python3 -m pip install --only-binary :all: --no-deps --require-hashes --constraint needs.txt \
+    -r more.txt && python3 -m pip check; }
 
 # Proctor itself, into a folder of its own: a change of it makes a layer of a few megabytes.
 FROM needs AS own
 RUN python3 packaging/lock_part.py --build . > build.txt \
-    && python3 -m pip install --only-binary :all: --require-hashes -r build.txt
+    && python3 -m pip install --only-binary :all: --no-deps --require-hashes -r build.txt
 COPY . .
 RUN python3 -m pip install --no-deps --no-build-isolation --prefix /own .
 

@@ -80,7 +80,7 @@ def test_its_image_takes_no_wheel_but_the_one_that_its_lock_names(
     own = (project / "requirements.lock").read_text().partition("proctor-purple==")
     (tmp_path / "requirements.lock").write_text(own[1] + own[2])
     [install] = re.findall(r"^RUN pip (install .*)", (project / "Dockerfile").read_text(), re.MULTILINE)
-    pip = [sys.executable, "-m", "pip", *install.split(), "--no-index", "--no-deps", "--dry-run"]
+    pip = [sys.executable, "-m", "pip", *install.split(), "--no-index", "--dry-run"]
     done = subprocess.run(pip, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == is_changed, done.stderr
     assert ("DO NOT MATCH THE HASHES" in done.stderr) == is_changed
