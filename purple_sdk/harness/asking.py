@@ -3,7 +3,7 @@
 import asyncio
 import json
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from purple_sdk.harness.allowed import ROUTES, Route, allowed_headers, allowed_query, find_route, find_uncounted
+from purple_sdk.harness.allowed import ROUTES, Route, allowed_headers, allowed_query, find_refused, find_route, keep_known
 from purple_sdk.harness.budget import Budget, Excess
 from purple_sdk.harness.counting import Question, parsed_json, read_answer, read_question
 from purple_sdk.harness.fetching import Fetching
@@ -30,6 +30,10 @@ _AT_ONCE = 8
 _log = logging.getLogger(__name__)
 
 _LONGEST_PATH = 200
+_LONGEST_FIELD = 50
+_MOST_TOLD = 100
+
+_told: set[str] = set()
 _LOST = 504
 
 
@@ -108,14 +112,16 @@ class Asking:
         fields = parsed_json(await read_body(request))
         if not isinstance(fields, dict):
             raise RefusedError(400, "the body is not a JSON object, or has more than 1,000,000 values")
+        if (refused := find_refused(route.wire or self._upstream.wire, fields)) is not None:
+            raise RefusedError(400, f"the request has {refused}: its cost can't be counted, so leave it out")
+        fields, left_out = keep_known(route, fields)
+        _tell(left_out)
         if route.wire == "chat" and fields.get("stream"):
             fields["stream_options"] = {"include_usage": True}
         content = _written(fields)
         if route.wire is None:
             return content, None
         question = read_question(route.wire, fields, path, len(content))
-        if (uncounted := find_uncounted(route.wire, fields)) is not None:
-            raise RefusedError(400, f"the request has {uncounted}: its cost can't be counted, so leave it out")
         if self._budget.requires_price_of(question.model):
             raise RefusedError(400, f'the price of the model "{question.model}" is not known, and cost is limited')
         self._record.has_offered_tools |= bool(fields.get("tools"))
@@ -195,6 +201,15 @@ def _noted(fetching: Fetching, question: Question, at: datetime) -> AskedModel:
     if is_error or not fetching.was_sent:
         return AskedModel(status, None, at)
     return AskedModel(status, read_answer(question, fetching.body, has_ended=fetching.has_ended), at)
+
+
+def _tell(left_out: Iterable[str]) -> None:
+    """Name the fields in the log that were left out, each once in this process."""
+    new = sorted({name[:_LONGEST_FIELD] for name in left_out} - _told)[: _MOST_TOLD - len(_told)]
+    _told.update(new)
+    if new:
+        names = ", ".join(map(json.dumps, new))
+        _log.warning("requests to the model are sent without fields that the relay doesn't know: %s", names)
 
 
 def _written(fields: Mapping[str, Any]) -> bytes:
