@@ -12,7 +12,15 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from purple_sdk.harness.allowed import ROUTES, Route, allowed_headers, allowed_query, find_refused, find_route, keep_known
+from purple_sdk.harness.allowed import (
+    ROUTES,
+    Route,
+    allowed_headers,
+    allowed_query,
+    find_refused,
+    find_route,
+    keep_known,
+)
 from purple_sdk.harness.budget import Budget, Excess
 from purple_sdk.harness.counting import Question, parsed_json, read_answer, read_question
 from purple_sdk.harness.fetching import Fetching
@@ -50,8 +58,7 @@ class Asking:
         self._budget = budget
         self._record = record
         self._places = asyncio.Semaphore(_AT_ONCE)
-        self._under_way: dict[Fetching, Question | None] = {}
-        self._has_ended_one = asyncio.Event()
+        self._under_way: set[Fetching] = set()
         self._is_closed = False
 
     async def answer(self, http: httpx.AsyncClient, request: Request) -> Response:
@@ -86,7 +93,7 @@ class Asking:
     async def aclose(self, seconds: float) -> None:
         """Refuse further requests, and count those under way: those that don't end in time as far as they came."""
         self._is_closed = True
-        self._has_ended_one.set()
+        self._budget.has_ended_one.set()
         for fetching in list(self._under_way):
             fetching.end_if_whole()
         tasks = [fetching.task for fetching in self._under_way]
@@ -121,7 +128,7 @@ class Asking:
         content = _written(fields)
         if route.wire is None:
             return content, None
-        question = read_question(route.wire, fields, path, len(content))
+        question = read_question(route.wire, fields, path, len(content), is_kept_to=self._upstream.keeps_limits)
         if self._budget.requires_price_of(question.model):
             raise RefusedError(400, f'the price of the model "{question.model}" is not known, and cost is limited')
         self._record.has_offered_tools |= bool(fields.get("tools"))
@@ -129,9 +136,7 @@ class Asking:
         return content, question
 
     async def _wait_for_room(self, question: Question, request: Request) -> None:
-        """Wait until the request and those under way can't pass a limit together, or until it is alone. So an
-        assessment passes its limits by one answer at most. The caller sends the request before it awaits anything else.
-        """
+        """Wait until the request has room beside those under way; it is sent before anything else is awaited."""
         while True:
             if await request.is_disconnected():
                 raise RefusedError(400, "the connection was closed")
@@ -140,11 +145,10 @@ class Asking:
             if (excess := self._budget.check()) is not None:
                 self.excess = excess
                 raise RefusedError(400, f"no more requests to the model: the agent {excess.problem}")
-            others = [each for each in self._under_way.values() if each is not None]
-            if not others or self._budget.has_room([*others, question]):
+            if self._budget.has_room_for(question):
                 return
-            self._has_ended_one.clear()
-            await self._has_ended_one.wait()
+            self._budget.has_ended_one.clear()
+            await self._budget.has_ended_one.wait()
 
     def _let_go(self, fetching: Fetching) -> None:
         """Give the place of a request to another one, when its answer was both read and passed on: both hold bytes."""
@@ -160,20 +164,22 @@ class Asking:
             return question is None or read_answer(question, body, has_ended=False).is_whole
 
         def note(_: object) -> None:
-            del self._under_way[fetching]
+            self._under_way.remove(fetching)
             self._let_go(fetching)
+            if question is None:
+                return
+            answer = None
             try:
-                if question is not None:
-                    self._record.events[place] = noted = _noted(fetching, question, at)
-                    if noted.answer is not None:
-                        self._budget.count(noted.answer)
+                self._record.events[place] = noted = _noted(fetching, question, at)
+                answer = noted.answer
             finally:
-                self._has_ended_one.set()
+                self._budget.settle(question, answer)
 
         if question is not None:
+            self._budget.reserve(question)
             self._record.events.append(AskedModel(_LOST, None, at))
         fetching = Fetching(http, asked, is_whole)
-        self._under_way[fetching] = question
+        self._under_way.add(fetching)
         fetching.task.add_done_callback(note)
         return fetching
 

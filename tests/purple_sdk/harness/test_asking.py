@@ -179,7 +179,7 @@ def sent(wire: Wire, fields: dict[str, Any]) -> tuple[str | None, dict[str, Any]
         ("anthropic", {"messages": [{"content": [{"source": {"type": "url", "url": "https://x"}}]}]}, "url"),
         ("anthropic", {"messages": [{"content": [{"content": [{"source": {"file_id": "f"}}]}]}]}, "file_id"),
         ("gemini", {"contents": [{"parts": [{"file_data": {"fileUri": "https://x"}}]}]}, "fileUri"),
-        ("gemini", {"contents": {"parts": {"functionResponse": {"parts": [{"fileData": {"fileUri": "x"}}]}}}}, "fileUri"),
+        ("gemini", {"contents": {"parts": {"functionResponse": {"parts": {"fileData": {"fileUri": "x"}}}}}}, "fileUri"),
         ("gemini", {"contents": [{"parts": [{"functionResponse": {"response": {"file_id": "x", "url": "x"}}}]}]}, None),
         ("anthropic", {"messages": [{"content": [{"type": "tool_use", "input": {"url": "x", "file_id": "y"}}]}]}, None),
         ("chat", {"messages": [{"content": [SAID, PICTURE], "tool_calls": [{"type": "function"}]}]}, None),
@@ -219,7 +219,13 @@ def test_fields_that_are_not_known_are_left_out(wire: Wire, field: str, value: A
 
 
 def test_options_and_tools_lose_the_fields_that_are_not_known() -> None:
-    options = {"topK": 1, "max_output_tokens": 9, "routingConfig": {}, "responseModalities": ["IMAGE"], "serviceTier": "x"}
+    options = {
+        "topK": 1,
+        "max_output_tokens": 9,
+        "routingConfig": {},
+        "responseModalities": ["IMAGE"],
+        "serviceTier": "x",
+    }
     _, kept, left_out = sent("gemini", {"generation_config": options})
     assert kept == {"generation_config": {"topK": 1, "max_output_tokens": 9}}
     assert left_out == ["generation_config.responseModalities", "generation_config.serviceTier"]
@@ -312,6 +318,47 @@ async def test_requests_at_once_pass_the_limit_by_one_answer_at_most() -> None:
         assert sorted(reply.status_code for reply in replies) == [200] * 2 + [400] * 18
         assert made.excess is not None
     assert len(heard.targets) == 2
+
+
+GREEDY = {"choices": [{"message": {"content": "Hi."}}], "usage": {"prompt_tokens": 50, "completion_tokens": 60_000}}
+
+
+@pytest.mark.parametrize("limit", ["max_tokens", "tokens_per_turn", "max_cost"])
+async def test_an_endpoint_that_ignores_the_longest_answer_passes_a_limit_by_one_answer(
+    limit: str, tmp_path: Path
+) -> None:
+    prices = tmp_path / "prices.toml"
+    prices.write_text('[models."small"]\ninput = 1\noutput = 1\n')
+    bounds: dict[str, Any] = {limit: 0.1 if limit == "max_cost" else 100_000}
+
+    async def answer(writer: asyncio.StreamWriter) -> None:
+        content = json.dumps(GREEDY).encode()
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(content) + content)
+
+    async with endpoint(answer) as (url, heard), relayed(url, prices=str(prices), **bounds) as (_, agent):
+        replies = await asyncio.gather(*(agent.post(CHAT, json={**SENT, "max_tokens": 10}) for _ in range(8)))
+    assert sorted(reply.status_code for reply in replies) == [200] * 2 + [400] * 6
+    assert len(heard.targets) == 2
+
+
+async def test_a_try_waits_for_requests_of_an_earlier_one() -> None:
+    asked, released = asyncio.Event(), asyncio.Event()
+
+    async def answer(writer: asyncio.StreamWriter) -> None:
+        asked.set()
+        await released.wait()
+        await answer_whole(writer)
+
+    async with endpoint(answer) as (url, heard), relayed(url, max_tokens=60) as (first, earlier):
+        waiting = asyncio.create_task(earlier.post(CHAT, json=SENT))
+        await asked.wait()
+        later = Relay(first._asking._upstream, first.tools, first._asking._budget)
+        async with later, httpx.AsyncClient(headers={"Authorization": f"Bearer {later.token}"}) as agent:
+            other = asyncio.create_task(agent.post(f"{later.address}{CHAT}", json=SENT, timeout=PATIENCE))
+            await eventually(lambda: later._asking._places._value < asking._AT_ONCE)
+            released.set()
+            assert [(await waiting).status_code, (await other).status_code] == [200, 400]
+    assert len(heard.targets) == 1
 
 
 async def test_requests_go_at_once_where_the_budget_has_room_and_few_are_held() -> None:
