@@ -17,7 +17,7 @@ from activities.judging.model_judge import PROMPT_VERSION
 from activities.judging.panel import Judge
 from activities.models.configured import ConfiguredModels
 from activities.models.factory import ModelError, prepare
-from activities.models.structured import classified
+from activities.models.failing import classified
 from activities.models.usage import Meter
 from activities.plan import Plan
 from activities.scenario_code.facts_asked import FactsAsked
