@@ -97,7 +97,7 @@ class AskedModels:
         except ModelError:
             raise
         except Exception as problem:
-            raise classified(problem, self.configured.judge_name) from problem
+            raise classified(problem, self.names[0]) from problem
 
     async def with_calibration(self, result: CriterionResult, what: Asked) -> CriterionResult:
         """A verdict with what is known of the models that were asked for it."""

@@ -24,6 +24,8 @@ def classified(problem: BaseException, model: str) -> ModelError:
     """Turn what a provider's client raised into one of our errors, by its HTTP status where it has one."""
     status = status_of(problem)
     message = str(problem).strip() or type(problem).__name__
+    if isinstance(problem, TimeoutError):  # of ``endpoint_queue``, without words
+        message = "it gave no answer within AGENTBEATS_GREEN_JUDGE_TIMEOUT"
     message = message if len(message) <= _LONGEST_SHOWN else message[:_LONGEST_SHOWN] + "…"
     if is_transient(problem):
         return ModelUnavailableError(f"model {model} is not available ({type(problem).__name__}): {message}")
