@@ -61,6 +61,12 @@ class Asking:
         self._under_way: set[Fetching] = set()
         self._is_closed = False
 
+    @property
+    def unanswered_seconds(self) -> float:
+        """How long the oldest request has waited that has no answer yet; 0 if there is none."""
+        now = asyncio.get_running_loop().time()
+        return max((now - fetching.began for fetching in self._under_way if fetching.reply is None), default=0.0)
+
     async def answer(self, http: httpx.AsyncClient, request: Request) -> Response:
         """Answer a request. Raises RefusedError, starlette's ClientDisconnect."""
         path = request.scope["raw_path"].decode("latin-1")

@@ -17,10 +17,12 @@ from proctor_settings.config import HarnessConfig
 from purple_sdk.harness import asking, fetching, refusing, relay
 from purple_sdk.harness.allowed import ROUTES, find_refused, keep_known
 from purple_sdk.harness.budget import Budget
-from purple_sdk.harness.declared import Wire
+from purple_sdk.harness.declared import HarnessError, Wire
+from purple_sdk.harness.folders import Folders
 from purple_sdk.harness.relay import Relay
 from purple_sdk.harness.tools import SimulationTools
 from purple_sdk.harness.upstream import find_upstream
+from tests.purple_sdk.harness.playing import fake_agent
 from tests.waiting import PATIENCE, eventually
 
 CHAT = "/v1/chat/completions"
@@ -235,6 +237,67 @@ def test_options_and_tools_lose_the_fields_that_are_not_known() -> None:
     assert left_out == ["tools.future", "tools.googleSearch"]
 
 
+TOOL = {"name": "x", "description": "Do x.", "parameters": {}, "strict": False}
+FUNCTIONS = [{"type": "function", "function": {"name": "x", "parameters": {}}}]
+
+
+@pytest.mark.parametrize(
+    ("wire", "fields"),
+    [
+        pytest.param(
+            "anthropic",
+            {
+                **{"max_tokens": 32000, "messages": [], "model": "m", "stream": True, "system": [SAID]},
+                "context_management": {"edits": [{"type": "clear_thinking_20251015", "keep": "all"}]},
+                "metadata": {"user_id": "u"},
+                "output_config": {"effort": "high"},
+                "thinking": {"type": "adaptive"},
+                "tools": [{"name": "x", "description": "Do x.", "input_schema": {}}],
+            },
+            id="Claude Code",
+        ),
+        pytest.param(
+            "responses",
+            {
+                **{"input": [{"type": "message", "content": [SAID]}], "model": "m", "stream": True, "store": False},
+                **{"client_metadata": {"a": "b"}, "include": ["reasoning.encrypted_content"], "tool_choice": "auto"},
+                **{"parallel_tool_calls": True, "prompt_cache_key": "k", "reasoning": {"summary": "auto"}},
+                "tools": [
+                    {"type": "namespace", "name": "n", "description": "d", "tools": [{"type": "function", **TOOL}]}
+                ],
+            },
+            id="Codex",
+        ),
+        pytest.param(
+            "gemini",
+            {
+                "contents": [{"role": "user", "parts": [{"text": "Hello", "thoughtSignature": "s"}]}],
+                "generationConfig": {"temperature": 1, "topK": 64, "topP": 0.95, "thinkingConfig": {"a": True}},
+                "systemInstruction": {"role": "user", "parts": [{"text": "Hello"}]},
+                "tools": [{"functionDeclarations": [TOOL]}],
+            },
+            id="Gemini CLI",
+        ),
+        pytest.param(
+            "chat",
+            {
+                **{"max_tokens": 16000, "messages": [], "model": "m", "stream": True, "tool_choice": "auto"},
+                **{"stream_options": {"include_usage": True}, "tools": FUNCTIONS},
+            },
+            id="OpenCode and Hermes",
+        ),
+        pytest.param(
+            "chat",
+            {"max_completion_tokens": 16000, "messages": [], "model": "m", "stream": True, "tools": FUNCTIONS},
+            id="OpenClaw",
+        ),
+    ],
+)
+def test_requests_of_cli_agents_pass_whole(wire: Wire, fields: dict[str, Any]) -> None:
+    """The fields that these CLI agents were seen to send; ``python -m tests.agents`` plays with the programs."""
+    assert sent(wire, fields) == (None, fields, [])
+
+
 async def test_a_request_with_a_new_field_passes_without_it_and_the_log_names_it_once(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -288,6 +351,28 @@ async def test_an_answer_that_never_comes_counts_by_the_request(monkeypatch: pyt
         await asyncio.gather(waiting, return_exceptions=True)
     (answered,) = made.record.answers
     assert answered.input_tokens >= 100
+
+
+async def test_a_turn_that_is_stopped_names_a_model_that_does_not_answer(tmp_path: Path) -> None:
+    asked, released = asyncio.Event(), asyncio.Event()
+
+    async def hang(writer: asyncio.StreamWriter) -> None:
+        asked.set()
+        await released.wait()
+        await answer_whole(writer)
+
+    starter = fake_agent(tmp_path, "http://127.0.0.1:9")._starter
+    folders = Folders(tmp_path / "homes", "one")
+    folders.go_to(1)
+    async with endpoint(hang) as (url, _), relayed(url) as (made, agent):
+        waiting = asyncio.create_task(agent.post(CHAT, json=SENT))
+        await asked.wait()
+        with pytest.raises(HarnessError, match=r"^Its model has not answered a request for \d+ s\. fake did not end"):
+            await starter.play("Wait.", folders, made, 0.001)
+        released.set()
+        await waiting
+        with pytest.raises(HarnessError, match=r"^fake did not end its turn within 0\.001 s"):
+            await starter.play("Wait.", folders, made, 0.001)
 
 
 async def test_others_go_on_and_the_port_is_closed_if_an_answer_cannot_be_counted(
