@@ -247,7 +247,11 @@ FUNCTIONS = [{"type": "function", "function": {"name": "x", "parameters": {}}}]
         pytest.param(
             "anthropic",
             {
-                **{"max_tokens": 32000, "messages": [], "model": "m", "stream": True, "system": [SAID]},
+                "max_tokens": 32000,
+                "messages": [],
+                "model": "m",
+                "stream": True,
+                "system": [SAID],
                 "context_management": {"edits": [{"type": "clear_thinking_20251015", "keep": "all"}]},
                 "metadata": {"user_id": "u"},
                 "output_config": {"effort": "high"},
@@ -259,9 +263,16 @@ FUNCTIONS = [{"type": "function", "function": {"name": "x", "parameters": {}}}]
         pytest.param(
             "responses",
             {
-                **{"input": [{"type": "message", "content": [SAID]}], "model": "m", "stream": True, "store": False},
-                **{"client_metadata": {"a": "b"}, "include": ["reasoning.encrypted_content"], "tool_choice": "auto"},
-                **{"parallel_tool_calls": True, "prompt_cache_key": "k", "reasoning": {"summary": "auto"}},
+                "input": [{"type": "message", "content": [SAID]}],
+                "model": "m",
+                "stream": True,
+                "store": False,
+                "client_metadata": {"a": "b"},
+                "include": ["reasoning.encrypted_content"],
+                "tool_choice": "auto",
+                "parallel_tool_calls": True,
+                "prompt_cache_key": "k",
+                "reasoning": {"summary": "auto"},
                 "tools": [
                     {"type": "namespace", "name": "n", "description": "d", "tools": [{"type": "function", **TOOL}]}
                 ],
@@ -281,8 +292,13 @@ FUNCTIONS = [{"type": "function", "function": {"name": "x", "parameters": {}}}]
         pytest.param(
             "chat",
             {
-                **{"max_tokens": 16000, "messages": [], "model": "m", "stream": True, "tool_choice": "auto"},
-                **{"stream_options": {"include_usage": True}, "tools": FUNCTIONS},
+                "max_tokens": 16000,
+                "messages": [],
+                "model": "m",
+                "stream": True,
+                "tool_choice": "auto",
+                "stream_options": {"include_usage": True},
+                "tools": FUNCTIONS,
             },
             id="OpenCode and Hermes",
         ),
