@@ -14,12 +14,15 @@ from purple_sdk.harness.declared import Wire
 _NAME = r"[A-Za-z0-9][\w.-]*"
 
 
-_CHAT = """
-    model messages stream stream_options tools tool_choice parallel_tool_calls functions function_call
-    max_tokens max_completion_tokens n temperature top_p top_k min_p seed stop presence_penalty frequency_penalty
-    repetition_penalty logit_bias logprobs top_logprobs response_format reasoning reasoning_effort thinking
-    enable_thinking thinking_budget chat_template_kwargs verbosity user safety_identifier prompt_cache_key
-    prompt_cache_retention service_tier modalities store
+_SAMPLING = """
+    n temperature top_p top_k min_p seed stop presence_penalty frequency_penalty repetition_penalty logit_bias logprobs
+    top_logprobs
+"""
+_THINKING = "reasoning reasoning_effort thinking enable_thinking thinking_budget chat_template_kwargs verbosity"
+_CHAT = f"""
+    model messages stream stream_options tools tool_choice parallel_tool_calls functions function_call max_tokens
+    max_completion_tokens response_format {_SAMPLING} {_THINKING}
+    user safety_identifier prompt_cache_key prompt_cache_retention service_tier modalities store
 """
 _RESPONSES = """
     model input instructions stream stream_options tools tool_choice parallel_tool_calls max_output_tokens
@@ -50,7 +53,7 @@ class Route:
 
     Attributes:
         wire: the protocol of its answer, which is counted; None for requests that are free.
-        fields: what its body may have. Others are left out: a field that the relay doesn't know may cost anything.
+        fields: those that pass. Others are left out: a field that the relay doesn't know may cost anything.
     """
 
     method: str
@@ -108,7 +111,7 @@ _VALUES: dict[str, tuple[Any, ...]] = {
     "responsemodalities": _TEXT,
     "store": (None, False),
 }
-"""What known fields may say, by their names without case and underscores; with another value they are left out."""
+"""Values that pass, by the names of known fields without case and underscores. With others a field is left out."""
 
 _ELSEWHERE = {"background", "cachedcontent", "container", "conversation", "previousresponseid", "prompt"}
 """Fields that can't be left out: without them the answer would be to another question, or at another place."""
