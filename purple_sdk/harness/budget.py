@@ -108,8 +108,8 @@ class Budget:
         return None
 
     def has_room_for(self, question: Question) -> bool:
-        """Whether the limits are kept even if this answer and those under way are as long as they may be, or nothing
-        else is under way. So an assessment passes its limits by one answer at most.
+        """Whether the limits are kept even if this answer and those under way are as long as they may be. One that is
+        alone always has room. So an assessment passes its limits by one answer at most.
         """
         config, (used, cost), questions = self._config, self._now, [*self._under_way, question]
         tokens = sum(map(self._most_tokens_of, questions))
