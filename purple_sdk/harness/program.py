@@ -55,7 +55,7 @@ async def run_program(
     except TimeoutError:
         last = f"; its errors end with: {words}" if (words := _text(stderr[-_QUOTED_ERRORS:]).strip()) else ""
         raise HarnessError(
-            f"did not end its turn within {seconds:g} s and was stopped{last}. If it waits for an answer or a "
+            f"did not end its turn within {seconds:.3g} s and was stopped{last}. If it waits for an answer or a "
             "login, run it once by hand; if it needs longer, raise --turn-timeout"
         ) from None
     finally:
