@@ -11,7 +11,7 @@
 * ``ports``: which ports are free, who has the others, and who may start a server at one
 * ``capabilities``: how a process gives up root's powers
 * ``landlock``: which files and TCP ports a process may still reach
-* ``mounts``: where a process may change files at all
+* ``namespaces``: which files and processes a process sees
 * ``reaping``: ends all that a program has started, when it or its parent ends
 * ``system_calls``: which system calls a process may still make
 """
