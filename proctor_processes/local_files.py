@@ -19,6 +19,9 @@ PLAIN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _OWN, _GROUP = 0o700, 0o070
 
+_DEEPEST = 20
+"""How many folders inside each other are looked through: nothing that proctor writes lies deeper."""
+
 
 class RefusedFileError(ValueError):
     """Something that is not read: not a plain file, or larger than it may be."""
@@ -82,7 +85,9 @@ class LocalFiles:
     def sizes(self, path: str) -> dict[str, tuple[int, datetime | None]]:
         sizes: dict[str, tuple[int, datetime | None]] = {}
         with self._opened(path) as top:
-            for folder, _, names, at in os.fwalk(dir_fd=top):
+            for folder, folders, names, at in os.fwalk(dir_fd=top):
+                if folder.count("/") >= _DEEPEST:
+                    folders.clear()
                 for name in names:
                     with suppress(FileNotFoundError):
                         about = _look(name, at)
