@@ -17,8 +17,9 @@ from functools import cache
 from typing import Any
 
 _CLONE_NEWNS, _CLONE_NEWUSER, _CLONE_NEWPID = 0x00020000, 0x10000000, 0x20000000
-_MS_NOSUID, _MS_NODEV, _MS_NOEXEC, _MS_BIND, _MS_REC, _MS_PRIVATE = 2, 4, 8, 4096, 16384, 1 << 18
+_MS_NOSUID, _MS_NODEV, _MS_NOEXEC, _MS_PRIVATE = 2, 4, 8, 1 << 18
 _MNT_DETACH = 2
+_OPEN_TREE, _MOVE_MOUNT, _OPEN_TREE_CLONE, _FROM_DESCRIPTOR = 428, 429, 1, 4
 _MOUNT_SETATTR, _AT_FDCWD, _AT_RECURSIVE, _READ_ONLY = 442, -100, 0x8000, 1
 
 _OVERLAID = {b"bcachefs", b"btrfs", b"erofs", b"ext2", b"ext3", b"ext4", b"f2fs", b"overlay", b"squashfs", b"tmpfs"}
@@ -52,15 +53,15 @@ def arrange(writable: Iterable[str], readable: Iterable[str] = (), hidden: Itera
         hidden: folders that become empty.
     """
     _change("/", propagation=_MS_PRIVATE)
-    shown = _open_folders(writable)
+    shown = _clone(writable)  # before there are overlays on them
     _overlay()
-    shown = {**_open_folders(readable), **shown}
+    shown = {**_clone(readable), **shown}
     if os.getpid() == 1:
         _mount("proc", "/proc", _MS_NOSUID | _MS_NODEV | _MS_NOEXEC)
     for folder in sorted({*shown, *map(os.fsencode, hidden)}):
         if folder in shown:
             os.makedirs(folder, exist_ok=True)
-            _call("mount", b"/proc/thread-self/fd/%d" % shown[folder], folder, None, _MS_BIND | _MS_REC, None)
+            _call("syscall", _MOVE_MOUNT, shown[folder], b"", _AT_FDCWD, folder, _FROM_DESCRIPTOR)
             os.close(shown[folder])
         elif os.path.isdir(folder):
             _mount("tmpfs", folder, _MS_NOSUID | _MS_NODEV, b"mode=755,size=1m")
@@ -69,19 +70,22 @@ def arrange(writable: Iterable[str], readable: Iterable[str] = (), hidden: Itera
         _change(path, clear=_READ_ONLY)
 
 
-def _open_folders(paths: Iterable[str]) -> dict[bytes, int]:
-    return {os.fsencode(path): os.open(path, os.O_PATH | os.O_CLOEXEC) for path in paths if os.path.isdir(path)}
+def _clone(folders: Iterable[str]) -> dict[bytes, int]:
+    """What is mounted at some folders and in them, as descriptors of mounts that are nowhere yet."""
+    flags = ctypes.c_uint(_OPEN_TREE_CLONE | os.O_CLOEXEC | _AT_RECURSIVE)
+    found = {os.fsencode(folder) for folder in folders if os.path.isdir(folder)}
+    return {folder: _call("syscall", _OPEN_TREE, _AT_FDCWD, folder, flags) for folder in found}
 
 
 def _overlay() -> None:
     """Mount overlays on all folders of local file systems, each over itself, as far as the kernel does so."""
     mounts = _read_mounts()
-    _mount("tmpfs", "/proc", 0)  # overlayfs needs a second layer: an empty folder
+    _mount("tmpfs", "/proc", 0)  # overlayfs needs a second layer, below the folder: an empty one
     for point in [point for point, kind in mounts.items() if kind in _OVERLAID]:
         for folder in _find_whole_folders(point, mounts):
             with suppress(OSError):
                 os.chdir(folder)  # names in options would need escapes
-                _mount("overlay", ".", 0, b"lowerdir=/proc:.")
+                _mount("overlay", ".", 0, b"lowerdir=.:/proc")
     os.chdir("/")
     _call("umount2", b"/proc", _MNT_DETACH)
 
@@ -117,10 +121,12 @@ def _change(folder: str, **changes: int) -> None:
     _call("syscall", _MOUNT_SETATTR, _AT_FDCWD, os.fsencode(folder), flags, ctypes.byref(attributes), size)
 
 
-def _call(name: str, *arguments: Any) -> None:
-    if getattr(ctypes.CDLL(None, use_errno=True), name)(*arguments):
+def _call(name: str, *arguments: Any) -> int:
+    result = int(getattr(ctypes.CDLL(None, use_errno=True), name)(*arguments))
+    if result < 0:
         number = ctypes.get_errno()
         raise OSError(number, f"no view of files and processes of its own: {os.strerror(number)}")
+    return result
 
 
 @cache
