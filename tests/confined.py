@@ -117,6 +117,26 @@ def _read_a_pipe(pipe: Path) -> None:
     _require(os.read(os.open(pipe, os.O_RDONLY | os.O_NONBLOCK), 1))
 
 
+def _reads_of_memory(pid: int) -> list[Callable[[], object]]:
+    data = ctypes.create_string_buffer(8)
+    return [
+        lambda: _system_call(310, pid, data, 1, data, 1, 0),
+        lambda: _system_call(311, pid, data, 1, data, 1, 0),
+        lambda: _system_call(101, 16, pid, 0, 0),
+        lambda: _system_call(256, pid, 8, data, data),
+        lambda: os.open(f"/proc/{pid}/mem", os.O_RDONLY),
+        lambda: os.open(f"/proc/{pid}/environ", os.O_RDONLY),
+    ]
+
+
+def _looks_at_files(process: str) -> list[Callable[[], object]]:
+    return [
+        lambda: os.listdir(f"{process}/fd") and os.readlink(f"{process}/fd/0"),
+        lambda: os.listdir(f"{process}/root/"),
+        lambda: os.listdir(f"{process}/cwd/"),
+    ]
+
+
 def attempts(own: Path, other: Path, hidden: Path, pid: int, port: int, other_port: int) -> dict[str, list[Any]]:
     """What is tried for each row.
 
@@ -130,6 +150,7 @@ def attempts(own: Path, other: Path, hidden: Path, pid: int, port: int, other_po
     data = ctypes.create_string_buffer(8)
     unix = str(other.with_name("socket"))
     there = f"/proc/{pid}"
+    others = (pid, os.getppid())  # in a namespace only the second one can be named
     return {
         "read its own files": [(own / "file").read_text],
         "write its own files": [
@@ -197,7 +218,9 @@ def attempts(own: Path, other: Path, hidden: Path, pid: int, port: int, other_po
             lambda: _system_call(129, pid, 0, data),
         ],
         "lower its own limits": [lambda: resource.setrlimit(resource.RLIMIT_CORE, (0, 0))],
-        "change limits of other processes": [lambda: resource.prlimit(pid, resource.RLIMIT_NOFILE, (5, 5))],
+        "change limits of other processes": [
+            partial(resource.prlimit, each, resource.RLIMIT_NOFILE, (5, 5)) for each in others
+        ],
         "lower its own priority": [lambda: os.setpriority(os.PRIO_PROCESS, 0, 19)],
         "change priority, scheduling or processors of other processes": [
             lambda: os.setpriority(os.PRIO_PROCESS, pid, 19),
@@ -209,19 +232,10 @@ def attempts(own: Path, other: Path, hidden: Path, pid: int, port: int, other_po
             lambda: _call(_libc.prctl(62, 1, pid, 0, 0)),
             lambda: Path(there, "oom_score_adj").write_text("1000"),
         ],
-        "read or write memory of other processes": [
-            lambda: _system_call(310, pid, data, 1, data, 1, 0),
-            lambda: _system_call(311, pid, data, 1, data, 1, 0),
-            lambda: _system_call(101, 16, pid, 0, 0),
-            lambda: _system_call(256, pid, 8, data, data),
-            lambda: os.open(f"{there}/mem", os.O_RDONLY),
-            lambda: os.open(f"{there}/environ", os.O_RDONLY),
-        ],
+        "read or write memory of other processes": [attempt for each in others for attempt in _reads_of_memory(each)],
         "reach open files and folders of other processes": [
             lambda: _system_call(438, 0, 0, 0),
-            lambda: os.listdir(f"{there}/fd") and os.readlink(f"{there}/fd/0"),
-            lambda: os.listdir(f"{there}/root/"),
-            lambda: os.listdir(f"{there}/cwd/"),
+            *(attempt for each in others for attempt in _looks_at_files(f"/proc/{each}")),
         ],
         "list other processes": [lambda: _require(str(pid) in os.listdir("/proc"))],
         "see whether a hidden file or another process exists": [lambda: os.stat(hidden), lambda: os.stat(there)],

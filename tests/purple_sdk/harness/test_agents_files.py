@@ -217,6 +217,7 @@ def test_a_temporary_folder_goes_and_what_links_in_it_lead_to_stays_as_it_was(
         closed.mkdir()
         (closed / "link").symlink_to(victim)
         closed.chmod(0o500)
+        (folder / "shut").mkdir(mode=0)
     assert list(temporary_place.iterdir()) == [victim]
     assert stat.S_IMODE(victim.stat().st_mode) == 0o444
 
