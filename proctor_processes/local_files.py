@@ -32,8 +32,8 @@ class LocalFiles:
     ``RefusedFileError`` with words that complete "it is".
 
     Args:
-        is_agents: whether a CLI agent works in it. Then ``root`` is no link, closed folders are opened, and what is
-            written need not survive a loss of power.
+        is_agents: whether a CLI agent works in it. Then ``root`` may not be a link, closed folders are opened, and
+            what is written need not survive a loss of power.
     """
 
     def __init__(self, root: str, *, is_agents: bool = False) -> None:
