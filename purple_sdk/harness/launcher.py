@@ -96,8 +96,8 @@ def find_missing_confinement() -> list[str]:
         "it can change the limits of your other processes (Linux with libseccomp prevents that)": not _filter(),
         "it can change modes and times of your other files, lock them, and list hidden folders (root, or namespaces "
         "for users, prevent that)": _view() is None,
-        "it sees your other processes, and continues if its launcher is killed (root, or namespaces for users, and a "
-        "/proc with nothing mounted in it prevent that)": _view() != "files and processes",
+        "it sees your other processes, and continues if its launcher is killed (namespaces and a /proc with nothing "
+        "mounted in it prevent that)": _view() != "files and processes",
     }
     return [sentence for sentence, is_lacking in lacks.items() if is_lacking]
 
