@@ -124,7 +124,7 @@ class EntryIds:
 def is_folder(text: str) -> bool:
     """Whether a text is the folder of an entry, ``DATE/ID.FENCE``, which lies in its archive for any id."""
     match = _FOLDER.fullmatch(text)
-    if match is None or len(match[1]) > _LONGEST_ID:
+    if match is None or not match[1].isascii() or len(match[1]) > _LONGEST_ID:
         return False
     entry_id = unquote(match[1])
     return entry_id not in (".", "..") and quote(entry_id, safe="") == match[1]
