@@ -14,4 +14,5 @@
 * ``mounts``: where a process may change files at all
 * ``reaping``: ends all that a program has started, when it or its parent ends
 * ``system_calls``: which system calls a process may still make
+* ``together``: works side by side, of which the first failure ends the others
 """

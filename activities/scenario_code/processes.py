@@ -41,6 +41,7 @@ from activities.scenario_code.manager import (
 from activities.scenario_code.paraphrases import Held
 from activities.scenario_code.tasks import FolderTask, Judged, JudgeTask, Loaded, Made, MakeTask, Refused, Unmade
 from proctor_processes.child import Child
+from proctor_processes.together import do_all
 from proctor_protocol.instances import Instance
 from proctor_protocol.json_safe import storable_text
 from proctor_protocol.problems import show_value
@@ -508,7 +509,7 @@ class ScenarioCode:
         return None
 
     async def _new_process(self, job: JudgeJob) -> CodeProcess:
-        evidence, compiled = await asyncio.gather(job.fetch(), self._compile(job.task.directory))
+        evidence, compiled = await do_all(job.fetch(), self._compile(job.task.directory))
         parts = parts_of_record(job.contents, evidence) if job.contents is not None else None
         indexes, pages = await parts.read_indexes() if parts is not None else ([], {})
         size = len(evidence) + sum(map(len, indexes)) + 2 * sum(page.size for page in pages.values())
