@@ -47,6 +47,14 @@ class WaitNote(Model):
     seconds: float
 
 
+class SpentNote(Model):
+    """What an attempt has used of a time that is for all attempts together."""
+
+    kind: Literal["spent"] = "spent"
+    what: str
+    seconds: float
+
+
 class BeginNote(Model):
     kind: Literal["begin"] = "begin"
     at: datetime
@@ -59,7 +67,7 @@ class ClarificationNote(Model):
     clarification: Clarification
 
 
-Note = MarkNote | TaskNote | WaitNote | BeginNote | ClarificationNote
+Note = MarkNote | TaskNote | WaitNote | SpentNote | BeginNote | ClarificationNote
 
 _NOTES = TypeAdapter(list[Annotated[Note, Field(discriminator="kind")]])
 
