@@ -78,6 +78,15 @@ def note(made: Note) -> None:
     heartbeats.note(made.model_dump(mode="json"))
 
 
+async def note_task(task_id: str | None) -> None:
+    """Note a task, where there is one, and wait until Temporal has the note: after a reset, nothing else may tell of
+    the task.
+    """
+    if task_id and task_id not in noted_tasks():
+        note(TaskNote(task_id=task_id))
+        await heartbeats.reach_temporal()
+
+
 def noted(kind: type[T]) -> list[T]:
     """The notes of this kind that attempts of this step have made, the earliest first."""
     return _of_kind(_NOTES.validate_python(heartbeats.notes()), kind)

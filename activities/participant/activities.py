@@ -29,7 +29,7 @@ from activities.attempts.elapsed import counting_stops, since_scheduled, waited_
 from activities.attempts.fencing import own_fence
 from activities.attempts.patience import patiently
 from activities.participant import Answer, AnswerLostError, ParticipantClient, ParticipantClients, message_id
-from activities.participant.answer import UnreadableTurnError
+from activities.participant.answer import OnEvent, UnreadableTurnError
 from activities.participant.earlier_tasks import CANCEL_SECONDS, cancel_all, end_all, was_asked_in_earlier_run
 from activities.participant.payloads import FarewellInput, Greeted, GreetInput, ParticipantKey, TurnAnswer, TurnInput
 from activities.participant.transcripts import kept_transcript
@@ -405,7 +405,7 @@ class ParticipantActivities:
         simulation: Simulation,
         message: messages.ToParticipant,
         message_id: str,
-        on_event: Callable[[Answer], None] | None = None,
+        on_event: OnEvent | None = None,
     ) -> Answer:
         """Send a message, unless this attempt was overtaken: one that was stopped for a while finds out by looking.
 
@@ -427,15 +427,13 @@ class ParticipantActivities:
                 raise
             raise _CutOffError from None
 
-    async def _has_task(
-        self, participant: ParticipantClient, message_id: str, on_event: Callable[[Answer], None] | None
-    ) -> bool:
+    async def _has_task(self, participant: ParticipantClient, message_id: str, on_event: OnEvent | None) -> bool:
         if on_event is None:
             return False
         with suppress(TimeoutError):
             async with asyncio.timeout(CANCEL_SECONDS):
                 if (task_id := await participant.find_task(message_id)) is not None:
-                    notes.note(notes.TaskNote(task_id=task_id))
+                    await notes.note_task(task_id)
                     return True
         return False
 
@@ -446,7 +444,7 @@ class ParticipantActivities:
         message: messages.ToParticipant,
         message_id_before: str,
         answer: Answer,
-        on_event: Callable[[Answer], None] | None = None,
+        on_event: OnEvent | None = None,
     ) -> Answer:
         """Send a greeting again without its data part, where the participant failed before it did anything; returns the
         answer to that, where it is better than ``answer``.
@@ -602,9 +600,8 @@ def _after(clarifications: Sequence[Clarification], problem: ApplicationError) -
     return failures.altered(problem, message=" ".join(words))
 
 
-def _note_task(answer: Answer) -> None:
-    if answer.task_id:
-        notes.note(notes.TaskNote(task_id=answer.task_id))
+async def _note_task(answer: Answer) -> None:
+    await notes.note_task(answer.task_id)
 
 
 async def _end_earlier(plan: Plan, participant: ParticipantClient, simulation: Simulation, left: Sequence[str]) -> None:
