@@ -312,6 +312,11 @@ class ParticipantActivities:
                     break
                 answer = after
         except _CutOffError:
+            if not _is_own(simulation):
+                raise failures.WORKERS_LOST.final(
+                    f"The worker at turn {payload.turn} was lost after the participant had begun to act, and nothing "
+                    "tells of its task: the turn has to be played again."
+                ) from None
             raise failures.PARTICIPANT_FAILED.final(
                 f"The connection to the participant was lost in turn {payload.turn}, after it had begun to act: "
                 "the turn has to be played again."
@@ -409,15 +414,23 @@ class ParticipantActivities:
     ) -> Answer:
         """Send a message, unless this attempt was overtaken: one that was stopped for a while finds out by looking.
 
-        Who has claimed the simulation just now knows; a stop since then shows by the clock.
+        Who has claimed the simulation just now knows; a stop since then shows by the clock. Who has taken work over
+        waits for the task that the participant has made of the message.
 
         Raises:
-            _CutOffError: the connection was lost after the message went out, and the simulation has changed since. The
-                participant may have died half-way, or continue: the same message would have it act twice.
+            _CutOffError: the connection was lost after the message went out, or the attempt that sent it was, and the
+                simulation has changed since. The participant may have died half-way, or continue: the same message
+                would have it act twice.
             ApplicationError: as ``ParticipantClient.send`` does. The next attempt may send the same message.
         """
         if not _was_just_claimed(simulation):
-            await patiently(simulation.look)
+            current = await patiently(simulation.look)
+            if not (current.is_untouched or _is_own(simulation)):
+                has_task = await self._has_task(participant, message_id, on_event)
+                known = await participant.rejoin(notes.noted_tasks()[-1]) if has_task else None
+                if known is None:
+                    raise _CutOffError
+                return known
         try:
             return await participant.send(message, message_id, on_event, fence=own_fence())
         except AnswerLostError:
@@ -562,6 +575,11 @@ class _Mark(Model):
 
 def _key_in(simulation: Simulation) -> int:
     return _Mark.model_validate_json(simulation.mark or "").issue
+
+
+def _is_own(simulation: Simulation) -> bool:
+    """Whether this attempt has begun the work in hand, and not one before it."""
+    return _Mark.model_validate_json(simulation.mark or "").fence == own_fence()
 
 
 def _was_just_claimed(simulation: Simulation) -> bool:
