@@ -15,4 +15,5 @@
 * ``namespaces``: which files and processes a process sees
 * ``reaping``: ends all that a program has started, when it or its parent ends
 * ``system_calls``: which system calls a process may still make
+* ``together``: works side by side, of which the first failure ends the others
 """

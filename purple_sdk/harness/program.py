@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 
 from proctor_processes.child import Child
+from proctor_processes.together import do_all
 from purple_sdk.harness.declared import HarnessError, Printed
 from purple_sdk.harness.launcher import Rules, launcher_command, launcher_environment
 
@@ -50,7 +51,7 @@ async def run_program(
     try:
         started(child.pid)
         async with asyncio.timeout(seconds):
-            await asyncio.gather(_read(child.stdout, stdout), _read(child.stderr, stderr, _KEPT_ERRORS))
+            await do_all(_read(child.stdout, stdout), _read(child.stderr, stderr, _KEPT_ERRORS))
             code = await child.wait()
     except TimeoutError:
         last = f"; its errors end with: {words}" if (words := _text(stderr[-_QUOTED_ERRORS:]).strip()) else ""
