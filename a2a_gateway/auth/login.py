@@ -1,19 +1,19 @@
 """A browser's way in: a token is exchanged for a cookie, which no script reads and no other site sends."""
 
+import asyncio
 import hashlib
 import json
 import math
 import time
 from dataclasses import dataclass
 from html import escape
-from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qs, quote
 
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from a2a_gateway.auth.identity import Identity, IdentityUnavailableError, UnknownCallerError
+from a2a_gateway.auth.identity import LONGEST_TOKEN, Identity, IdentityUnavailableError, UnknownCallerError
 from proctor_settings.config import GreenAgentConfig
 from proctor_storage.folder import Folder, StoreUnavailableError
 from proctor_storage.sealing import NotOursError, seal, unseal
@@ -27,6 +27,9 @@ LOOK_AGAIN_SECONDS = 1.0
 """How long what the store says of logouts is believed."""
 
 _STORE_SECONDS = 5.0
+_LONGEST_COOKIE = 2 * LONGEST_TOKEN
+"""Characters; sealing makes a third more of a token."""
+
 _LOGOUTS = "logouts"
 _NOT_TOLD = (
     "This browser is logged out, but the store doesn't answer, so other gateways don't know it: a copy of the cookie "
@@ -63,6 +66,7 @@ class Sessions:
         self._store = Folder(config.storage_url, "store")
         self._ended: dict[str, int] = {}
         self._looked_at = -math.inf
+        self._looking: asyncio.Task[None] | None = None
         self._is_https = config.effective_card_url.startswith("https://")
 
     def open(self, answer: Response, token: str) -> None:
@@ -85,7 +89,9 @@ class Sessions:
         if session is None or session.until <= time.time():
             return ""
         if time.monotonic() > self._looked_at + LOOK_AGAIN_SECONDS:
-            await self._look()
+            if self._looking is None or self._looking.done():
+                self._looking = asyncio.create_task(self._look())
+            await asyncio.shield(self._looking)
         return "" if session.id in self._ended else session.token
 
     async def end(self, header: str) -> None:
@@ -119,13 +125,17 @@ class Sessions:
         self._looked_at = at
 
     def _read(self, header: str) -> "_Session | None":
-        """The session of a cookie of ours. The same session can be written as several cookies, so its id is a hash."""
-        try:
-            cookie = SimpleCookie(header).get(COOKIE)
-            content = unseal(self._config, _PURPOSE, cookie.value) if cookie else ""
-        except (CookieError, NotOursError, ValueError):
+        """The session of a cookie of ours. The same session can be written as several cookies, so its id is a hash.
+
+        Python's own reader of cookies takes minutes for a hostile one (CVE-2024-7592).
+        """
+        pairs = [pair.strip().partition("=") for pair in header.split(";")]
+        values = [value.strip('"') for name, _, value in pairs if name == COOKIE]
+        if not values or len(values[-1]) > _LONGEST_COOKIE:
             return None
-        if not content:
+        try:
+            content = unseal(self._config, _PURPOSE, values[-1])
+        except (NotOursError, ValueError):
             return None
         sealed = json.loads(content)
         return _Session(hashlib.sha256(content.encode()).hexdigest(), sealed["token"], sealed["until"])
