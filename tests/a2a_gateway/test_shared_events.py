@@ -139,6 +139,52 @@ async def test_listeners_get_what_a2a_sdk_writes(
     assert [len(story) for story in heard] == [2 if problem is None else 3, 1]
 
 
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("reads", [True, False])
+async def test_a_listener_that_leaves_ends_its_stream(config: GreenAgentConfig, form: str, reads: bool) -> None:
+    ended, gone, left_in = asyncio.Event(), asyncio.Event(), False
+
+    class Endless(Scripted):
+        async def _rest(self) -> AsyncGenerator[SharedEvent]:
+            nonlocal left_in
+            try:
+                async for event in super()._rest():
+                    yield event
+                left_in = True
+                await asyncio.Event().wait()
+            finally:
+                ended.set()
+
+    handler, contexts = Endless(config, None), ContextBuilder()
+    routes = [
+        *with_checked_params(create_jsonrpc_routes(handler, "/", contexts, enable_v0_3_compat=True)),
+        *mended(create_rest_routes(handler, contexts, enable_v0_3_compat=True)),
+    ]
+    app = Starlette(routes=sharing(routes))
+    is_new, is_rpc = form.startswith("1.0"), form.endswith("JSON-RPC")
+    call = {"jsonrpc": "2.0", "id": 1, "method": "SubscribeToTask" if is_new else "tasks/resubscribe"}
+    sent = [{"type": "http.request", "body": json.dumps(call | {"params": {"id": "t"}}).encode() if is_rpc else b""}]
+
+    async def receive() -> Any:
+        if sent:
+            return sent.pop()
+        await gone.wait()
+        return {"type": "http.disconnect"}
+
+    async def send(told: Any) -> None:
+        if "Gr\u00fc\u00dfe".encode() in told.get("body", b""):
+            gone.set()
+            if not reads:
+                await asyncio.Event().wait()
+
+    path = "/" if is_rpc else f"{'' if is_new else '/v1'}/tasks/t:subscribe"
+    headers = [(b"a2a-version", b"1.0")] if is_new else []
+    about = {"method": "POST", "path": path, "raw_path": path.encode(), "query_string": b"", "headers": headers}
+    await app({"type": "http", "http_version": "1.1", "scheme": "http", "root_path": "", **about}, receive, send)
+    assert ended.is_set()
+    assert left_in == reads
+
+
 def test_a_caller_who_takes_no_json_gets_none_and_changes_nothing_for_others() -> None:
     parts = [Part(text="a sentence"), data_part({"a": 1})]
     status = TaskStatus(state=TaskState.TASK_STATE_WORKING, message=Message(message_id="m", parts=parts))
