@@ -1,6 +1,6 @@
 """The ids of assessments: a UUID, and behind it scenario and participant, so that any list of workflows shows both.
 
-Participants must not know what they are assessed on, so whatever they see has the UUID alone (``unique_part``).
+Participants must not know what they are assessed on, so they see the UUID only (``unique_part``).
 """
 
 import re

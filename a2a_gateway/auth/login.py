@@ -97,7 +97,7 @@ class Sessions:
     async def end(self, header: str) -> None:
         """Let the cookie in a ``Cookie`` header open nothing any more, at every gateway with this store.
 
-        Raises StoreUnavailableError (the other gateways weren't told).
+        Raises StoreUnavailableError (other gateways don't know it).
         """
         if (session := self._read(header)) is None or session.until <= time.time():
             return
