@@ -47,8 +47,8 @@ from a2a_gateway.listing import list_tasks
 from a2a_gateway.output_modes import EVERYTHING, read_output_modes
 from a2a_gateway.parts import check_message, request_of
 from a2a_gateway.request_checks import WITHOUT_HISTORY
-from a2a_gateway.shared_events import stream
 from a2a_gateway.starting import Started, start_assessment
+from a2a_gateway.streams import stream
 from a2a_gateway.subscriptions import Update
 from a2a_gateway.task_events import TaskEvents
 from a2a_gateway.tasks import (

@@ -39,7 +39,7 @@ from proctor_protocol.problems import describe
 Endpoint = Callable[[Request], Awaitable[Response]]
 
 SEQUELS = "a2a_gateway.sequels"
-"""In the scope, and the context's state, of a request whose route sends the rest of a stream (``shared_events``)."""
+"""In the scope, and the context's state, of a request whose route sends the rest of a stream (``streams``)."""
 
 LEGACY_CARD_PATH = "/.well-known/agent.json"
 """Where callers of early 0.3 versions look for the agent card."""

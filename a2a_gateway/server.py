@@ -25,7 +25,7 @@ from a2a_gateway.metrics import REQUEST_SECONDS, REQUESTS, STREAMS
 from a2a_gateway.plain_messages import plain_messages_route
 from a2a_gateway.request_checks import check
 from a2a_gateway.run_files import run_files_route
-from a2a_gateway.shared_events import sharing
+from a2a_gateway.streams import sharing
 from a2a_gateway.temporal import TEMPORAL_PATH, ClientFactory, TemporalConnection
 from a2a_gateway.watching import Watching
 from proctor_observing.address import observed
