@@ -45,6 +45,7 @@ from proctor_protocol.json_safe import json_safe_text
 from proctor_protocol.problems import show_value
 from proctor_protocol.provenance import ParticipantCard
 from proctor_protocol.results import Clarification
+from proctor_protocol.task_ids import unique_part
 from proctor_settings.config import GreenAgentConfig
 from proctor_storage.blobs import BlobRef, BlobStore
 from purple_sdk.ues import UESError
@@ -218,7 +219,7 @@ class ParticipantActivities:
         with suppress(ApplicationError, TimeoutError):
             async with (
                 asyncio.timeout(FAREWELL_SECONDS),
-                self._clients.talk(plan.participant_url, plan.assessment_id) as participant,
+                self._clients.talk(plan.participant_url, unique_part(plan.assessment_id)) as participant,
             ):
                 # Whoever waits for a task has it canceled too, unless it has died: then the next one knows of it by
                 # its notes, or the participant says so.
@@ -488,7 +489,7 @@ class ParticipantActivities:
         the next one waits for the same task.
         """
         async with AsyncExitStack() as stack:
-            talk = self._clients.talk(plan.participant_url, plan.assessment_id)
+            talk = self._clients.talk(plan.participant_url, unique_part(plan.assessment_id))
             try:
                 participant = await _in_time(plan, what, stack.enter_async_context(talk), at_least=_LAST_KNOCK_SECONDS)
             except ApplicationError as problem:
