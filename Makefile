@@ -117,7 +117,7 @@ chaos: $(INSTALLED) ## kill, stop, cut off, cancel and reset everything at every
 
 # Keeps the pinned versions that still fit; for the newest ones: make lock LOCK_ARGS=--upgrade. Commit what changes.
 # The locks fit every supported Python and system. They have the hashes of all files, and no index's address. The largest
-# says which package asks for which, so that images install parts of it (packaging/lock_part.py). New agents get the last.
+# says which package asks for which: images install parts of it (packaging/lock_part.py). New agents get the last.
 LOCK = PATH="$$PATH:$(BIN)" uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" $(LOCK_ARGS)
 lock: ## write requirements-run.lock and requirements.lock from pyproject.toml (needs uv)
