@@ -36,9 +36,6 @@ RUN python3 packaging/lock_part.py packaging/purple assistant > needs.txt \
 FROM agent AS agent-own
 RUN python3 packaging/lock_part.py --build packaging/purple > build.txt \
     && python3 -m pip install --only-binary :all: --no-deps --require-hashes -r build.txt
-COPY proctor_processes proctor_processes
-COPY proctor_protocol proctor_protocol
-COPY proctor_settings proctor_settings
 COPY purple_sdk purple_sdk
 RUN python3 -m pip install --no-deps --no-build-isolation --prefix /own ./packaging/purple
 

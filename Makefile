@@ -12,7 +12,7 @@ BIN := $(VENV)/bin
 # Two stamps: the packages that proctor runs with, and all packages, those of its development included.
 RUNNABLE := $(VENV)/.runnable
 INSTALLED := $(VENV)/.installed
-PACKAGES := proctor_language proctor_protocol proctor_settings ues_sim purple_sdk proctor_storage proctor_processes proctor_observing viewer proctor_statistics activities proctor_terminal workflows a2a_gateway proctor scenarios.kit
+PACKAGES := proctor purple_sdk
 # Twice as many as cores: while some wait for what must come, others have something to do. Which plays what:
 # tests/scheduling.py.
 PYTEST_ARGS ?= -n 4 --dist loadfile
@@ -124,7 +124,7 @@ lock: ## write requirements-run.lock and requirements.lock from pyproject.toml (
 	@$(LOCK) --annotation-style line pyproject.toml --group build --all-extras -o requirements.lock
 	@$(LOCK) --no-annotate pyproject.toml --group build --extra local --constraint requirements.lock -o requirements-run.lock
 	@$(LOCK) --no-annotate --no-header packaging/purple/pyproject.toml --constraint requirements.lock \
-		-o proctor/templates/agent/requirements.lock.tmpl
+		-o proctor/cli/templates/agent/requirements.lock.tmpl
 	@echo 'uv' | $(LOCK) --no-annotate - -o packaging/uv.txt
 	@grep -c '^[A-Za-z0-9]' requirements.lock requirements-run.lock
 

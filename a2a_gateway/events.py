@@ -4,11 +4,11 @@ from datetime import UTC, datetime
 
 from a2a.types import Message, Task, TaskArtifactUpdateEvent, TaskState, TaskStatus, TaskStatusUpdateEvent
 
-from a2a_gateway.parts import agent_message, data_parts, text_part
-from a2a_gateway.shared_events import SharedEvent
-from a2a_gateway.subscriptions import Update
-from a2a_gateway.tasks import standing_message
-from proctor_protocol.campaigns import parse_any_update, sentence_of
+from proctor.a2a_gateway.parts import agent_message, data_parts, text_part
+from proctor.a2a_gateway.shared_events import SharedEvent
+from proctor.a2a_gateway.subscriptions import Update
+from proctor.a2a_gateway.tasks import standing_message
+from proctor.protocol.campaigns import parse_any_update, sentence_of
 
 
 def update_event(task: Task, update: Update) -> SharedEvent:

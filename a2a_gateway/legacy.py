@@ -30,11 +30,11 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from a2a_gateway.answers import REFUSED
-from a2a_gateway.auth.middleware import user_of
-from a2a_gateway.parts import check_role
-from a2a_gateway.request_checks import WITHOUT_HISTORY
-from proctor_protocol.problems import describe
+from proctor.a2a_gateway.answers import REFUSED
+from proctor.a2a_gateway.auth.middleware import user_of
+from proctor.a2a_gateway.parts import check_role
+from proctor.a2a_gateway.request_checks import WITHOUT_HISTORY
+from purple_sdk.protocol.problems import describe
 
 Endpoint = Callable[[Request], Awaitable[Response]]
 

@@ -10,7 +10,7 @@ from a2a.server.events import Event
 from a2a.types import Artifact, Message, Part, Task, TaskArtifactUpdateEvent, TaskStatusUpdateEvent
 from a2a.utils.errors import ContentTypeNotSupportedError
 
-from a2a_gateway.parts import JSON_MEDIA_TYPE, text_part
+from proctor.a2a_gateway.parts import JSON_MEDIA_TYPE, text_part
 
 TEXT_MEDIA_TYPE = "text/plain"
 OUTPUT_MODES = (JSON_MEDIA_TYPE, TEXT_MEDIA_TYPE)

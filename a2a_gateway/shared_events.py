@@ -9,7 +9,7 @@ from a2a.server.events import Event
 from a2a.utils import json_utils, proto_utils
 from google.protobuf.json_format import MessageToDict
 
-from a2a_gateway.output_modes import EVERYTHING, OutputModes
+from proctor.a2a_gateway.output_modes import EVERYTHING, OutputModes
 
 Form = Literal["1.0", "0.3 JSON-RPC", "0.3 HTTP+JSON"]
 

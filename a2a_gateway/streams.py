@@ -16,9 +16,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Mount, Route
 
-from a2a_gateway.legacy import SEQUELS, Endpoint, protocol_of, replaced
-from a2a_gateway.output_modes import OutputModes
-from a2a_gateway.shared_events import Form, SharedEvent
+from proctor.a2a_gateway.legacy import SEQUELS, Endpoint, protocol_of, replaced
+from proctor.a2a_gateway.output_modes import OutputModes
+from proctor.a2a_gateway.shared_events import Form, SharedEvent
 
 
 class _Sequel:

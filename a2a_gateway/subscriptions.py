@@ -29,11 +29,11 @@ from temporalio.client import (
 from temporalio.contrib.workflow_streams import PollInput, PollResult
 from temporalio.service import RPCError
 
-from a2a_gateway.shared_events import SharedEvent
-from a2a_gateway.tasks import find_assessment, is_closed, wait_until_closed
-from a2a_gateway.temporal import RPC_TIMEOUT, TemporalConnection
-from proctor_protocol.updates import RECORDED_AT
-from workflows.names import UPDATES_TOPIC
+from proctor.a2a_gateway.shared_events import SharedEvent
+from proctor.a2a_gateway.tasks import find_assessment, is_closed, wait_until_closed
+from proctor.a2a_gateway.temporal import RPC_TIMEOUT, TemporalConnection
+from proctor.protocol.updates import RECORDED_AT
+from proctor.workflows.names import UPDATES_TOPIC
 
 POLL = "__temporal_workflow_stream_poll"
 """The update and the query by which a workflow stream is read (``temporalio.contrib.workflow_streams``)."""

@@ -17,15 +17,15 @@ from google.protobuf.json_format import MessageToDict
 from temporalio.client import Client
 from temporalio.service import RPCError
 
-from a2a_gateway.answers import Answers
-from a2a_gateway.events import closing_events, update_event, waiting_event
-from a2a_gateway.shared_events import SharedEvent
-from a2a_gateway.standstill import LOOK_SECONDS, explain_standstill, or_silence
-from a2a_gateway.subscriptions import Subscriptions
-from a2a_gateway.tasks import find_assessment, is_closed, read_task
-from a2a_gateway.temporal import TemporalConnection, temporal_errors
-from proctor_settings.config import GreenAgentConfig
-from workflows.inputs import Notification
+from proctor.a2a_gateway.answers import Answers
+from proctor.a2a_gateway.events import closing_events, update_event, waiting_event
+from proctor.a2a_gateway.shared_events import SharedEvent
+from proctor.a2a_gateway.standstill import LOOK_SECONDS, explain_standstill, or_silence
+from proctor.a2a_gateway.subscriptions import Subscriptions
+from proctor.a2a_gateway.tasks import find_assessment, is_closed, read_task
+from proctor.a2a_gateway.temporal import TemporalConnection, temporal_errors
+from proctor.settings.config import GreenAgentConfig
+from proctor.workflows.inputs import Notification
 
 _END = 2**40
 """The number of the artifact's notification, after those of all updates."""

@@ -18,12 +18,12 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import table
-from proctor.audit import players
-from proctor.audit.plays import Outcome, Stage, perform, player_of
+from proctor.local.audit import players
+from proctor.local.audit.plays import Outcome, Stage, perform, player_of
+from proctor.scenarios.kit.making.days import Day, make_day
+from proctor.scenarios.kit.making.duty import Act
+from proctor.scenarios.kit.making.people import Person
 from purple_sdk.ues import AsyncUESClient, UESError
-from scenarios.kit.making.days import Day, make_day
-from scenarios.kit.making.duty import Act
-from scenarios.kit.making.people import Person
 
 ROOT = Path(__file__).parent.parent
 LINES = Path(__file__).parent / "reading"

@@ -6,10 +6,10 @@ from typing import Any
 
 from temporalio.common import SearchAttributeKey, SearchAttributePair, SearchAttributeUpdate, TypedSearchAttributes
 
-from activities.attempts.failures import REJECTED
-from activities.attempts.owners import PROCTOR_CONTEXT as PROCTOR_CONTEXT
-from activities.attempts.owners import PROCTOR_OWNER as PROCTOR_OWNER
-from activities.plan import TRIAL_WORKFLOW as TRIAL_WORKFLOW
+from proctor.activities.attempts.failures import REJECTED
+from proctor.activities.attempts.owners import PROCTOR_CONTEXT as PROCTOR_CONTEXT
+from proctor.activities.attempts.owners import PROCTOR_OWNER as PROCTOR_OWNER
+from proctor.activities.plan import TRIAL_WORKFLOW as TRIAL_WORKFLOW
 
 ASSESSMENT_WORKFLOW = "Assessment"
 CAMPAIGN_WORKFLOW = "Campaign"

@@ -13,10 +13,10 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from a2a_gateway.auth.identity import LONGEST_TOKEN, Identity, IdentityUnavailableError, UnknownCallerError
-from proctor_settings.config import GreenAgentConfig
-from proctor_storage.folder import Folder, StoreUnavailableError
-from proctor_storage.sealing import NotOursError, seal, unseal
+from proctor.a2a_gateway.auth.identity import LONGEST_TOKEN, Identity, IdentityUnavailableError, UnknownCallerError
+from proctor.settings.config import GreenAgentConfig
+from proctor.storage.folder import Folder, StoreUnavailableError
+from proctor.storage.sealing import NotOursError, seal, unseal
 
 LOGIN_PATH, LOGOUT_PATH = "/login", "/logout"
 COOKIE = "proctor_session"

@@ -14,13 +14,13 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from a2a_gateway.auth.hosts import Hosts
-from a2a_gateway.auth.identity import Identity, IdentityUnavailableError, UnknownCallerError
-from a2a_gateway.auth.login import LOGIN_PATH, LOGOUT_PATH, Sessions, login_address, login_routes
-from a2a_gateway.limits import BodyLimit
-from proctor_protocol.callers import CALLER, Caller, caller_of
-from proctor_settings.config import GreenAgentConfig
-from proctor_storage.folder import StoreUnavailableError
+from proctor.a2a_gateway.auth.hosts import Hosts
+from proctor.a2a_gateway.auth.identity import Identity, IdentityUnavailableError, UnknownCallerError
+from proctor.a2a_gateway.auth.login import LOGIN_PATH, LOGOUT_PATH, Sessions, login_address, login_routes
+from proctor.a2a_gateway.limits import BodyLimit
+from proctor.protocol.callers import CALLER, Caller, caller_of
+from proctor.settings.config import GreenAgentConfig
+from proctor.storage.folder import StoreUnavailableError
 
 _NOBODY = Caller()
 _STATUSES = {401: "UNAUTHENTICATED", 403: "PERMISSION_DENIED", 421: "MISDIRECTED", 503: "UNAVAILABLE"}

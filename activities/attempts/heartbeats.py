@@ -22,7 +22,7 @@ from temporalio.bridge.proto import ActivityHeartbeat
 from temporalio.service import RPCError
 from temporalio.worker import ActivityOutboundInterceptor, ExecuteActivityInput, Worker
 
-from activities.attempts.around import Around, Proceed
+from proctor.activities.attempts.around import Around, Proceed
 
 BEAT_SECONDS = 0.5
 """Before the first beat of an attempt, where there are few; each of its pauses is twice the one before."""
@@ -38,7 +38,7 @@ _notes: ContextVar[list[JsonValue]] = ContextVar("heartbeat_notes")
 
 
 def notes() -> list[JsonValue]:
-    """What earlier attempts of this activity, and this one, have noted (``activities.attempts.notes``)."""
+    """What earlier attempts of this activity, and this one, have noted (``proctor.activities.attempts.notes``)."""
     return list(_notes.get())
 
 

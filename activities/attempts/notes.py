@@ -15,9 +15,9 @@ from temporalio.exceptions import ActivityError, ApplicationError
 from temporalio.exceptions import TimeoutError as ActivityTimeoutError
 from temporalio.service import RPCError
 
-from activities.attempts import failures, heartbeats
-from activities.plan import Model
-from proctor_protocol.results import Clarification
+from proctor.activities.attempts import failures, heartbeats
+from proctor.activities.plan import Model
+from purple_sdk.protocol.results import Clarification
 
 _LEFT = "tasks left"
 _MOST_RUNS = 20

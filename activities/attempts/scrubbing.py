@@ -14,9 +14,9 @@ from temporalio import activity
 from temporalio.exceptions import ApplicationError, FailureError
 from temporalio.worker import ActivityOutboundInterceptor, ExecuteActivityInput
 
-from activities.attempts import failures
-from activities.attempts.around import Around, Proceed
-from proctor_protocol.json_safe import LONGEST_SENTENCE, is_too_deep, json_safe, storable_text
+from proctor.activities.attempts import failures
+from proctor.activities.attempts.around import Around, Proceed
+from purple_sdk.protocol.json_safe import LONGEST_SENTENCE, is_too_deep, json_safe, storable_text
 
 REMOVED = "[secret removed]"
 
@@ -24,7 +24,7 @@ _SHORTEST = 8
 """Characters; a shorter value is a word like any other (``test``, ``none``), and no secret."""
 
 PARTICIPANT_KEYS = re.compile(r"participant-[0-9]+-[0-9a-f]{64}")
-"""What any participant's key looks like (``activities.simulation.keys``)."""
+"""What any participant's key looks like (``proctor.activities.simulation.keys``)."""
 
 _KEYS_AS_JSON = re.compile(PARTICIPANT_KEYS.pattern.encode())
 

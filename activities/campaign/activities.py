@@ -8,21 +8,21 @@ from pydantic import TypeAdapter
 from temporalio import activity
 from temporalio.client import WorkflowFailureError, WorkflowHandle
 
-from activities.admission.payloads import AdmitInput
-from activities.admission.queueing import find_task
-from activities.archive.payloads import as_lines, updates_in
-from activities.attempts import failures
-from activities.attempts.fencing import own_fence
-from activities.attempts.owners import PROCTOR_OWNER
-from activities.attempts.patience import patiently
-from activities.attempts.scrubbing import Scrubber
-from activities.campaign import plan as plans
-from proctor_processes.together import do_all
-from proctor_protocol.archive import RESULT, RUNS, UPDATES, ArchiveEntry
-from proctor_protocol.request import BadRequestError, Raw
-from proctor_settings.config import GreenAgentConfig
-from proctor_storage.archive import open_archive
-from proctor_storage.blobs import BlobNotFoundError, BlobRef, BlobStore
+from proctor.activities.admission.payloads import AdmitInput
+from proctor.activities.admission.queueing import find_task
+from proctor.activities.archive.payloads import as_lines, updates_in
+from proctor.activities.attempts import failures
+from proctor.activities.attempts.fencing import own_fence
+from proctor.activities.attempts.owners import PROCTOR_OWNER
+from proctor.activities.attempts.patience import patiently
+from proctor.activities.attempts.scrubbing import Scrubber
+from proctor.activities.campaign import plan as plans
+from proctor.protocol.archive import RESULT, RUNS, UPDATES, ArchiveEntry
+from proctor.settings.config import GreenAgentConfig
+from proctor.storage.archive import open_archive
+from proctor.storage.blobs import BlobNotFoundError, BlobRef, BlobStore
+from purple_sdk.processes.together import do_all
+from purple_sdk.protocol.request import BadRequestError, Raw
 
 T = TypeVar("T")
 

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from statistics import median_high, median_low
 from typing import TYPE_CHECKING, Any
 
-from activities.judging.model_judge import PROMPT_VERSION, Ballot, Item, doubt, item_ids_of, items_of, vote
-from activities.judging.records import Window
-from activities.models.factory import ModelAnswerError
-from proctor_processes.together import do_all
-from proctor_protocol.json_safe import json_safe_text
-from proctor_protocol.results import CriterionResult, Doubt
-from proctor_protocol.scenario import EvaluationCriterion, ScenarioConfig
+from proctor.activities.judging.model_judge import PROMPT_VERSION, Ballot, Item, doubt, item_ids_of, items_of, vote
+from proctor.activities.judging.records import Window
+from proctor.activities.models.factory import ModelAnswerError
+from proctor.protocol.scenario import EvaluationCriterion, ScenarioConfig
+from purple_sdk.processes.together import do_all
+from purple_sdk.protocol.json_safe import json_safe_text
+from purple_sdk.protocol.results import CriterionResult, Doubt
 
 if TYPE_CHECKING:
     from langchain_core.language_models.chat_models import BaseChatModel

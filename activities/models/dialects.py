@@ -8,11 +8,11 @@ import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from activities.attempts.troubles import telling
-from activities.models.endpoint_queue import place_at_endpoint
-from activities.models.factory import ModelUnavailableError
-from activities.models.failing import status_of
-from activities.models.waits import give_up_if_away, shared_wait
+from proctor.activities.attempts.troubles import telling
+from proctor.activities.models.endpoint_queue import place_at_endpoint
+from proctor.activities.models.factory import ModelUnavailableError
+from proctor.activities.models.failing import status_of
+from proctor.activities.models.waits import give_up_if_away, shared_wait
 
 if TYPE_CHECKING:
     from langchain_core.language_models.chat_models import BaseChatModel

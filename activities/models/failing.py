@@ -2,7 +2,7 @@
 
 import httpx
 
-from activities.models.factory import ModelAnswerError, ModelError, ModelSettingsError, ModelUnavailableError
+from proctor.activities.models.factory import ModelAnswerError, ModelError, ModelSettingsError, ModelUnavailableError
 
 ANSWERS_RAISED = ("LengthFinishReasonError", "ContentFilterFinishReasonError")
 """What OpenAI's client raises on answers that were cut off or filtered."""

@@ -9,12 +9,12 @@ from temporalio import activity
 from temporalio.exceptions import ActivityError, ApplicationError, ApplicationErrorCategory
 from temporalio.exceptions import TimeoutError as ActivityTimeoutError
 
-from activities.attempts import failures, heartbeats
-from activities.models.factory import ModelError, ModelUnavailableError
-from activities.models.usage import Meter
-from activities.models.waits import is_given_up
-from proctor_protocol.provenance import ModelUse
-from proctor_settings.prices import Prices
+from proctor.activities.attempts import failures, heartbeats
+from proctor.activities.models.factory import ModelError, ModelUnavailableError
+from proctor.activities.models.usage import Meter
+from proctor.activities.models.waits import is_given_up
+from purple_sdk.protocol.provenance import ModelUse
+from purple_sdk.settings.prices import Prices
 
 _USES = TypeAdapter(list[ModelUse])
 

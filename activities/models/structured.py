@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from activities.models.dialects import OPENAI_CLASSES, REFUSALS, address_of, invoke
-from activities.models.factory import ModelAnswerError, ModelError
-from activities.models.failing import ANSWERS_RAISED, classified, status_of
-from proctor_language.patterns import compiled
-from proctor_protocol.json_safe import json_safe, json_safe_text
-from proctor_protocol.problems import describe
+from proctor.activities.models.dialects import OPENAI_CLASSES, REFUSALS, address_of, invoke
+from proctor.activities.models.factory import ModelAnswerError, ModelError
+from proctor.activities.models.failing import ANSWERS_RAISED, classified, status_of
+from proctor.language.patterns import compiled
+from purple_sdk.protocol.json_safe import json_safe, json_safe_text
+from purple_sdk.protocol.problems import describe
 
 if TYPE_CHECKING:
     from langchain_core.language_models.chat_models import BaseChatModel

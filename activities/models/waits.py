@@ -11,12 +11,12 @@ from dataclasses import dataclass
 
 from temporalio import activity
 
-from activities.models.factory import ModelUnavailableError
-from activities.models.failing import classified, is_away
+from proctor.activities.models.factory import ModelUnavailableError
+from proctor.activities.models.failing import classified, is_away
 
 LONGEST_WAIT = 240.0
 """Seconds after its first failure until a model is given up: those that one step's attempts take if they fail at once
-(``workflows.limits``).
+(``proctor.workflows.limits``).
 """
 
 FEWEST_FAILURES = 3

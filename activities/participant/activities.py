@@ -24,30 +24,37 @@ from temporalio import activity
 from temporalio.exceptions import ApplicationError
 from temporalio.service import RPCError
 
-from activities.attempts import failures, heartbeats, notes
-from activities.attempts.elapsed import counting_stops, since_scheduled, waited_for_worker
-from activities.attempts.fencing import own_fence
-from activities.attempts.patience import patiently
-from activities.participant import Answer, AnswerLostError, ParticipantClient, ParticipantClients, message_id
-from activities.participant.answer import OnEvent, UnreadableTurnError
-from activities.participant.earlier_tasks import CANCEL_SECONDS, cancel_all, end_all, was_asked_in_earlier_run
-from activities.participant.payloads import FarewellInput, Greeted, GreetInput, ParticipantKey, TurnAnswer, TurnInput
-from activities.participant.transcripts import kept_transcript
-from activities.plan import Model, Plan
-from activities.scenario_code.scenarios import Scenarios
-from activities.simulation.hosts import Access, Conditions, Simulation, SimulationGoneError
-from activities.simulation.lifecycle import summarise
-from activities.simulation.payloads import TurnApplied
-from activities.simulation.simulations import Simulations
-from activities.simulation.turns import Settling
-from proctor_protocol import messages
-from proctor_protocol.json_safe import json_safe_text
-from proctor_protocol.problems import show_value
-from proctor_protocol.provenance import ParticipantCard
-from proctor_protocol.results import Clarification
-from proctor_protocol.task_ids import unique_part
-from proctor_settings.config import GreenAgentConfig
-from proctor_storage.blobs import BlobRef, BlobStore
+from proctor.activities.attempts import failures, heartbeats, notes
+from proctor.activities.attempts.elapsed import counting_stops, since_scheduled, waited_for_worker
+from proctor.activities.attempts.fencing import own_fence
+from proctor.activities.attempts.patience import patiently
+from proctor.activities.participant import Answer, AnswerLostError, ParticipantClient, ParticipantClients, message_id
+from proctor.activities.participant.answer import OnEvent, UnreadableTurnError
+from proctor.activities.participant.earlier_tasks import CANCEL_SECONDS, cancel_all, end_all, was_asked_in_earlier_run
+from proctor.activities.participant.payloads import (
+    FarewellInput,
+    Greeted,
+    GreetInput,
+    ParticipantKey,
+    TurnAnswer,
+    TurnInput,
+)
+from proctor.activities.participant.transcripts import kept_transcript
+from proctor.activities.plan import Model, Plan
+from proctor.activities.scenario_code.scenarios import Scenarios
+from proctor.activities.simulation.hosts import Access, Conditions, Simulation, SimulationGoneError
+from proctor.activities.simulation.lifecycle import summarise
+from proctor.activities.simulation.payloads import TurnApplied
+from proctor.activities.simulation.simulations import Simulations
+from proctor.activities.simulation.turns import Settling
+from proctor.protocol.task_ids import unique_part
+from proctor.settings.config import GreenAgentConfig
+from proctor.storage.blobs import BlobRef, BlobStore
+from purple_sdk.protocol import messages
+from purple_sdk.protocol.json_safe import json_safe_text
+from purple_sdk.protocol.problems import show_value
+from purple_sdk.protocol.provenance import ParticipantCard
+from purple_sdk.protocol.results import Clarification
 from purple_sdk.ues import UESError
 from purple_sdk.ues.answers import CurrentCheckpoint
 

@@ -20,19 +20,19 @@ from a2a.utils.constants import TransportProtocol
 from a2a.utils.errors import TaskNotFoundError
 from temporalio.exceptions import ApplicationError
 
-from activities.attempts import failures
-from activities.participant.addresses import Destinations, GuardedBackend, own_services
-from activities.participant.answer import AT_WORK, Answer, OnEvent
-from activities.participant.bounded_http import BOUNDS, BoundedTransport, ParticipantBounds
-from activities.participant.errors import NO_LOOKING, card_failure, failure, is_lost, message_of_failure
-from activities.participant.plain import PLAIN_PATH, PlainParticipant, takes_plain_messages
-from proctor_observing import tracing
-from proctor_processes.http_clients import make_http_client, tls
-from proctor_protocol.json_safe import storable_text
-from proctor_protocol.messages import FENCE_METADATA, ToParticipant
-from proctor_protocol.provenance import ParticipantCard
-from proctor_protocol.terminal import TerminalTaskMessage
-from proctor_settings.config import GreenAgentConfig
+from proctor.activities.attempts import failures
+from proctor.activities.participant.addresses import Destinations, GuardedBackend, own_services
+from proctor.activities.participant.answer import AT_WORK, Answer, OnEvent
+from proctor.activities.participant.bounded_http import BOUNDS, BoundedTransport, ParticipantBounds
+from proctor.activities.participant.errors import NO_LOOKING, card_failure, failure, is_lost, message_of_failure
+from proctor.activities.participant.plain import PLAIN_PATH, PlainParticipant, takes_plain_messages
+from proctor.observing import tracing
+from proctor.settings.config import GreenAgentConfig
+from purple_sdk.processes.http_clients import make_http_client, tls
+from purple_sdk.protocol.json_safe import storable_text
+from purple_sdk.protocol.messages import FENCE_METADATA, ToParticipant
+from purple_sdk.protocol.provenance import ParticipantCard
+from purple_sdk.protocol.terminal import TerminalTaskMessage
 
 JSON_MEDIA_TYPE = "application/json"
 _MESSAGE_IDS = uuid.UUID("8f0f6a0e-5a39-5b0c-9d57-3a3a0f9f6f10")

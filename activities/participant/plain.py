@@ -12,12 +12,12 @@ from a2a.helpers.proto_helpers import new_data_part, new_text_part
 from a2a.types.a2a_pb2 import AgentCard, Message, Part, Role, StreamResponse
 from temporalio.exceptions import ApplicationError
 
-from activities.attempts import failures
-from activities.participant.answer import Answer, OnEvent
-from activities.participant.bounded_http import ParticipantBounds
-from activities.participant.errors import failure, is_lost, shortened
-from proctor_protocol.messages import ToParticipant
-from proctor_protocol.terminal import TerminalTaskMessage
+from proctor.activities.attempts import failures
+from proctor.activities.participant.answer import Answer, OnEvent
+from proctor.activities.participant.bounded_http import ParticipantBounds
+from proctor.activities.participant.errors import failure, is_lost, shortened
+from purple_sdk.protocol.messages import ToParticipant
+from purple_sdk.protocol.terminal import TerminalTaskMessage
 
 PLAIN_PATH = "/agent/messages"
 _NO_SUCH_PATH = (404, 405)

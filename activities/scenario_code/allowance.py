@@ -6,8 +6,8 @@ from contextlib import contextmanager
 
 from temporalio import activity
 
-from activities.attempts import notes
-from activities.attempts.elapsed import since_scheduled
+from proctor.activities.attempts import notes
+from proctor.activities.attempts.elapsed import since_scheduled
 
 IN_ALL_TRIES = 180.0
 """Seconds. A try of the admission ends after a minute: on a busy machine, a process may never come to the end of its

@@ -22,9 +22,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from proctor_processes import system_calls
-from proctor_processes.capabilities import drop_capabilities
-from proctor_processes.landlock import KNOWS_PORTS, allow_only, landlock_version
+from purple_sdk.processes import system_calls
+from purple_sdk.processes.capabilities import drop_capabilities
+from purple_sdk.processes.landlock import KNOWS_PORTS, allow_only, landlock_version
 
 _MB = 1024 * 1024
 _GROWTH = 20
@@ -133,8 +133,8 @@ def _installed_paths() -> list[Path]:
 
 
 _OWN_PACKAGES = (
-    *("activities", "proctor_language", "proctor_processes", "proctor_protocol", "proctor_settings"),
-    *("proctor_storage", "purple_sdk"),
+    *("activities", "proctor.language", "proctor.processes", "proctor.protocol", "proctor.settings"),
+    *("proctor.storage", "purple_sdk"),
     *("scenarios/__init__.py", "scenarios/kit"),
 )
 """What of a checkout is imported; the other scenarios are not readable."""

@@ -5,8 +5,8 @@ in ``sys.modules`` under that name, so relative imports, dataclasses and traceba
 scenario's own ``helpers.py`` by an ``__import__`` of their own in the modules' builtins, which functions keep
 for the imports that they do later; ``sys.path`` stays as it is.
 
-The authors' kit (``scenarios.kit``) is the installed one, unless it was frozen with the scenario (``freezing``): then a
-scenario's modules get that.
+The authors' kit (``proctor.scenarios.kit``) is the installed one, unless it was frozen with the scenario
+(``freezing``): then a scenario's modules get that.
 
 Evaluators written for the seeds import ``src.green.scenarios.schema`` and its neighbours (seed 000, section 3.2.3);
 inside scenario modules, and only there, these names stand for the modules of ``protocol``.
@@ -27,17 +27,17 @@ from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
 
-import proctor_protocol.durations
-import proctor_protocol.evaluation
-import proctor_protocol.messages
-import proctor_protocol.results
-import proctor_protocol.scenario
+import proctor.protocol.evaluation
+import proctor.protocol.scenario
+import purple_sdk.protocol.durations
+import purple_sdk.protocol.messages
+import purple_sdk.protocol.results
 
-KIT_NAME, KIT = "scenarios.kit", "_kit"
+KIT_NAME, KIT = "proctor.scenarios.kit", "_kit"
 """What scenarios' code calls the authors' kit, and the folder that it has in a frozen scenario."""
 
-READER_NAME, READER = "proctor_language.reader", "_reader"
-"""The same of the reader of values, by which the kit reads. Version 1 (``proctor_language.moments``) is not frozen."""
+READER_NAME, READER = "proctor.language.reader", "_reader"
+"""The same of the reader of values, by which the kit reads. Version 1 (``proctor.language.moments``) is not frozen."""
 
 MAKER = f"{KIT_NAME}.making.days"
 """What makes the days of families; it is never frozen."""
@@ -191,7 +191,7 @@ class _ScenarioImport:
         return (self._directory / f"{top}.py").is_file() or (self._directory / top / "__init__.py").is_file()
 
     def _import_frozen(self, name: str, package: str, folder: str, fromlist: Sequence[str] | None) -> Any:
-        """A module as it was frozen; for ``import scenarios.kit.x``, something that has a ``kit``."""
+        """A module as it was frozen; for ``import proctor.scenarios.kit.x``, something that has a ``kit``."""
         module = self._import_sibling(f"{folder}{name.removeprefix(package)}", fromlist)
         root, _, inner = package.partition(".")
         return module if fromlist else _module(root, **{inner: module})
@@ -223,19 +223,19 @@ def _module(name: str, *sources: ModuleType, **members: ModuleType) -> ModuleTyp
 def _seed_tree(prefix: str) -> dict[str, ModuleType]:
     """The seeds' packages ``green`` and ``common``, as far as evaluators need them."""
     schema_sources = (
-        proctor_protocol.scenario,
-        proctor_protocol.durations,
-        proctor_protocol.results,
-        proctor_protocol.evaluation,
+        proctor.protocol.scenario,
+        purple_sdk.protocol.durations,
+        purple_sdk.protocol.results,
+        proctor.protocol.evaluation,
     )
     schema = _module(f"{prefix}green.scenarios.schema", *schema_sources)
     scenarios = _module(f"{prefix}green.scenarios", *schema_sources, schema=schema)
     agentbeats = _module(
         f"{prefix}common.agentbeats",
-        proctor_protocol.messages,
-        proctor_protocol.results,
-        results=_module(f"{prefix}common.agentbeats.results", proctor_protocol.results),
-        messages=_module(f"{prefix}common.agentbeats.messages", proctor_protocol.messages),
+        purple_sdk.protocol.messages,
+        purple_sdk.protocol.results,
+        results=_module(f"{prefix}common.agentbeats.results", purple_sdk.protocol.results),
+        messages=_module(f"{prefix}common.agentbeats.messages", purple_sdk.protocol.messages),
     )
     return {
         "green": _module(f"{prefix}green", scenarios=scenarios),

@@ -10,9 +10,9 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from activities.scenario_code.evaluator_modules import KIT, KIT_NAME, READER, installed_kit, installed_reader
-from activities.scenario_code.manager import ScenarioManager, ScenarioValidationError, read_regular
-from proctor_protocol.problems import describe
+from proctor.activities.scenario_code.evaluator_modules import KIT, KIT_NAME, READER, installed_kit, installed_reader
+from proctor.activities.scenario_code.manager import ScenarioManager, ScenarioValidationError, read_regular
+from purple_sdk.protocol.problems import describe
 
 _DESCRIPTION = "family.toml"
 

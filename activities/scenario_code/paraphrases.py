@@ -21,10 +21,10 @@ from pathlib import Path
 
 from pydantic import BaseModel
 
-from proctor_language.facts import Answer, Patterns
-from proctor_language.patterns import compiled
-from proctor_protocol.json_safe import Sentence
-from proctor_protocol.scenario import RubricCheck, ScenarioConfig
+from proctor.language.facts import Answer, Patterns
+from proctor.language.patterns import compiled
+from proctor.protocol.scenario import RubricCheck, ScenarioConfig
+from purple_sdk.protocol.json_safe import Sentence
 
 FOLDER = "paraphrases"
 AUTHORS, AUDIT = "authors", "audit"

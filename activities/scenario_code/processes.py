@@ -25,28 +25,37 @@ from typing import Any, NamedTuple
 
 from pydantic_core import from_json
 
-from activities.scenario_code import allowance, frames, manager
-from activities.scenario_code.allowance import Allowance
-from activities.scenario_code.confinement import Limits, find_missing_protections
-from activities.scenario_code.evaluator_modules import code_digest
-from activities.scenario_code.evidence import parts_of_record
-from activities.scenario_code.manager import (
+from proctor.activities.scenario_code import allowance, frames, manager
+from proctor.activities.scenario_code.allowance import Allowance
+from proctor.activities.scenario_code.confinement import Limits, find_missing_protections
+from proctor.activities.scenario_code.evaluator_modules import code_digest
+from proctor.activities.scenario_code.evidence import parts_of_record
+from proctor.activities.scenario_code.manager import (
     EvaluatorLoadError,
     InstanceError,
     ScenarioError,
     ScenarioPackage,
     ScenarioValidationError,
 )
-from activities.scenario_code.paraphrases import Held
-from activities.scenario_code.tasks import FolderTask, Judged, JudgeTask, Loaded, Made, MakeTask, Refused, Unmade
-from proctor_processes.child import Child
-from proctor_processes.together import do_all
-from proctor_protocol.instances import Instance
-from proctor_protocol.json_safe import storable_text
-from proctor_protocol.problems import show_value
-from proctor_protocol.results import CriterionResult
-from proctor_protocol.scenario import EvaluationCriterion
-from proctor_storage.parts import Contents
+from proctor.activities.scenario_code.paraphrases import Held
+from proctor.activities.scenario_code.tasks import (
+    FolderTask,
+    Judged,
+    JudgeTask,
+    Loaded,
+    Made,
+    MakeTask,
+    Refused,
+    Unmade,
+)
+from proctor.protocol.scenario import EvaluationCriterion
+from proctor.storage.parts import Contents
+from purple_sdk.processes.child import Child
+from purple_sdk.processes.together import do_all
+from purple_sdk.protocol.instances import Instance
+from purple_sdk.protocol.json_safe import storable_text
+from purple_sdk.protocol.problems import show_value
+from purple_sdk.protocol.results import CriterionResult
 
 log = logging.getLogger(__name__)
 
@@ -77,8 +86,8 @@ _OWN_STDERR = 2
 _ENVIRONMENT = ("PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "SSL_CERT_FILE", "SSL_CERT_DIR")
 _PROGRAM = (
     "import json, socket, sys; sys.path[:] = json.loads(sys.argv[1]); "
-    "from proctor_processes.importing import import_less; import_less(); "
-    "from activities.scenario_code.fork_server import main; "
+    "from proctor.processes.importing import import_less; import_less(); "
+    "from proctor.activities.scenario_code.fork_server import main; "
     "main(socket.socket(fileno=int(sys.argv[2])), int(sys.argv[3]), is_confined=sys.argv[4] == 'confined')"
 )
 

@@ -9,19 +9,19 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import NamedTuple
 
-from activities.plan import Plan
-from activities.scenario_code import manager
-from activities.scenario_code.allowance import Allowance
-from activities.scenario_code.confinement import Limits, find_missing_protections
-from activities.scenario_code.evaluator_modules import KIT, READER, installed_readers
-from activities.scenario_code.families import has_only_the_kit, read_family, write_day
-from activities.scenario_code.freezing import is_shipped_as_frozen, packed, unpack
-from activities.scenario_code.processes import ScenarioCode
-from proctor_processes.own_folders import OwnFolder
-from proctor_protocol.instances import USUAL_DIFFICULTY, Instance
-from proctor_protocol.scenario import ScenarioConfig
-from proctor_settings.config import GreenAgentConfig
-from proctor_storage.blobs import BlobRef, BlobStore, blob_ref
+from proctor.activities.plan import Plan
+from proctor.activities.scenario_code import manager
+from proctor.activities.scenario_code.allowance import Allowance
+from proctor.activities.scenario_code.confinement import Limits, find_missing_protections
+from proctor.activities.scenario_code.evaluator_modules import KIT, READER, installed_readers
+from proctor.activities.scenario_code.families import has_only_the_kit, read_family, write_day
+from proctor.activities.scenario_code.freezing import is_shipped_as_frozen, packed, unpack
+from proctor.activities.scenario_code.processes import ScenarioCode
+from proctor.processes.own_folders import OwnFolder
+from proctor.protocol.scenario import ScenarioConfig
+from proctor.settings.config import GreenAgentConfig
+from proctor.storage.blobs import BlobRef, BlobStore, blob_ref
+from purple_sdk.protocol.instances import USUAL_DIFFICULTY, Instance
 
 _SCENARIOS_KEPT = 32
 _KEPT_UP_TO = 4_000_000

@@ -7,12 +7,6 @@ import time
 import uuid
 from typing import ClassVar
 
-from proctor_protocol.messages import (
-    AssessmentCompleteMessage,
-    AssessmentStartMessage,
-    TurnCompleteMessage,
-)
-from proctor_settings.config import HarnessConfig
 from purple_sdk.agent import BasePurpleAgent
 from purple_sdk.harness.budget import Budget
 from purple_sdk.harness.declared import Harness, HarnessError
@@ -20,6 +14,12 @@ from purple_sdk.harness.folders import Folders
 from purple_sdk.harness.prompts import first_prompt, later_prompt
 from purple_sdk.harness.reporting import complete, reported_relay
 from purple_sdk.harness.starting import Starter, to_the_end
+from purple_sdk.protocol.messages import (
+    AssessmentCompleteMessage,
+    AssessmentStartMessage,
+    TurnCompleteMessage,
+)
+from purple_sdk.settings.config import HarnessConfig
 
 _LEAST_SECONDS = 1.0
 """What the CLI agent gets even where its folders took all of the turn's time."""

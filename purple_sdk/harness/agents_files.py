@@ -1,7 +1,7 @@
 """Works on files in folders that a CLI agent can write. No other module of the harness opens, makes or removes files.
 
-No link is followed (``proctor_processes.local_files``). The CLI agent may have left links to its user's files, pipes,
-or files of 10 TB without content.
+No link is followed (``purple_sdk.processes.local_files``). The CLI agent may have left links to its user's files,
+pipes, or files of 10 TB without content.
 """
 
 import errno
@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path, PurePosixPath
 
-from proctor_processes.local_files import NEW, PLAIN, LocalFiles, entered, opened
 from purple_sdk.harness.declared import HarnessError
+from purple_sdk.processes.local_files import NEW, PLAIN, LocalFiles, entered, opened
 
 MOST_BYTES = 2_000_000_000
 MOST_FILES = 200_000

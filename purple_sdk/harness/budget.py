@@ -10,12 +10,12 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from proctor_protocol.provenance import ModelUse, added_up
-from proctor_settings.config import HarnessConfig
-from proctor_settings.prices import Price, Prices, PricesError, read_prices
 from purple_sdk.harness import agents_files
 from purple_sdk.harness.counting import ModelAnswer, Question
 from purple_sdk.harness.declared import HarnessError
+from purple_sdk.protocol.provenance import ModelUse, added_up
+from purple_sdk.settings.config import HarnessConfig
+from purple_sdk.settings.prices import Price, Prices, PricesError, read_prices
 
 
 @dataclass(frozen=True)

@@ -23,11 +23,11 @@ from functools import cache
 from pathlib import Path
 from typing import NoReturn
 
-from proctor_processes import system_calls
-from proctor_processes.capabilities import drop_capabilities, forbid_new_privileges
-from proctor_processes.landlock import KNOWS_PORTS, KNOWS_SIGNALS, allow_only, landlock_version
-from proctor_processes.namespaces import arrange, has_own_view, unshare
-from proctor_processes.reaping import Reaper, leave_first_process
+from purple_sdk.processes import system_calls
+from purple_sdk.processes.capabilities import drop_capabilities, forbid_new_privileges
+from purple_sdk.processes.landlock import KNOWS_PORTS, KNOWS_SIGNALS, allow_only, landlock_version
+from purple_sdk.processes.namespaces import arrange, has_own_view, unshare
+from purple_sdk.processes.reaping import Reaper, leave_first_process
 
 _FILE_BYTES = 1_024_000_000
 MEMORY_BYTES = 8 << 30

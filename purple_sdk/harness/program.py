@@ -3,10 +3,10 @@
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 
-from proctor_processes.child import Child
-from proctor_processes.together import do_all
 from purple_sdk.harness.declared import HarnessError, Printed
 from purple_sdk.harness.launcher import Rules, launcher_command, launcher_environment
+from purple_sdk.processes.child import Child
+from purple_sdk.processes.together import do_all
 
 MOST_OUTPUT = 20_000_000
 """Bytes that it may print, on standard output and standard error each."""

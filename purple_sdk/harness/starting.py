@@ -11,8 +11,6 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from proctor_processes.locks import builds_folder
-from proctor_settings.config import HarnessConfig
 from purple_sdk.harness import agents_files
 from purple_sdk.harness.declared import TOKEN_VARIABLE, Harness, HarnessError, Launch, Outcome, Printed
 from purple_sdk.harness.folders import Folders
@@ -21,6 +19,8 @@ from purple_sdk.harness.launcher import Rules
 from purple_sdk.harness.program import run_program
 from purple_sdk.harness.relay import Relay
 from purple_sdk.harness.upstream import find_upstream
+from purple_sdk.processes.locks import builds_folder
+from purple_sdk.settings.config import HarnessConfig
 
 _LONGEST_PROBLEM = 600
 _ASKS_FOR_LOGIN = re.compile(r"(?i)\b(?:log ?in|sign ?in|not logged in|authenticat|api[ _-]?key)\b")

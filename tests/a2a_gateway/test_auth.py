@@ -19,19 +19,19 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
 from temporalio.client import Client
 
-from a2a_gateway import limits, logs
-from a2a_gateway.auth import login
-from a2a_gateway.auth.login import COOKIE
-from a2a_gateway.auth.middleware import guarded
-from a2a_gateway.auth.tokens import Tokens, TokensError, make_token
-from a2a_gateway.server import create_app
-from a2a_gateway.temporal import TemporalConnection
-from a2a_gateway.watching import Watching
-from proctor.doctor.services import look_at_provider
-from proctor_settings.config import GreenAgentConfig
-from proctor_storage.temporal import TemporalUnreachableError, connect
-from viewer.app import create_app as create_pages
-from viewer.app import routes
+from proctor.a2a_gateway import limits, logs
+from proctor.a2a_gateway.auth import login
+from proctor.a2a_gateway.auth.login import COOKIE
+from proctor.a2a_gateway.auth.middleware import guarded
+from proctor.a2a_gateway.auth.tokens import Tokens, TokensError, make_token
+from proctor.a2a_gateway.server import create_app
+from proctor.a2a_gateway.temporal import TemporalConnection
+from proctor.a2a_gateway.watching import Watching
+from proctor.service.doctor.services import look_at_provider
+from proctor.settings.config import GreenAgentConfig
+from proctor.storage.temporal import TemporalUnreachableError, connect
+from proctor.viewer.app import create_app as create_pages
+from proctor.viewer.app import routes
 
 HERE = "http://127.0.0.1:8000"
 AUDIENCE, ISSUER_PATH = "proctor", "/realm"
@@ -244,7 +244,7 @@ async def test_a_refusal_is_one_line_in_the_log(
     token_of(config, "alice")
     async with coming(config) as http:
         assert (await http.get(path)).status_code == 401
-    (line,) = [record.getMessage() for record in caplog.records if record.name == "a2a_gateway.logs"]
+    (line,) = [record.getMessage() for record in caplog.records if record.name == "proctor.a2a_gateway.logs"]
     assert line.isprintable()
 
 
@@ -258,7 +258,7 @@ async def test_strangers_dont_fill_the_log(
             monkeypatch.setattr(logs, "monotonic", lambda second=second: second)
             for _ in range(5):
                 assert (await http.get("/tasks")).status_code == 401
-    told = [record.getMessage() for record in caplog.records if record.name == "a2a_gateway.logs"]
+    told = [record.getMessage() for record in caplog.records if record.name == "proctor.a2a_gateway.logs"]
     assert [line.split()[0] for line in told] == ["GET"] * 3 + ["2"] + ["GET"] * 3
 
 

@@ -8,13 +8,13 @@ import pytest
 from a2a.types import Message, Part, Task
 from google.protobuf.json_format import MessageToDict
 
-from a2a_gateway.contexts import context_keyword, context_of
-from a2a_gateway.events import update_event
-from a2a_gateway.parts import data_parts, request_of
-from a2a_gateway.subscriptions import Update
-from a2a_gateway.tasks import results_artifact
-from proctor_protocol.numbers import restore_integers
-from proctor_protocol.results import ActionLogEntryWithTurn, AssessmentResults, seed_form
+from proctor.a2a_gateway.contexts import context_keyword, context_of
+from proctor.a2a_gateway.events import update_event
+from proctor.a2a_gateway.parts import data_parts, request_of
+from proctor.a2a_gateway.subscriptions import Update
+from proctor.a2a_gateway.tasks import results_artifact
+from purple_sdk.protocol.numbers import restore_integers
+from purple_sdk.protocol.results import ActionLogEntryWithTurn, AssessmentResults, seed_form
 from tests.a2a_gateway.callers import call03, collect, kinds, message, message03, sdk_client
 from tests.a2a_gateway.conftest import Gateway, request
 from tests.a2a_gateway.standin import NOON, results_of

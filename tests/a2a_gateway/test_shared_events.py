@@ -16,12 +16,12 @@ from a2a.utils.errors import A2AError, InternalError, TaskNotFoundError
 from starlette.applications import Starlette
 from temporalio.client import Client
 
-from a2a_gateway.handler import AssessmentHandler
-from a2a_gateway.legacy import ContextBuilder, mended, with_checked_params
-from a2a_gateway.output_modes import EVERYTHING, OutputModes
-from a2a_gateway.shared_events import SharedEvent
-from a2a_gateway.streams import sharing, stream
-from proctor_settings.config import GreenAgentConfig
+from proctor.a2a_gateway.handler import AssessmentHandler
+from proctor.a2a_gateway.legacy import ContextBuilder, mended, with_checked_params
+from proctor.a2a_gateway.output_modes import EVERYTHING, OutputModes
+from proctor.a2a_gateway.shared_events import SharedEvent
+from proctor.a2a_gateway.streams import sharing, stream
+from proctor.settings.config import GreenAgentConfig
 from tests.a2a_gateway.callers import at_once, data_part, message, sdk_client, send
 from tests.a2a_gateway.conftest import Gateway, request
 

@@ -10,11 +10,11 @@ import pytest
 from a2a.types import GetTaskRequest, ListTasksRequest, StreamResponse, SubscribeToTaskRequest
 from temporalio.client import Client, WorkflowUpdateRPCTimeoutOrCancelledError
 
-from a2a_gateway import subscriptions
-from a2a_gateway.subscriptions import _start_poll
-from a2a_gateway.temporal import TemporalConnection
-from proctor_settings.config import GreenAgentConfig
-from proctor_storage.temporal import connect
+from proctor.a2a_gateway import subscriptions
+from proctor.a2a_gateway.subscriptions import _start_poll
+from proctor.a2a_gateway.temporal import TemporalConnection
+from proctor.settings.config import GreenAgentConfig
+from proctor.storage.temporal import connect
 from tests.a2a_gateway.callers import (
     JSONRPC,
     REST,

@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from activities.scenario_code.confinement import find_missing_protections
-from activities.scenario_code.processes import ScenarioCode
+from proctor.activities.scenario_code.confinement import find_missing_protections
+from proctor.activities.scenario_code.processes import ScenarioCode
 from purple_sdk.harness.launcher import Rules, find_missing_confinement
 from purple_sdk.harness.program import run_program
 from tests import confined

@@ -13,21 +13,21 @@ import pytest
 import pytest_asyncio
 from temporalio.testing import ActivityEnvironment
 
-from activities.attempts import heartbeats
-from activities.scenario_code import allowance, processes
-from activities.scenario_code.allowance import Allowance
-from activities.scenario_code.families import has_only_the_kit, list_families, read_family
-from activities.scenario_code.manager import (
+from proctor.activities.attempts import heartbeats
+from proctor.activities.scenario_code import allowance, processes
+from proctor.activities.scenario_code.allowance import Allowance
+from proctor.activities.scenario_code.families import has_only_the_kit, list_families, read_family
+from proctor.activities.scenario_code.manager import (
     InstanceError,
     ScenarioManager,
     ScenarioNotFoundError,
     ScenarioValidationError,
 )
-from activities.scenario_code.processes import ScenarioCode
-from activities.scenario_code.scenarios import Loaded, Scenarios
-from proctor_protocol.instances import Instance
-from proctor_settings.config import GreenAgentConfig
-from proctor_storage.blobs import BlobStore
+from proctor.activities.scenario_code.processes import ScenarioCode
+from proctor.activities.scenario_code.scenarios import Loaded, Scenarios
+from proctor.settings.config import GreenAgentConfig
+from proctor.storage.blobs import BlobStore
+from purple_sdk.protocol.instances import Instance
 from tests.activities.families import ONE_QUESTION, SOUND, faulty, write_family
 from tests.activities.scenario_code import Write
 
@@ -99,7 +99,7 @@ async def test_a_day_is_made_once_until_its_family_changes(
         return await make(code, directory, instance, within)
 
     monkeypatch.setattr(ScenarioCode, "make", counted)
-    monkeypatch.setattr("activities.scenario_code.scenarios._SCENARIOS_KEPT", 2)
+    monkeypatch.setattr("proctor.activities.scenario_code.scenarios._SCENARIOS_KEPT", 2)
     before = await scenarios.load("one_question", 2, 7)
     assert await scenarios.load("one_question", 2, 7) == before
     assert made == [7]

@@ -12,16 +12,16 @@ from temporalio.activity import ActivityCancellationDetails
 from temporalio.exceptions import ApplicationError
 from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput
 
-from activities.attempts import failures
-from activities.attempts.heartbeats import Heartbeats
-from activities.participant.activities import ParticipantActivities
-from activities.participant.payloads import GreetInput, ParticipantKey, TurnInput
-from activities.plan import Plan
-from activities.simulation.hosts import Claim
-from activities.simulation.payloads import Prepared
-from activities.simulation.simulations import Simulations
-from proctor_settings.config import GreenAgentConfig
-from proctor_storage.blobs import BlobRef
+from proctor.activities.attempts import failures
+from proctor.activities.attempts.heartbeats import Heartbeats
+from proctor.activities.participant.activities import ParticipantActivities
+from proctor.activities.participant.payloads import GreetInput, ParticipantKey, TurnInput
+from proctor.activities.plan import Plan
+from proctor.activities.simulation.hosts import Claim
+from proctor.activities.simulation.payloads import Prepared
+from proctor.activities.simulation.simulations import Simulations
+from proctor.settings.config import GreenAgentConfig
+from proctor.storage.blobs import BlobRef
 from purple_sdk.ues import AsyncUESClient
 from tests.activities.attempts import surroundings_of_attempt
 from tests.activities.test_settling import SCENARIO, SECRET, START, made, simulations, simulator

@@ -10,15 +10,15 @@ from typing import Any
 import pytest
 from langchain_core.language_models.chat_models import BaseChatModel
 
-from activities.judging.facts_by_model import read_facts
-from activities.judging.model_judge import ItemVerdict, combine, items_of
-from activities.judging.panel import Judge, judge_by_panel
-from activities.judging.records import Window, records_of, windows
-from activities.models.factory import LLMFactory, ModelAnswerError, ModelSettingsError, ModelUnavailableError
-from activities.scenario_code.facts_asked import FactAsked, FactsAsked
-from proctor_protocol.evaluation import AgentBeatsEvalContext
-from proctor_protocol.results import ActionLogEntryWithTurn, CriterionResult
-from proctor_protocol.scenario import EvaluationCriterion, ScenarioConfig
+from proctor.activities.judging.facts_by_model import read_facts
+from proctor.activities.judging.model_judge import ItemVerdict, combine, items_of
+from proctor.activities.judging.panel import Judge, judge_by_panel
+from proctor.activities.judging.records import Window, records_of, windows
+from proctor.activities.models.factory import LLMFactory, ModelAnswerError, ModelSettingsError, ModelUnavailableError
+from proctor.activities.scenario_code.facts_asked import FactAsked, FactsAsked
+from proctor.protocol.evaluation import AgentBeatsEvalContext
+from proctor.protocol.scenario import EvaluationCriterion, ScenarioConfig
+from purple_sdk.protocol.results import ActionLogEntryWithTurn, CriterionResult
 from tests.openai_endpoint import OpenAIEndpoint
 from tests.work import some_of
 

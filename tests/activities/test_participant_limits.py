@@ -12,11 +12,11 @@ import pytest
 from pydantic_core import to_json
 from temporalio.exceptions import ApplicationError
 
-from activities.attempts import failures
-from activities.participant import Answer, ParticipantClient, ParticipantClients, bounded_http, earlier_tasks
-from proctor_protocol.json_safe import is_too_deep
-from proctor_protocol.messages import AssessmentCompleteMessage
-from proctor_settings.config import GreenAgentConfig
+from proctor.activities.attempts import failures
+from proctor.activities.participant import Answer, ParticipantClient, ParticipantClients, bounded_http, earlier_tasks
+from proctor.settings.config import GreenAgentConfig
+from purple_sdk.protocol.json_safe import is_too_deep
+from purple_sdk.protocol.messages import AssessmentCompleteMessage
 from tests.hostile import (
     MEGABYTE,
     Answers,

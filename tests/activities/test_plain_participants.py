@@ -11,10 +11,10 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 from temporalio.exceptions import ApplicationError
 
-from activities.attempts import failures
-from activities.participant import Answer, ParticipantClient, ParticipantClients, PlainParticipant
-from proctor_protocol.terminal import TerminalTaskMessage
-from proctor_settings.config import GreenAgentConfig
+from proctor.activities.attempts import failures
+from proctor.activities.participant import Answer, ParticipantClient, ParticipantClients, PlainParticipant
+from proctor.settings.config import GreenAgentConfig
+from purple_sdk.protocol.terminal import TerminalTaskMessage
 from tests.stack import listening
 
 MESSAGE = TerminalTaskMessage(task_id="t", instruction="Do it.", container="c")

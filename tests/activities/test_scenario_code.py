@@ -10,17 +10,17 @@ from typing import Any
 import psutil
 import pytest
 
-from activities.models.factory import ModelUnavailableError
-from activities.scenario_code.manager import EvaluatorLoadError, ScenarioError
-from activities.scenario_code.processes import (
+from proctor.activities.models.factory import ModelUnavailableError
+from proctor.activities.scenario_code.manager import EvaluatorLoadError, ScenarioError
+from proctor.activities.scenario_code.processes import (
     AT_ONCE,
     EvaluatorFailedError,
     EvaluatorRetryError,
     ForkServer,
     ScenarioCode,
 )
-from proctor_protocol.instances import Instance
-from proctor_protocol.json_safe import LONGEST_SENTENCE
+from purple_sdk.protocol.instances import Instance
+from purple_sdk.protocol.json_safe import LONGEST_SENTENCE
 from tests.activities.families import write_family
 from tests.activities.scenario_code import (
     ATTACKS,
@@ -35,7 +35,7 @@ from tests.activities.scenario_code import (
     judged_by,
     nobody,
 )
-from tests.processes import is_running, program, read_line, running
+from tests.programs import is_running, program, read_line, running
 from tests.waiting import PATIENCE, eventually
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from activities.scenario_code.manager import (
+from proctor.activities.scenario_code.manager import (
     EvaluatorLoadError,
     ScenarioManager,
     ScenarioNotFoundError,

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from activities.participant.transcripts import MOST_BYTES, kept_transcript
+from proctor.activities.participant.transcripts import MOST_BYTES, kept_transcript
 
 
 def _whole(steps: int, *, message: int, result: int) -> dict[str, Any]:

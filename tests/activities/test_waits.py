@@ -6,12 +6,12 @@ from collections.abc import Iterator
 import pytest
 from temporalio.exceptions import ApplicationError
 
-from activities.models import waits
-from activities.models.factory import LLMFactory, ModelUnavailableError
-from activities.models.metering import attempt_meter
-from activities.models.structured import ask
-from proctor.doing import noting
-from proctor_settings.prices import Prices
+from proctor.activities.models import waits
+from proctor.activities.models.factory import LLMFactory, ModelUnavailableError
+from proctor.activities.models.metering import attempt_meter
+from proctor.activities.models.structured import ask
+from proctor.local.doing import noting
+from purple_sdk.settings.prices import Prices
 from tests.activities.attempts import surroundings_of_attempt
 from tests.activities.test_usage import Said
 from tests.openai_endpoint import OpenAIEndpoint

@@ -1,4 +1,4 @@
-"""Participants written without a2a-sdk, by hand from proctor_protocol 0.3: JSON-RPC, and the card at its old address.
+"""Participants written without a2a-sdk, by hand from proctor.protocol 0.3: JSON-RPC, and the card at its old address.
 
 async with by_hand(lambda said: message(data({"message_type": "turn_complete", "actions": []}))) as participant:
     ... participant.url, participant.messages

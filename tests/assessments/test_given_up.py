@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from temporalio.api.enums.v1 import EventType
 from temporalio.client import Client, WorkflowHandle
 
-from activities.admission.payloads import SO_FAR_QUERY, SoFar
-from activities.attempts.troubles import TROUBLE_SIGNAL, Trouble
-from proctor.replay import ResetPoint, reset
-from proctor_storage.temporal import connect
+from proctor.activities.admission.payloads import SO_FAR_QUERY, SoFar
+from proctor.activities.attempts.troubles import TROUBLE_SIGNAL, Trouble
+from proctor.client.replay import ResetPoint, reset
+from proctor.storage.temporal import connect
 from purple_sdk.ues import AsyncUESClient, UESError
 from tests.assessments.observers import running
 from tests.assessments.participants import DONE, Json, by_hand, data, message, task, text

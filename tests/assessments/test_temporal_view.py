@@ -13,18 +13,18 @@ from temporalio.api.sdk.v1 import WorkflowMetadata
 from temporalio.client import WorkflowExecutionStatus, WorkflowFailureError
 from temporalio.exceptions import ApplicationError
 
-from activities.attempts.markdown import as_summary, unescaped
-from activities.attempts.scrubbing import PARTICIPANT_KEYS
-from activities.simulation.keys import admin_key, reader_key
-from proctor_protocol.results import AssessmentResults
-from proctor_storage.temporal import connect
+from proctor.activities.attempts.markdown import as_summary, unescaped
+from proctor.activities.attempts.scrubbing import PARTICIPANT_KEYS
+from proctor.activities.simulation.keys import admin_key, reader_key
+from proctor.storage.temporal import connect
+from proctor.workflows import limits
+from proctor.workflows.names import PROCTOR_PARTICIPANT, PROCTOR_SCENARIO, PROCTOR_SCORE, PROCTOR_STATUS
+from purple_sdk.protocol.results import AssessmentResults
 from tests.assessments import participants
 from tests.assessments.participants import by_hand
 from tests.assessments.scripts import diligent, idle
 from tests.stack import Stack, assess, serving
 from tests.work import only_nightly
-from workflows import limits
-from workflows.names import PROCTOR_PARTICIPANT, PROCTOR_SCENARIO, PROCTOR_SCORE, PROCTOR_STATUS
 
 MOVED = "update_simulation_advanced"
 

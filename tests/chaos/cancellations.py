@@ -15,9 +15,9 @@ from typing import Literal
 import httpx
 from a2a.types import CancelTaskRequest, GetTaskRequest, ListTasksRequest
 
-from activities.simulation.keys import host_key
-from proctor.caller import Accepted, AssessmentCall, Ended
-from proctor_processes.ports import free_ports
+from proctor.activities.simulation.keys import host_key
+from proctor.client.caller import Accepted, AssessmentCall, Ended
+from purple_sdk.processes.ports import free_ports
 from purple_sdk.ues import AsyncUESHost, UESError
 from tests.a2a_gateway.callers import sdk_client, state_name
 from tests.chaos.moments import Matches, Moment

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from proctor.new_projects import new_agent
-from proctor_protocol.results import AssessmentResults
+from proctor.cli.new_projects import new_agent
+from purple_sdk.protocol.results import AssessmentResults
 from tests.containers.images import STAND_IN, TARGETS, build, import_stand_in
 from tests.containers.networks import Network, network
 from tests.docker_engine import DockerEngine, own_engine
-from tests.processes import ROOT, end, module, start
+from tests.programs import ROOT, end, module, start
 from tests.waiting import PATIENCE, wait_until
 from tests.work import NIGHTLY
 

@@ -8,8 +8,9 @@ from pydantic import BaseModel, SecretStr
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
-from proctor.terminal_settings import TerminalSettings
-from proctor_settings.config import AgentBeatsConfig, GreenAgentConfig, HarnessConfig, PurpleAgentConfig
+from proctor.cli.terminal_settings import TerminalSettings
+from proctor.settings.config import GreenAgentConfig
+from purple_sdk.settings.config import AgentBeatsConfig, HarnessConfig, PurpleAgentConfig
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs/reference/settings.md"

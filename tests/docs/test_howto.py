@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.docs.blocks import document, of_language
-from tests.processes import ROOT
+from tests.programs import ROOT
 from tests.waiting import PATIENCE
 from tests.work import only_nightly
 

@@ -17,13 +17,13 @@ import psutil
 import pytest
 from temporalio.exceptions import ApplicationError
 
-from activities.scenario_code.initial_states import at_time
-from activities.simulation.hosts import Claim, SimulationGoneError
-from activities.simulation.own_servers import OwnServers
-from activities.simulation.own_simulation import OwnSimulation
-from proctor_processes.ports import free_ports
-from proctor_settings.config import GreenAgentConfig
-from proctor_storage.blobs import blob_ref
+from proctor.activities.scenario_code.initial_states import at_time
+from proctor.activities.simulation.hosts import Claim, SimulationGoneError
+from proctor.activities.simulation.own_servers import OwnServers
+from proctor.activities.simulation.own_simulation import OwnSimulation
+from proctor.settings.config import GreenAgentConfig
+from proctor.storage.blobs import blob_ref
+from purple_sdk.processes.ports import free_ports
 from purple_sdk.ues import (
     AsyncUESClient,
     AuthenticationError,
@@ -32,7 +32,7 @@ from purple_sdk.ues import (
     PermissionDeniedError,
     UESError,
 )
-from tests import processes
+from tests import programs as processes
 from tests.assessments.packages import TINY
 from tests.assessments.scripts import ask_ben
 from tests.foreign_ues.servers import KEYLESS, LIMITED, Program, running
@@ -366,8 +366,8 @@ def test_what_a_worker_leaves_when_it_is_killed(program: Program) -> None:
     """With a process of its own as the worker, since this one has to live on."""
     worker_itself = """
 import asyncio, httpx, sys
-from activities.simulation.own_servers import OwnServers
-from proctor_settings.config import GreenAgentConfig
+from proctor.activities.simulation.own_servers import OwnServers
+from proctor.settings.config import GreenAgentConfig
 async def main():
     config = GreenAgentConfig(secret="s" * 32, ues_base_port=int(sys.argv[2]), ues_command=sys.argv[1])
     servers = OwnServers(config, sys.argv[1], httpx.AsyncClient())

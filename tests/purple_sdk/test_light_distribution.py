@@ -12,14 +12,14 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from tests.proctor.installed import ROOT, build_wheels, new_environment
+from tests.cli.installed import ROOT, build_wheels, new_environment
 from tests.work import NIGHTLY
 
 MOST_MEGABYTES = 60
 HEAVY = re.compile(r"temporal|nexus|langchain|langsmith|openai|numpy|scipy")
-FOR_SCENARIOS = {f"proctor_protocol.{name}" for name in ("scenario", "visible")}
+FOR_SCENARIOS = {f"proctor.protocol.{name}" for name in ("scenario", "visible")}
 """What reads the patterns of scenarios, for which ``proctor`` itself brings google-re2."""
-FOR_SERVICES = {"proctor_processes.slow_senders"}
+FOR_SERVICES = {"proctor.processes.slow_senders"}
 """What the evaluator's own servers use, for which ``proctor`` itself brings httptools."""
 NEED_A_MODEL = ("purple_sdk.examples.assistant_agent", "purple_sdk.examples.terminal_agent")
 """The extra ``assistant`` brings what they need."""
@@ -88,7 +88,7 @@ def test_proctor_has_all_of_it_and_needs_no_distribution_that_no_index_has(
 def test_it_is_typed(wheels: dict[str, Path]) -> None:
     files = files_of(wheels["proctor_purple"])
     packages = {name.partition("/")[0] for name in files}
-    assert packages == {"proctor_processes", "proctor_protocol", "proctor_settings", "purple_sdk"}
+    assert packages == {"proctor.processes", "proctor.protocol", "proctor.settings", "purple_sdk"}
     assert {f"{package}/py.typed" for package in packages} <= files
 
 

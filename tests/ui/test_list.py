@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from proctor_processes.ports import free_ports
+from purple_sdk.processes.ports import free_ports
 from tests.stack import Stack, assess
 from tests.ui.browser import temporal_ui
 from tests.ui.test_reset import participating

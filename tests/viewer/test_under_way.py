@@ -7,14 +7,14 @@ import pytest
 from playwright.async_api import expect
 from starlette.testclient import TestClient
 
-from proctor_storage.archive import Archive
+from proctor.storage.archive import Archive
+from proctor.viewer.actions import Actions
+from proctor.viewer.app import create_app
+from proctor.viewer.live import RunningDetails
 from tests.viewer.conftest import Reading, in_the_browser, serving_pages
 from tests.viewer.entries import HOSTILE, write_day
 from tests.viewer.under_way import ScriptedLive, campaign, story, trial, updates_of
 from tests.work import only_nightly
-from viewer.actions import Actions
-from viewer.app import create_app
-from viewer.live import RunningDetails
 
 
 @pytest.fixture

@@ -8,13 +8,13 @@ import pytest_asyncio
 from a2a.client import Client as Caller
 from temporalio.client import Client
 
-from activities.attempts import failures
-from activities.attempts.scrubbing import Scrubbing
-from activities.participant.payloads import TurnAnswer
-from proctor_protocol.json_safe import LONGEST_SENTENCE
-from proctor_protocol.messages import ActionLogEntry
-from proctor_settings.config import GreenAgentConfig
-from proctor_storage.blobs import BlobStore
+from proctor.activities.attempts import failures
+from proctor.activities.attempts.scrubbing import Scrubbing
+from proctor.activities.participant.payloads import TurnAnswer
+from proctor.settings.config import GreenAgentConfig
+from proctor.storage.blobs import BlobStore
+from purple_sdk.protocol.json_safe import LONGEST_SENTENCE
+from purple_sdk.protocol.messages import ActionLogEntry
 from tests.workflows.asking import played
 from tests.workflows.scripted import MORNING, NOWHERE, ScriptedActivities, fails, verdict
 

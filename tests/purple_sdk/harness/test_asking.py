@@ -13,7 +13,6 @@ from typing import Any
 import httpx
 import pytest
 
-from proctor_settings.config import HarnessConfig
 from purple_sdk.harness import asking, fetching, refusing, relay
 from purple_sdk.harness.allowed import ROUTES, find_refused, keep_known
 from purple_sdk.harness.budget import Budget
@@ -22,6 +21,7 @@ from purple_sdk.harness.folders import Folders
 from purple_sdk.harness.relay import Relay
 from purple_sdk.harness.tools import SimulationTools
 from purple_sdk.harness.upstream import find_upstream
+from purple_sdk.settings.config import HarnessConfig
 from tests.purple_sdk.harness.playing import fake_agent
 from tests.waiting import PATIENCE, eventually
 

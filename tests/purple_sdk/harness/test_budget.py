@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from proctor_settings.config import HarnessConfig
 from purple_sdk.harness.budget import Budget
 from purple_sdk.harness.counting import ModelAnswer, Question, read_question
 from purple_sdk.harness.declared import HarnessError, Wire
 from purple_sdk.harness.upstream import find_upstream
+from purple_sdk.settings.config import HarnessConfig
 from tests.purple_sdk.harness.playing import fake_agent, says, simulated
 from tests.scripted_model import CACHED, INPUT, OUTPUT, ScriptedModel
 from tests.work import only_nightly

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from proctor_processes.landlock import landlock_version
-from proctor_processes.locks import builds_folder
 from purple_sdk.harness import launcher
 from purple_sdk.harness.launcher import find_missing_confinement
 from purple_sdk.harness.starting import hidden_folders
+from purple_sdk.processes.landlock import landlock_version
+from purple_sdk.processes.locks import builds_folder
 from tests.purple_sdk.harness.playing import fake_agent, says, simulated
 from tests.scripted_model import ScriptedModel
 

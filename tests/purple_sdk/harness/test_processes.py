@@ -9,11 +9,11 @@ from pathlib import Path
 import psutil
 import pytest
 
-from proctor_processes.namespaces import has_own_view
 from purple_sdk.harness import program
 from purple_sdk.harness.declared import HarnessError, Printed
 from purple_sdk.harness.launcher import Rules
 from purple_sdk.harness.program import run_program
+from purple_sdk.processes.namespaces import has_own_view
 from tests.waiting import eventually, wait_until
 
 ROOT = Path(__file__).parents[3]
@@ -91,7 +91,7 @@ async def test_so_does_a_process_that_is_always_another_one(tmp_path: Path) -> N
 
 
 async def test_so_does_all_on_a_kernel_without_scopes_of_signals(tmp_path: Path) -> None:
-    reaper = "from proctor_processes import reaping\nreaping.keep_signals_inside = lambda: False\n"
+    reaper = "from purple_sdk.processes import reaping\nreaping.keep_signals_inside = lambda: False\n"
     reaper += (
         "reaper = reaping.Reaper()\nif reaper.fork():\n    sys.exit(exec(START))\nos._exit(reaper.wait(lifeline=0))"
     )

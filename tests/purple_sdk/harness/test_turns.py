@@ -10,13 +10,13 @@ import httpx
 import psutil
 import pytest
 
-from proctor_processes.landlock import landlock_version
-from proctor_settings.config import HarnessConfig
 from purple_sdk.harness.budget import Budget
 from purple_sdk.harness.declared import HarnessError
 from purple_sdk.harness.relay import Relay
 from purple_sdk.harness.tools import SimulationTools
 from purple_sdk.harness.upstream import find_upstream
+from purple_sdk.processes.landlock import landlock_version
+from purple_sdk.settings.config import HarnessConfig
 from tests.purple_sdk.harness.playing import KEY, fake_agent, says, simulated
 from tests.scripted_model import INPUT, OUTPUT, ScriptedModel
 from tests.work import only_nightly
