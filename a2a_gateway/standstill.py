@@ -1,7 +1,7 @@
 """Why an assessment waits: the task that Temporal has for a worker, and that no worker takes.
 
-The workflow itself reports troubles of a step that is under way (``proctor.activities.attempts.troubles``). Where there
-is no worker, or if none can continue the workflow, the gateway asks Temporal for the waiting task and reports it.
+The workflow itself reports troubles of a step that is under way (``proctor.activities.attempts.troubles``). Without
+a worker, or if none can continue the workflow, the gateway asks Temporal for the waiting task and reports it.
 """
 
 import asyncio

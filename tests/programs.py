@@ -19,6 +19,8 @@ import psutil
 from tests.waiting import PATIENCE
 
 ROOT = Path(__file__).parents[1]
+LINKED = frozenset(path.name for path in (ROOT / "proctor").iterdir() if path.is_symlink())
+"""The folders at the top that are parts of ``proctor`` by links in it."""
 
 Process = subprocess.Popen[str]
 

@@ -24,6 +24,7 @@ from pydantic import BaseModel
 from proctor.activities.scenario_code import tasks
 from proctor.activities.scenario_code.confinement import Limits, confine, find_missing_protections
 from proctor.activities.scenario_code.evaluator_modules import KIT_NAME, installed_kit
+from proctor.processes.names import import_old_names
 from purple_sdk.processes.http_clients import tls
 from purple_sdk.processes.reaping import die_with_parent
 
@@ -41,6 +42,7 @@ def main(control: socket.socket, parent: int, *, is_confined: bool) -> None:
     for number in (signal.SIGINT, signal.SIGTERM):  # a Ctrl-C is for the worker, which closes the socket
         signal.signal(number, signal.SIG_IGN)
     import_late_ones()
+    import_old_names()
     build_models(BaseModel)
     tls()
     if (missing := find_missing_protections()) and is_confined:

@@ -14,7 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import BinaryIO
 
-from proctor.activities.scenario_code.evaluator_modules import KIT, KIT_NAME, READER, installed_kit, installed_reader
+from proctor.activities.scenario_code.evaluator_modules import KIT, KIT_NAMES, READER, installed_kit, installed_reader
 from proctor.activities.scenario_code.manager import ScenarioValidationError, fingerprint, read_regular, shipped_folder
 from proctor.activities.scenario_code.tar_files import extract
 from proctor.storage.blobs import blob_ref
@@ -62,11 +62,15 @@ def _files(directory: Path) -> Iterator[tuple[str, bytes]]:
             )
     own = [path for path in files.values() if path.suffix == ".py"]
     # In a scenario that was frozen before, it is there.
-    if not (directory / KIT).exists() and any(KIT_NAME.encode() in _read(path, directory) for path in own):
+    if not (directory / KIT).exists() and any(_names_the_kit(_read(path, directory)) for path in own):
         files |= {f"{KIT}/{path.name}": path for path in installed_kit().glob("*.py")}
         files |= {f"{READER}/{path.name}": path for path in installed_reader().glob("*.py")}
     for name, path in sorted(files.items()):
         yield name, _read(path, directory if path.is_relative_to(directory) else path.parent)
+
+
+def _names_the_kit(source: bytes) -> bool:
+    return any(name.encode() in source for name in KIT_NAMES)
 
 
 def _read(path: Path, directory: Path) -> bytes:

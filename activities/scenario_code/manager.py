@@ -187,7 +187,7 @@ def _resolve(directory: str | Path) -> Path:
 @cache
 def _installed_folder() -> Path | None:
     """Found without importing it: activities know scenarios only as folders."""
-    spec = importlib.util.find_spec(DEFAULT_DIRECTORY)
+    spec = importlib.util.find_spec("proctor.scenarios")
     locations = spec.submodule_search_locations if spec else None
     return next((Path(location) for location in locations or []), None)
 

@@ -12,7 +12,7 @@ from typer.core import TyperCommand, TyperGroup
 @cache
 def texts() -> dict[str, dict[str, list[str]]]:
     """The ``groups`` of commands, and the ``examples`` of each."""
-    return tomllib.loads((files("proctor") / "help.toml").read_text(encoding="utf-8"))
+    return tomllib.loads((files("proctor.cli") / "help.toml").read_text(encoding="utf-8"))
 
 
 class GroupedCommands(TyperGroup):

@@ -66,14 +66,14 @@ def _write_project(kind: str, name: str, folder: Path, example: str, values: Map
         raise UsageError(f"{target} is there already: choose another name, or another --folder")
     title = " ".join(_words_of(name)).capitalize()
     try:
-        _write(files("proctor") / "templates" / kind, target, {"name": name, "title": title, **values})
+        _write(files("proctor.cli") / "templates" / kind, target, {"name": name, "title": title, **values})
     except OSError as problem:
         raise UsageError(f"can't write to {target}: {problem.strerror or problem}") from None
     return target
 
 
 def _say_next(kind: str, **values: object) -> None:
-    text = (files("proctor") / "templates" / f"{kind}.txt").read_text(encoding="utf-8")
+    text = (files("proctor.cli") / "templates" / f"{kind}.txt").read_text(encoding="utf-8")
     print(Template(text).substitute(values), end="")
 
 

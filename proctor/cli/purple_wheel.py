@@ -13,7 +13,6 @@ from pathlib import Path
 
 from packaging.requirements import Requirement
 
-PACKAGES = ("proctor.processes", "proctor.protocol", "proctor.settings", "purple_sdk")
 NEEDS = (
     *("a2a-sdk", "httpx", "isodate", "protobuf", "pydantic", "pydantic-core", "pydantic-settings"),
     *("pyseccomp", "sse-starlette", "starlette", "uvicorn"),
@@ -25,7 +24,7 @@ def write_wheel(folder: Path) -> Path:
     """Write the wheel into a folder, which is made; returns its path."""
     release = version("proctor")
     info = f"proctor_purple-{release}.dist-info"
-    content = {f"{package}/{name}": data for package in PACKAGES for name, data in _files(files(package)).items()}
+    content = {f"purple_sdk/{name}": data for name, data in _files(files("purple_sdk")).items()}
     lines = ["Metadata-Version: 2.1", "Name: proctor-purple", f"Version: {release}", "Requires-Python: >=3.11"]
     metadata = [*lines, *(f"Requires-Dist: {each}" for each in dependencies()), ""]
     content[f"{info}/METADATA"] = "\n".join(metadata).encode()

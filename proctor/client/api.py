@@ -76,7 +76,7 @@ def assess(
         CommandError: the assessment failed or was cancelled.
     """
     request = assessment_request(agent, scenario, seed, offline, max_turns, turn_timeout, difficulty, clock, noise)
-    exact = _wait(_play(request, "assessment", gateway, on_event))
+    exact = run_to_end(_play(request, "assessment", gateway, on_event))
     return AssessmentResults.model_validate_json(exact)
 
 
@@ -113,7 +113,7 @@ def run(
     if difficulties:
         chosen["difficulties"] = list(difficulties)
     request = checked({"participants": dict(agents), "config": chosen}, "proctor.run")
-    exact = _wait(_play(request.model_dump_json(exclude_unset=True), "campaign", gateway, on_event))
+    exact = run_to_end(_play(request.model_dump_json(exclude_unset=True), "campaign", gateway, on_event))
     return RunResults.model_validate_json(exact)
 
 
@@ -273,7 +273,7 @@ async def _play(request: str, what: str, gateway: str | None, on_event: OnEvent 
     raise CommandError("the gateway's stream ended without an outcome")
 
 
-def _wait(work: Coroutine[Any, Any, T]) -> T:
+def run_to_end(work: Coroutine[Any, Any, T]) -> T:
     """Run a coroutine to its end, in a thread of its own where this one has a running event loop."""
     try:
         asyncio.get_running_loop()

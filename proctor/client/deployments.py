@@ -12,7 +12,7 @@ from pathlib import Path
 
 from proctor.settings.config import GreenAgentConfig
 
-_NOTE, _LINKS = "deployment.json", "deployments"
+NOTE, LINKS = "deployment.json", "deployments"
 PLACES = frozenset({"archive_url", "storage_url"})
 
 
@@ -45,15 +45,15 @@ def known_deployments(home: Path) -> list[Deployment]:
     """
     folders = [home]
     with suppress(OSError):
-        folders += sorted((home / _LINKS).iterdir(), key=lambda link: link.lstat().st_mtime, reverse=True)
-    states = [folder.resolve() for folder in folders if (folder / _NOTE).is_file() or (folder / "archive").is_dir()]
+        folders += sorted((home / LINKS).iterdir(), key=lambda link: link.lstat().st_mtime, reverse=True)
+    states = [folder.resolve() for folder in folders if (folder / NOTE).is_file() or (folder / "archive").is_dir()]
     return sorted(map(read_deployment, dict.fromkeys(states)), key=lambda each: not each.is_running)
 
 
 def read_deployment(state: Path) -> Deployment:
     """The deployment of a state folder; without settings where it has none, or they can't be read."""
     try:
-        with (state / _NOTE).open(encoding="utf-8") as note:
+        with (state / NOTE).open(encoding="utf-8") as note:
             try:
                 fcntl.flock(note, fcntl.LOCK_SH | fcntl.LOCK_NB)
                 is_running = False

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from anyio.from_thread import start_blocking_portal
 
-from proctor.client.api import _wait
+from proctor.client.api import run_to_end
 from proctor.common.settings import LOOPBACK, read_settings, with_scenarios
 from proctor.settings.config import GreenAgentConfig
 from purple_sdk.protocol.results import AssessmentResults
@@ -61,7 +61,7 @@ def rehearse(
 
     folder = Path(scenarios_dir or with_scenarios(read_settings(GreenAgentConfig)).scenarios_dir)
     with rehearsing(folder) as rehearsal:
-        return _wait(rehearsal.play(scenario, script, seed=seed, difficulty=difficulty, clock=clock, noise=noise))
+        return run_to_end(rehearsal.play(scenario, script, seed=seed, difficulty=difficulty, clock=clock, noise=noise))
 
 
 @contextmanager

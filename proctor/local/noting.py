@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from proctor.client.deployments import _LINKS, _NOTE
+from proctor.client.deployments import LINKS, NOTE
 from proctor.common.errors import CommandError
 from proctor.common.state import make_folder
 from proctor.settings.config import default_state
@@ -30,7 +30,7 @@ def noted(stack: "LocalStack") -> Iterator[None]:
         "temporal_ui_url": stack.ui_url,
         "task_queue": config.task_queue,
     }
-    with os.fdopen(os.open(stack.state / _NOTE, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as note:
+    with os.fdopen(os.open(stack.state / NOTE, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as note:
         fcntl.flock(note, fcntl.LOCK_EX)  # waits for a reader at most: state_folder keeps out other deployments
         note.write(json.dumps(settings))
         note.flush()
@@ -43,7 +43,7 @@ def _link(home: Path, state: Path) -> None:
     if state == home.resolve():
         return
     make_folder(home)
-    links = home / _LINKS
+    links = home / LINKS
     links.mkdir(exist_ok=True)
     for link in links.iterdir():
         if not link.exists():

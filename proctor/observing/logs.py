@@ -13,14 +13,8 @@ from datetime import UTC, datetime
 from types import MappingProxyType
 
 from proctor.observing import tracing
+from proctor.processes.names import OWN_PACKAGES
 from purple_sdk.processes.announcing import announce_as_json, printable
-
-OWN_PACKAGES = (
-    *("proctor.processes", "proctor.language", "proctor.protocol", "proctor.settings", "purple_sdk", "proctor.ues"),
-    *("scenarios", "proctor.storage", "proctor.observing", "proctor.statistics", "viewer", "activities"),
-    *("proctor.terminal", "workflows", "a2a_gateway", "proctor"),
-)
-"""The names of all packages of this distribution, which are the names of their loggers."""
 
 _USED_BY_OWN = ("temporalio.activity", "temporalio.workflow")
 """Loggers of Temporal's SDK through which own code logs in activities and workflows."""

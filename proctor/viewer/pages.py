@@ -49,7 +49,7 @@ _FILES = "email/files/"
 SIDES_AT_MOST = 50
 """How many turns two assessments are shown side by side in."""
 
-_STATIC = files("viewer") / "static"
+_STATIC = files("proctor.viewer") / "static"
 
 
 def static(name: str) -> bytes:
@@ -59,7 +59,11 @@ def static(name: str) -> bytes:
 @cache
 def _templates() -> Environment:
     environment = Environment(
-        loader=PackageLoader("viewer"), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        loader=PackageLoader("proctor.viewer"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
     environment.filters.update(
         clip=words.clip,

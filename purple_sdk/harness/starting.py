@@ -26,7 +26,6 @@ _LONGEST_PROBLEM = 600
 _ASKS_FOR_LOGIN = re.compile(r"(?i)\b(?:log ?in|sign ?in|not logged in|authenticat|api[ _-]?key)\b")
 _MAY_NOT_WRITE = re.compile(r"(?i)\b(?:EACCES|EROFS)\b|permission denied|PermissionError|read-only file system")
 _PATHS_KEPT = ("PATH", "LANG", "LC_ALL", "TZ", "SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS")
-_SCENARIOS = "scenarios"
 
 
 class Starter:
@@ -158,10 +157,10 @@ def hidden_folders(homes: Path, configured: str = "") -> list[str]:
 
 
 def _shipped_scenarios() -> Iterable[Path]:
-    """The folders of the installed package ``scenarios``. In a source checkout the whole checkout: tests and history
-    tell the truth, too. Found without importing it.
+    """The scenarios of an installed ``proctor``. In a source checkout the whole checkout: tests and history tell the
+    truth, too. Found without importing it.
     """
-    spec = importlib.util.find_spec(_SCENARIOS)
+    spec = importlib.util.find_spec("proctor")
     for location in (spec.submodule_search_locations if spec else None) or ():
         folder = Path(location)
-        yield folder.parent if (folder.parent / "pyproject.toml").is_file() else folder
+        yield folder.parent if (folder.parent / "pyproject.toml").is_file() else folder / "scenarios"

@@ -220,7 +220,8 @@ async def test_the_process_says_when_it_is_ready_and_ends_cleanly(
         for name in ("host", "port", "temporal_address", "storage_url", "task_queue")
     }
     program = (
-        "import asyncio; from proctor.a2a_gateway.server import serve; from proctor.settings.config import GreenAgentConfig; "
+        "import asyncio; from proctor.a2a_gateway.server import serve; "
+        "from proctor.settings.config import GreenAgentConfig; "
         "asyncio.run(serve(GreenAgentConfig())); print('ended')"
     )
     process = await asyncio.create_subprocess_exec(

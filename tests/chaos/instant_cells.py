@@ -41,7 +41,7 @@ from tests.workflows.scripted_runs import ScriptedRuns
 from tests.workflows.workers import working
 
 _RECORDED = AssessmentResults.model_validate_json(
-    (Path(__file__).parent.parent / "proctor" / "recorded" / "results.json").read_bytes()
+    (Path(__file__).parent.parent / "cli" / "recorded" / "results.json").read_bytes()
 )
 
 

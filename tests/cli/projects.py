@@ -30,6 +30,6 @@ def require_clean(project: Path) -> None:
 
 def require_in_wheel(kind: str) -> None:
     """Hatchling takes what lies in a package's folder, whatever it is, unless git ignores it."""
-    templates = ROOT / "proctor" / "templates" / kind
+    templates = ROOT / "proctor" / "cli" / "templates" / kind
     done = subprocess.run(["git", "check-ignore", *map(str, templates.rglob("*"))], cwd=ROOT, check=False)
     assert done.returncode == 1, "a template is ignored by git"

@@ -24,6 +24,7 @@ from purple_sdk.protocol.instances import Instance
 from purple_sdk.ues.answers import UESAnswer
 from tests.activities.families import SOUND, write_family
 from tests.cli.commands import Sandbox
+from tests.programs import LINKED
 from tests.work import some_of
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
@@ -43,8 +44,8 @@ HEAVY = (
     "httpx",
     "langchain_core",
     "proctor.ues",
-    "activities",
-    "workflows",
+    "proctor.activities",
+    "proctor.workflows",
 )
 MODELS = {"langchain_core", "langchain_openai", "openai", "langsmith", "numpy", "scipy"}
 """What only models and statistics need."""
@@ -78,13 +79,20 @@ def test_no_process_imports_what_only_others_need() -> None:
     assert up.isdisjoint({"temporalio", "a2a", "jwt", "proctor.ues", "starlette.applications", "uvicorn", *MODELS})
     assert commands.isdisjoint({"temporalio.worker", "proctor.ues", "proctor.service.parts", *MODELS})
     [services] = imported_by("proctor.service.services, proctor.ues.server, purple_sdk.examples.triage_agent")
-    assert services.isdisjoint({"temporalio", "a2a_gateway", "proctor.activities.scenario_code", *MODELS})
+    assert services.isdisjoint({"temporalio", "proctor.a2a_gateway", "proctor.activities.scenario_code", *MODELS})
     pages = "proctor.a2a_gateway.server, proctor.viewer.app, proctor.service.page_actions, proctor.service.running"
     parent, gateway = imported_by("proctor.service.services, proctor.service.worker_processes", pages)
     assert parent.isdisjoint({"temporalio", "httpx", "proctor.service.parts"})
     assert gateway.isdisjoint({"proctor.ues", "proctor.service.parts", "jwt", "rich", "temporalio.worker", *MODELS})
     [statistics] = imported_by("proctor.statistics, proctor.local.audit.study")
     assert "scipy" not in statistics, "only the functions that compute with it import it"
+
+
+def test_no_module_has_a_second_name() -> None:
+    """In a checkout Python finds the folders that are linked into ``proctor`` at the top, too."""
+    (imported,) = imported_by("proctor.service.worker, proctor.a2a_gateway.server, proctor.cli.scenario_commands")
+    assert {"proctor.workflows.assessment", "proctor.activities.admission"} <= imported
+    assert {name for name in imported if name.partition(".")[0] in LINKED} == set()
 
 
 def test_a_model_that_is_built_when_it_is_first_used_can_be() -> None:

@@ -22,7 +22,7 @@ def leftovers(sandbox: Sandbox) -> tuple[list[psutil.Process], list[Path]]:
 
 
 TRAP = "raise SystemExit(f'{__name__} was imported from the working directory')"
-OUR_NAMES = ("activities", "workflows", "protocol", "storage", "proctor.protocol", "proctor.processes", "purple_sdk")
+OUR_NAMES = ("activities", "workflows", "protocol", "storage", "viewer", "proctor_protocol", "purple_sdk")
 
 
 def full_of_traps(folder: Path) -> set[str]:
@@ -37,7 +37,9 @@ def full_of_traps(folder: Path) -> set[str]:
 
 def cut_to_two_turns(proctor: Path) -> None:
     """Have the demo's scenario end after two turns of twelve in the environment of an installed ``proctor``."""
-    (scenario,) = proctor.parents[1].glob("lib/python*/site-packages/scenarios/email_triage_basic/scenario.json")
+    (scenario,) = proctor.parents[1].glob(
+        "lib/python*/site-packages/proctor/scenarios/email_triage_basic/scenario.json"
+    )
     day = json.loads(scenario.read_text())
     scenario.write_text(json.dumps({**day, "end_time": "2026-03-10T09:00:00+00:00"}))
 

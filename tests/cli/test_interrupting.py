@@ -12,7 +12,7 @@ from unittest.mock import MagicMock
 import pytest
 from temporalio.client import WorkflowExecutionStatus
 
-from proctor.client import replay
+from proctor.cli import replay
 from purple_sdk.processes.ports import free_ports
 from tests.cli.commands import Sandbox
 from tests.work import only_nightly, some_of

@@ -16,6 +16,7 @@ from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 from proctor.settings.config import GreenAgentConfig
+from tests.programs import LINKED
 
 ROOT = Path(__file__).parents[2]
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
@@ -29,8 +30,11 @@ def packages_in(pyproject: dict[str, Any]) -> set[str]:
 
 
 LOCKS = (
-    "requirements-run.lock", "requirements.lock", "packaging/uv.txt", "proctor/cli/templates/agent/requirements.lock.tmpl"
-)  # fmt: skip
+    "requirements-run.lock",
+    "requirements.lock",
+    "packaging/uv.txt",
+    "proctor/cli/templates/agent/requirements.lock.tmpl",
+)
 
 
 PIN = re.compile(
@@ -75,10 +79,33 @@ def test_the_lock_to_run_with_is_the_smaller_part_of_the_one_to_develop_with() -
     assert not {"pytest", "mypy", "ruff", "playwright", "pyarrow", "s3fs", "google-genai"} & set(runtime)
 
 
-def test_every_room_is_in_proctors_distribution_and_three_in_the_light_one_too() -> None:
-    rooms = set(PYPROJECT["tool"]["importlinter"]["root_packages"])
-    assert packages_in(PYPROJECT) == rooms
-    assert packages_in(LIGHT) < rooms
+def test_proctors_distribution_has_two_packages_and_the_light_one_has_one_of_them() -> None:
+    """Any other name might be that of another's package, and break it."""
+    assert packages_in(PYPROJECT) == {"proctor", "purple_sdk"}
+    assert packages_in(LIGHT) == {"purple_sdk"}
+
+
+def test_at_most_twelve_folders_greet_a_reader() -> None:
+    files = subprocess.check_output(["git", "ls-files"], cwd=ROOT, text=True).split("\n")
+    assert len({name.partition("/")[0] for name in files if "/" in name and not name.startswith(".")}) <= 12
+
+
+@pytest.mark.parametrize("has_file", [True, False])
+def test_a_checkout_without_links_says_what_to_do(has_file: bool, tmp_path: Path) -> None:
+    """Git writes a link's target into a file where the system has no links; an archive of the sources has no links."""
+    for name in ("packaging/install.py", "proctor/__init__.py"):
+        (tmp_path / name).parent.mkdir()
+        shutil.copy(ROOT / name, tmp_path / name)
+    if has_file:
+        (tmp_path / "proctor" / "workflows").write_text("../workflows")
+    importing = [sys.executable, "-c", "import proctor"]
+    installing = [sys.executable, str(tmp_path / "packaging" / "install.py"), "requirements.lock"]
+    for command in (importing, installing):
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+        assert done.returncode == 1
+        assert "lacks its symbolic links. Clone it with git, on Windows with `git clone -c core.symlinks=true`" in (
+            done.stderr
+        )
 
 
 def test_proctor_asks_for_all_that_the_light_distribution_asks_for_since_it_has_its_code() -> None:
@@ -171,6 +198,7 @@ def test_an_image_is_made_from_the_packages_and_nothing_else_of_the_checkout() -
     assert lines[0] == "*"
     assert {line[1:] for line in lines if line.startswith("!")} == {
         *packages_in(PYPROJECT),
+        *LINKED,
         "packaging",
         "pyproject.toml",
         "requirements.lock",

@@ -52,7 +52,7 @@ def test_a_worker_imports_nothing_of_the_extra_and_nothing_that_only_others_need
     """Its first model brings what models need, its first webhook the gateway's words, an engine its client."""
     worker = set(done.stdout.splitlines()[0].split())
     assert "proctor.activities.models.factory" in worker
-    assert worker.isdisjoint({"proctor.ues", "a2a_gateway", "aiohttp", "aiodocker", "yaml", "rich", *MODELS})
+    assert worker.isdisjoint({"proctor.ues", "proctor.a2a_gateway", "aiohttp", "aiodocker", "yaml", "rich", *MODELS})
 
 
 def test_a_run_of_terminal_tasks_names_the_extra(done: "subprocess.CompletedProcess[str]") -> None:

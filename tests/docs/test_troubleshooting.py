@@ -14,11 +14,8 @@ ROOMS = (
     "a2a_gateway",
     "activities",
     "proctor",
-    "proctor.observing",
-    "proctor.processes",
-    "proctor.settings",
-    "proctor.storage",
-    "proctor.terminal",
+    "purple_sdk/processes",
+    "purple_sdk/settings",
     "workflows",
 )
 

@@ -233,7 +233,7 @@ async def test_a_server_that_died_is_back_at_its_port(worker: MakeWorker, comman
 async def test_many_that_look_at_a_lost_one_at_once_get_the_same(
     worker: MakeWorker, command: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    caplog.set_level(logging.DEBUG, "activities")
+    caplog.set_level(logging.DEBUG, "proctor.activities")
     checkpoint = await (await prepared(worker(command))).checkpoint()
     other = worker(command)
     simulations = await asyncio.gather(*(claimed(other, checkpoint, looks=True) for _ in range(6)))
@@ -326,7 +326,7 @@ async def test_workers_of_one_machine_share_the_ports(worker: MakeWorker) -> Non
 async def test_the_output_is_read_and_no_key_is_in_it(
     worker: MakeWorker, program: Program, caplog: pytest.LogCaptureFixture
 ) -> None:
-    caplog.set_level(logging.DEBUG, "activities")
+    caplog.set_level(logging.DEBUG, "proctor.activities")
     simulation = await prepared(worker(program.command))
     for _ in range(60):  # some 8 kB each: far more than a pipe holds
         await simulation.admin.time.get_state()

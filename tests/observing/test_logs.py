@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 
-from proctor.observing.logs import OWN_PACKAGES, JsonLines, TextLines, about
+from proctor.observing.logs import JsonLines, TextLines, about
+from proctor.processes.names import OWN_PACKAGES
 from proctor.service import worker_process
 from purple_sdk.processes.announcing import announce_as_json
 from tests.observing.conftest import Observed
-from tests.programs import ROOT
+from tests.programs import LINKED, ROOT
 
 
 def record(message: str, *args: object, **more: Any) -> logging.LogRecord:
@@ -106,9 +107,9 @@ def test_each_package_of_ours_logs_at_the_chosen_level() -> None:
     packages = set(settings["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"])
     assert packages == set(OWN_PACKAGES)
     folders = subprocess.check_output(["git", "ls-files", "*/__init__.py"], cwd=ROOT, text=True).split()
-    assert packages == {name.partition("/")[0] for name in folders} - {"tests", "benchmarks"}
+    assert packages | LINKED == {name.partition("/")[0] for name in folders} - {"tests", "benchmarks"}
     assert packages == set(settings["tool"]["importlinter"]["root_packages"])
-    assert packages == {*settings["tool"]["mypy"]["packages"], "scenarios"}  # mypy takes those folder by folder
+    assert packages == set(settings["tool"]["mypy"]["packages"])
     code = (
         "import logging, sys; from proctor.observing.logs import set_up_logs; set_up_logs('json', 'DEBUG'); "
         "[logging.getLogger(f'{name}.some_module').debug('here') for name in sys.argv[1:]]"

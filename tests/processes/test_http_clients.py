@@ -3,20 +3,18 @@
 import ast
 import json
 import os
-import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
 import pytest
 
+from proctor.processes.names import OWN_PACKAGES
 from purple_sdk.processes.environment import keep_loopback_direct
 from purple_sdk.processes.http_clients import make_http_client, make_sync_http_client, proxy_for, tls
 from tests.cli.commands import DEAD_PROXIES, Sandbox
 from tests.hostile import hostile
-
-ROOT = Path(__file__).parents[2]
-
+from tests.programs import LINKED, ROOT
 
 CLIENTS = {
     *(f"httpx.{name}" for name in ("AsyncClient", "Client", "get", "post", "put", "patch", "delete", "head", "stream")),
@@ -96,8 +94,7 @@ def test_certificates_that_cant_be_read_are_named(content: str | None, tmp_path:
 
 
 def test_only_the_factory_makes_clients() -> None:
-    layout = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["root_packages"]
-    files = [path for package in (*layout, "packaging") for path in (ROOT / package).rglob("*.py")]
+    files = [path for folder in (*OWN_PACKAGES, *LINKED, "packaging") for path in (ROOT / folder).rglob("*.py")]
     found = {path.relative_to(ROOT).as_posix() for path in files if any(_clients_in(path.read_text()))}
     assert {path for path in found if not path.startswith("scenarios/terminal_bench/")} == set(ELSEWHERE)
 

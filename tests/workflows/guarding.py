@@ -10,8 +10,8 @@ from typing import Any
 from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxRestrictions
 
 _CALLED = (
-    "a2a_gateway",
-    "activities",
+    "proctor.a2a_gateway",
+    "proctor.activities",
     "proctor.terminal",
     "isodate",
     "proctor.observing",

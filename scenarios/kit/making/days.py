@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Literal
 from uuid import UUID
 
+from proctor.processes.names import old_names
 from proctor.scenarios.kit import building
 from proctor.scenarios.kit.checks import USER, Check, MessageCheck, NotDoneCheck, OrderCheck, PromiseCheck, ReportCheck
 from proctor.scenarios.kit.making import outdoors
@@ -31,10 +32,12 @@ _SAY = forms(__file__)
 _VERSION = "1"
 _EVALUATORS = '''"""The checks of this day are the parameters of its criteria."""
 
-from proctor.scenarios.kit.checks import duty, nothing_else
+from scenarios.kit.checks import duty, nothing_else
 
 __all__ = ["duty", "nothing_else"]
 '''
+"""With the kit's old name (``proctor.processes.names``): so a day has the same files as before it was renamed."""
+
 _SHARED = (
     *("scenario_id", "name", "description", "start_time", "end_time", "default_time_step", "nights", "noise"),
     *("version", "canary"),
@@ -621,7 +624,8 @@ def _maker(directory: Path) -> Callable[[Day], None]:
     if spec is None or spec.loader is None:
         raise InconsistentDayError("", f"{directory.name}/family.py can't be imported")
     module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    with old_names():
+        spec.loader.exec_module(module)
     make: Callable[[Day], None] = module.make
     return make
 

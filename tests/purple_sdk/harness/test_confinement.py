@@ -59,12 +59,12 @@ def test_an_installation_hides_its_scenarios_only_and_a_checkout_all_of_itself(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert str(SCENARIOS.parent) in hidden_folders(tmp_path)
-    spec = ModuleSpec("scenarios", None, is_package=True)
-    spec.submodule_search_locations = [str(tmp_path / "site-packages" / "scenarios")]
+    spec = ModuleSpec("proctor", None, is_package=True)
+    spec.submodule_search_locations = [str(tmp_path / "site-packages" / "proctor")]
     monkeypatch.setattr("importlib.util.find_spec", lambda name: spec)
     homes, more = tmp_path / "homes", tmp_path / "more"
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    hidden = [homes, more, builds_folder(), tmp_path / "site-packages" / "scenarios"]
+    hidden = [homes, more, builds_folder(), tmp_path / "site-packages" / "proctor" / "scenarios"]
     assert hidden_folders(homes, f"{more}:") == [str(folder) for folder in hidden]
 
 
