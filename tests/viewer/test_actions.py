@@ -8,6 +8,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from proctor_storage.archive import Archive
+from tests.sentences import says
 from tests.viewer.under_way import ScriptedLive
 from viewer.actions import Action, ActionRefusedError, ActionRequest, Actions, Field
 from viewer.app import create_app
@@ -79,7 +80,7 @@ def test_what_can_not_be_done_is_said_where_it_was_asked(browser: TestClient, do
     form = form_of(browser.get("/view/day-one/do/judge").text)
     answer = browser.post("/view/day-one/do/judge", data=form, headers={"Origin": HERE})
     assert answer.status_code == 409
-    assert "It has never been judged" in answer.text
+    assert says().within(answer.text)
     assert form_of(answer.text) == form
 
 
