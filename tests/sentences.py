@@ -40,7 +40,7 @@ _VARIABLE = [
     (re.compile(re.escape(str(ROOT)) + r"(?=/|\b)"), "{root}"),
     (re.compile(rf"{re.escape(tempfile.gettempdir())}/(?:pytest-of-\w+(?:/[\w.-]*\d)*|tmp\w{{6,}})"), "{tmp}"),
     (re.compile(r"(?<=\.py:)\d+"), "{line}"),
-    (re.compile(r"(?<=\bpid )\d+"), "{pid}"),
+    (re.compile(r"\bpython[\d.]* \(pid \d+\)"), "{process}"),
     (re.compile(r"(?<=errors\.pydantic\.dev/)[\d.]+"), "{version}"),
     (re.compile(r"(?<=:)(?:3[2-9]\d{3}|[4-6]\d{4})\b"), "{port}"),
     (re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b|\b[0-9a-f]{32,64}\b"), "{id}"),
@@ -114,7 +114,7 @@ class Says:
     def explanation(self, text: str, how: str = "is not") -> list[str]:
         """Why it isn't this text, and what to do."""
         named = self._named(text)
-        missing = [fact for fact in self._facts if fact not in named]
+        missing = [fact for fact in self._facts if self._named(fact) not in named]
         return [
             f"{'no sentence of this test' if self._stored is None else repr(self._stored)} {how} {named!r}",
             *([f"The text lacks {', '.join(map(repr, missing))}."] if missing else []),
@@ -123,6 +123,7 @@ class Says:
         ]
 
     def _named(self, text: str) -> str:
+        text = text.encode("utf-8", "backslashreplace").decode()  # half a surrogate pair can't be written
         for name, part in self._variable:
             text = re.sub(_source(part), lambda _, name=name: f"{{{name}}}", text)  # type: ignore[misc]
         for pattern, name in _VARIABLE:
@@ -130,7 +131,7 @@ class Says:
         return text
 
     def _has_facts(self, text: str) -> bool:
-        return all(fact in text for fact in self._facts)
+        return all(self._named(fact) in text for fact in self._facts)
 
     def _chosen(self, lines: list[str]) -> str:
         """The line that is meant: it has all facts; of several, the one most like a sentence of before."""
@@ -296,7 +297,7 @@ class _Keeper:
         if hasattr(report, "sentences"):
             self._heard[report.nodeid] = report.sentences
 
-    @pytest.hookimpl(trylast=True)
+    @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
         if "PYTEST_XDIST_WORKER" in os.environ or exitstatus > pytest.ExitCode.TESTS_FAILED:
             return
