@@ -8,7 +8,7 @@ A test names the error's class and the facts of a sentence, and the file has the
 
 The n-th ``says`` of a test is the n-th sentence under its name; parameters that share all sentences share the name.
 After a change of words, run the tests that fail with ``--write-sentences`` (with ``-n``, too) and look at the
-difference. A fact that is no longer in the text fails there, too.
+difference. A fact that is no longer in the text fails there, too; other values that were lost are printed.
 
 Values that differ from run to run are given a name: ``says(url=server.url)`` has ``{url}`` in the file. Temporary
 folders, free ports and ids have ``{tmp}``, ``{port}`` and ``{id}`` without being named. In a loop, call ``says`` once
@@ -35,16 +35,24 @@ BOOK = "sentences.txt"
 _OPTION = "--write-sentences"
 _HEAD = f"# Written by `python -m pytest {_OPTION} TESTS` (tests/sentences.py).\n"
 _INLINE = re.compile(r"</?(?:a|abbr|b|bdi|code|em|i|small|span|strong|time)\b[^<>]*>")
+_STYLE = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
 _TAG = re.compile(r"<[^<>]+>")
 _VARIABLE = [
     (re.compile(re.escape(str(ROOT)) + r"(?=/|\b)"), "{root}"),
     (re.compile(rf"{re.escape(tempfile.gettempdir())}/(?:pytest-of-\w+(?:/[\w.-]*\d)*|tmp\w{{6,}})"), "{tmp}"),
     (re.compile(r"(?<=\.py:)\d+"), "{line}"),
     (re.compile(r"\bpython[\d.]* \(pid \d+\)"), "{process}"),
+    (re.compile(r"(?<=known scenarios: )[\w, -]+(?:; families: [\w, -]+)?"), "{scenarios}"),
     (re.compile(r"(?<=errors\.pydantic\.dev/)[\d.]+"), "{version}"),
-    (re.compile(r"(?<=:)(?:3[2-9]\d{3}|[4-6]\d{4})\b"), "{port}"),
-    (re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b|\b[0-9a-f]{32,64}\b"), "{id}"),
+    (re.compile(r"(?<=:)[1-6]\d{4}\b"), "{port}"),
+    (re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b|\b[0-9a-f]{32,64}\b|(?<=-)[0-9a-f]{12}\b"), "{id}"),
 ]
+
+_VALUE = re.compile(
+    r"--[\w-]+|\{\w+\}|[\w./:@+-]*[\d_@](?:[\w./:@+-]*[\w%])?|\w+(?:[./:]\w+)+"
+    r"|(?<!\w)'[^']+'|\"[^\"]+\"|`[^`]+`"
+)
+"""What is no prose in a sentence: a new wording has it, too, or it is named in the end."""
 
 
 class _Run:
@@ -124,6 +132,7 @@ class Says:
 
     def _named(self, text: str) -> str:
         text = text.encode("utf-8", "backslashreplace").decode()  # half a surrogate pair can't be written
+        text = _STYLE.sub("", text).replace("\r\n", "\n").replace("\r", "\n")
         for name, part in self._variable:
             text = re.sub(_source(part), lambda _, name=name: f"{{{name}}}", text)  # type: ignore[misc]
         for pattern, name in _VARIABLE:
@@ -328,6 +337,9 @@ class _Keeper:
         for test in unused:
             del kept[_book(test)][test]
         for test, texts in self._heard.items():
+            for old, new in zip(_stored(test), texts, strict=False):
+                if lost := [value for value in dict.fromkeys(_VALUE.findall(old)) if value not in new]:
+                    print(f"\n{test} said {', '.join(lost)} before, and now: {new}")
             kept[_book(test)][test] = texts
         for test in {test.partition("[")[0] for test in self._heard if "[" in test}:
             _share(kept[_book(test)], test)

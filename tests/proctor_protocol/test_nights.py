@@ -56,6 +56,6 @@ def test_nights_out_of_order_and_more_than_five_days_are_refused() -> None:
     night = {"start": "2026-03-02T18:00:00+01:00", "end": "2026-03-03T08:00:00+01:00"}
     good = ScenarioConfig.model_validate({**GOOD, "end_time": "2026-03-03T18:00:00+01:00", "nights": [night]})
     assert good.expected_turns == 9 + 10
-    assert says().within(refusal(nights=[night]))
+    assert says("2026-03-02T20:30:00+01:00").within(refusal(nights=[night]))
     assert says("2026-03-02T18:00:00+01:00").within(refusal(nights=[{**night, "end": night["start"]}]))
     assert says("5.5", "start_time", "end_time").within(refusal(end_time="2026-03-07T21:00:00+01:00"))

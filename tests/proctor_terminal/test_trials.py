@@ -207,10 +207,8 @@ async def test_files_go_in_and_out(trial: Trial) -> None:
 
 async def test_an_engine_that_is_not_there_is_named() -> None:
     engine = Engine("unix:///nowhere/docker.sock")
-    with pytest.raises(
-        EngineUnavailableError,
-        check=says("docker.sock", why=re.compile(r"(?<=answer \()[^:]*(?=\): )|(?<=answer \().*\](?=\))")),
-    ):
+    of_the_client = re.compile(r"\(Cannot .*\]\)")
+    with pytest.raises(EngineUnavailableError, check=says("docker.sock", why=of_the_client)):
         await engine.check()
     await engine.aclose()
 

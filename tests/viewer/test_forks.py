@@ -24,7 +24,7 @@ def test_inherited_turns_lead_to_where_they_were_played(tmp_path: Path) -> None:
 
     page = Pages(archive).assessment(fork, 2)
     assert page.count('<span class="mark">inherited</span>') == 2
-    assert says().within(page)
+    assert says("inherited:").within(page)
     assert says("turns 1 to 2").within(page)
     assert page.count('<a href="/view/original?turn=2">original</a>') == 1
     assert page.count('<a href="/view/original?turn=3">original</a>') == 1
