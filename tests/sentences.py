@@ -116,18 +116,19 @@ class Says:
         if _run.writing:
             return True
         if self._stored is None or self._stored not in whole or not self._has_facts(whole):
-            raise AssertionError("\n".join(self.explanation(whole, "is not in")))
+            raise AssertionError("\n".join(self.explanation(whole, "doesn't have")))
         return True
 
-    def explanation(self, text: str, how: str = "is not") -> list[str]:
-        """Why it isn't this text, and what to do."""
+    def explanation(self, text: str, how: str = "isn't") -> list[str]:
+        """Why it isn't this text, and what to do; the longest comes last, since pytest cuts it off."""
         named = self._named(text)
         missing = [fact for fact in self._facts if self._named(fact) not in named]
         return [
-            f"{'no sentence of this test' if self._stored is None else repr(self._stored)} {how} {named!r}",
+            f"this {how} sentence {self._place + 1} of {_run.test} in {_book(_run.test).relative_to(ROOT)}",
             *([f"The text lacks {', '.join(map(repr, missing))}."] if missing else []),
-            f"The sentence is number {self._place + 1} of {_run.test} in {_book(_run.test).relative_to(ROOT)}.",
             f"If the text is right, write it: .venv/bin/python -m pytest {_OPTION} {_run.test.partition('::')[0]}",
+            f"stored: {'nothing' if self._stored is None else repr(self._stored)}",
+            f"text:   {named!r}",
         ]
 
     def _named(self, text: str) -> str:
