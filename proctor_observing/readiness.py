@@ -5,6 +5,8 @@ import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping
 
+from proctor_processes.together import do_all
+
 Look = Callable[[], Awaitable[str | None]]
 """Looks at one thing that a service needs: None where all is well, else a sentence that says what to mend."""
 
@@ -24,7 +26,7 @@ async def look_at(needs: Mapping[str, Look], seconds: float = LOOKS_FOR) -> dict
         except Exception as problem:  # a look must never be what fails
             return f"The {name} can't be looked at ({type(problem).__name__}: {problem})."
 
-    return dict(zip(needs, await asyncio.gather(*map(one, needs.keys(), needs.values())), strict=True))
+    return dict(zip(needs, await do_all(*map(one, needs.keys(), needs.values())), strict=True))
 
 
 async def log_problems(log: logging.Logger, needs: Mapping[str, Look]) -> None:
