@@ -16,6 +16,7 @@ from proctor.activities.attempts.fencing import fencing, own_fence
 from proctor.activities.participant import activities as participants
 from proctor.settings.config import GreenAgentConfig
 from purple_sdk.ues import OvertakenError
+from tests.sentences import says
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 
@@ -41,10 +42,7 @@ async def test_where_temporals_clock_went_back_the_attempt_is_tried_again_and_sa
     with pytest.raises(ApplicationError) as refused:
         await surroundings.run(Around(fencing).intercept_activity(Late()).execute_activity, given)
     assert (refused.value.type, refused.value.non_retryable) == (failures.OVERTAKEN, False)
-    assert refused.value.message == (
-        "Another attempt has taken over, one of 2026-03-02T13:00:00+00:00; this one is of 2026-03-02T12:00:00+00:00. "
-        "If there is no other, Temporal's clock has gone back, and this continues once it has passed the later time."
-    )
+    assert refused.value.message == says("2026-03-02T13:00:00+00:00", "2026-03-02T12:00:00+00:00")
 
 
 SECONDS_STOPPED = {"stopped for a second": 1.0, "where no clock tells": 0.0, "not stopped": 0.001}

@@ -5,6 +5,7 @@ from pydantic import ValidationError
 
 from proctor.settings.config import GreenAgentConfig, unknown_variables, validate_config
 from purple_sdk.settings.config import AgentBeatsConfig, PurpleAgentConfig, merge_configs
+from tests.sentences import says
 
 
 @pytest.fixture(autouse=True)
@@ -108,7 +109,7 @@ def test_merging_checks_and_leaves_the_base_alone():
     assert merge_configs(base, {"port": 1234}).port == 1234
     assert merge_configs(base, {"port": 1234}).secret == base.secret
     assert base.port == 8000
-    with pytest.raises(ValueError, match="unknown setting prot"):
+    with pytest.raises(ValueError, check=says()):
         merge_configs(base, {"prot": 1})
     with pytest.raises(ValidationError):
         merge_configs(base, {"port": -1})

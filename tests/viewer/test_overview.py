@@ -21,6 +21,7 @@ from proctor.storage.entry_table import EntryQuery
 from proctor.viewer.app import create_app
 from proctor.viewer.overviews import Overview
 from proctor.viewer.pages import Pages
+from tests.sentences import says
 from tests.viewer.conftest import Reading, in_the_browser
 from tests.viewer.entries import write_day
 from tests.waiting import PATIENCE, eventually
@@ -67,7 +68,7 @@ def test_order_and_filters_are_kept_in_every_link() -> None:
 
 def test_a_seed_that_is_none_is_named(several: Archive) -> None:
     page = Pages(several).overview([], Overview.of({"seed": "seven"}))
-    assert "Seed “seven” is not a whole number" in page
+    assert says("seven").within(page)
     assert page.count("data-pick") == 2
 
 
@@ -89,7 +90,7 @@ def test_means_count_runs_that_their_agent_failed_as_zero(tmp_path: Path) -> Non
 def test_a_cost_that_is_no_number_is_named(several: Archive) -> None:
     for wrong in ("much", "-1", "1e3", "nan"):
         page = Pages(several).overview([], Overview.of({"cost": wrong}))
-        assert f"Cost “{wrong}” is not a number" in page
+        assert says(wrong).within(page)
         assert page.count("data-pick") == 2
 
 
