@@ -9,12 +9,11 @@ from pathlib import Path
 import httpx
 import pytest
 
-from proctor.processes.names import OWN_PACKAGES
 from purple_sdk.processes.environment import keep_loopback_direct
 from purple_sdk.processes.http_clients import make_http_client, make_sync_http_client, proxy_for, tls
 from tests.cli.commands import DEAD_PROXIES, Sandbox
 from tests.hostile import hostile
-from tests.programs import LINKED, ROOT
+from tests.programs import ROOT, files_of_packages
 from tests.sentences import says
 
 CLIENTS = {
@@ -95,7 +94,7 @@ def test_certificates_that_cant_be_read_are_named(content: str | None, tmp_path:
 
 
 def test_only_the_factory_makes_clients() -> None:
-    files = [path for folder in (*OWN_PACKAGES, *LINKED, "packaging") for path in (ROOT / folder).rglob("*.py")]
+    files = [*files_of_packages(), *(ROOT / "packaging").rglob("*.py")]
     found = {path.relative_to(ROOT).as_posix() for path in files if any(_clients_in(path.read_text()))}
     assert {path for path in found if not path.startswith("scenarios/terminal_bench/")} == set(ELSEWHERE)
 
