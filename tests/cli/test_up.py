@@ -74,7 +74,7 @@ async def test_an_assessment_goes_on_after_a_process_died_and_everything_was_sta
                 assert failed == {failures.WORKERS_LOST}, "given back by its parent: no one waited for a heartbeat"
                 log = sandbox.folder / "state" / "logs" / "worker.log"
                 await eventually(lambda: "works again" in log.read_text())
-                assert says().within(log.read_text())
+                assert says("SIGKILL", number=re.compile(r"(?<=process )[12]")).within(log.read_text())
                 assert await asyncio.to_thread(first.end, signal.SIGINT) == 0
                 assert "all ended" in first.output
                 is_ended.set()

@@ -1,6 +1,7 @@
 """Child processes: started in order, brought back, and never left behind."""
 
 import os
+import re
 import signal
 import sys
 import textwrap
@@ -69,7 +70,7 @@ async def test_a_service_that_dies_is_started_again(tmp_path: Path) -> None:
         await eventually(lambda: len(said) == 2)
         assert processes.is_running(supervisor.find_pid("a"))
         assert supervisor.find_pid("a") != before
-    assert says().within(said[0])
+    assert says("SIGKILL", time=re.compile(r"\d\d:\d\d:\d\d")).within(said[0])
     assert "ready again" in said[1]
 
 

@@ -36,7 +36,6 @@ COST = ((INPUT - CACHED) * 1000 + CACHED * 100 + OUTPUT * 2000) / 1_000_000
 async def test_turns_and_failed_tries_share_one_budget(
     limit: dict[str, Any], facts: tuple[str, str], tmp_path: Path
 ) -> None:
-    is_used_up = says(*facts)
     prices = tmp_path / "prices.toml"
     prices.write_text(PRICES)
     async with simulated() as day:
@@ -46,14 +45,14 @@ async def test_turns_and_failed_tries_share_one_budget(
             day.begin(agent, 1)
             await agent.play_turn()
             day.begin(agent, 2)
-            with pytest.raises(HarnessError, check=is_used_up):
+            with pytest.raises(HarnessError, check=says(*facts)):
                 await agent.play_turn()
             assert len(model.requests) == 4
 
             again = fake_agent(tmp_path, model.url, prices=str(prices), **limit)  # after a restart of its server
             await day.greet(again, resumes_turn=2)
             day.begin(again, 2, attempt=2)
-            with pytest.raises(HarnessError, check=is_used_up):
+            with pytest.raises(HarnessError, check=says(*facts)):
                 await again.play_turn()
             assert len(model.requests) == 4
 
