@@ -1,8 +1,8 @@
 """Settings of the evaluator and of participants.
 
-Environment variables: ``AGENTBEATS_GREEN_*`` (evaluator), ``AGENTBEATS_PURPLE_*`` (participant), and beneath both
-``AGENTBEATS_*`` for what they have in common (``_HOST``, ``_PORT``, ``_CARD_URL``, ``_LOG_LEVEL``). Agents read
-their command line, too (``from_cli_args``): every field as ``--field-name``, which wins over the environment.
+The environment variables are ``AGENTBEATS_GREEN_*`` (evaluator) and ``AGENTBEATS_PURPLE_*`` (participant). For common
+settings (``_HOST``, ``_PORT``, ``_CARD_URL``, ``_LOG_LEVEL``), ``AGENTBEATS_*`` is the fallback of both. Agents also
+read their command line (``from_cli_args``): every field as ``--field-name``, which wins over the environment.
 """
 
 import argparse
@@ -27,19 +27,19 @@ from proctor_protocol.durations import Duration
 LogLevel = Literal["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"]
 
 _DEV_SERVER_UI = 1000
-"""How far a dev server's UI port is from its own, by default (``temporal server start-dev --help``)."""
+"""The distance of a dev server's UI port from its own port, by default (``temporal server start-dev --help``)."""
 
 COMMON_PREFIX = "AGENTBEATS_"
-"""How the environment variables begin that hold for evaluator and participants alike."""
+"""The prefix of environment variables for both evaluator and participants."""
 
 TOKEN_VARIABLE, TOKEN_FILE_VARIABLE = "AGENTBEATS_TOKEN", "AGENTBEATS_TOKEN_FILE"
 GATEWAY_VARIABLE = "AGENTBEATS_GATEWAY_URL"
 CALLER_VARIABLES = (TOKEN_VARIABLE, TOKEN_FILE_VARIABLE, GATEWAY_VARIABLE)
-"""Where commands that ask a gateway for something find the token that they send; the file has it alone."""
+"""The variables from which a gateway's callers take their token, or the file with only the token, and the address."""
 
 
 class _Variables(EnvSettingsSource):
-    """Environment variables; where none has the prefix, the fields are not looked at one by one, which takes 2 ms."""
+    """Read environment variables. If none has the prefix, skip the look at each field, which takes 2 ms."""
 
     def __call__(self) -> dict[str, Any]:
         is_one_set = any(name.startswith(self.env_prefix.lower()) for name in self.env_vars)
@@ -47,7 +47,7 @@ class _Variables(EnvSettingsSource):
 
 
 class _CommonVariables(_Variables):
-    """``AGENTBEATS_HOST`` and its like, for the settings that every agent has."""
+    """Read ``AGENTBEATS_*`` variables (such as ``AGENTBEATS_HOST``) for the settings that every agent has."""
 
     def __init__(self, kind: type[BaseSettings]) -> None:
         super().__init__(kind, env_prefix=COMMON_PREFIX)
@@ -59,9 +59,9 @@ class _CommonVariables(_Variables):
 
 
 def setting(read_by: str, description: str, default: Any = None, **more: Any) -> Any:
-    """A field of settings; ``more`` are bounds, or a ``default_factory`` in place of the default.
+    """Declare a field of settings; ``more`` are bounds, or a ``default_factory`` instead of the default.
 
-    ``read_by`` names the services or the code that read it, in words, for the page of settings.
+    ``read_by`` names the services or the code that read the setting, in words, for the page of settings.
     """
     if "default_factory" not in more:
         more["default"] = default
@@ -69,7 +69,7 @@ def setting(read_by: str, description: str, default: Any = None, **more: Any) ->
 
 
 class AgentBeatsConfig(BaseSettings):
-    """What every agent needs: where it listens and how its card says it can be reached."""
+    """The settings of every agent: the address that it listens on and the one on its card."""
 
     model_config = SettingsConfigDict(env_prefix=COMMON_PREFIX, extra="ignore", frozen=True)
 
@@ -92,12 +92,12 @@ class AgentBeatsConfig(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Where values come from, strongest first: see ``pydantic_settings``."""
+        """Return the sources of values, strongest first (see ``pydantic_settings``)."""
         return init_settings, _Variables(settings_cls), _CommonVariables(settings_cls)
 
     @classmethod
     def variable_of(cls, name: str) -> str:
-        """The environment variable that a field's value comes from; the specific one where none is set."""
+        """Return the environment variable that sets a field; if none is set, the specific one."""
         specific = f"{cls.model_config.get('env_prefix', '')}{name}".upper()
         common = f"{COMMON_PREFIX}{name}".upper()
         is_common = name in AgentBeatsConfig.model_fields and specific not in os.environ and common in os.environ
@@ -105,7 +105,7 @@ class AgentBeatsConfig(BaseSettings):
 
     @classmethod
     def from_cli_args(cls, args: Sequence[str] | None = None) -> Self:
-        """Read the command line (else ``sys.argv``) over the environment; exits with usage on a bad flag."""
+        """Read the environment and the command line (default: ``sys.argv``), which wins; exits on a bad flag."""
         parser = argparse.ArgumentParser(description=(cls.__doc__ or "").partition("\n")[0])
         for name, field in cls.model_fields.items():
             flag = "--" + name.replace("_", "-")
@@ -118,7 +118,7 @@ class AgentBeatsConfig(BaseSettings):
 
     @property
     def effective_card_url(self) -> str:
-        """The address to put on the agent card: ``card_url``, else made from host and port."""
+        """The address for the agent card: ``card_url``, else made from host and port."""
         if self.card_url:
             return self.card_url
         host = "localhost" if self.host in ("0.0.0.0", "::", "") else in_url(self.host)
@@ -126,8 +126,8 @@ class AgentBeatsConfig(BaseSettings):
 
 
 def default_state() -> str:
-    """The folder for what outlives a process of this user: ``proctor`` in the one that the XDG Base Directory
-    Specification names for state, which is ``~/.local/state`` unless ``XDG_STATE_HOME`` says another one.
+    """Return the folder for files that outlive a process of this user: ``proctor`` in the state folder of the XDG Base
+    Directory Specification, which is ``XDG_STATE_HOME``, by default ``~/.local/state``.
     """
     named = os.environ.get("XDG_STATE_HOME", "")
     return f"{named if os.path.isabs(named) else '~/.local/state'}/proctor"
@@ -146,7 +146,7 @@ def _absolute(folder: str) -> str:
 
 
 def temporal_ui_of(address: str) -> str | None:
-    """Where the UI of the Temporal at an address is: a dev server's or Temporal Cloud's; None for any other."""
+    """Return the UI's address for a Temporal server: a dev server's or Temporal Cloud's; None for any other."""
     host, _, port = address.rpartition(":")
     if host in ("127.0.0.1", "localhost", "[::1]") and port.isdecimal() and int(port) <= 65535 - _DEV_SERVER_UI:
         return f"http://{host}:{int(port) + _DEV_SERVER_UI}"
@@ -154,8 +154,8 @@ def temporal_ui_of(address: str) -> str | None:
 
 
 def _archive_of(others: dict[str, Any]) -> str:
-    """The default place of the archive: beside a store in the state folder or at a URL that ends with
-    ``/storage``, so that one can be pruned without the other; in any other store.
+    """Return the archive's default place. It is beside a store in the state folder or at a URL that ends with
+    ``/storage``: either can then be pruned without the other. In any other store, it is inside the store.
     """
     state, store = str(others.get("state", ".")), str(others.get("storage_url", "storage"))
     if "://" in store and store.rstrip("/").endswith("/storage"):
@@ -171,7 +171,7 @@ ALLOWANCES = (
 
 
 class GreenAgentConfig(AgentBeatsConfig):
-    """The evaluator's settings: gateway and worker read the same ones. docs/reference/settings.md lists them."""
+    """The evaluator's settings, for gateway and worker alike. docs/reference/settings.md lists them."""
 
     model_config = SettingsConfigDict(env_prefix="AGENTBEATS_GREEN_", extra="ignore", frozen=True)
 
@@ -305,19 +305,19 @@ class GreenAgentConfig(AgentBeatsConfig):
     )
     pages_may_act: bool = setting(
         "gateway",
-        "Whether everybody who reaches the pages may replay and judge again, where the gateway asks for no "
-        "token. Without it this holds for pages at a loopback address.",
+        "Whether all visitors of the pages may replay and judge again, if the gateway requires no "
+        "token. Otherwise, only visitors of pages at a loopback address may.",
         False,
     )
     containers: Literal["auto", "on", "off"] = setting(
         "gateway, worker",
-        "Whether a worker plays terminal tasks: `auto` where a Docker engine answers, `on`, `off`.",
+        "Whether a worker plays terminal tasks: `auto` (if a Docker engine answers), `on`, `off`.",
         "auto",
     )
     containers_task_queue: str = setting("worker", "Temporal task queue of terminal trials.", "containers")
     trust_scenarios: bool = setting(
         "worker",
-        "Play scenarios that did not come with proctor also where this machine can't confine their code.",
+        "Play scenarios that did not come with proctor even if this machine can't confine their code.",
         False,
     )
     containers_allow: str = setting(
@@ -459,7 +459,7 @@ class GreenAgentConfig(AgentBeatsConfig):
         fits = (len(outside) == 1 and "{host}" in outside[0]) or len(outside) == len(inside) > 1
         if outside and are_several and not fits:
             raise ValueError(
-                f"participants would find one simulator of several ({' '.join(inside)}). Give as many addresses as "
+                f"participants would reach one simulator of several ({' '.join(inside)}). Give as many addresses as "
                 "AGENTBEATS_GREEN_UES_URL, in its order, or one with {host} in it"
             )
         return addresses
@@ -481,7 +481,7 @@ class GreenAgentConfig(AgentBeatsConfig):
     @classmethod
     def _secret_is_not_empty(cls, secret: SecretStr) -> SecretStr:
         if not secret.get_secret_value():
-            raise ValueError("everybody could derive the keys: set a long random text, or don't set it at all")
+            raise ValueError("anyone could derive the keys: set a long random text, or don't set it at all")
         return secret
 
     @field_validator("cors_origins")
@@ -503,8 +503,8 @@ class GreenAgentConfig(AgentBeatsConfig):
     def _provider_has_an_audience(self) -> Self:
         if self.oidc_issuer and not self.oidc_audience:
             raise ValueError(
-                "AGENTBEATS_GREEN_OIDC_ISSUER is set, and AGENTBEATS_GREEN_OIDC_AUDIENCE is not: tokens that the "
-                "provider made for others would count here"
+                "AGENTBEATS_GREEN_OIDC_ISSUER is set without AGENTBEATS_GREEN_OIDC_AUDIENCE: tokens that the provider "
+                "made for other services would be accepted. Set the audience"
             )
         return self
 
@@ -518,11 +518,11 @@ class GreenAgentConfig(AgentBeatsConfig):
         except ValueError as problem:
             raise ValueError(f"it can't be read as a command line ({problem})") from None
         if not any("{port}" in word for word in words):
-            raise ValueError("it has no {port}: write {port} in the place of the server's port")
+            raise ValueError("it has no {port}: write {port} in place of the server's port")
         if (address := others.data.get("ues_public_url")) and "{port}" not in address:
             raise ValueError(
-                "every assessment gets a port of its own then: write {port} in AGENTBEATS_GREEN_UES_PUBLIC_URL, such "
-                "as http://evaluator.example:{port}"
+                "each assessment gets its own port then: write {port} in AGENTBEATS_GREEN_UES_PUBLIC_URL, such as "
+                "http://evaluator.example:{port}"
             )
         return command
 
@@ -555,14 +555,14 @@ class PurpleAgentConfig(AgentBeatsConfig):
 
 
 class HarnessConfig(PurpleAgentConfig):
-    """Settings of a CLI agent as a participant: those of all agents, and its own."""
+    """Settings of a CLI agent as a participant: those of all agents, and some for CLI agents."""
 
     model_config = SettingsConfigDict(env_prefix="AGENTBEATS_PURPLE_", extra="ignore", frozen=True)
 
     model: str = setting("the agent", "Model that the agent asks.", "")
     harness: str = setting("purple_sdk.harness", "Name of the CLI agent.", "claude-code")
     program: str | None = setting(
-        "purple_sdk.harness", "The CLI agent's executable, where it isn't the installed one; a command line for `acp`."
+        "purple_sdk.harness", "The CLI agent's executable, if not the installed one; a command line for `acp`."
     )
     wire: Literal["anthropic", "responses", "chat", "gemini"] | None = setting(
         "purple_sdk.harness",
@@ -603,11 +603,11 @@ ConfigT = TypeVar("ConfigT", bound=AgentBeatsConfig)
 
 
 def merge_configs(base: ConfigT, overrides: dict[str, Any]) -> ConfigT:
-    """A copy of ``base`` with some fields replaced and all checked again; ``base`` stays as it is.
+    """Return a copy of ``base`` with some fields replaced and all checked again; ``base`` doesn't change.
 
     Raises:
-        ValueError: a name that isn't a field.
-        pydantic.ValidationError: a value that doesn't fit.
+        ValueError: a name is not a field.
+        pydantic.ValidationError: a value is invalid.
     """
     if unknown := sorted(set(overrides) - set(type(base).model_fields)):
         raise ValueError(f"unknown setting {', '.join(unknown)}: {type(base).__name__} has no such field")
@@ -615,7 +615,7 @@ def merge_configs(base: ConfigT, overrides: dict[str, Any]) -> ConfigT:
 
 
 def unknown_variables(names: Iterable[str]) -> dict[str, str | None]:
-    """Names of environment variables that look like ours and aren't, each with the nearest of our names."""
+    """Return environment variables with our prefix that aren't settings, each with the most similar setting."""
     nearest: dict[str, str] = {}
     for kind in (HarnessConfig, PurpleAgentConfig, GreenAgentConfig, AgentBeatsConfig):
         for field in kind.model_fields:
@@ -631,7 +631,7 @@ def unknown_variables(names: Iterable[str]) -> dict[str, str | None]:
 
 
 def validate_config(config: AgentBeatsConfig) -> list[str]:
-    """Warnings about settings that are allowed and probably not meant; empty where all is well."""
+    """Return warnings about settings that are valid but probably unintended."""
     warnings = []
     if config.port and config.port < 1024:
         warnings.append(f"port {config.port} needs root on most systems: choose one above 1023")
@@ -639,7 +639,7 @@ def validate_config(config: AgentBeatsConfig) -> list[str]:
         warnings.append("card_url is not set: the agent card says localhost, which other machines can't reach")
     if isinstance(config, GreenAgentConfig):
         if config.ues_base_port == config.port:
-            warnings.append(f"ues_base_port and port are both {config.port}: the simulator needs one of its own")
+            warnings.append(f"ues_base_port and port are both {config.port}: the simulator needs its own")
         if config.default_turn_timeout < 5:
             warnings.append(
                 f"default_turn_timeout is {config.default_turn_timeout} s: most models need longer for a turn"

@@ -1,7 +1,7 @@
 """Statistics over many runs: means, intervals, comparisons.
 
-Reads only ``Run`` records (``proctor_protocol.statistics``); each formula names its source. ``summaries`` makes the
-tables, ``compared`` sets two agents side by side, ``items`` looks at criteria, ``forks_compared`` at forks of one
+All functions read only ``Run`` records (``proctor_protocol.statistics``). Each formula names its source. ``summaries``
+makes the tables, ``compared`` compares two agents, ``items`` analyses criteria, and ``forks_compared`` the forks of one
 assessment.
 """
 

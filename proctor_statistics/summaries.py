@@ -1,4 +1,4 @@
-"""The tables of a campaign: by agent, by scenario, dimension and criterion.
+"""Make the tables of a campaign: by agent, scenario, dimension and criterion.
 
 Runs that their participant failed count as 0 points in means, intervals and pass rates. Runs that failed otherwise are
 counted separately.
@@ -18,7 +18,7 @@ from proctor_statistics.weights import Percent, parts_by_scenario, percent_of, w
 PASSING = 60.0
 """The default pass mark, in percent of the judged points (``config.passing_percent`` changes it)."""
 FEWEST_SCENARIOS_TO_DRAW = 10
-"""From this many scenarios on they are treated as a sample of scenarios; fewer are taken as they are."""
+"""The fewest scenarios that are treated as a sample of scenarios; fewer are taken as fixed."""
 
 _Parts = Mapping[str, Collection[tuple[Of, str]]]
 
@@ -28,12 +28,12 @@ NOTHING_MORE: Mapping[str, Sequence[PlannedCell]] = MappingProxyType({})
 def summaries(
     runs: Sequence[Run], *, threshold: float = PASSING, planned: Mapping[str, Sequence[PlannedCell]] = NOTHING_MORE
 ) -> list[Summary]:
-    """For each agent: all scenarios together and each alone, overall, by dimension and by criterion.
+    """Return each agent's rows: all scenarios together and each alone, overall, by dimension and by criterion.
 
-    Criteria are listed under their own scenario only, as two scenarios' criteria are never the same.
+    Each criterion is listed under its scenario only, because two scenarios never share a criterion.
 
     Args:
-        planned: what each agent was to play; the cells of its runs count as planned in any case.
+        planned: the cells that each agent should play; the cells of its runs always count as planned.
     """
     rows = []
     parts = parts_by_scenario(runs)
@@ -96,7 +96,9 @@ def _summary(
 def _lost(
     runs: Sequence[Run], counted: Sequence[Run], plan: Sequence[PlannedCell]
 ) -> tuple[list[PlannedCell], list[str], int]:
-    """The planned cells without a run that counts, the strata that have none at all, and how many were planned."""
+    """Return the planned cells without a counted run, the strata without any counted run, and the number of planned
+    cells.
+    """
     cells = dict.fromkeys((each.scenario, each.difficulty, each.seed, each.repeat) for each in plan)
     cells.update(dict.fromkeys(run.cell for run in runs))
     kept = {run.cell for run in counted}
@@ -111,7 +113,7 @@ def _lost(
 
 
 def _group_rate(runs: Sequence[Run], threshold: float) -> GroupRate | None:
-    """How often all days of a group were passed, over the groups of which each day counts."""
+    """Return how often all days of a group were passed, over the groups of which each day counts; None without any."""
     groups: dict[tuple[object, ...], list[bool]] = defaultdict(list)
     sizes: dict[tuple[object, ...], int] = {}
     for run in runs:
@@ -155,7 +157,7 @@ def _part(agent: str, scenario: str | None, runs: Sequence[Run], parts: _Parts, 
 
 
 def _copied(runs: Sequence[Run]) -> set[str]:
-    """The scenarios of which all runs are copies of one."""
+    """Return the scenarios of which all runs are copies of one run."""
     by_scenario: dict[str, list[Run]] = defaultdict(list)
     for run in runs:
         by_scenario[run.scenario].append(run)
@@ -163,10 +165,10 @@ def _copied(runs: Sequence[Run]) -> set[str]:
 
 
 def _units(values: Sequence[tuple[Run, float]], copied: set[str]) -> list[Unit]:
-    """Scenarios where there are enough to represent others; else seeds, scenario by scenario; else single runs.
+    """Group values into units: by scenario if there are enough scenarios, else by seed in each scenario, else by run.
 
-    All runs of a scenario that are copies of each other are one unit. Of a family, a day is one: its difficulty and
-    seed; or a group of days that differ in one thing.
+    Runs of a scenario that are copies of each other are one unit. In a family, a unit is one day (difficulty and
+    seed), or a group of days that differ in one thing.
     """
     runs = [run for run, _ in values]
     by_seed = [(run.scenario, () if run.scenario in copied else run.group) for run in runs]
@@ -179,7 +181,7 @@ def _units(values: Sequence[tuple[Run, float]], copied: set[str]) -> list[Unit]:
 
 
 def _drawn(values: Sequence[tuple[Run, float]], places: Sequence[tuple[str | None, Hashable]]) -> list[Unit]:
-    """Units with the values' weights; each value's place is its stratum and what is drawn together in it."""
+    """Make units with the values' weights; a value's place is its stratum and its unit in that stratum."""
     members: dict[tuple[str | None, Hashable], list[tuple[float, float]]] = defaultdict(list)
     for place, share, (_, value) in zip(places, weights([run.cell for run, _ in values]), values, strict=True):
         members[place].append((value, share))

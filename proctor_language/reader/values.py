@@ -1,4 +1,4 @@
-"""The values that a text names, with their places: one reader for scorer, people and facts."""
+"""Find the values that a text names, with their places: one reader for scorer, people and facts."""
 
 import itertools
 import re
@@ -26,14 +26,14 @@ from proctor_language.reader.times import may_be_time, read_times
 from proctor_language.reader.tokens import Tokens, tokens_of
 
 _FAR = 240
-"""How many characters a time may stand behind its day."""
+"""The most characters between a day and a later time that belongs to it."""
 _FARTHEST = 1000
-"""How many characters a time may stand before its day, with other times between them."""
+"""The most characters between a time and a later day that it belongs to, with other times between them."""
 _START = attrgetter("start")
 
 
 class Sought(Protocol):
-    """A value that is looked for: its kind, and the value as ``Mention`` has it."""
+    """A value to search for: its kind, and the value in the format of ``Mention``."""
 
     @property
     def kind(self) -> Kind: ...
@@ -42,10 +42,10 @@ class Sought(Protocol):
 
 
 class Values:
-    """What a text names.
+    """The values that a text names.
 
     Args:
-        text: as written; it is made readable first, and read up to ``READ_AT_MOST`` characters.
+        text: the text as written; it is normalized first, and read up to ``READ_AT_MOST`` characters.
         today: the day on which it was written, for "tomorrow" and weekdays.
     """
 
@@ -65,7 +65,7 @@ class Values:
 
     @cached_property
     def codes(self) -> list[Mention]:
-        """What looks like a reference."""
+        """The likely references."""
         return codes_in(self.tokens)
 
     @cached_property
@@ -95,11 +95,11 @@ class Values:
 
     @cached_property
     def _has_end_column(self) -> bool:
-        """Whether a table has a column for begins, and beside it one for ends."""
+        """Whether a table has a column of beginnings, and beside it a column of ends."""
         return _END_COLUMN.search(self.text) is not None
 
     def _with_ends(self, times: list[Mention], spans: list[Mention]) -> list[Mention]:
-        """The times, with the role of an end where words say so (``starts 15:00, ends 16:45``); adds their spans."""
+        """Return the times, marked as ends if words say so (``starts 15:00, ends 16:45``); adds their spans."""
         found = times[:1]
         for first, second in itertools.pairwise(times):
             if (
@@ -118,7 +118,7 @@ class Values:
         return found
 
     def _ends(self, first: Mention, second: Mention) -> bool:
-        """Whether the words between two times say that the second ends what the first begins."""
+        """Whether the words between two times make the second the end of a span that the first begins."""
         between = self.text[first.end : second.start].lower()
         if "\n" in between or (first.is_weak and not self.text[first.start].isdecimal()):
             return False
@@ -137,12 +137,12 @@ class Values:
 
     @property
     def times(self) -> list[Mention]:
-        """The times of day, ends of spans too."""
+        """The times of day, including ends of spans."""
         return self._calendar[1]
 
     @property
     def spans(self) -> list[Mention]:
-        """The times from when to when."""
+        """The spans of time, each with its begin and end."""
         return self._calendar[2]
 
     @cached_property
@@ -153,7 +153,7 @@ class Values:
 
     @cached_property
     def amounts(self) -> list[Mention]:
-        """The amounts of money, bare numbers too (weak)."""
+        """The amounts of money, including bare numbers (weak)."""
         return [each for each in self._numbers if each.kind == "amount"]
 
     @cached_property
@@ -163,7 +163,7 @@ class Values:
 
     @cached_property
     def moments(self) -> list[Mention]:
-        """The times with the days that they belong to, each at its time's place; one without a day is left out."""
+        """The times with their days, each at its time's place; times without a day are left out."""
         found = []
         for time in self.times:
             day = self._day_of(time)
@@ -178,7 +178,7 @@ class Values:
         return [day.end for day in self.days]
 
     def _day_of(self, time: Mention) -> Mention | None:
-        """The day of a time: directly after it, else the last one before it that is not too far."""
+        """Return the day of a time: the day directly after it, else the last one before it that is near enough."""
         place = bisect_right(self._day_ends, time.start + 1)
         before = self.days[place - 1] if place else None
         is_near = before is not None and time.start - before.end <= _FAR
@@ -210,7 +210,7 @@ class Values:
         return "\n" not in between and ";" not in between and _BEFORE_TIME.issuperset(_words(between))
 
     def of_kind(self, kind: Kind) -> list[Mention]:
-        """All mentions of a kind; of names and words there are none without knowing them."""
+        """Return all mentions of a kind; empty for names and words, which are found only by search."""
         match kind:
             case "day":
                 return self.days
@@ -232,7 +232,7 @@ class Values:
                 return []
 
     def find(self, sought: Sought) -> list[tuple[int, int]]:
-        """The places in ``text`` where a value is named, in order."""
+        """Return the places in ``text`` that name a value, in order."""
         match sought.kind:
             case "words":
                 return self._find_words(sought.value)
@@ -275,7 +275,7 @@ class Values:
         return found or ([(0, len(self.text))] if self.spells(value) else [])
 
     def spells(self, code: str) -> bool:
-        """Whether a code is spelled out, in letters and numbers of words: ``K four seven one one``."""
+        """Whether a code is spelled out, in single letters and number words: ``K four seven one one``."""
         wanted = squeeze(code)
         return len(wanted) > 3 and any(wanted in run and len(run) < 3 * len(wanted) for run in self._spelled)
 
@@ -284,13 +284,13 @@ class Values:
         return spelled_runs(self.tokens)
 
     def _find_moment(self, value: str) -> list[tuple[int, int]]:
-        """Where a day and time are named; the time alone, if no day is named at all."""
+        """Return the places that name a day and time; without any day in the text, those of the time alone."""
         found = [(each.start, each.end) for each in self.moments if value in each.values]
         at = datetime.fromisoformat(value)
         strong = [day for day in self.days if not day.is_weak]
         if found or (strong and not any(f"{at:%Y-%m-%d}" in day.values for day in strong)):
             return found
-        # A time without a day of its own is of the day that is named elsewhere, or of the day that everybody knows.
+        # A time without a day belongs to the day that is named elsewhere, or to the day that is known to all.
         dated = {(each.start, each.end) for each in self.moments}
         times = [(each.start, each.end) for each in self.times if f"{at:%H:%M}" in each.values]
         return [place for place in times if place not in dated or not strong]
@@ -307,7 +307,7 @@ def _words(between: str) -> list[str]:
 _AS_SPACES = str.maketrans("(,-", "   ")
 _SENTENCE_SIGNS = frozenset(".;!?")
 _NEAR_END = 40
-"""How many characters may be between a time and the word that tells another one as its end."""
+"""The most characters between a time and a later time that ends its span."""
 _WORD = re.compile(r"[^\W\d_]+|[.;?!]|\d+")
 _END_COLUMN = re.compile(
     r"\b(?:from|start|begins?|on|von|beginn|ab)[ *]{0,4}\|[ *]{0,4}(?:to|until|ends?|finish|off|bis|ende)\b",
@@ -329,5 +329,5 @@ _BEFORE_TIME = frozenset(
 
 @lru_cache(maxsize=1024)
 def values_of(text: str, today: date) -> Values:
-    """What a text names; the same object for the same text and day."""
+    """Return the values that a text names; the same object for the same text and day."""
     return Values(text, today)

@@ -60,8 +60,8 @@ async def test_a_look_that_hangs_or_fails_is_a_sentence() -> None:
         raise ConnectionResetError("gone")
 
     assert await look_at({"a": hangs, "b": fails}, seconds=0.01) == {
-        "a": "The look at a did not end within 0.01 s: what it needs hangs.",
-        "b": "The b can't be looked at (ConnectionResetError: gone).",
+        "a": "The check of a did not end within 0.01 s: a hangs.",
+        "b": "The check of b failed (ConnectionResetError: gone).",
     }
 
 
