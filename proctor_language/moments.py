@@ -214,7 +214,7 @@ class Reading:
         return is_next or _has(_NOT_AT, between)
 
     def _leads_to(self, before: list[_Day], time: _Time) -> bool:
-        """Whether the last day before a time is mentioned near it, other than as the old day of a move ("from Friday")."""
+        """Whether the last day before a time is mentioned near it, and not as the old day of a move ("from Friday")."""
         for mention in reversed(before):
             if mention.day != before[-1].day or time.start - mention.end > _FAR:
                 return False

@@ -51,7 +51,7 @@ _PARTICIPANT = frozenset(USER_PERMISSIONS)
 """A key with exactly these permissions is a participant's."""
 
 TICK_SECONDS = 0.25
-"""How often a simulation with auto-advance is brought up to date between requests."""
+"""The seconds between updates of a simulation with auto-advance, between requests."""
 
 _SERVER_ERROR = Reply({"error": "Internal Server Error", "detail": "An unexpected error; the log says more."}, 500)
 
@@ -76,7 +76,7 @@ class Application:
         self._pacing: dict[Course, asyncio.Task[None]] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one connection, as ASGI asks for it."""
+        """Answer one ASGI connection."""
         if scope["type"] == "http":
             await self._answer_http(scope, receive, send)
         elif scope["type"] == "lifespan":
@@ -139,7 +139,7 @@ class Application:
         return self.host.simulations.get(simulation_id) if is_one else None
 
     async def _answer_mcp(self, simulation: Simulation, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer an MCP message: key and limits here, and for a tool call those of its route once more."""
+        """Answer an MCP message. Key and limits are checked here, and for a tool call again by its route."""
         began = perf_counter()
         secret = secret_of(scope["headers"])
         key = simulation.keys.find(secret) if secret else None
@@ -256,7 +256,7 @@ class Application:
             raise Forbidden(f"This key lacks the permission {route.permission!r}.")
         limits = allowance.limits if allowance is not None else None
         raw = await _raw_body(route, scope, receive, limits)
-        # Whoever sends slowly may have been overtaken meanwhile. From here on nothing waits.
+        # A slow sender may have been overtaken while the body was read. The code below never waits.
         if simulation.keys.find(secret_of(scope["headers"]) or "") is not key or not self._serves(simulation):
             raise unauthorized(secret_of(scope["headers"]))
         if key.key_id == ADMIN_KEY_ID:
@@ -289,7 +289,7 @@ class Application:
         return reply
 
     def _keep_ticking(self, simulation: Simulation) -> None:
-        """Run a light task while auto-advance is on, so that events run near their time without requests."""
+        """Run a light task while auto-advance is on: events then run near their time without requests."""
         if simulation.simulation_id not in self._ticking:
             task = asyncio.create_task(self._tick(simulation))
             self._ticking[simulation.simulation_id] = task
@@ -303,7 +303,7 @@ class Application:
                     simulation.catch_up()
 
     def _keep_pace(self, simulation: Simulation | None) -> None:
-        """Run a light task while a turn's time is measured, so that pauses of this server don't count."""
+        """Run a light task while a turn's time is measured: pauses of this server then don't count."""
         if simulation is None or simulation.course is None or simulation.course.pace is None:
             return
         if simulation.is_turn_over or simulation.course in self._pacing:
@@ -342,18 +342,18 @@ def _open(pages: OpenPages, path: str, method: str, address: str | None = None) 
 
 
 async def _raw_body(route: Route[Any], scope: Scope, receive: Receive, limits: Limits | None = None) -> bytes:
-    """The body's bytes, within a participant's limits. Raises TooLarge (413)."""
+    """Read the body's bytes, within a participant's limits. Raises TooLarge (413)."""
     if route.body is None:
         return b""
     if limits is not None:
         return await read_body(receive, scope["headers"], limits.request_bytes, "request_bytes")
-    if route.body is bytes:  # a checkpoint: there is none that this server may not be given back
+    if route.body is bytes:  # a checkpoint: this server takes back any size
         return await read_body(receive, scope["headers"], None)
     return await read_body(receive, scope["headers"], configured().admin_request_bytes, "admin_request_bytes")
 
 
 def _checked_input(route: Route[Any], scope: Scope, raw: bytes, limits: Limits | None = None) -> tuple[Any, Any]:
-    """The checked body and query parameters, within a participant's limits. Raises Invalid (422)."""
+    """Return the checked body and query parameters, within a participant's limits. Raises Invalid (422)."""
     params = None if route.params is None else validate(route.params, read_params(scope["query_string"]), "query")
     if route.body is None:
         return None, params
@@ -365,7 +365,7 @@ def _checked_input(route: Route[Any], scope: Scope, raw: bytes, limits: Limits |
 
 
 def _with_noise(noise: Noise, route: Route[Call], scope: Scope, raw: bytes, reply: Reply) -> Reply:
-    """What noise leaves of a reply. Raises Broken (500) for an action that was done."""
+    """Apply noise to a reply. Raises Broken (500) if the answer to an action that was done gets lost."""
     if route.changes:
         noise.fail_after()
         return reply

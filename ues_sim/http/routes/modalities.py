@@ -1,4 +1,4 @@
-"""The routes that follow from the modalities' declarations. Nothing in here knows any one of them."""
+"""Make routes from the modalities' declarations. This module names no single modality."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""Chat: what the user and the assistant say to each other in the simulator's own chat window."""
+"""Chat: the conversations of user and assistant in the simulator's chat window."""
 
 from ues_sim.modalities.chat import models, operations, views
 from ues_sim.modality import Action, Modality, operations_in, paged_query

@@ -1,7 +1,7 @@
-"""Files that are attached to emails: each is kept once, by the SHA-256 of its bytes, however many emails have it.
+"""Read files that are attached to emails. Each is stored once, by the SHA-256 of its bytes, for all its emails.
 
-Files come with a scenario and never change. An attachment names its file by ``sha256``; one without, or with an unknown
-one, has a name, a type and a size only.
+Files come with a scenario and never change. An attachment names its file by ``sha256``. If it names none or an unknown
+one, only its name, type and size are known.
 """
 
 from base64 import b64decode
@@ -12,7 +12,7 @@ from ues_sim.problems import NotFound
 from ues_sim.schema import JsonObject
 
 AS_TEXT = ("text/", "application/json")
-"""The beginnings of the media types whose bytes are text."""
+"""The prefixes of media types whose bytes are text."""
 
 
 def read_attachment(view: View, params: AttachmentParams) -> JsonObject:
@@ -34,5 +34,5 @@ def read_attachment(view: View, params: AttachmentParams) -> JsonObject:
 
 
 def text_of(content: str, mime_type: str) -> str | None:
-    """The text of a file in Base64; None for other types than texts."""
+    """Return the text of a file in Base64; None unless its type is text."""
     return b64decode(content).decode(errors="replace") if mime_type.startswith(AS_TEXT) else None

@@ -1,4 +1,4 @@
-"""Location: where the user is, and was."""
+"""Location: the user's current and earlier places."""
 
 from ues_sim.modalities.location import models, views
 from ues_sim.modality import Action, Modality, Query

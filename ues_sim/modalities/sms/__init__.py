@@ -18,7 +18,7 @@ def _action(
     refuse: Callable[[Any, State], str | None] | None = None,
     **fixed: Any,
 ) -> Action:
-    """An action whose request has the fields of the operation's own object, but for those that are ``fixed``."""
+    """Declare an action whose request has the fields of the operation's object, except the ``fixed`` ones."""
 
     def build(request: Any, _state: State) -> JsonObject:
         return {models.PARTS[operation][0]: {**request.model_dump(exclude_none=True), **fixed}}

@@ -1,4 +1,4 @@
-"""What an event can do to groups, and to how the user keeps a conversation."""
+"""The operations of events on groups, and on the user's settings of a conversation."""
 
 from typing import Any
 
@@ -55,7 +55,7 @@ def update_group(change: Change, payload: SMSInput) -> None:
 
 
 def add_participant(change: Change, payload: SMSInput) -> None:
-    """Somebody joins a group, or joins it again."""
+    """Add a person to a group, or add them again after they left."""
     data = part_of(payload, models.ParticipantData)
     group = _group(change, data.thread_id)
     number = data.phone_number
@@ -98,7 +98,7 @@ def _place(group: Conversation, number: str) -> int | None:
 
 
 def update_conversation(change: Change, payload: SMSInput) -> None:
-    """The user mutes, pins, archives or renames a conversation, keeps a draft in it, or marks all of it read."""
+    """Mute, pin, archive or rename a conversation for the user, keep a draft in it, or mark all of it read."""
     data = part_of(payload, models.ConversationUpdateData)
     _conversation(change, data.thread_id)
     news = data.model_dump(exclude={"thread_id", "mark_all_read"}, exclude_none=True)

@@ -1,4 +1,4 @@
-"""How the phone's messages are shown and searched."""
+"""Show and search the phone's messages."""
 
 from collections.abc import Iterator
 from heapq import nlargest
@@ -44,7 +44,7 @@ def news(view: View, since: str) -> JsonObject:
 
 
 def _compact(state: State) -> JsonObject:
-    """The newest messages without what is in them, and the newest conversations."""
+    """Return the newest messages without their contents, and the newest conversations."""
     messages = nlargest(MOST_LOOKED_AT, state["messages"].items(), key=lambda item: item[1]["sent_at"])
     conversations = nlargest(
         MOST_LOOKED_AT, state["conversations"].items(), key=lambda item: item[1]["last_message_at"]
@@ -116,7 +116,7 @@ def check(state: State) -> Iterator[str]:
 
 
 def complete(state: State) -> None:
-    """After an import: conversations that were left out, ids and counts."""
+    """Complete an import: omitted conversations, ids and counts."""
     for key, message in state["messages"].items():
         message["message_id"] = key
         for place, attachment in enumerate(message["attachments"]):
