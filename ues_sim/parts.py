@@ -1,9 +1,9 @@
 """Cut the large collections of a simulation into parts of a checkpoint, named by the SHA-256 of their content.
 
 A *collection* is a mailbox, a folder's list, the events, the history or the access log. If it takes more than
-``CUT_FROM`` bytes of JSON, it becomes a row of pages and a tail. The checkpoint's manifest names the pages and contains the tail and all
-small data. The places that operations write to are noted (``touch…``). The next checkpoint writes only those pages
-again and reads no others: its cost depends on the changes, not on the size.
+``CUT_FROM`` bytes of JSON, it becomes a row of pages and a tail. The checkpoint's manifest names the pages and contains
+the tail and all small data. The places that operations write to are noted (``touch…``). The next checkpoint writes only
+those pages again and reads no others: its cost depends on the changes, not on the size.
 
 In a manifest, ``parts`` lists the collections; nested collections follow the ones that contain them::
 
