@@ -31,7 +31,7 @@ from proctor_observing.address import observed
 from proctor_observing.logs import set_up_logs
 from proctor_observing.readiness import log_problems
 from proctor_observing.requests import CountedRequests
-from proctor_observing.tracing import TracedRequests, is_on, start_tracing, stop_tracing
+from proctor_observing.tracing import TracedRequests, is_tracing, start_tracing, stop_tracing
 from proctor_processes.serving import Server, address_of, listen
 from proctor_processes.slow_senders import settings_for
 from proctor_protocol.callers import caller_of
@@ -91,7 +91,7 @@ def create_app(config: GreenAgentConfig, client_factory: ClientFactory, pages: S
         *mended(create_rest_routes(handler, context_builder=contexts, enable_v0_3_compat=True)),
     ]
     middleware = [
-        *([Middleware(TracedRequests, name_of=route_name)] if is_on() else []),
+        *([Middleware(TracedRequests, name_of=route_name)] if is_tracing() else []),
         Middleware(CountedRequests, requests=REQUESTS, seconds=REQUEST_SECONDS, streams=STREAMS),
         Middleware(RefusalLog),
         Middleware(RetryLater),

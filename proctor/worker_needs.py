@@ -13,7 +13,7 @@ from activities.scenario_code.manager import ScenarioError, ScenarioManager
 from activities.simulation.addresses import known_addresses
 from proctor.engine_wait import find_problem_of_engine
 from proctor.simulator_watch import find_problem_of_public_address, find_problem_of_simulator
-from proctor_observing.readiness import Look, kept_for
+from proctor_observing.readiness import Look, remember_success
 from proctor_settings.config import GreenAgentConfig
 from proctor_storage.fleet import find_fleet_problem
 from proctor_storage.namespaces import find_namespace_problem
@@ -64,8 +64,8 @@ def worker_needs(config: GreenAgentConfig, client: Client, workers: Sequence[Wor
     needs: dict[str, Look] = {
         "temporal": temporal,
         "polls": polls,
-        "store": kept_for(_STORE_TRIED_EVERY, partial(find_problem_of_store, config.storage_url)),
-        "archive": kept_for(_STORE_TRIED_EVERY, partial(find_problem_of_store, config.archive_url, "archive")),
+        "store": remember_success(_STORE_TRIED_EVERY, partial(find_problem_of_store, config.storage_url)),
+        "archive": remember_success(_STORE_TRIED_EVERY, partial(find_problem_of_store, config.archive_url, "archive")),
         "fleet": fleet,
         "scenarios": scenarios,
     }

@@ -155,7 +155,7 @@ class Reading:
         """The times that are named with their day."""
         moments: set[Named] = set()
         for time in self._times:
-            for day, end in self._days_of(time):
+            for day, end in self._pair_days(time):
                 if not self._is_turned_down(end):
                     moments |= {Named(day, hour, time.minute, time.is_foreign) for hour in time.hours}
         return moments
@@ -167,7 +167,7 @@ class Reading:
     @cached_property
     def bare_times(self) -> set[Named]:
         """The named times, if the text names no day, not even in a quoted mail; else empty."""
-        if self._days or next(_days_in(self._whole, self._first_day), None) is not None:
+        if self._days or next(_find_days(self._whole, self._first_day), None) is not None:
             return set()
         return {
             Named(None, hour, time.minute, time.is_foreign)
@@ -178,13 +178,13 @@ class Reading:
 
     @cached_property
     def _days(self) -> list[_Day]:
-        return list(_days_in(self._text, self._first_day))
+        return list(_find_days(self._text, self._first_day))
 
     @cached_property
     def _times(self) -> list[_Time]:
-        return list(_times_in(self._text, self._foreign))
+        return list(_find_times(self._text, self._foreign))
 
-    def _days_of(self, time: _Time) -> Iterator[tuple[date, int]]:
+    def _pair_days(self, time: _Time) -> Iterator[tuple[date, int]]:
         """Yield the days that a time belongs to, each with the place where the words about it end."""
         before = [day for day in self._days if day.end <= time.start]
         after = next((day for day in self._days if day.start >= time.end), None)
@@ -196,7 +196,7 @@ class Reading:
         if not self._ends_a_span(time):
             if before and (day := before[-1].day) is not None:
                 is_others = after is not None and after.day != day and not is_own and _has(_TO_ANOTHER_DAY, gap)
-                if not is_others and self._leads_to(before, time):
+                if not is_others and self._has_near_day(before, time):
                     yield day, time.end
             if after is not None and after.day is not None and not is_own and _has(_TO_ITS_DAY, gap):
                 yield after.day, after.end
@@ -213,7 +213,7 @@ class Reading:
         is_next = _has(_OF_ITS_DAY, between) and _has(_NOT, self._text[max(0, day.start - 16) : day.start])
         return is_next or _has(_NOT_AT, between)
 
-    def _leads_to(self, before: list[_Day], time: _Time) -> bool:
+    def _has_near_day(self, before: list[_Day], time: _Time) -> bool:
         """Whether the last day before a time is mentioned near it, and not as the old day of a move ("from Friday")."""
         for mention in reversed(before):
             if mention.day != before[-1].day or time.start - mention.end > _FAR:
@@ -253,7 +253,7 @@ def _day_patterns(first_day: date) -> tuple[str, list[date | None]]:
     return "|".join([*groups, r"(\btomorrow\b|\btoday\b)"]), [*days, None]
 
 
-def _days_in(text: str, first_day: date) -> Iterator[_Day]:
+def _find_days(text: str, first_day: date) -> Iterator[_Day]:
     pattern, days = _day_patterns(first_day)
     for match in compiled(pattern).finditer(text):
         start, end = match.span()
@@ -270,7 +270,7 @@ def _is_other_day(following: str, day: date, expression: str) -> bool:
     return _has(rf"\A(?:['’]s|\.?,?\s+(?:the\s+)?(?:{others})(?:st|nd|rd|th)?\b)", following)
 
 
-def _times_in(text: str, foreign: str | None) -> Iterator[_Time]:
+def _find_times(text: str, foreign: str | None) -> Iterator[_Time]:
     written = [(*match.span(), match.groupdict()) for match in compiled(_TIME).finditer(text)]
     # "at 4" or "by 4" alone; the pattern above finds "at 4:30" and "at 4 pm".
     hours = [
@@ -287,7 +287,7 @@ def _hours(matched: dict[str, str | None], before: str, after: str) -> tuple[tup
     """Return the hours that a time may mean (half past three: at night, or in the afternoon) and its minute."""
     groups = {name: value for name, value in matched.items() if value is not None}
     if "hour" in groups:
-        return _written(groups, before, after)
+        return _read_figures(groups, before, after)
     if four := groups.get("four"):
         is_time = not (before and before in "0123456789:.,/+-") and not after[:1].isdigit() and after[:1] != ":"
         return ((int(four[:2]),), int(four[2:])) if is_time else None
@@ -310,7 +310,7 @@ def _hours(matched: dict[str, str | None], before: str, after: str) -> tuple[tup
     return _both(groups[name]), minute[name]
 
 
-def _written(groups: dict[str, str], before: str, after: str) -> tuple[tuple[int, ...], int] | None:
+def _read_figures(groups: dict[str, str], before: str, after: str) -> tuple[tuple[int, ...], int] | None:
     if (before and before in "0123456789:.,/") or after[:1].isdigit():
         return None
     hour, minute = int(groups["hour"]), int(groups["minute"])

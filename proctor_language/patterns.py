@@ -72,8 +72,8 @@ def compiled(pattern: str, *, match_case: bool = False) -> LinearPattern:
     options.max_mem = _MOST_MEMORY
     try:
         return LinearPattern(re2.compile(pattern, options=options))
-    except re2.error as problem:
-        raise ValueError(_sentence(problem)) from None
+    except re2.error as error:
+        raise ValueError(_sentence(error)) from None
 
 
 def _sentence(problem: Exception) -> str:

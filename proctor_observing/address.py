@@ -15,7 +15,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from proctor_observing import metrics
-from proctor_observing.readiness import Look, look_at
+from proctor_observing.readiness import Look, check_needs
 from proctor_processes.announcing import announce
 from proctor_processes.serving import InnerServer, address_of, listen
 
@@ -32,7 +32,7 @@ def observing_app(needs: Mapping[str, Look], render: metrics.Render = metrics.re
         return JSONResponse({"status": "ok"})
 
     async def ready(_: Request) -> JSONResponse:
-        findings = await look_at(needs)
+        findings = await check_needs(needs)
         is_ready = set(findings.values()) <= {"ok"}
         return JSONResponse({"status": "ready" if is_ready else "not ready", **findings}, 200 if is_ready else 503)
 
@@ -63,11 +63,11 @@ async def observed(
         return
     try:
         listener = listen(host, port, who)
-    except OSError as problem:
-        reason = os.strerror(problem.errno or 0)
+    except OSError as error:
+        reason = os.strerror(error.errno or 0)
         problem_text = f"{who} can't serve /health, /ready and /metrics at {host}:{port} ({reason}): "
         remedy = "choose another AGENTBEATS_GREEN_OBSERVE_PORT, or don't set it"
-        raise OSError(problem.errno, problem_text + remedy) from None
+        raise OSError(error.errno, problem_text + remedy) from None
     app = observing_app(needs, render)
     server = InnerServer(uvicorn.Config(app, log_level="warning", access_log=False, lifespan="off", log_config=None))
     serving = asyncio.create_task(server.serve(sockets=[listener]))

@@ -86,7 +86,7 @@ def _about_record(record: logging.LogRecord) -> Mapping[str, str | int]:
     return what_it_is_about()
 
 
-def _cut(text: str) -> str:
+def _shorten(text: str) -> str:
     """Shorten a text to the longest line: its beginning, the number of characters left out, and its end."""
     if len(text) <= _LONGEST:
         return text
@@ -104,12 +104,12 @@ class JsonLines(logging.Formatter):
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname,
             "logger": record.name,
-            "message": _cut(record.getMessage()),
+            "message": _shorten(record.getMessage()),
             **_about_record(record),
             **tracing.current_ids(),
         }
         if record.exc_info:
-            line["exception"] = _cut(self.formatException(record.exc_info))
+            line["exception"] = _shorten(self.formatException(record.exc_info))
         return json.dumps(line, ensure_ascii=False, default=str)
 
 
@@ -120,7 +120,7 @@ class TextLines(logging.Formatter):
         super().__init__("%(asctime)s %(levelname)s %(name)s: %(message)s")
 
     def format(self, record: logging.LogRecord) -> str:
-        return _cut(printable(super().format(record)))
+        return _shorten(printable(super().format(record)))
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802
         subject = _about_record(record)

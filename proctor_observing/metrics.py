@@ -27,18 +27,18 @@ async def render() -> bytes:
     return generate_latest(REGISTRY)
 
 
-def render_with(sdk_address: str) -> Render:
+def add_sdk_metrics(sdk_address: str) -> Render:
     """Return a function that renders the metrics of this process and of Temporal's SDK at ``http://HOST:PORT`` of this
     machine. If the SDK doesn't answer, its metrics are left out.
     """
 
     async def both() -> bytes:
-        return generate_latest(REGISTRY) + await asyncio.to_thread(_read, f"{sdk_address}/metrics")
+        return generate_latest(REGISTRY) + await asyncio.to_thread(_fetch, f"{sdk_address}/metrics")
 
     return both
 
 
-def _read(url: str) -> bytes:
+def _fetch(url: str) -> bytes:
     try:
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
         with opener.open(url, timeout=_SDK_ANSWERS_WITHIN) as answer:

@@ -12,7 +12,7 @@ LOOKS_FOR = 3.0
 """Seconds after which an unfinished check counts as a problem."""
 
 
-async def look_at(needs: Mapping[str, Look], seconds: float = LOOKS_FOR) -> dict[str, str]:
+async def check_needs(needs: Mapping[str, Look], seconds: float = LOOKS_FOR) -> dict[str, str]:
     """Run all checks in parallel; returns ``ok`` or a sentence for each."""
 
     async def one(name: str, look: Look) -> str:
@@ -21,20 +21,20 @@ async def look_at(needs: Mapping[str, Look], seconds: float = LOOKS_FOR) -> dict
                 return await look() or "ok"
         except TimeoutError:
             return f"The check of {name} did not end within {seconds:g} s: {name} hangs."
-        except Exception as problem:  # a failing check is a finding
-            return f"The check of {name} failed ({type(problem).__name__}: {problem})."
+        except Exception as error:  # a failing check is a finding
+            return f"The check of {name} failed ({type(error).__name__}: {error})."
 
     return dict(zip(needs, await asyncio.gather(*map(one, needs.keys(), needs.values())), strict=True))
 
 
 async def log_problems(log: logging.Logger, needs: Mapping[str, Look]) -> None:
     """Log a warning for each problem, at a service's start."""
-    for problem in (await look_at(needs)).values():
+    for problem in (await check_needs(needs)).values():
         if problem != "ok":
             log.warning(problem)
 
 
-def kept_for(seconds: float, look: Look) -> Look:
+def remember_success(seconds: float, look: Look) -> Look:
     """Limit how often an expensive check runs; after a problem it runs every time."""
     well_until = 0.0
 

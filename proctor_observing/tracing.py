@@ -37,7 +37,7 @@ class TracingError(Exception):
     """Traces are requested but can't be made; the message is a sentence with the remedy."""
 
 
-def is_asked_for(environment: Mapping[str, str] = os.environ) -> bool:
+def is_requested(environment: Mapping[str, str] = os.environ) -> bool:
     if environment.get("OTEL_SDK_DISABLED", "").strip().lower() == "true":
         return False
     exporter = environment.get("OTEL_TRACES_EXPORTER", "").strip().lower()
@@ -51,12 +51,12 @@ def find_missing() -> str | None:
     try:
         importlib.import_module("opentelemetry.sdk.trace")
         importlib.import_module("opentelemetry.exporter.otlp.proto.http.trace_exporter")
-    except ImportError as problem:
-        return _missing(problem)
+    except ImportError as error:
+        return _missing(error)
     return None
 
 
-def endpoint_of(environment: Mapping[str, str]) -> str | None:
+def find_endpoint(environment: Mapping[str, str]) -> str | None:
     """Return the address that spans are sent to; None if they go to the console."""
     if environment.get("OTEL_TRACES_EXPORTER", "").strip().lower() == "console":
         return None
@@ -73,18 +73,18 @@ def start_tracing(service: str) -> bool:
         TracingError: the extra is missing, or the exporter is unknown.
     """
     global _tracer
-    if not is_asked_for() or _tracer is not None:
+    if not is_requested() or _tracer is not None:
         return _tracer is not None
     try:
         from opentelemetry import trace
         from opentelemetry.sdk.resources import Resource
         from opentelemetry.sdk.trace.export import BatchSpanProcessor
         from temporalio.contrib.opentelemetry import create_tracer_provider
-    except ImportError as problem:
-        raise TracingError(_missing(problem)) from None
+    except ImportError as error:
+        raise TracingError(_missing(error)) from None
     resource = Resource.create({"service.name": os.environ.get("OTEL_SERVICE_NAME") or service})
     provider = create_tracer_provider(sampler=_sampler(), resource=resource)
-    provider.add_span_processor(BatchSpanProcessor(_exporter() if _text_is_asked_for() else _without_text(_exporter())))
+    provider.add_span_processor(BatchSpanProcessor(_exporter() if _includes_text() else _without_text(_exporter())))
     trace.set_tracer_provider(provider)
     _tracer = trace.get_tracer("proctor")
     return True
@@ -143,7 +143,7 @@ def fail(span: "Span", problem: BaseException) -> None:
     span.set_status(Status(StatusCode.ERROR, type(problem).__name__))
 
 
-def is_on() -> bool:
+def is_tracing() -> bool:
     return _tracer is not None
 
 
@@ -177,10 +177,10 @@ def current_ids() -> dict[str, str]:
         return {}
     from opentelemetry import trace
 
-    where = trace.get_current_span().get_span_context()
-    if not where.is_valid:
+    context = trace.get_current_span().get_span_context()
+    if not context.is_valid:
         return {}
-    return {"trace_id": f"{where.trace_id:032x}", "span_id": f"{where.span_id:016x}"}
+    return {"trace_id": f"{context.trace_id:032x}", "span_id": f"{context.span_id:016x}"}
 
 
 @contextmanager
@@ -193,12 +193,12 @@ def request_span(name: str, headers: Mapping[str, str], attributes: Attributes) 
     from opentelemetry.trace import SpanKind
 
     caller = propagate.extract(headers)
-    with _tracer.start_as_current_span(name, caller, SpanKind.SERVER, attributes) as made:
-        yield made
+    with _tracer.start_as_current_span(name, caller, SpanKind.SERVER, attributes) as server_span:
+        yield server_span
 
 
 class TracedRequests:
-    """ASGI middleware that makes a span for each HTTP request. Servers add it only if ``is_on()``.
+    """ASGI middleware that makes a span for each HTTP request. Servers add it only if ``is_tracing()``.
 
     Args:
         app: the wrapped application.
@@ -216,11 +216,11 @@ class TracedRequests:
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
         method = scope["method"]
         attributes = {"http.request.method": method, "url.path": scope["path"]}
-        with request_span(f"{method} {self._name_of(scope['path'])}", headers, attributes) as made:
+        with request_span(f"{method} {self._name_of(scope['path'])}", headers, attributes) as server_span:
 
             async def watch(message: Any) -> None:
-                if made is not None and message["type"] == "http.response.start":
-                    made.set_attribute("http.response.status_code", message["status"])
+                if server_span is not None and message["type"] == "http.response.start":
+                    server_span.set_attribute("http.response.status_code", message["status"])
                 await send(message)
 
             await self._app(scope, receive, watch)
@@ -238,12 +238,12 @@ def _exporter() -> Any:
         raise TracingError(f"{setting} can't be used: spans go out as otlp by http/protobuf, or to the console")
     try:
         from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
-    except ImportError as problem:
-        raise TracingError(_missing(problem)) from None
+    except ImportError as error:
+        raise TracingError(_missing(error)) from None
     return OTLPSpanExporter()
 
 
-def _text_is_asked_for() -> bool:
+def _includes_text() -> bool:
     return os.environ.get(_TEXT, "").strip().lower() == "true"
 
 

@@ -96,7 +96,7 @@ class AgentBeatsConfig(BaseSettings):
         return init_settings, _Variables(settings_cls), _CommonVariables(settings_cls)
 
     @classmethod
-    def variable_of(cls, name: str) -> str:
+    def find_variable(cls, name: str) -> str:
         """Return the environment variable that sets a field; if none is set, the specific one."""
         specific = f"{cls.model_config.get('env_prefix', '')}{name}".upper()
         common = f"{COMMON_PREFIX}{name}".upper()
@@ -145,7 +145,7 @@ def _absolute(folder: str) -> str:
     return str(path.absolute())
 
 
-def temporal_ui_of(address: str) -> str | None:
+def find_temporal_ui(address: str) -> str | None:
     """Return the UI's address for a Temporal server: a dev server's or Temporal Cloud's; None for any other."""
     host, _, port = address.rpartition(":")
     if host in ("127.0.0.1", "localhost", "[::1]") and port.isdecimal() and int(port) <= 65535 - _DEV_SERVER_UI:
@@ -153,7 +153,7 @@ def temporal_ui_of(address: str) -> str | None:
     return "https://cloud.temporal.io" if host.endswith(".tmprl.cloud") else None
 
 
-def _archive_of(others: dict[str, Any]) -> str:
+def _default_archive(others: dict[str, Any]) -> str:
     """Return the archive's default place. It is beside a store in the state folder or at a URL that ends with
     ``/storage``: either can then be pruned without the other. In any other store, it is inside the store.
     """
@@ -276,7 +276,7 @@ class GreenAgentConfig(AgentBeatsConfig):
     archive_url: str = setting(
         "gateway, worker",
         "Place of the archive that all workers and gateways share. Default: `archive` beside the store.",
-        default_factory=_archive_of,
+        default_factory=_default_archive,
         validate_default=True,
     )
     temporal_address: str = setting(
@@ -291,7 +291,7 @@ class GreenAgentConfig(AgentBeatsConfig):
     temporal_ui_url: str | None = setting(
         "gateway, worker",
         "Address of the Temporal UI, for links. Default: known for a dev server and for Temporal Cloud.",
-        default_factory=lambda others: temporal_ui_of(others["temporal_address"]),
+        default_factory=lambda others: find_temporal_ui(others["temporal_address"]),
     )
     example_participant_url: str = setting(
         "gateway", "Address of the agent that the example request on the agent card assesses.", "http://localhost:8001"
@@ -510,13 +510,13 @@ class GreenAgentConfig(AgentBeatsConfig):
 
     @field_validator("ues_command")
     @classmethod
-    def _command_can_be_filled_in(cls, command: str | None, others: ValidationInfo) -> str | None:
+    def _command_has_port(cls, command: str | None, others: ValidationInfo) -> str | None:
         if not command:
             return None
         try:
             words = shlex.split(command)
-        except ValueError as problem:
-            raise ValueError(f"it can't be read as a command line ({problem})") from None
+        except ValueError as error:
+            raise ValueError(f"it can't be read as a command line ({error})") from None
         if not any("{port}" in word for word in words):
             raise ValueError("it has no {port}: write {port} in place of the server's port")
         if (address := others.data.get("ues_public_url")) and "{port}" not in address:

@@ -49,10 +49,10 @@ def read_prices(file: str | None) -> Prices:
         text = path.read_text(encoding="utf-8")
         data = json.loads(text) if path.suffix.lower() == ".json" else tomllib.loads(text)
         return Prices.model_validate(data)
-    except OSError as problem:
-        reason = problem.strerror or type(problem).__name__
-    except ValidationError as problem:
-        reason = describe(problem)
-    except ValueError as problem:
-        reason = f"it is neither TOML nor, with a name that ends with .json, JSON: {problem}"
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+    except ValidationError as error:
+        reason = describe(error)
+    except ValueError as error:
+        reason = f"it is neither TOML nor, with a name that ends with .json, JSON: {error}"
     raise PricesError(f'prices ({file}): {reason}; it has to look like [models."gpt-4o"] with input and output')

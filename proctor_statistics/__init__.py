@@ -11,7 +11,7 @@ from proctor_statistics.forks import forks_compared, spread_by_turn
 from proctor_statistics.items import items
 from proctor_statistics.passes import effective_runs, pass_at_k, pass_hat_k, pass_rates
 from proctor_statistics.summaries import summaries
-from proctor_statistics.weights import parts_by_scenario, percent_of, weighed_mean, weights
+from proctor_statistics.weights import parts_by_scenario, select_percent, weighed_mean, weights
 
 __all__ = [
     "Unit",
@@ -24,7 +24,7 @@ __all__ = [
     "pass_at_k",
     "pass_hat_k",
     "pass_rates",
-    "percent_of",
+    "select_percent",
     "share_interval",
     "spread_by_turn",
     "summaries",

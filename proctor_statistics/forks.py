@@ -36,10 +36,10 @@ def forks_compared(forks: Iterable[tuple[str, int, float]]) -> list[ForkSpread]:
     by_agent: dict[str, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
     for agent, turn, percent in forks:
         by_agent[agent][turn].append(percent)
-    return [_compared(agent, spread_by_turn(percents)) for agent, percents in by_agent.items()]
+    return [_compare_turns(agent, spread_by_turn(percents)) for agent, percents in by_agent.items()]
 
 
-def _compared(agent: str, turns: list[TurnSpread]) -> ForkSpread:
+def _compare_turns(agent: str, turns: list[TurnSpread]) -> ForkSpread:
     if len(turns) < 2 or not turns[0].variance:
         return ForkSpread(agent=agent, turns=turns)
     shares = {spread.turn: spread.decided for spread in turns if spread.decided is not None}

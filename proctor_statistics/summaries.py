@@ -13,7 +13,7 @@ from proctor_protocol.statistics import Counts, GroupRate, Of, PlannedCell, Run,
 from proctor_statistics.comparisons import are_copies, same_runs
 from proctor_statistics.estimates import Unit, estimated, share_interval, standard_error
 from proctor_statistics.passes import pass_rates
-from proctor_statistics.weights import Percent, parts_by_scenario, percent_of, weighed_mean, weights
+from proctor_statistics.weights import Percent, parts_by_scenario, select_percent, weighed_mean, weights
 
 PASSING = 60.0
 """The default pass mark, in percent of the judged points (``config.passing_percent`` changes it)."""
@@ -81,7 +81,7 @@ def _summary(
     task_weights = [weight_of["task", *task] for task in passed]
     unit_weights = [weight_of["unit", *unit] for unit in by_seed]
     passes = pass_rates(passed, threshold, list(by_seed.values()), why_one, task_weights, unit_weights)
-    lost, left_out, count = _lost(runs, counted, plan)
+    lost, left_out, count = _find_lost_cells(runs, counted, plan)
     return row.model_copy(
         update={
             "passes": passes,
@@ -93,7 +93,7 @@ def _summary(
     )
 
 
-def _lost(
+def _find_lost_cells(
     runs: Sequence[Run], counted: Sequence[Run], plan: Sequence[PlannedCell]
 ) -> tuple[list[PlannedCell], list[str], int]:
     """Return the planned cells without a counted run, the strata without any counted run, and the number of planned
@@ -130,7 +130,7 @@ def _group_rate(runs: Sequence[Run], threshold: float) -> GroupRate | None:
 
 
 def _part(agent: str, scenario: str | None, runs: Sequence[Run], parts: _Parts, of: Of, name: str) -> Summary:
-    percent = percent_of(of, name, parts)
+    percent = select_percent(of, name, parts)
     values = [(run, value) for run in runs if (value := percent(run)) is not None]
     judged = [(run, value) for run, value in values if not run.is_own_failure]
     certain = [(run, value) for run, value in values if not run.is_doubtful]
@@ -174,13 +174,13 @@ def _units(values: Sequence[tuple[Run, float]], copied: set[str]) -> list[Unit]:
     by_seed = [(run.scenario, () if run.scenario in copied else run.group) for run in runs]
     scenarios = {run.scenario for run in runs}
     if len(scenarios) >= FEWEST_SCENARIOS_TO_DRAW:
-        return _drawn(values, [(None, run.scenario) for run in runs])
+        return _make_units(values, [(None, run.scenario) for run in runs])
     if copied or len(set(by_seed)) > len(scenarios):
-        return _drawn(values, by_seed)
-    return _drawn(values, [(run.scenario, number) for number, run in enumerate(runs)])
+        return _make_units(values, by_seed)
+    return _make_units(values, [(run.scenario, number) for number, run in enumerate(runs)])
 
 
-def _drawn(values: Sequence[tuple[Run, float]], places: Sequence[tuple[str | None, Hashable]]) -> list[Unit]:
+def _make_units(values: Sequence[tuple[Run, float]], places: Sequence[tuple[str | None, Hashable]]) -> list[Unit]:
     """Make units with the values' weights; a value's place is its stratum and its unit in that stratum."""
     members: dict[tuple[str | None, Hashable], list[tuple[float, float]]] = defaultdict(list)
     for place, share, (_, value) in zip(places, weights([run.cell for run, _ in values]), values, strict=True):
@@ -193,7 +193,7 @@ def _drawn(values: Sequence[tuple[Run, float]], places: Sequence[tuple[str | Non
 
 def _by_scenario_error(values: Sequence[tuple[Run, float]]) -> float | None:
     places = [(None, run.scenario) for run, _ in values]
-    return standard_error(_drawn(values, places)) if len(set(places)) > 1 else None
+    return standard_error(_make_units(values, places)) if len(set(places)) > 1 else None
 
 
 def _counts(runs: Sequence[Run], percent: Percent) -> Counts:

@@ -57,7 +57,7 @@ def parts_by_scenario(runs: Iterable[Run]) -> dict[str, set[tuple[Of, str]]]:
     return parts
 
 
-def percent_of(of: Of, name: str, parts: Mapping[str, Collection[tuple[Of, str]]]) -> Percent:
+def select_percent(of: Of, name: str, parts: Mapping[str, Collection[tuple[Of, str]]]) -> Percent:
     """Return a function that gives a run's percentage: of all points, of a dimension or of a criterion.
 
     A run that its agent failed has 0, except for a dimension or criterion that its scenario lacks.

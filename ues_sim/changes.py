@@ -30,7 +30,7 @@ STEP_BYTES = 100
 """The assumed bytes of a step besides its value: its path, and the path in the inverse step."""
 
 
-def _at(state: State, path: Path) -> Any:
+def _find_node(state: State, path: Path) -> Any:
     return reduce(getitem, path, cast("Any", state))
 
 
@@ -42,7 +42,7 @@ def _place(node: dict[str, Any], key: str | int) -> int:
 def _apply(state: State, step: Step) -> Step:
     """Carry out one step and return its inverse."""
     kind, path = step[0], step[1]
-    node, last = _at(state, path[:-1]), path[-1]
+    node, last = _find_node(state, path[:-1]), path[-1]
     if kind == "put":
         if isinstance(node, dict) and last not in node:
             node[last] = step[2]
@@ -64,11 +64,11 @@ def _apply(state: State, step: Step) -> Step:
     return ["remove", path]
 
 
-def _own(value: Any) -> Any:
+def _copy(value: Any) -> Any:
     """Copy JSON-ready data deeply: the copy shares no list or dictionary with the original."""
     if isinstance(value, dict):
-        return {name: _own(item) for name, item in value.items()}
-    return [_own(item) for item in value] if isinstance(value, list) else value
+        return {name: _copy(item) for name, item in value.items()}
+    return [_copy(item) for item in value] if isinstance(value, list) else value
 
 
 def apply_patch(state: State, patch: Patch) -> Patch:
@@ -122,11 +122,11 @@ class Change:
     def put(self, path: Path, value: Any) -> None:
         """Set a dictionary's entry, new or not, or replace a list's item."""
         self._spend(path, value)
-        self._inverse.append(_apply(self.state, ["put", path, _own(value)]))
+        self._inverse.append(_apply(self.state, ["put", path, _copy(value)]))
 
     def update(self, path: Path, **fields: Any) -> None:
         """Set several fields of the dictionary at ``path``; fields that already have the value are skipped."""
-        node = _at(self.state, path)
+        node = _find_node(self.state, path)
         for name, value in fields.items():
             if name not in node or node[name] != value:
                 self.put((*path, name), value)
@@ -139,12 +139,12 @@ class Change:
     def append(self, path: Path, value: Any) -> None:
         """Add ``value`` at the end of the list at ``path``."""
         self._spend(path, value)
-        node = _at(self.state, path)
-        self._inverse.append(_apply(self.state, ["insert", (*path, len(node)), _own(value), len(node)]))
+        node = _find_node(self.state, path)
+        self._inverse.append(_apply(self.state, ["insert", (*path, len(node)), _copy(value), len(node)]))
 
     def discard(self, path: Path, value: Any) -> bool:
         """Remove ``value`` from the list at ``path``; returns whether it was in the list."""
-        node = _at(self.state, path)
+        node = _find_node(self.state, path)
         if value not in node:
             return False
         self.remove((*path, node.index(value)))

@@ -17,7 +17,7 @@ from ues_sim.access_log import AccessLog
 from ues_sim.holds import Holds
 from ues_sim.ids import IdSource
 from ues_sim.modalities import MODALITIES
-from ues_sim.parts import Cut, Name, Page, Path, join, keyed_by, lacking_of, list_names, name_of
+from ues_sim.parts import Cut, Name, Page, Path, add_keys, join, list_lacking, list_names, name_content
 from ues_sim.problems import Impossible
 from ues_sim.schema import JsonObject
 from ues_sim.simulation import Simulation, new_life
@@ -39,7 +39,7 @@ def take(simulation: Simulation) -> tuple[str, bytes]:
     """Take a whole checkpoint; returns its digest (SHA-256, hexadecimal) and bytes."""
     if False not in simulation.checkpoints:
         data = _dump(simulation)
-        _note(simulation, FORMAT, orjson.dumps({**data, "events": simulation.events.list_all(), **_log_of(data)}))
+        _note(simulation, FORMAT, orjson.dumps({**data, "events": simulation.events.list_all(), **_dump_log(data)}))
     return simulation.checkpoints[False]
 
 
@@ -76,7 +76,7 @@ def restore(simulation: Simulation, content: bytes, parts: Mapping[Name, bytes] 
     The simulation keeps its id. Both its admin secret and the checkpoint's open it. For a manifest, ``parts`` are its
     parts; those that the simulation holds may be missing (``find_lacking``).
     """
-    data = _read(content)
+    data = _read_content(content)
     in_parts = "parts" in data
     cuts, names = _join(simulation, data, parts or {}) if in_parts else ([], [])
     simulation.ids = IdSource(data["ids"]["seed"], data["ids"]["drawn"])
@@ -96,7 +96,7 @@ def restore(simulation: Simulation, content: bytes, parts: Mapping[Name, bytes] 
     simulation.is_turn_over = False
     simulation.allowance.renew()
     simulation.life = new_life()
-    simulation.parts.take_over(_cuts_in(simulation, cuts), names)
+    simulation.parts.take_over(_find_cuts(simulation, cuts), names)
     simulation.checkpoints.clear()
     digest = sha256(content).hexdigest()
     simulation.note_checkpoint(digest, content, in_parts=in_parts)
@@ -108,12 +108,12 @@ def find_lacking(simulation: Simulation | None, manifest: bytes, parts: Mapping[
 
     Raises Impossible (400) for other content.
     """
-    data = _read(manifest)
+    data = _read_content(manifest)
     if "parts" not in data:
         return []
     pages, lacking = list_names(data["parts"], parts.get)
     held = simulation.parts.list_held() if simulation is not None else {}
-    return lacking + lacking_of((name for each in pages for name, _ in each), parts, held)
+    return lacking + list_lacking((name for each in pages for name, _ in each), parts, held)
 
 
 def _dump(simulation: Simulation) -> JsonObject:
@@ -134,7 +134,7 @@ def _dump(simulation: Simulation) -> JsonObject:
     }
 
 
-def _log_of(data: JsonObject) -> JsonObject:
+def _dump_log(data: JsonObject) -> JsonObject:
     return {"access_log": {**data["access_log"], "entries": list(data["access_log"]["entries"])}}
 
 
@@ -150,7 +150,7 @@ def _join(
     listed = data.pop("parts")
     pages, lacking = list_names(listed, parts.get)
     held = simulation.parts.list_held()
-    lacking += lacking_of((name for each in pages for name, _ in each), parts, held)
+    lacking += list_lacking((name for each in pages for name, _ in each), parts, held)
     if lacking:
         raise Impossible(
             f"{len(lacking)} parts of the checkpoint are neither given nor in the simulation, such as {lacking[0]}."
@@ -178,13 +178,13 @@ def _join(
     return cuts, [*indexes, *(name for each in pages for name, _ in each)]
 
 
-def _cuts_in(simulation: Simulation, cuts: list[tuple[Path, list[Page]]]) -> list[tuple[Path, Cut]]:
+def _find_cuts(simulation: Simulation, cuts: list[tuple[Path, list[Page]]]) -> list[tuple[Path, Cut]]:
     """Return the cut collections of a restored simulation; their tails are written again."""
     kept: list[tuple[Path, Cut]] = []
     for path, pages in cuts:
         if path == ("events",):
             container: Any = simulation.events.by_id
-            kept.append((path, Cut(container, True, keyed_by(pages, list(container)))))
+            kept.append((path, Cut(container, True, add_keys(pages, list(container)))))
         elif path[0] == "access_log":
             kept.append((path, Cut(simulation.access_log.entries, True, pages, first=simulation.access_log.oldest)))
         else:
@@ -196,10 +196,10 @@ def _cuts_in(simulation: Simulation, cuts: list[tuple[Path, list[Page]]]) -> lis
 
 
 def _seal(content: bytes) -> str:
-    return name_of(content)
+    return name_content(content)
 
 
-def _read(content: bytes) -> JsonObject:
+def _read_content(content: bytes) -> JsonObject:
     """Return the checked content. Content that was parsed and written again, but not altered, also passes."""
     try:
         data: Any = orjson.loads(content)

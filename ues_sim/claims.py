@@ -79,7 +79,7 @@ def claim(
     """
     simulation = host.simulations.get(simulation_id)
     held = host.find_fence(simulation_id)
-    is_there = simulation is not None and simulation.is_at(claim.checkpoint)
+    is_there = simulation is not None and simulation.equals_checkpoint(claim.checkpoint)
     if not (claim.looks and is_there):
         fences.refuse_lower(claim.fence, held)
     if simulation is not None and claim.keep is not None and simulation.mark == claim.keep:

@@ -79,7 +79,7 @@ class Course:
         """Note the instant at which the turn is over. Only the first call counts, also if the turn is read again."""
         self.ended_at = self.ended_at or now
 
-    def settles_at(self, to: str, began_at: str) -> str:
+    def find_reading_time(self, to: str, began_at: str) -> str:
         """Return the instant of the turn's reading: as long after its last request as ``to`` is after its beginning."""
         pause: timedelta = from_text(to) - from_text(began_at)
         return max(to, to_text(shift(from_text(self.ended_at or began_at), pause.total_seconds())))

@@ -7,7 +7,7 @@ from time import monotonic
 
 from ues_sim import fences
 from ues_sim.fences import Ended
-from ues_sim.parts import Name, name_of
+from ues_sim.parts import Name, name_content
 from ues_sim.problems import Conflict, NotFound
 from ues_sim.simulation import Simulation
 
@@ -32,7 +32,7 @@ class Host:
         now = monotonic()
         self._pending = {name: entry for name, entry in self._pending.items() if now - entry[0] < PENDING_SECONDS}
         kept = self.pending_parts(simulation_id)
-        kept.update((name_of(content), content) for content in contents)
+        kept.update((name_content(content), content) for content in contents)
         self._pending[simulation_id] = (now, kept)
         return len(kept)
 
@@ -72,8 +72,8 @@ class Host:
 
     def find_fence(self, simulation_id: str) -> int:
         """Return the fence that holds a simulation or has ended it; 0 for none."""
-        there = self.simulations.get(simulation_id)
-        return max(there.fence if there else 0, self.ended.find_fence(simulation_id))
+        simulation = self.simulations.get(simulation_id)
+        return max(simulation.fence if simulation else 0, self.ended.find_fence(simulation_id))
 
     def delete(self, simulation_id: str, fence: int | None = None) -> None:
         """Forget a simulation and its keys; the fence is remembered, even if there is no such simulation.

@@ -20,7 +20,7 @@ def new_secret() -> str:
     return f"ues_{secrets.token_urlsafe(32)}"
 
 
-def hash_of(secret: str) -> str:
+def hash_secret(secret: str) -> str:
     """Return the stored hash of a secret. Secrets are long and random, so one round of SHA-256 is enough."""
     return sha256(secret.encode()).hexdigest()
 
@@ -76,7 +76,7 @@ class KeyRing:
     """
 
     def __init__(self, admin_secret: str) -> None:
-        self._own_admin_hash = hash_of(admin_secret)
+        self._own_admin_hash = hash_secret(admin_secret)
         self.by_id: dict[str, Key] = {}
         self._by_hash: dict[str, Key] = {}
         self._enter_new(ADMIN_KEY_ID, "Admin", ["*"], "system", self._own_admin_hash)
@@ -108,7 +108,7 @@ class KeyRing:
         self, key_id: str | None, name: str, permissions: list[str], secret: str, created_by: str, ids: IdSource
     ) -> Key:
         """Add a new key; an omitted id is drawn. Raises Conflict (409) if the id or the secret is taken."""
-        digest = hash_of(secret)
+        digest = hash_secret(secret)
         if key_id in self.by_id:
             raise Conflict(f"key_id {key_id!r} is taken; choose another, or leave it out to have one made.")
         if any(key.data["secret_hash"] == digest for key in self.by_id.values()):

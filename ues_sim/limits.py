@@ -55,7 +55,7 @@ def configured() -> Limits:
     return Limits()
 
 
-def _named(setting: str) -> str:
+def _variable(setting: str) -> str:
     return f"({PREFIX}{setting.upper()})"
 
 
@@ -77,13 +77,13 @@ class Allowance:
         if self._requests >= self.limits.requests_per_turn:
             raise TooMany(
                 f"You have sent {self._requests:,} requests in this turn, which is the limit "
-                f"{_named('requests_per_turn')}; the turn continues, and the next one has as many again."
+                f"{_variable('requests_per_turn')}; the turn continues, and the next one has as many again."
             )
         if self._worked >= self.limits.work_per_turn:
             raise TooMany(
                 f"Your requests have kept the server busy for {self._worked:.1f} s in this turn, and the limit is "
-                f"{self.limits.work_per_turn:g} s {_named('work_per_turn')}; the turn continues; the next one has as "
-                "much again. Queries with a limit take less than whole states."
+                f"{self.limits.work_per_turn:g} s {_variable('work_per_turn')}; the turn continues; the next one has "
+                "as much again. Queries with a limit take less than whole states."
             )
         self._requests += 1
 
@@ -110,7 +110,7 @@ class Allowance:
     def full(self) -> TooLarge:
         return TooLarge(
             f"Your data would let the simulation grow by more than {self.limits.growth_per_turn:,} bytes in this "
-            f"turn, which is the limit {_named('growth_per_turn')}, and {self._grown:,} are used up; the turn "
+            f"turn, which is the limit {_variable('growth_per_turn')}, and {self._grown:,} are used up; the turn "
             "continues; the next one has as many again."
         )
 
@@ -119,5 +119,5 @@ def too_large(size: int | None, limit: int, setting: str | None) -> TooLarge:
     """Return the 413 for a body; ``size`` is None if the caller doesn't announce it."""
     excess = "The body is larger than" if size is None else f"The body has {size:,} bytes, more than"
     return TooLarge(
-        f"{excess} the {limit:,} bytes that are read {_named(setting)}." if setting else f"{excess} {limit:,}."
+        f"{excess} the {limit:,} bytes that are read {_variable(setting)}." if setting else f"{excess} {limit:,}."
     )

@@ -39,7 +39,7 @@ Operation = Callable[[Change, Any], None]
 ``OperationFailed`` (``change.fail("why")``), everything is undone and the event is ``failed``."""
 
 
-def operations_in(input_model: type[InputModel], discriminator: str, *modules: ModuleType) -> dict[str, Operation]:
+def find_operations(input_model: type[InputModel], discriminator: str, *modules: ModuleType) -> dict[str, Operation]:
     """Return the operation for each value of an input's discriminator: the function of that name in the modules."""
     names: tuple[str, ...] = get_args(input_model.model_fields[discriminator].annotation)
     return {name: next(vars(module)[name] for module in modules if name in vars(module)) for name in names}

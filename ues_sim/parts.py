@@ -87,13 +87,13 @@ class Cut:
         index = []
         for place in range(0, covered, INDEXED):
             content = orjson.dumps(entries[place : place + INDEXED])
-            name = name_of(content)
+            name = name_content(content)
             blocks[name] = content
             index.append([name, len(content)])
         return {"index": index, "pages": entries[covered:]}
 
 
-def name_of(content: bytes) -> Name:
+def name_content(content: bytes) -> Name:
     return sha256(content).hexdigest()
 
 
@@ -214,7 +214,7 @@ class Parts:
         if before is not None and before.container is container:
             cut = before
         else:
-            whole = orjson.dumps(_plain(container, is_row))
+            whole = orjson.dumps(_to_container(container, is_row))
             if len(whole) <= CUT_FROM and (path not in UNCHANGING or not container):
                 return orjson.Fragment(whole)
             cut = Cut(container, is_row, first=base)
@@ -271,7 +271,7 @@ class Parts:
             pages.append(self._page(written[place : place + count], cut.is_row, keys[place : place + count], count))
             place += count
         if is_end:
-            cut.tail = _joined(written[place:], cut.is_row)
+            cut.tail = _join_entries(written[place:], cut.is_row)
 
     def _entry(self, known: dict[Path, Cut], path: Path, cut: Cut, key: str) -> bytes:
         value = cut.container[key]
@@ -303,16 +303,16 @@ class Parts:
             reached += page.count
         if kept and len(kept) < len(pages) and kept[-1].size < PAGE // 2:
             reached -= kept.pop().count
-        written = [orjson.dumps(value) for value in _from(values, reached - base)]
+        written = [orjson.dumps(value) for value in _take_rest(values, reached - base)]
         place = 0
         for count in _groups([len(each) for each in written], size, TAIL):
             kept.append(self._page(written[place : place + count], True, None, count))
             place += count
-        cut.pages, cut.tail, cut.length = kept, _joined(written[place:], True), end
+        cut.pages, cut.tail, cut.length = kept, _join_entries(written[place:], True), end
 
     def _page(self, written: list[bytes], is_row: bool, keys: list[str] | None, count: int) -> Page:
-        content = _joined(written, is_row)
-        page = Page(name_of(content), len(content), keys, count)
+        content = _join_entries(written, is_row)
+        page = Page(name_content(content), len(content), keys, count)
         self._fresh[page.name] = content
         return page
 
@@ -335,7 +335,7 @@ class Parts:
         for _, name, read in self._walk():
             if name in names and name not in contents:
                 content = orjson.dumps(read())
-                if name_of(content) == name:
+                if name_content(content) == name:
                     contents[name] = content
         return contents
 
@@ -408,7 +408,7 @@ def join(container: Any, pages: Sequence[tuple[Name, int]], read: Callable[[Name
     return row + container, cut
 
 
-def keyed_by(pages: Iterable[Page], keys: Sequence[str]) -> list[Page]:
+def add_keys(pages: Iterable[Page], keys: Sequence[str]) -> list[Page]:
     """Return the pages of a row with the keys of their entries."""
     place, kept = 0, []
     for page in pages:
@@ -417,7 +417,7 @@ def keyed_by(pages: Iterable[Page], keys: Sequence[str]) -> list[Page]:
     return kept
 
 
-def lacking_of(names: Iterable[Name], *sources: Mapping[Name, Any]) -> list[Name]:
+def list_lacking(names: Iterable[Name], *sources: Mapping[Name, Any]) -> list[Name]:
     """Return the names that are in none of the sources, each once."""
     return [name for name in dict.fromkeys(names) if not any(name in each for each in sources)]
 
@@ -439,17 +439,17 @@ def _groups(sizes: list[int], size: int, tail: int) -> Iterator[int]:
         yield count
 
 
-def _plain(container: Any, is_row: bool) -> Any:
+def _to_container(container: Any, is_row: bool) -> Any:
     if isinstance(container, dict):
         return list(container.values()) if is_row else container
     return container if isinstance(container, list) else list(container)
 
 
-def _joined(written: Sequence[bytes], is_row: bool) -> bytes:
+def _join_entries(written: Sequence[bytes], is_row: bool) -> bytes:
     return b"[%s]" % b",".join(written) if is_row else b"{%s}" % b",".join(written)
 
 
-def _from(values: Any, place: int) -> list[Any]:
+def _take_rest(values: Any, place: int) -> list[Any]:
     return values[place:] if isinstance(values, list) else list(values)[place:]
 
 

@@ -63,7 +63,7 @@ def same_address(kind: str, one: str, other: str) -> bool:
     return address_key(kind, one) == address_key(kind, other)
 
 
-def contact_of(book: AddressBook, kind: str, value: str) -> dict[str, Any] | None:
+def find_contact(book: AddressBook, kind: str, value: str) -> dict[str, Any] | None:
     """Find the contact with the address ``value`` of this ``kind`` (``email``, ``phone``); None without a match."""
     wanted = address_key(kind, value)
     for contact in book.get("contacts", {}).values():
@@ -77,11 +77,11 @@ def contact_of(book: AddressBook, kind: str, value: str) -> dict[str, Any] | Non
 
 def is_blocked(book: AddressBook, kind: str, value: str) -> bool:
     """Whether the user has blocked the sender with the address ``value`` of this ``kind``."""
-    contact = contact_of(book, kind, value)
+    contact = find_contact(book, kind, value)
     return contact is not None and bool(contact["is_blocked"])
 
 
-def name_of(book: AddressBook, kind: str, value: str) -> str:
+def lookup_name(book: AddressBook, kind: str, value: str) -> str:
     """Return the display name of the contact with this address; ``value`` if the address book has none."""
-    contact = contact_of(book, kind, value)
+    contact = find_contact(book, kind, value)
     return contact["display_name"] or value if contact is not None else value

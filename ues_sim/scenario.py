@@ -7,7 +7,7 @@ from pydantic import Field, RootModel, ValidationError
 from ues_sim.events import PENDING, Event
 from ues_sim.modalities import MODALITIES
 from ues_sim.problems import Conflict, Impossible, Invalid
-from ues_sim.schema import FROM_FILE, Int, JsonObject, Record, problem, problems_of, validate
+from ues_sim.schema import FROM_FILE, Int, JsonObject, Record, convert_errors, problem, validate
 from ues_sim.simulation import Simulation
 from ues_sim.times import Instant, wall_text
 
@@ -114,7 +114,7 @@ class _Import:
             try:
                 self.states[name] = modality.load_state(data)
             except ValidationError as error:
-                raise Invalid(problems_of(error, *loc, "modality_states", name)) from None
+                raise Invalid(convert_errors(error, *loc, "modality_states", name)) from None
 
     def read_events(self, data: Any, loc: Loc) -> None:
         for index, item in enumerate(validate(_Events, data, *loc, context=FROM_FILE).root):

@@ -166,7 +166,7 @@ MOST_PROBLEMS = 100
 """The most errors that the answer to a request lists."""
 
 
-def problems_of(error: ValidationError, *prefix: str | int) -> list[JsonObject]:
+def convert_errors(error: ValidationError, *prefix: str | int) -> list[JsonObject]:
     """Return the contract's ``{type, loc, msg, input}`` for the first errors, with locations under ``prefix``."""
     return [
         {"type": item["type"], "loc": [*prefix, *item["loc"]], "msg": item["msg"], "input": item["input"]}
@@ -182,7 +182,7 @@ def validate(model: type[M], value: Any, *prefix: str | int, context: Any = None
     try:
         return model.model_validate(value, context=context)
     except ValidationError as error:
-        raise Invalid(problems_of(error, *prefix)) from None
+        raise Invalid(convert_errors(error, *prefix)) from None
 
 
 def problem(kind: str, message: str, value: Any, *loc: str | int) -> Invalid:

@@ -22,7 +22,7 @@ from ues_sim.modalities import MODALITIES
 from ues_sim.modality import Action, Modality, View
 from ues_sim.parts import Parts
 from ues_sim.problems import Conflict, Impossible, Invalid, NotFound, OperationFailed, OutOfRoom, UnknownModality
-from ues_sim.schema import JsonObject, problem, problems_of
+from ues_sim.schema import JsonObject, convert_errors, problem
 from ues_sim.times import from_text, shift, to_text, wall_now
 
 logger = logging.getLogger(__name__)
@@ -104,7 +104,7 @@ class Simulation:
         self.checkpoints.pop(in_parts, None)
         self.checkpoints[in_parts] = (digest, content)
 
-    def is_at(self, digest: str | None) -> bool:
+    def equals_checkpoint(self, digest: str | None) -> bool:
         """Whether the simulation is known to equal a checkpoint."""
         return any(known == digest for known, _ in self.checkpoints.values())
 
@@ -159,7 +159,7 @@ class Simulation:
         try:
             modality.input.model_validate(full)
         except ValidationError as error:
-            raise Invalid(problems_of(error, *loc)) from None
+            raise Invalid(convert_errors(error, *loc)) from None
         return full
 
     def _enter(
@@ -292,13 +292,13 @@ class Simulation:
             modality.run(change, modality.input.model_validate(event["data"]))
             change.put(("update_count",), state["update_count"] + 1)
             change.put(("last_updated",), now)
-        except OperationFailed as failure:
-            self._fail(event, change, str(failure))
+        except OperationFailed as error:
+            self._fail(event, change, str(error))
         except OutOfRoom:
             remaining = None
             self._fail(event, change, "it would write more than its author may in this turn")
         except ValidationError as error:
-            self._fail(event, change, Invalid(problems_of(error, "data")).sentence)
+            self._fail(event, change, Invalid(convert_errors(error, "data")).sentence)
         except Exception as error:
             # A defect in one operation must not stop the clock for later events.
             logger.exception("event %s (%s) failed unexpectedly", event["event_id"], modality.name)

@@ -72,7 +72,7 @@ def carry_out(simulation: Simulation, step: Step) -> JsonObject:
     to, until, course = step.to, step.actions_at, simulation.course
     if course is not None and step.ends_turn and step.actions_at is not None and to is not None:
         course.end(simulation.clock.text)
-        to, until = course.settles_at(to, step.actions_at), course.ended_at
+        to, until = course.find_reading_time(to, step.actions_at), course.ended_at
     if to is not None and to > simulation.clock.text:
         ran = simulation.set_time(to)
     actions = _actions(simulation, step, until)

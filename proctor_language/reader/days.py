@@ -18,7 +18,7 @@ from proctor_language.reader.words import (
     SHORT_GERMAN_WEEKDAYS,
     TENS,
     WEEKDAYS,
-    number_of,
+    parse_number_word,
 )
 
 _SUFFIXES = frozenset(("st", "nd", "rd", "th", "ter", "ten"))
@@ -128,7 +128,7 @@ def _read_one(tokens: Tokens, place: int, today: date, *, after_weekday: bool = 
     low, after = tokens.lows[place], tokens.lows[place + 1]
     if low.isdecimal():
         if after in DAYS_OF:
-            return _weeks_from(tokens, place, today)
+            return _weeks_later(tokens, place, today)
         return _dated_by_figures(tokens, place, today, after_weekday=after_weekday)
     if low not in _WORDS_OF_DAYS and not (after in DAYS_OF and low.isalnum()):
         return None
@@ -486,7 +486,7 @@ def _nth_weekday(tokens: Tokens, place: int, today: date) -> Dated | None:
     year, after = today.year + (month < today.month), place + 4
     if _is_year(lows[after]):
         year, after = int(lows[after]), after + 1
-    first, last = date(year, month, 1), _last_of(year, month)
+    first, last = date(year, month, 1), _last_day_of_month(year, month)
     day = first + timedelta(days=(weekday - first.weekday()) % 7 + 7 * (nth - 1))
     if nth < 0:
         day = last - timedelta(days=(last.weekday() - weekday) % 7)
@@ -497,10 +497,10 @@ def _count(word: str) -> int | None:
     """Return the number of days or weeks that a word means; None for other words and figures of three digits or more."""
     if word in ("a", "an"):
         return 1
-    return (int(word) if len(word) < 3 else None) if word.isdecimal() else number_of(word)
+    return (int(word) if len(word) < 3 else None) if word.isdecimal() else parse_number_word(word)
 
 
-def _weeks_from(tokens: Tokens, place: int, today: date) -> Dated | None:
+def _weeks_later(tokens: Tokens, place: int, today: date) -> Dated | None:
     """Read ``a week from today``, ``three days from now``, ``two weeks from this Friday``, ``a week tomorrow``."""
     lows = tokens.lows
     number = _count(lows[place])
@@ -540,7 +540,7 @@ def _ordinal_in_words(tokens: Tokens, place: int, today: date, *, after_weekday:
 def _phrase(tokens: Tokens, place: int, today: date) -> Dated | None:
     lows = tokens.lows
     low = lows[place]
-    if lows[place + 1] in DAYS_OF and (found := _weeks_from(tokens, place, today)):
+    if lows[place + 1] in DAYS_OF and (found := _weeks_later(tokens, place, today)):
         return found
     if low not in _PHRASES or (low == "in" and lows[place + 2] not in DAYS_OF):
         return None
@@ -585,11 +585,11 @@ def _phrase(tokens: Tokens, place: int, today: date) -> Dated | None:
             after = place + 3 + (2 if words[3:5] == ["'", "time"] else 0)
             return Dated((today + timedelta(days=days),), after)
         case ["end" | "ende" | "last" | "letzten" | "letzter", *_]:
-            return _end_of(place, words, today)
+            return _read_end(place, words, today)
         case ["month" | "monatsende", *_]:
             if words[0] == "monatsende" or words[1:2] == ["end"] or words[1:3] == ["-", "end"]:
                 after = place + (1 if words[0] == "monatsende" else 3 if words[1] == "-" else 2)
-                return Dated((_last_of(today.year, today.month),), after)
+                return Dated((_last_day_of_month(today.year, today.month),), after)
     return None
 
 
@@ -616,14 +616,14 @@ def _morgen(tokens: Tokens, place: int, today: date) -> Dated | None:
     return Dated((today + timedelta(days=1),), place + 1)
 
 
-def _end_of(place: int, words: list[str], today: date) -> Dated | None:
+def _read_end(place: int, words: list[str], today: date) -> Dated | None:
     match words:
         case ["end", "of", "the" | "this", "month", *_]:
-            return Dated((_last_of(today.year, today.month),), place + 4)
+            return Dated((_last_day_of_month(today.year, today.month),), place + 4)
         case ["end", "of", "month", *_]:
-            return Dated((_last_of(today.year, today.month),), place + 3)
+            return Dated((_last_day_of_month(today.year, today.month),), place + 3)
         case ["ende", "des" | "dieses", "monats", *_]:
-            return Dated((_last_of(today.year, today.month),), place + 3)
+            return Dated((_last_day_of_month(today.year, today.month),), place + 3)
         case ["last", "day", "of", "the" | "this", "year", *_]:
             return Dated((date(today.year, 12, 31),), place + 5)
         case ["letzten" | "letzter", "tag", "des", "jahres", *_]:
@@ -639,15 +639,15 @@ def _end_of(place: int, words: list[str], today: date) -> Dated | None:
 
 def _end_of_month(month: int, after: int, today: date) -> Dated:
     year = today.year + (month < today.month)
-    return Dated((_last_of(year, month),), after, is_weak=True)
+    return Dated((_last_day_of_month(year, month),), after, is_weak=True)
 
 
-def _last_of(year: int, month: int) -> date:
+def _last_day_of_month(year: int, month: int) -> date:
     return date(year + month // 12, month % 12 + 1, 1) - timedelta(days=1)
 
 
-def mention_of(dated: Dated, tokens: Tokens, place: int) -> Mention:
+def make_day_mention(dated: Dated, tokens: Tokens, place: int) -> Mention:
     """Return the mention of a day that begins at a token."""
-    start, end = tokens.starts[place], tokens.end_of(dated.after - 1)
+    start, end = tokens.starts[place], tokens.find_end(dated.after - 1)
     role = "doubtful" if dated.is_doubtful else ""
     return Mention("day", tuple(day.isoformat() for day in dated.days), start, end, "", dated.is_weak, role)

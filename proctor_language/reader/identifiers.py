@@ -8,7 +8,7 @@ from proctor_language.reader.mentions import Mention
 from proctor_language.reader.numbers import read_number
 from proctor_language.reader.text import fold
 from proctor_language.reader.tokens import Tokens, is_word
-from proctor_language.reader.words import MONTHS, ONES, number_of
+from proctor_language.reader.words import MONTHS, ONES, parse_number_word
 
 _MAIL = re.compile(
     r"(?<![\w.+-])[\w.+\\-]{1,64} ?(?:@|[\[(] ?[aä]t ?[\])]) ?[\w-]{1,64}(?:(?: ?[\[(] ?(?:dot|[pP]unkt) ?[\])] ?|\.)[\w-]{1,64}){1,8}"
@@ -142,7 +142,7 @@ def _is_group(text: str, place: int) -> bool:
 
 
 @lru_cache(maxsize=256)
-def squeezed_of(text: str) -> Squeezed:
+def squeeze_text(text: str) -> Squeezed:
     """Return the letters and digits of a readable text."""
     return Squeezed(text)
 
@@ -192,7 +192,7 @@ def spelled_runs(tokens: Tokens) -> list[str]:
     run, place, has_words = "", 0, False
     while place < tokens.size:
         low = lows[place]
-        number = read_number(tokens, place) if is_word(low) and number_of(low) is not None else None
+        number = read_number(tokens, place) if is_word(low) and parse_number_word(low) is not None else None
         piece, after = "", place + 1
         if number is not None and number.value < 20 and lows[number.after] in _ZEROS:
             piece, after, has_words = "0" * int(number.value), number.after + 1, True
@@ -225,7 +225,7 @@ def spelled_runs(tokens: Tokens) -> list[str]:
     return [*runs, *([run] * has_words)]
 
 
-def codes_in(tokens: Tokens) -> list[Mention]:
+def find_codes(tokens: Tokens) -> list[Mention]:
     """Find likely references: letters and digits together, four digits or more, an IBAN."""
     found: list[Mention] = []
     end = 0
@@ -283,14 +283,16 @@ def _matches(pattern: re.Pattern[str], tokens: Tokens, starts: Iterator[int]) ->
             end = match.end()
 
 
-def addresses_in(text: str) -> list[Mention]:
+def find_addresses(text: str) -> list[Mention]:
     """Find the mail addresses and telephone numbers of a text."""
     found: list[Mention] = []
     if "@" in text or any(sign in text for sign in ("at)", "at]", "ät)", "ät]")):
         found += [Mention("address", (_mail(each.group()),), *each.span()) for each in _mails(text)]
     low = text.lower()
     if (" dot " in low or " punkt " in low) and _SPOKEN_HOST.search(text):
-        found += [Mention("address", (_said(each.group()),), *each.span()) for each in _SPOKEN_MAIL.finditer(text)]
+        found += [
+            Mention("address", (_write_dictated(each.group()),), *each.span()) for each in _SPOKEN_MAIL.finditer(text)
+        ]
     for match in _AMERICAN.finditer(text):
         before = text[max(0, match.start() - 2) : match.start()]
         if before in ("1 ", "1-", "1.") or not (before[-1:].isalnum() or before[-1:] in (".", "-", "_")):
@@ -326,7 +328,7 @@ def _mail(written: str) -> str:
     return re.sub(r" ?[\[(] ?(?:dot|punkt) ?[\])] ?", ".", address).replace(" ", "").replace("\\", "").rstrip(".-_")
 
 
-def _said(dictated: str) -> str:
+def _write_dictated(dictated: str) -> str:
     """Return a dictated mail address in its written form."""
     plain = re.sub(rf",? {_SAID_AT}(?:,? then)?,? ", " at ", dictated.lower())
     spaced = re.sub(rf",? ({_SIGN}|at),? ", lambda sign: f" {_SAID[sign.group(1)]} ", plain)
@@ -346,7 +348,7 @@ def _numbers(written: str) -> tuple[str, ...]:
 
 
 def is_same_address(written: str, wanted: str) -> bool:
-    """Whether an address, as ``addresses_in`` finds it, is the wanted one; a national number fits any country."""
+    """Whether an address, as ``find_addresses`` finds it, is the wanted one; a national number fits any country."""
     if "@" in wanted or "@" in written:
         return written == wanted.lower()
     if written.startswith("+"):
@@ -358,7 +360,7 @@ def is_same_address(written: str, wanted: str) -> bool:
 
 def find_name(text: str, name: str) -> list[tuple[int, int]]:
     """Find the places that name a person: by full name, first name, title or initial and last name, or last name."""
-    squeezed = squeezed_of(text)
+    squeezed = squeeze_text(text)
     parts = [part for part in re.split(r"\s+", name) if fold(part).rstrip(".") not in _TITLES]
     if len(parts) < 2:
         return [place for part in parts for place in squeezed.find(part, is_code=False)]

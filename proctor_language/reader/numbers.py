@@ -19,7 +19,7 @@ from proctor_language.reader.words import (
     SCALES,
     STARTS,
     TENS,
-    number_of,
+    parse_number_word,
 )
 
 _FIGURES = re.compile(
@@ -142,7 +142,7 @@ def _spelled(tokens: Tokens, place: int, below: int = _NO_LIMIT) -> Figure | Non
     if found and words[:3] == ["and", "a", "half"] and words[3] in SCALES:
         return Figure((found.value + Decimal("0.5")) * SCALES[words[3]], found.after + 4, False, False)
     if found and words[0] in ("point", "komma") and words[2] in _MILLIONS:
-        digit = number_of(words[1])
+        digit = parse_number_word(words[1])
         if digit is not None and digit < 10:
             value = (found.value + Decimal(digit) / 10) * _MILLIONS[words[2]]
             return Figure(value, found.after + 3, False, False)
@@ -156,7 +156,7 @@ def _is_long_number(word: str) -> bool:
 def _halves(tokens: Tokens, place: int) -> Figure | None:
     """Read ``zweieinhalb Millionen``, ``anderthalb Tausend``."""
     word, scale = tokens.lows[place], tokens.lows[place + 1]
-    whole = 1 if word == "anderthalb" else number_of(word.removesuffix("einhalb")) or 0
+    whole = 1 if word == "anderthalb" else parse_number_word(word.removesuffix("einhalb")) or 0
     factor = {"million": 1_000_000, "millionen": 1_000_000, "mio": 1_000_000, "tausend": 1000}.get(scale)
     if not factor:
         return None
@@ -185,7 +185,7 @@ def _whole_in_words(tokens: Tokens, place: int, below: int) -> Figure | None:
         return Figure(1, place + 1, False, False)
     if low in ("dozen", "dutzend") and lows[place - 1] not in ("a", "ein"):
         return None
-    german = number_of(low)
+    german = parse_number_word(low)
     if german is not None and low not in ONES and low not in TENS:
         if lows[place + 1] in ("dutzend", "millionen", "million", "tausend", "hundert"):
             factor = {"dutzend": 12, "tausend": 1000, "hundert": 100}.get(lows[place + 1], 1_000_000)
@@ -251,12 +251,12 @@ def read_amounts_and_numbers(tokens: Tokens, taken: Iterable[Mention]) -> Iterat
             mentions = _mentions(tokens, place, figure, closed)
             yield from mentions
             is_amount = mentions and mentions[0].unit
-            done = max(figure.after, tokens.place_at(mentions[0].end)) if is_amount else figure.after
+            done = max(figure.after, tokens.find_place(mentions[0].end)) if is_amount else figure.after
 
 
 def _mentions(tokens: Tokens, place: int, figure: Figure, closed: bytearray) -> list[Mention]:
     lows = tokens.lows
-    low, begin, last = lows[place], tokens.starts[place], tokens.end_of(figure.after - 1)
+    low, begin, last = lows[place], tokens.starts[place], tokens.find_end(figure.after - 1)
     before, after = lows[place - 1], lows[figure.after]
     unit, start, end, value = "", begin, last, figure.value
     if before in _BEFORE_AMOUNT or after in _AFTER_AMOUNT or after in (".", ","):
@@ -299,16 +299,16 @@ def _with_currency(
     elif lows[after] == "and" and lows[after + 3] == "100" and lows[after + 4] in CURRENCIES:
         part = lows[after + 1]  # as on a cheque: "nineteen hundred and 90/100 dollars"
         if part.isdecimal() and len(part) == 2 and lows[after + 2] == "/":
-            return CURRENCIES[lows[after + 4]], start, tokens.end_of(after + 4), value + Decimal(part) / 100
+            return CURRENCIES[lows[after + 4]], start, tokens.find_end(after + 4), value + Decimal(part) / 100
     trailing = None if figure.has_cents or lows[after] not in (".", ",") else _NO_CENTS.match(tokens.text, end)
     if trailing and tokens.starts[after] < trailing.end():
-        behind = tokens.place_at(trailing.end())
+        behind = tokens.find_place(trailing.end())
         if unit or lows[behind] in CURRENCIES:
             end, after = trailing.end(), behind
     if not unit and lows[after] in _CURRENCY_ADJECTIVES and lows[after + 1] in CURRENCIES:
         after += 1
     if not unit and lows[after] in CURRENCIES:
-        unit, end = CURRENCIES[lows[after]], tokens.end_of(after)
+        unit, end = CURRENCIES[lows[after]], tokens.find_end(after)
         after += 1
         if lows[after] == "sterling":
             after += 1
@@ -317,7 +317,7 @@ def _with_currency(
         return (
             "EUR" if lows[after] in ("cent", "cents", "ct", "cts") else "GBP",
             start,
-            tokens.end_of(after),
+            tokens.find_end(after),
             Decimal(value) / 100,
         )
     elif unit and not figure.has_cents:
@@ -347,7 +347,7 @@ def _with_cents(
     if not (is_named or is_bare):
         return value, end
     last = cents.after if is_named else cents.after - 1
-    return value + Decimal(cents.value) / 100, tokens.end_of(last)
+    return value + Decimal(cents.value) / 100, tokens.find_end(last)
 
 
 def _is_list_label(tokens: Tokens, place: int, after: int) -> bool:

@@ -63,7 +63,7 @@ def split_parts(text: str, is_known: Callable[[str], bool] = lambda line: True) 
         else:
             origins.append(state if is_known(bare) else "own")
         number += 1
-    return _joined(lines, origins)
+    return _join_parts(lines, origins)
 
 
 def is_attribution(line: str) -> bool:
@@ -108,7 +108,7 @@ def _header_length(lines: list[str], number: int) -> int:
     return length
 
 
-def _joined(lines: list[str], origins: list[Origin]) -> list[Part]:
+def _join_parts(lines: list[str], origins: list[Origin]) -> list[Part]:
     parts: list[Part] = []
     for origin, group in groupby(zip(origins, lines, strict=True), itemgetter(0)):
         shown = (line if origin == "own" else line.lstrip(" >|") for _, line in group)

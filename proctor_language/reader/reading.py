@@ -67,7 +67,7 @@ class ReadText:
         self.text = readable(text)
         self._today, self._foreign = today, foreign
         own = (part.text for part in split_parts(self.text) if part.origin != "quoted")
-        self._said = values_of("\n".join(own), today)
+        self._values = values_of("\n".join(own), today)
 
     @cached_property
     def sentences(self) -> Sequence[Reading]:
@@ -78,20 +78,20 @@ class ReadText:
     @cached_property
     def days(self) -> set[date]:
         """The days that the author names, with or without a time."""
-        return {date.fromisoformat(day) for each in self._said.days for day in each.values}
+        return {date.fromisoformat(day) for each in self._values.days for day in each.values}
 
     @cached_property
     def last_day(self) -> str | None:
         """The text's last expression for a day, as written."""
-        days = self._said.days
-        return self._said.text[days[-1].start : days[-1].end] if days else None
+        days = self._values.days
+        return self._values.text[days[-1].start : days[-1].end] if days else None
 
     @cached_property
     def moments(self) -> set[Named]:
         """The named times that have a day."""
         return {
             Named(date.fromisoformat(value[:10]), int(value[11:13]), int(value[14:16]), self._is_foreign(each))
-            for each in self._said.moments
+            for each in self._values.moments
             if self._counts(each)
             for value in each.values
         }
@@ -103,23 +103,23 @@ class ReadText:
             return set()
         return {
             Named(None, int(value[:2]), int(value[3:]), self._is_foreign(each))
-            for each in self._said.times
+            for each in self._values.times
             if self._counts(each)
             for value in each.values
         }
 
     def has_value(self, kind: Kind) -> bool:
         """Whether the author names a value of a kind, certain or not."""
-        return has_value(self._said, kind)
+        return has_value(self._values, kind)
 
     def _counts(self, time: Mention) -> bool:
-        return time.role != "end" and stances_of(self._said.text).of(time.start, time.end) not in _UNCOUNTED
+        return time.role != "end" and stances_of(self._values.text).of(time.start, time.end) not in _UNCOUNTED
 
     def _is_foreign(self, time: Mention) -> bool:
         if self._foreign is None:
             return False
         pattern = compiled(_ZONE.format(half=_HALF_DAY, marks=self._foreign))
-        return pattern.search(self._said.text[time.end : time.end + 80]) is not None
+        return pattern.search(self._values.text[time.end : time.end + 80]) is not None
 
 
 def has_value(values: Values, kind: Kind) -> bool:

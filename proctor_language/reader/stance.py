@@ -196,7 +196,7 @@ _LONGEST_CUE = 40
 _NEAR = 240
 
 
-def _is_in(place: int, stretches: list[tuple[int, int]]) -> bool:
+def _is_inside(place: int, stretches: list[tuple[int, int]]) -> bool:
     """Whether a place is in a stretch; the stretches are ordered by their beginnings and by their ends."""
     number = bisect_right(stretches, place, key=itemgetter(0)) - 1
     return number >= 0 and place < stretches[number][1]
@@ -222,11 +222,11 @@ class Stances:
         return found
 
     def _stance(self, start: int, end: int) -> Stance:
-        number = self._meant_at(start)
+        number = self._find_deciding_clause(start)
         if self._has_far_cues or self._has_cues(number):
             if self._retracted and start < self._retracted[-1]:
                 return "retracted"
-            if self._is_denied(number, start, end) or _is_in(start, self._struck):
+            if self._is_denied(number, start, end) or _is_inside(start, self._struck):
                 return "denied"
             if self._is_doubted(number, start, end):
                 return "doubted"
@@ -263,7 +263,7 @@ class Stances:
         """The places of words that call something unknown, or only an example."""
         passed = compiled(_NOT_UNSURE).spans(self._low)
         near = [(first - 30, last + 1) for first, last in passed]
-        return [start for start, _ in compiled(_UNSURE).spans(self._low) if not _is_in(start, near)]
+        return [start for start, _ in compiled(_UNSURE).spans(self._low) if not _is_inside(start, near)]
 
     @cached_property
     def _struck(self) -> list[tuple[int, int]]:
@@ -277,7 +277,7 @@ class Stances:
         """Whether any of three rare patterns matches the text, by one search for all."""
         return has_match(_RARE, self._low)
 
-    def _meant_at(self, place: int) -> int:
+    def _find_deciding_clause(self, place: int) -> int:
         """Return the clause that decides how a place is meant: for bare values ("79, 80 or 81"), the one before them."""
         last = number = self.clause_at(place)
         while number not in self._heads and self._is_listed(number):
@@ -321,7 +321,11 @@ class Stances:
         found = compiled(pattern).spans(self._low)
         if with_idioms:
             return found
-        return [span for span in found if not _is_in(span[0], self._idioms) and not _is_in(span[1] - 1, self._idioms)]
+        return [
+            span
+            for span in found
+            if not _is_inside(span[0], self._idioms) and not _is_inside(span[1] - 1, self._idioms)
+        ]
 
     @cached_property
     def _denials(self) -> dict[int, list[tuple[int, int]]]:
@@ -389,7 +393,7 @@ class Stances:
         return found
 
     def _is_denied(self, number: int, start: int, end: int) -> bool:
-        if number in self._denials and _is_in(start, self._denials[number]):
+        if number in self._denials and _is_inside(start, self._denials[number]):
             return True
         if number in self._backward and self._backward[number][-1] >= end:
             return True

@@ -18,7 +18,7 @@ from proctor_language.reader.words import (
     STARTS,
     TENS,
     WEEKDAYS,
-    number_of,
+    parse_number_word,
 )
 
 _AT = frozenset(
@@ -42,7 +42,7 @@ _NO_BARE_HOUR = _NOUNS_AFTER_HOUR.union("%/€£$")
 _DURATION = {"h": 60, "hr": 60, "hrs": 60, "hour": 60, "hours": 60, "stunde": 60, "stunden": 60, "std": 60,
              "min": 1, "mins": 1, "minute": 1, "minutes": 1, "minuten": 1}  # fmt: skip
 _NIGHT_HOUR, _NOON_HOUR = 7, 12
-_HOURS_IN_WORDS = frozenset(word for word in STARTS if number_of(word) is not None and word != "three")
+_HOURS_IN_WORDS = frozenset(word for word in STARTS if parse_number_word(word) is not None and word != "three")
 """Words for numbers; like figures, they begin a time only beside certain words."""
 _NO_TIMES = (DAY_WORDS | {"a", "an", "single"}) - _HOURS_IN_WORDS - {"three"}
 """Words that begin a value but never a time."""
@@ -266,7 +266,7 @@ def _in_words(tokens: Tokens, place: int) -> Clock | None:
         if lows[place - 1] in ("after", "nach") and word == "mittag":
             return None
         here = place + 2 if lows[place + 1] in ("um", "at", "gegen", "ab", ",") else place + 1
-        if (lows[here].isdecimal() or number_of(lows[here]) or lows[here] in ("halb", "viertel")) and read_time(
+        if (lows[here].isdecimal() or parse_number_word(lows[here]) or lows[here] in ("halb", "viertel")) and read_time(
             tokens, here
         ):
             return None  # "mittags um eins"
@@ -280,7 +280,7 @@ def _in_words(tokens: Tokens, place: int) -> Clock | None:
         found = _quarter(tokens, place)
         if found:
             return found
-    number = number_of(word)
+    number = parse_number_word(word)
     if number is None or number > 59:
         return None
     after = place + 1
@@ -448,7 +448,7 @@ def _hour(tokens: Tokens, place: int) -> tuple[int | None, int]:
         if tokens.joint(place + 1) in (":", "."):
             return None, place
         return int(low), place + 1
-    number = number_of(low)
+    number = parse_number_word(low)
     if number is not None and 0 < number <= 24 and low not in ("a", "an", "eine", "einen", "einem", "einer"):
         return number, place + 1
     if low in NOON:
@@ -634,13 +634,13 @@ def read_times(tokens: Tokens, place: int) -> tuple[list[Mention], int] | None:
     if duration is None and is_begun:
         length = _duration_before(tokens, begin_word)
         duration = (length, after) if length else None
-    start, end = tokens.starts[place], tokens.end_of(after - 1)
+    start, end = tokens.starts[place], tokens.find_end(after - 1)
     mentions = [_mention(clock, start, end)]
     if duration is not None:
         length, past = duration
         begin = clock.minutes[0]
         value = f"{as_text(begin)}-{as_text(begin + length)}"
-        mentions.append(Mention("span", (value,), start, tokens.end_of(past - 1)))
+        mentions.append(Mention("span", (value,), start, tokens.find_end(past - 1)))
         after = past
     return mentions, after
 
@@ -672,7 +672,7 @@ def _span(tokens: Tokens, place: int, first: Clock | None) -> tuple[list[Mention
     joint = lows[here]
     if joint not in _TO_JOIN and not (joint in _AND_JOIN and word in ("between", "zwischen", "zw")):
         return None
-    if joint == "to" and _is_moved_from(tokens, place):
+    if joint == "to" and _is_old_time(tokens, place):
         return None
     target = _second_place(tokens, first.after)
     second = read_time(tokens, target)
@@ -697,12 +697,12 @@ def _span(tokens: Tokens, place: int, first: Clock | None) -> tuple[list[Mention
         second = second._replace(minutes=(second.minutes[0] + 720,))  # "this morning from nine till one"
     begin, finish = _fitting(first, second)
     start, middle = tokens.starts[place], tokens.starts[target]
-    end = tokens.end_of(second.after - 1)
+    end = tokens.find_end(second.after - 1)
     is_weak = first.is_weak and second.is_weak
     value = f"{as_text(begin[0])}-{as_text(finish[0])}"
     mentions = [
         Mention(
-            "time", tuple(map(as_text, begin)), start, tokens.end_of(first.after - 1), "", is_weak and not is_loose
+            "time", tuple(map(as_text, begin)), start, tokens.find_end(first.after - 1), "", is_weak and not is_loose
         ),
         Mention("time", tuple(map(as_text, finish)), middle, end, "", is_weak, "end"),
         Mention("span", (value,), start, end, "", is_weak and not is_loose),
@@ -724,7 +724,7 @@ def _second_place(tokens: Tokens, place: int) -> int:
     return target + 1 if lows[target] in (">", "um") else target
 
 
-def _is_moved_from(tokens: Tokens, place: int) -> bool:
+def _is_old_time(tokens: Tokens, place: int) -> bool:
     """Whether a time is the old time of a move: ``move it from Friday 12:45 to 13:30``."""
     is_from = False
     for before in range(place - 1, max(-1, place - 9), -1):
@@ -795,7 +795,7 @@ def _length(tokens: Tokens, place: int) -> tuple[int, int] | None:
         more = _MORE_THAN_AN_HOUR.get(" ".join(words[2:5]), 0)
         return 60 + more, place + (5 if more else 2)
     if words[0].endswith("einhalb") or words[0] == "anderthalb":
-        whole = 1 if words[0] == "anderthalb" else number_of(words[0].removesuffix("einhalb"))
+        whole = 1 if words[0] == "anderthalb" else parse_number_word(words[0].removesuffix("einhalb"))
         return (60 * whole + 30, place + 2) if whole and words[1] in ("stunden", "std") else None
     figure = read_number(tokens, place)
     if figure is None:

@@ -43,11 +43,11 @@ class Tokens:
         start = self.starts[place]
         return self.text[start : start + len(self.lows[place])]
 
-    def place_at(self, position: int) -> int:
+    def find_place(self, position: int) -> int:
         """Return the place of the first token that starts at or after a position in the text."""
         return bisect_left(self.starts, position, 0, self.size)
 
-    def end_of(self, place: int) -> int:
+    def find_end(self, place: int) -> int:
         """Return the text position after a token."""
         return self.starts[place] + len(self.lows[place])
 
@@ -85,6 +85,6 @@ _LONG = 9
 
 
 @lru_cache(maxsize=256)
-def tokens_of(text: str) -> Tokens:
+def split_tokens(text: str) -> Tokens:
     """Return the tokens of a readable text, cached."""
     return Tokens(text)

@@ -8,22 +8,22 @@ from functools import cached_property, lru_cache
 from operator import attrgetter
 from typing import Protocol
 
-from proctor_language.reader.days import may_be_day, mention_of, read_day
+from proctor_language.reader.days import make_day_mention, may_be_day, read_day
 from proctor_language.reader.identifiers import (
-    addresses_in,
-    codes_in,
+    find_addresses,
+    find_codes,
     find_name,
     is_same_address,
     spelled_runs,
     squeeze,
-    squeezed_of,
+    squeeze_text,
     transcribed,
 )
 from proctor_language.reader.mentions import Kind, Mention
 from proctor_language.reader.numbers import read_amounts_and_numbers
 from proctor_language.reader.text import READ_AT_MOST, readable
 from proctor_language.reader.times import may_be_time, read_times
-from proctor_language.reader.tokens import Tokens, tokens_of
+from proctor_language.reader.tokens import Tokens, split_tokens
 
 _FAR = 240
 """The most characters between a day and a later time that belongs to it."""
@@ -56,17 +56,17 @@ class Values:
     @cached_property
     def tokens(self) -> Tokens:
         """The tokens of the text."""
-        return tokens_of(self.text)
+        return split_tokens(self.text)
 
     @cached_property
     def addresses(self) -> list[Mention]:
         """The mail addresses and telephone numbers."""
-        return addresses_in(self.text)
+        return find_addresses(self.text)
 
     @cached_property
     def codes(self) -> list[Mention]:
         """The likely references."""
-        return codes_in(self.tokens)
+        return find_codes(self.tokens)
 
     @cached_property
     def _calendar(self) -> tuple[list[Mention], list[Mention], list[Mention]]:
@@ -75,7 +75,7 @@ class Values:
         times: list[Mention] = []
         spans: list[Mention] = []
         tokens, lows = self.tokens, self.tokens.lows
-        addresses = [(tokens.place_at(each.start), tokens.place_at(each.end)) for each in self.addresses]
+        addresses = [(tokens.find_place(each.start), tokens.find_place(each.end)) for each in self.addresses]
         inside = {place for start, end in addresses for place in range(start, end)}
         done = 0
         for place in tokens.begins:
@@ -83,7 +83,7 @@ class Values:
                 continue
             dated = read_day(tokens, place, self.today) if may_be_day(lows, place) else None
             if dated is not None and not (dated.is_weak and self._is_time_instead(place)):
-                days.append(mention_of(dated, tokens, place))
+                days.append(make_day_mention(dated, tokens, place))
                 done = dated.after
                 if dated.is_weak and not dated.is_weekday and (found := read_times(tokens, place)):
                     times += [each for each in found[0] if each.kind == "time"]
@@ -166,7 +166,7 @@ class Values:
         """The times with their days, each at its time's place; times without a day are left out."""
         found = []
         for time in self.times:
-            day = self._day_of(time)
+            day = self._find_day(time)
             if day is not None:
                 values = tuple([f"{each}T{at}" for each in day.values for at in time.values])
                 is_weak = time.is_weak or day.is_weak
@@ -177,7 +177,7 @@ class Values:
     def _day_ends(self) -> list[int]:
         return [day.end for day in self.days]
 
-    def _day_of(self, time: Mention) -> Mention | None:
+    def _find_day(self, time: Mention) -> Mention | None:
         """Return the day of a time: the day directly after it, else the last one before it that is near enough."""
         place = bisect_right(self._day_ends, time.start + 1)
         before = self.days[place - 1] if place else None
@@ -203,11 +203,11 @@ class Values:
                 between = between[: each.start - time.end] + between[each.end - time.end :]
         if len(between) > 40 or not _SENTENCE_SIGNS.isdisjoint(between):
             return False
-        return _BETWEEN.issuperset(_words(between))
+        return _BETWEEN.issuperset(_split_words(between))
 
     def _is_close(self, day: Mention, time: Mention) -> bool:
         between = self.text[day.end : time.start]
-        return "\n" not in between and ";" not in between and _BEFORE_TIME.issuperset(_words(between))
+        return "\n" not in between and ";" not in between and _BEFORE_TIME.issuperset(_split_words(between))
 
     def of_kind(self, kind: Kind) -> list[Mention]:
         """Return all mentions of a kind; empty for names and words, which are found only by search."""
@@ -250,7 +250,7 @@ class Values:
                 return [(each.start, each.end) for each in self.of_kind(sought.kind) if sought.value in each.values]
 
     def _find_words(self, options: str) -> list[tuple[int, int]]:
-        squeezed = squeezed_of(self.text)
+        squeezed = squeeze_text(self.text)
         words = options.split("|")
         words += [each.removesuffix("s") for each in words if " " in each]
         words += [f"{each}es" for each in words if each.endswith(("x", "ch", "sh"))]
@@ -271,7 +271,7 @@ class Values:
         return [(0, len(self.text))] if is_spelled else []
 
     def _find_code(self, value: str) -> list[tuple[int, int]]:
-        found = squeezed_of(self.text).find(value, is_code=True)
+        found = squeeze_text(self.text).find(value, is_code=True)
         return found or ([(0, len(self.text))] if self.spells(value) else [])
 
     def spells(self, code: str) -> bool:
@@ -300,7 +300,7 @@ class Values:
         return bool(self.find(sought))
 
 
-def _words(between: str) -> list[str]:
+def _split_words(between: str) -> list[str]:
     return between.lower().translate(_AS_SPACES).split()
 
 

@@ -52,7 +52,7 @@ def _german_below_hundred(number: int) -> str:
     return f"{'ein' if ones == 1 else _GERMAN_ONES[ones]}und{_GERMAN_TENS[tens - 2]}"
 
 
-def _plain(word: str) -> str:
+def _replace_umlauts(word: str) -> str:
     """Replace umlauts as many people type them: ``fuenf``."""
     return word.replace("ü", "ue").replace("ö", "oe").replace("ä", "ae").replace("ß", "ss")
 
@@ -75,7 +75,7 @@ def _german() -> dict[str, int]:
     numbers |= {"fuffzehn": 15, "fuffzig": 50, "zwo": 2, "ein": 1, "eine": 1, "einen": 1, "einem": 1, "einer": 1}
     return (
         numbers
-        | {_plain(word): number for word, number in numbers.items()}
+        | {_replace_umlauts(word): number for word, number in numbers.items()}
         | {word.replace("ß", "ss"): number for word, number in numbers.items()}
     )
 
@@ -90,7 +90,7 @@ def _german_ordinals() -> dict[str, int]:
     for number in range(1, 32):
         if number not in stems.values():
             ordinals[_german_below_hundred(number) + ("st" if number > 19 else "t")] = number
-    ordinals |= {_plain(word): number for word, number in ordinals.items()}
+    ordinals |= {_replace_umlauts(word): number for word, number in ordinals.items()}
     ordinals |= {word.replace("ß", "ss"): number for word, number in ordinals.items()}
     return {stem + ending: number for stem, number in ordinals.items() for ending in ("e", "en", "er", "es", "em")}
 
@@ -185,7 +185,7 @@ COMPANY = {_german_below_hundred(number) + ("st" if number > 19 else "t"): numbe
 """Sizes of a group of people in German: "zu fünft"."""
 
 
-def number_of(word: str) -> int | None:
+def parse_number_word(word: str) -> int | None:
     """Return the whole number that a word means (``eighty``, ``dreiundachtzig``, ``zweitausend``); None for others."""
     if word in ONES:
         return ONES[word]

@@ -9,12 +9,12 @@ import httpx
 import pytest
 
 from tests.ues_sim.helpers import Server, Sim, receive
-from ues_sim.http.mcp import RouteTool, _tool_of
+from ues_sim.http.mcp import RouteTool, _make_tool
 from ues_sim.http.routes import SIMULATION_ROUTES
 
 HEADERS = {"Accept": "application/json, text/event-stream", "MCP-Protocol-Version": "2025-06-18"}
 TOOLS: dict[str, RouteTool] = {
-    tool.name: tool for tool in (_tool_of(route) for route in SIMULATION_ROUTES if route.participant)
+    tool.name: tool for tool in (_make_tool(route) for route in SIMULATION_ROUTES if route.participant)
 }
 
 

@@ -15,7 +15,7 @@ from ues_sim import USER_PERMISSIONS, checkpoint
 from ues_sim.claims import Claim, claim
 from ues_sim.course import Course, TurnConditions
 from ues_sim.host import Host
-from ues_sim.http.mcp import USUAL_NAME, _tool_of
+from ues_sim.http.mcp import USUAL_NAME, _make_tool
 from ues_sim.http.routes import SIMULATION_ROUTES
 from ues_sim.http.tool_names import drawn_names, is_renamed, reworded
 from ues_sim.noise import RATES, Noise, draw
@@ -141,7 +141,7 @@ def test_a_turn_that_begins_again_where_it_stands_has_a_course_of_its_own() -> N
     for again in range(2):
         noisy.claim(checkpoint=digest, mark=f"try {again}", conditions={"turn": 1, "seed": 1, "noise": 3})
         answers.append([noisy.ask("GET", "/email/state").status_code for _ in range(40)])
-        assert noisy.simulation.is_at(digest)
+        assert noisy.simulation.equals_checkpoint(digest)
     assert answers[0] == answers[1]
     assert len({*answers[0]}) > 1, "noise was met"
     noisy.claim(checkpoint=digest, mark="a turn without conditions")
@@ -245,7 +245,7 @@ def test_draws_come_as_often_as_their_rates_say(level: int) -> None:
 
 def test_tools_have_other_names_and_words_and_do_the_same() -> None:
     noisy = Noisy(noise=2)
-    usual = {_tool_of(route).name: route.summary for route in SIMULATION_ROUTES if route.participant}
+    usual = {_make_tool(route).name: route.summary for route in SIMULATION_ROUTES if route.participant}
     shown = {tool["name"]: tool["description"] for tool in _mcp(noisy, "tools/list")["tools"]}
     names = drawn_names(usual, 1, 2)
     assert set(shown) == set(names.values())

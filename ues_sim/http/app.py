@@ -22,12 +22,12 @@ from ues_sim.http.requests import (
     Receive,
     Scope,
     Send,
-    fence_of,
     read_body,
+    read_fence,
     read_json,
     read_params,
+    read_secret,
     received,
-    secret_of,
     unauthorized,
 )
 from ues_sim.http.route import Call, Reply, Route, Router, problem_reply
@@ -94,7 +94,7 @@ class Application:
         await send({"type": "lifespan.shutdown.complete"})
 
     async def _answer_http(self, scope: Scope, receive: Receive, send: Send) -> None:
-        simulation = self._simulation_spoken_to(scope["path"])
+        simulation = self._find_mcp_simulation(scope["path"])
         if simulation is not None:
             await self._answer_mcp(simulation, scope, receive, send)
         else:
@@ -103,8 +103,8 @@ class Application:
     async def _answer(self, replying: Awaitable[Reply], scope: Scope, send: Send) -> None:
         try:
             reply = (await replying).encode()
-        except Problem as problem:
-            reply = problem_reply(problem)
+        except Problem as error:
+            reply = problem_reply(error)
         except Disconnected:
             return
         except Exception:
@@ -123,13 +123,13 @@ class Application:
                 if simulation is None:
                     if "/" + rest in OPEN_PATHS:
                         raise NotFound(f"There is no simulation {simulation_id[:80]!r}.")
-                    raise unauthorized(secret_of(scope["headers"]))
+                    raise unauthorized(read_secret(scope["headers"]))
                 return await self._simulation_reply(simulation, "/" + rest, scope, receive)
         return await self._host_reply(path, scope, receive)
 
     # --- MCP ------------------------------------------------------------------------------------------------------
 
-    def _simulation_spoken_to(self, path: str) -> Simulation | None:
+    def _find_mcp_simulation(self, path: str) -> Simulation | None:
         if not path.endswith(mcp.PATH):
             return None
         if self.single is not None:
@@ -141,7 +141,7 @@ class Application:
     async def _answer_mcp(self, simulation: Simulation, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer an MCP message. Key and limits are checked here, and for a tool call again by its route."""
         began = perf_counter()
-        secret = secret_of(scope["headers"])
+        secret = read_secret(scope["headers"])
         key = simulation.keys.find(secret) if secret else None
         status, has_begun = 500, False
 
@@ -173,8 +173,8 @@ class Application:
             course = simulation.course if allowance is not None else None
             noise = course.noise if course is not None else None
             await self._mcp.answer(mcp.Caller(key, ask, noise), body, scope, note)
-        except Problem as problem:
-            await _send(problem_reply(problem), note)
+        except Problem as error:
+            await _send(problem_reply(error), note)
         except Disconnected:
             return
         except Exception:
@@ -192,12 +192,12 @@ class Application:
     async def _host_reply(self, path: str, scope: Scope, receive: Receive) -> Reply:
         if path in OPEN_PATHS:
             return _open(self._host_pages, path, scope["method"])
-        secret = secret_of(scope["headers"])
+        secret = read_secret(scope["headers"])
         if secret is None or not hmac.compare_digest(secret.encode("latin-1"), self._host_key):
             raise unauthorized(secret, of_host=True)
         route, values = self._host_router.find(scope["method"], path)
         body, _ = _checked_input(route, scope, await _raw_body(route, scope, receive))
-        call = HostCall(self.host, self._base(scope), body, values, fence_of(scope["headers"]))
+        call = HostCall(self.host, self._base(scope), body, values, read_fence(scope["headers"]))
         reply = _as_reply(route, route.handler(call))
         if route.method == "DELETE":
             self._memory.release_soon()
@@ -222,7 +222,7 @@ class Application:
             return _open(self._simulation_pages, path, scope["method"], address)
         began = perf_counter()
         method = scope["method"]
-        secret = secret_of(scope["headers"])
+        secret = read_secret(scope["headers"])
         key = simulation.keys.find(secret) if secret else None
         try:
             if key is None:
@@ -233,8 +233,8 @@ class Application:
                 allowance.take_request()
             route, values = self._router.find(method, path)
             reply = await self._permitted_reply(simulation, key, allowance, route, values, scope, receive)
-        except Problem as problem:
-            reply = problem_reply(problem)
+        except Problem as error:
+            reply = problem_reply(error)
         if key is not None:
             duration = round((perf_counter() - began) * 1000, 3)
             simulation.access_log.record(
@@ -257,10 +257,10 @@ class Application:
         limits = allowance.limits if allowance is not None else None
         raw = await _raw_body(route, scope, receive, limits)
         # A slow sender may have been overtaken while the body was read. The code below never waits.
-        if simulation.keys.find(secret_of(scope["headers"]) or "") is not key or not self._serves(simulation):
-            raise unauthorized(secret_of(scope["headers"]))
+        if simulation.keys.find(read_secret(scope["headers"]) or "") is not key or not self._serves(simulation):
+            raise unauthorized(read_secret(scope["headers"]))
         if key.key_id == ADMIN_KEY_ID:
-            fences.require(fence_of(scope["headers"]), simulation.fence, changes=route.changes)
+            fences.require(read_fence(scope["headers"]), simulation.fence, changes=route.changes)
             if simulation.course is not None:
                 simulation.course.rest()
         elif route.changes and simulation.is_turn_over:

@@ -14,7 +14,7 @@ from ues_sim.http.requests import read_json
 from ues_sim.http.route import Reply, Routes
 from ues_sim.keys import new_secret
 from ues_sim.modalities import MODALITIES
-from ues_sim.parts import name_of
+from ues_sim.parts import name_content
 from ues_sim.problems import Impossible, NotFound
 from ues_sim.schema import Int, JsonObject, Request, Response, Secret, validate
 from ues_sim.simulation import Simulation
@@ -239,7 +239,7 @@ def _step(call: HostCall) -> Reply:
         if name not in MODALITIES:
             raise Impossible(f"There is no modality {name[:80]!r}; there are {', '.join(MODALITIES)}.")
     pieces = split(content, asked.lengths) if asked.lengths else [content]
-    parts = {name_of(part): part for part in pieces[1:]}
+    parts = {name_content(part): part for part in pieces[1:]}
     simulation = claim(call.host, simulation_id, asked, pieces[0], parts)
     outcome = carry_out(simulation, asked)
     if asked.takes_parts:

@@ -152,7 +152,7 @@ class McpEndpoint:
     """Answers MCP messages about any simulation with these routes."""
 
     def __init__(self, routes: Iterable[Route[Call]]) -> None:
-        self._tools = {tool.name: tool for tool in map(_tool_of, routes) if tool.route.participant}
+        self._tools = {tool.name: tool for tool in map(_make_tool, routes) if tool.route.participant}
         self._caller: ContextVar[Caller] = ContextVar("caller")
 
     async def answer(self, caller: Caller, body: bytes, scope: Scope, send: Send) -> None:
@@ -217,7 +217,7 @@ class McpEndpoint:
         return server
 
 
-def _tool_of(route: Route[Call]) -> RouteTool:
+def _make_tool(route: Route[Call]) -> RouteTool:
     words = [part.strip("{}") for part in route.path.strip("/").split("/")]
     return RouteTool("_".join(words).replace("-", "_"), route)
 

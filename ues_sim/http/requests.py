@@ -68,7 +68,7 @@ async def _let_finish(receive: Receive, size: int) -> None:
         more = message["type"] == "http.request" and message.get("more_body", False)
 
 
-def secret_of(headers: Headers) -> str | None:
+def read_secret(headers: Headers) -> str | None:
     """Return the secret of a request: ``X-API-Key``, else ``Authorization: Bearer``."""
     bearer = None
     for name, value in headers:
@@ -79,7 +79,7 @@ def secret_of(headers: Headers) -> str | None:
     return bearer
 
 
-def fence_of(headers: Headers) -> int | None:
+def read_fence(headers: Headers) -> int | None:
     """Return the fence of a request; None without one. Raises Invalid (422) unless it is a whole number from 1 up."""
     for name, value in headers:
         if name == fences.HEADER:

@@ -214,9 +214,9 @@ def _batch(call: Call) -> Reply:
                 call.simulation.check_event(item.modality, item.data, item.scheduled_time, *loc)
             else:
                 result["event_id"] = _schedule(call, item, loc)["event_id"]
-        except Problem as problem:
+        except Problem as error:
             result["success"] = False
-            result["error"] = problem.sentence if isinstance(problem, Invalid) else str(problem.detail)
+            result["error"] = error.sentence if isinstance(error, Invalid) else str(error.detail)
             if body.stop_on_first_error:
                 break
     failed = sum(not result["success"] for result in results)

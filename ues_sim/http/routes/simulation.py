@@ -257,7 +257,7 @@ def _clear(call: Call) -> JsonObject:
     }
 
 
-def _moved(call: Call, steps: list[Step], verb: str) -> JsonObject:
+def _describe_steps(call: Call, steps: list[Step], verb: str) -> JsonObject:
     return {
         f"{verb}_count": len(steps),
         f"{verb}_events": [
@@ -273,14 +273,14 @@ def _moved(call: Call, steps: list[Step], verb: str) -> JsonObject:
 def _undo(call: Call) -> JsonObject:
     """Take back the effect of executed events, newest first."""
     body: UndoRequest = call.body
-    return _moved(call, call.simulation.undo(body.count), "undone")
+    return _describe_steps(call, call.simulation.undo(body.count), "undone")
 
 
 @ROUTES.declare("POST", "/simulation/redo", "simulation:redo", RedoResponse, body=RedoRequest, body_required=False)
 def _redo(call: Call) -> JsonObject:
     """Make undone effects again."""
     body: RedoRequest = call.body
-    return _moved(call, call.simulation.redo(body.count), "redone")
+    return _describe_steps(call, call.simulation.redo(body.count), "redone")
 
 
 @ROUTES.declare("POST", "/simulation/hold", "simulation:hold", HoldResponse, body=HoldRequest)

@@ -86,7 +86,7 @@ ROUTES: Routes[Call] = Routes()
 
 
 @ROUTES.declare("GET", "/simulator/time", "time:read", TimeStateResponse, participant=True)
-def _read(call: Call) -> JsonObject:
+def _read_clock(call: Call) -> JsonObject:
     """Read the clock."""
     return call.simulation.clock.answer()
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from ues_sim.modalities.calendar import calendars, models, operations, requests, views
-from ues_sim.modality import Action, Modality, Query, Read, State, operations_in, read_by_id
+from ues_sim.modality import Action, Modality, Query, Read, State, find_operations, read_by_id
 from ues_sim.problems import Impossible
 from ues_sim.schema import JsonObject
 
@@ -32,7 +32,7 @@ MODALITY = Modality(
     summary="The user's calendars: appointments, recurring ones, invitations and answers to them.",
     state=models.CalendarState,
     input=models.CalendarInput,
-    operations=operations_in(models.CalendarInput, "operation", operations, calendars),
+    operations=find_operations(models.CalendarInput, "operation", operations, calendars),
     initial=calendars.initial,
     complete=calendars.complete,
     state_response=(requests.CalendarStateResponse,),

@@ -1,6 +1,6 @@
 """The operations of events on whole calendars, and the completion of an import."""
 
-from ues_sim.modalities.calendar.models import Calendar, CalendarInput, missing_end_of
+from ues_sim.modalities.calendar.models import Calendar, CalendarInput, find_missing_end
 from ues_sim.modality import Change, State
 from ues_sim.schema import JsonObject
 
@@ -36,13 +36,13 @@ def create_calendar(change: Change, payload: CalendarInput) -> None:
 
 
 def update_calendar(change: Change, payload: CalendarInput) -> None:
-    path = ("calendars", _known(change, payload))
+    path = ("calendars", _find_calendar_id(change, payload))
     change.update(path, **_settings(payload), updated_at=change.now)
 
 
 def delete_calendar(change: Change, payload: CalendarInput) -> None:
     """Delete a calendar with all its entries. The default calendar can't be deleted."""
-    calendar_id = _known(change, payload)
+    calendar_id = _find_calendar_id(change, payload)
     if calendar_id == change.state["default_calendar_id"]:
         raise change.fail(f"{calendar_id!r} is the default calendar; make another one the default first")
     events = change.state["events"]
@@ -53,10 +53,10 @@ def delete_calendar(change: Change, payload: CalendarInput) -> None:
 
 def set_default_calendar(change: Change, payload: CalendarInput) -> None:
     """Choose the calendar that new appointments go into."""
-    change.put(("default_calendar_id",), _known(change, payload))
+    change.put(("default_calendar_id",), _find_calendar_id(change, payload))
 
 
-def _known(change: Change, payload: CalendarInput) -> str:
+def _find_calendar_id(change: Change, payload: CalendarInput) -> str:
     calendars = change.state["calendars"]
     if payload.calendar_id not in calendars:
         raise change.fail(f"there is no calendar {payload.calendar_id!r}; there are {', '.join(map(repr, calendars))}")
@@ -84,7 +84,7 @@ def complete(state: State) -> None:
         event["updated_at"] = event["updated_at"] or event["created_at"]
         for place, attachment in enumerate(event["attachments"]):
             attachment["attachment_id"] = attachment["attachment_id"] or f"{event_id}-attachment-{place + 1}"
-        if event["recurrence"] and missing_end_of(event["recurrence"]):
+        if event["recurrence"] and find_missing_end(event["recurrence"]):
             event["recurrence"]["end_type"] = "never"
         lists[event["calendar_id"]][event_id] = None
     for calendar_id, calendar in calendars.items():

@@ -175,7 +175,7 @@ _NEEDED: dict[str, tuple[str, ...]] = {
 """The fields that each operation needs."""
 
 
-def missing_end_of(rule: dict[str, Any]) -> str | None:
+def find_missing_end(rule: dict[str, Any]) -> str | None:
     """Return the field that a recurrence rule's ``end_type`` needs, if it is missing; else None."""
     needed = {"until": "end_date", "count": "count"}.get(rule["end_type"])
     return needed if needed is not None and rule[needed] is None else None
@@ -236,6 +236,6 @@ class CalendarInput(InputModel):
             raise ValueError(f"{self.operation} needs {', '.join(missing)}")
         if self.start is not None and self.end is not None and self.end < self.start:
             raise ValueError(f"end {self.end} is before start {self.start}. Choose an end at or after the start")
-        if self.recurrence is not None and (missing_end := missing_end_of(self.recurrence.model_dump())):
+        if self.recurrence is not None and (missing_end := find_missing_end(self.recurrence.model_dump())):
             raise ValueError(f"recurrence with end_type {self.recurrence.end_type!r} needs {missing_end}")
         return self

@@ -27,7 +27,7 @@ def create(change: Change, payload: CalendarInput) -> None:
     event_id = payload.event_id or change.draw_id()
     if event_id in change.state["events"]:
         raise change.fail(f"event_id {event_id!r} is taken")
-    calendar_id = calendar_for(change, payload)
+    calendar_id = find_or_make_calendar(change, payload)
     fields = _fields(change, payload)
     fields.setdefault("reminders", change.state["calendars"][calendar_id]["default_reminders"])
     event = CalendarEvent.model_validate({"event_id": event_id, "calendar_id": calendar_id, **fields}).model_dump()
@@ -42,7 +42,7 @@ def update(change: Change, payload: CalendarInput) -> None:
     if recurrence_id is None or payload.recurrence_scope == "all":
         recurring.revise_all(change, event, fields, recurrence_id)
     elif payload.recurrence_scope == "this_and_future":
-        recurring.revise_from(change, event, recurrence_id, fields)
+        recurring.revise_following(change, event, recurrence_id, fields)
     elif "recurrence" in fields:
         raise change.fail("one occurrence can't recur; change recurrence with scope this_and_future or all")
     else:
@@ -55,7 +55,7 @@ def delete(change: Change, payload: CalendarInput) -> None:
     if recurrence_id is None or payload.recurrence_scope == "all":
         recurring.remove_all(change, event)
     elif payload.recurrence_scope == "this_and_future":
-        recurring.remove_from(change, event, recurrence_id)
+        recurring.remove_following(change, event, recurrence_id)
     else:
         recurring.remove_one(change, event, recurrence_id)
 
@@ -81,7 +81,7 @@ def respond(change: Change, payload: CalendarInput) -> None:
 # --- steps that the operations share ----------------------------------------------------------------------------------
 
 
-def calendar_for(change: Change, payload: CalendarInput) -> str:
+def find_or_make_calendar(change: Change, payload: CalendarInput) -> str:
     """Return the id of the calendar for a new appointment; a missing calendar is made. If no calendar has the id
     ``primary``, it means the default calendar.
     """

@@ -46,7 +46,7 @@ def single(change: Change, event: Event, recurrence_id: str) -> Event:
     no such occurrence, or leaves it out.
     """
     series, occurrence = _find(change, event, recurrence_id)
-    own = _own(change, event, series, occurrence)
+    own = _find_replacement(change, event, series, occurrence)
     if own is not None:
         return own
     _refuse_if_left_out(change, event, series, occurrence)
@@ -77,7 +77,7 @@ def revise_all(change: Change, event: Event, fields: JsonObject, recurrence_id: 
     before = Series(event)
     if recurrence_id is not None and not fields.keys().isdisjoint({"start", "end"}):
         before, occurrence = _find(change, event, recurrence_id)
-        fields = {**fields, **_moved(change, before, occurrence, fields)}
+        fields = {**fields, **_move_times(change, before, occurrence, fields)}
     revise(change, event, fields)
     after = Series(event)
     if after.first == before.first:
@@ -94,13 +94,13 @@ def revise_all(change: Change, event: Event, fields: JsonObject, recurrence_id: 
         change.update(("events", own["event_id"]), recurrence_id=renamed)
 
 
-def revise_from(change: Change, event: Event, recurrence_id: str, fields: JsonObject) -> None:
+def revise_following(change: Change, event: Event, recurrence_id: str, fields: JsonObject) -> None:
     """Change ``fields`` of an occurrence and of those after it, which become a separate series.
 
     Raises OperationFailed if the series has no such occurrence (``recurrence_id``: its date or start).
     """
     series, occurrence = _find(change, event, recurrence_id)
-    if series.begins_on(occurrence.day):
+    if series.is_first_day(occurrence.day):
         revise_all(change, event, fields, recurrence_id)
         return
     rule = event["recurrence"]
@@ -133,7 +133,7 @@ def remove_all(change: Change, event: Event) -> None:
 def remove_one(change: Change, event: Event, recurrence_id: str) -> None:
     """Remove one occurrence of a series; ``recurrence_id`` is its date or start. Raises the errors of ``single``."""
     series, occurrence = _find(change, event, recurrence_id)
-    own = _own(change, event, series, occurrence)
+    own = _find_replacement(change, event, series, occurrence)
     if own is not None:
         remove(change, own)
     else:
@@ -142,10 +142,10 @@ def remove_one(change: Change, event: Event, recurrence_id: str) -> None:
     change.update(("events", event["event_id"]), updated_at=change.now)
 
 
-def remove_from(change: Change, event: Event, recurrence_id: str) -> None:
+def remove_following(change: Change, event: Event, recurrence_id: str) -> None:
     """Remove an occurrence of a series (``recurrence_id``) and those after it. Raises the errors of ``single``."""
     series, occurrence = _find(change, event, recurrence_id)
-    if series.begins_on(occurrence.day):
+    if series.is_first_day(occurrence.day):
         remove_all(change, event)
         return
     for own in _replaced_since(change, event, series, occurrence.day):
@@ -165,7 +165,7 @@ def _find(change: Change, event: Event, recurrence_id: str) -> tuple[Series, Occ
     return series, occurrence
 
 
-def _own(change: Change, event: Event, series: Series, occurrence: Occurrence) -> Event | None:
+def _find_replacement(change: Change, event: Event, series: Series, occurrence: Occurrence) -> Event | None:
     """Return the event that replaces an occurrence; None if none does."""
     return next(
         (own for own in replacements(change.state, event) if series.find_day(own["recurrence_id"]) == occurrence.day),
@@ -213,7 +213,7 @@ def _end_before(change: Change, event: Event, series: Series, day: date) -> None
     )
 
 
-def _moved(change: Change, series: Series, occurrence: Occurrence, fields: JsonObject) -> JsonObject:
+def _move_times(change: Change, series: Series, occurrence: Occurrence, fields: JsonObject) -> JsonObject:
     """Return the start and end of a series for which an occurrence has the start and end of ``fields``."""
     try:
         wanted: str = fields.get("start", occurrence.start)
@@ -230,6 +230,6 @@ def _renamed(text: str, before: Series, after: Series, shift: timedelta) -> str:
     try:
         if day is None:
             return text
-        return (day + shift).isoformat() if len(text) == DATE_LENGTH else after.start_on(day + shift)
+        return (day + shift).isoformat() if len(text) == DATE_LENGTH else after.find_start(day + shift)
     except OverflowError:
         return text

@@ -69,7 +69,7 @@ def overlaps(start: str, end: str, begin: str | None, over: str | None) -> bool:
     return (begin is None or end > begin or start >= begin) and (over is None or start < over)
 
 
-def _local(text: str, place: tzinfo) -> datetime:
+def _to_local_time(text: str, place: tzinfo) -> datetime:
     """Return an instant's local time, without offset."""
     moment = from_text(text)
     try:
@@ -83,7 +83,7 @@ def _place(event: Event) -> tzinfo:
     means those dates in any time zone.
     """
     place = zone(event["timezone"]) or UTC
-    if event["all_day"] and _local(event["start"], place).time() != time():
+    if event["all_day"] and _to_local_time(event["start"], place).time() != time():
         return UTC
     return place
 
@@ -98,7 +98,7 @@ class Series:
         self._event = dict(event)
         self._rule: Rule = event["recurrence"]
         self._place = _place(event)
-        self.first = _local(event["start"], self._place)
+        self.first = _to_local_time(event["start"], self._place)
         """The series' first start, in local time, whether or not the rule has an occurrence then."""
         self._left_out = {self.find_day(text) for text in (*event["recurrence_exceptions"], *replaced)}
 
@@ -109,10 +109,10 @@ class Series:
         instant = day_or_instant(text)
         if instant is None or isinstance(instant, date):
             return instant
-        local, plain = _local(instant, self._place), _local(instant, UTC)
+        local, plain = _to_local_time(instant, self._place), _to_local_time(instant, UTC)
         return plain.date() if plain.time() == time() != self.first.time() else local.date()
 
-    def start_on(self, day: date) -> str:
+    def find_start(self, day: date) -> str:
         """Return the start of an occurrence on a day. Raises OverflowError outside the years 1 to 9999."""
         if day == self.first.date():
             start: str = self._event["start"]
@@ -123,7 +123,7 @@ class Series:
         """Return the start of the series if its occurrence at the instant ``occurrence`` moves to ``start``. Raises
         OverflowError.
         """
-        shift = _local(start, self._place) - _local(occurrence, self._place)
+        shift = _to_local_time(start, self._place) - _to_local_time(occurrence, self._place)
         return to_text((self.first + shift).replace(tzinfo=self._place))
 
     def on(self, day: date) -> Occurrence | None:
@@ -135,7 +135,7 @@ class Series:
         """Whether an occurrence on a day would be left out."""
         return day in self._left_out
 
-    def begins_on(self, day: date) -> bool:
+    def is_first_day(self, day: date) -> bool:
         """Whether there is no occurrence before a day."""
         return next(self._days(date.min, steps()), day) >= day
 
@@ -166,9 +166,9 @@ class Series:
         """Return the occurrence on a day; None if it lies outside the years 1 to 9999."""
         event = self._event
         try:
-            start = self.start_on(day)
+            start = self.find_start(day)
             if event["all_day"]:
-                end = _local(event["end"], self._place) + (day - self.first.date())
+                end = _to_local_time(event["end"], self._place) + (day - self.first.date())
                 return Occurrence(day, start, to_text(end.replace(tzinfo=self._place)))
             length = from_text(event["end"]) - from_text(event["start"])
             return Occurrence(day, start, to_text(from_text(start) + length))

@@ -25,14 +25,14 @@ SORT_FIELDS = sortable(
 )
 
 
-def _kept(state: State) -> dict[str, Event]:
+def _existing_events(state: State) -> dict[str, Event]:
     """Return the events that haven't been deleted, by id."""
     return {event_id: event for event_id, event in state["events"].items() if event["deleted_at"] is None}
 
 
 def show(view: View, params: StateParams) -> JsonObject:
     state = view.state
-    calendars, kept = state["calendars"], _kept(state)
+    calendars, kept = state["calendars"], _existing_events(state)
     events = kept
     if params.compact:
         calendars = fit(
@@ -66,7 +66,7 @@ def _without(record: JsonObject, names: set[str] | frozenset[str]) -> JsonObject
 
 def list_calendars(view: View, _params: Request) -> JsonObject:
     state = view.state
-    events = _kept(state)
+    events = _existing_events(state)
     calendars = [
         {
             **{name: calendar[name] for name in ("calendar_id", "name", "color", "visible")},
@@ -109,7 +109,7 @@ def _find(view: View, request: CalendarQueryRequest, budget: Iterator[int]) -> l
     budget are left out.
     """
     calendars = None if request.calendar_ids is None else frozenset(request.calendar_ids)
-    events = [event for event in _kept(view.state).values() if _matches(event, request, calendars)]
+    events = [event for event in _existing_events(view.state).values() if _matches(event, request, calendars)]
     matches = [
         event
         for event in events
@@ -141,7 +141,7 @@ def _series(event: Event, replaced: dict[str, list[str]], budget: Iterator[int])
 def _replaced(state: State) -> dict[str, list[str]]:
     """Return, for each series, the occurrences that separate events replace."""
     replaced: dict[str, list[str]] = {}
-    for event in _kept(state).values():
+    for event in _existing_events(state).values():
         if event["parent_event_id"] and event["recurrence_id"]:
             replaced.setdefault(event["parent_event_id"], []).append(event["recurrence_id"])
     return replaced
@@ -175,7 +175,7 @@ def _a_year_after(moment: str) -> str | None:
 
 
 def digest(view: View) -> JsonObject:
-    events = _kept(view.state)
+    events = _existing_events(view.state)
     request = CalendarQueryRequest(start=view.now, expand_recurring=True)
     coming = nsmallest(3, _find(view, request, steps()), key=itemgetter("start"))
     return {
@@ -186,7 +186,7 @@ def digest(view: View) -> JsonObject:
 
 
 def describe(state: State) -> str:
-    return f"{len(_kept(state))} events in {len(state['calendars'])} calendars"
+    return f"{len(_existing_events(state))} events in {len(state['calendars'])} calendars"
 
 
 def check(state: State) -> Iterator[str]:

@@ -15,7 +15,7 @@ def _conversation_id(state: State, payload: ChatInput) -> str:
     return payload.conversation_id if named else str(state["default_conversation_id"])
 
 
-def input_of(request: SendChatMessageRequest | ClearChatRequest, state: State) -> JsonObject:
+def make_input(request: SendChatMessageRequest | ClearChatRequest, state: State) -> JsonObject:
     """Return the input of a request that may omit the conversation."""
     fields = request.model_dump()
     if "conversation_id" not in request.model_fields_set:

@@ -48,13 +48,13 @@ def _refuse_long_lists(change: Change, fields: Contact) -> None:
 
 def _items(name: str, payload: list[Any] | None) -> list[Any]:
     """Return a list for storage: phone numbers in their normal form, without duplicates."""
-    items = _plain(payload)
+    items = _dump_items(payload)
     if name == "identifiers":
         items = [{**item, "value": normal_address(item["identifier_type"], item["value"])} for item in items]
     return _distinct(items)
 
 
-def _plain(payload: list[Any] | None) -> list[Any]:
+def _dump_items(payload: list[Any] | None) -> list[Any]:
     return [item if isinstance(item, str) else item.model_dump() for item in payload or ()]
 
 
@@ -83,7 +83,7 @@ def update(change: Change, payload: ContactsInput) -> None:
     for name in LISTS:
         replaced = getattr(payload, name)
         items = contact[name] if replaced is None else _items(name, replaced)
-        gone = _plain(getattr(payload, f"remove_{name}"))
+        gone = _dump_items(getattr(payload, f"remove_{name}"))
         items = [item for item in items if not any(_same(name, item, other) for other in gone)]
         more = _items(name, getattr(payload, f"add_{name}"))
         news[name] = _with_more_identifiers(items, more) if name == "identifiers" else _distinct([*items, *more])

@@ -28,11 +28,11 @@ def read_attachment(view: View, params: AttachmentParams) -> JsonObject:
         "message_id": params.message_id,
         **{name: found.get(name) for name in ("attachment_id", "filename", "mime_type", "sha256")},
         "size": len(b64decode(file["content"])),
-        "text": file.get("text") or text_of(file["content"], str(found["mime_type"])),
+        "text": file.get("text") or decode_text(file["content"], str(found["mime_type"])),
         "content": file["content"],
     }
 
 
-def text_of(content: str, mime_type: str) -> str | None:
+def decode_text(content: str, mime_type: str) -> str | None:
     """Return the text of a file in Base64; None unless its type is text."""
     return b64decode(content).decode(errors="replace") if mime_type.startswith(AS_TEXT) else None

@@ -304,13 +304,13 @@ def _starring(is_starred: bool) -> Operation:
     return operation
 
 
-def _moving_to(folder: str) -> Operation:
+def _make_move(folder: str) -> Operation:
     return lambda change, payload: _move(change, _chosen(change, payload), folder)
 
 
 mark_read, mark_unread = _reading(True), _reading(False)
 star, unstar = _starring(True), _starring(False)
-archive, mark_spam, mark_not_spam = _moving_to("archive"), _moving_to("spam"), _moving_to("inbox")
+archive, mark_spam, mark_not_spam = _make_move("archive"), _make_move("spam"), _make_move("inbox")
 
 
 def move(change: Change, payload: EmailInput) -> None:
@@ -497,8 +497,8 @@ def complete(state: State) -> None:
         email["folder"] = "drafts"
     everything = {**emails, **drafts}
     folders = {name: [] for name in FOLDERS} | state["folders"]
-    state["folders"] = _listed(folders, {name: [email["folder"]] for name, email in everything.items()})
-    state["labels"] = _listed(state["labels"], {name: email["labels"] for name, email in emails.items()})
+    state["folders"] = _rebuild_lists(folders, {name: [email["folder"]] for name, email in everything.items()})
+    state["labels"] = _rebuild_lists(state["labels"], {name: email["labels"] for name, email in emails.items()})
     threads = state["threads"]
     for email in emails.values():
         thread = threads.setdefault(email["thread_id"], {**_new_thread(email), "message_ids": []})
@@ -514,7 +514,7 @@ def complete(state: State) -> None:
         thread["unread_count"] = sum(not emails[message_id]["is_read"] for message_id in thread["message_ids"])
 
 
-def _listed(lists: dict[str, list[str]], homes: dict[str, list[str]]) -> dict[str, list[str]]:
+def _rebuild_lists(lists: dict[str, list[str]], homes: dict[str, list[str]]) -> dict[str, list[str]]:
     """Return lists of ids by name, in their given order, with exactly the ids that belong to them (``homes``)."""
     wanted: dict[str, dict[str, None]] = {name: {} for name in lists}
     for message_id, names in homes.items():

@@ -11,7 +11,7 @@ from ues_sim.compact import MOST_LOOKED_AT, fit
 from ues_sim.modalities.email.models import Email as StoredEmail
 from ues_sim.modalities.email.models import EmailQueryRequest, EmailStateParams, EmailSummary
 from ues_sim.modality import State, View, page, sort_key, sortable, threads_since
-from ues_sim.people import address_key, name_of
+from ues_sim.people import address_key, lookup_name
 from ues_sim.schema import JsonObject
 
 PREVIEW = 100
@@ -119,12 +119,12 @@ def _summary(view: View) -> JsonObject:
             for folder, ids in state["folders"].items()
         },
         "labels": {label: len(ids) for label, ids in state["labels"].items()},
-        "emails": {message_id: _summary_of(email) for message_id, email in emails.items()},
+        "emails": {message_id: _summarise(email) for message_id, email in emails.items()},
         "threads": state["threads"],
     }
 
 
-def _summary_of(email: Email) -> JsonObject:
+def _summarise(email: Email) -> JsonObject:
     return {
         **{name: email[name] for name in SUMMARISED},
         "has_attachments": bool(email["attachments"]),
@@ -140,10 +140,10 @@ def _filters(request: EmailQueryRequest) -> Iterator[Filter]:
         if wanted is not None:
             yield partial(_having, name, wanted)
     if request.from_address is not None:
-        is_sender = _is_part_of(request.from_address)
+        is_sender = _make_address_test(request.from_address)
         yield lambda emails: [email for email in emails if is_sender(email["from_address"])]
     if request.to_address is not None:
-        is_recipient = _is_part_of(request.to_address)
+        is_recipient = _make_address_test(request.to_address)
         yield lambda emails: [email for email in emails if any(map(is_recipient, email["to_addresses"]))]
     for name, text in (("subject", request.subject_contains), ("body_text", request.body_contains)):
         if text is not None:
@@ -157,7 +157,7 @@ def _filters(request: EmailQueryRequest) -> Iterator[Filter]:
     yield partial(_between, "received_at", request.received_after, request.received_before)
 
 
-def _is_part_of(wanted: str) -> Callable[[str], bool]:
+def _make_address_test(wanted: str) -> Callable[[str], bool]:
     """Return a test for addresses that contain a text, in any case; of ``Ann <ann@example.com>``, the inner address."""
     part = address_key("email", wanted)
     return lambda address: part in address.lower()
@@ -211,7 +211,7 @@ def digest(view: View) -> JsonObject:
         "total": len(emails),
         "latest": [
             ("" if email["is_read"] else "(unread) ")
-            + f"{name_of(book, 'email', email['from_address'])[:40]}: {email['subject'][:50]}"
+            + f"{lookup_name(book, 'email', email['from_address'])[:40]}: {email['subject'][:50]}"
             for email in reversed(inbox[-3:])
         ],
     }

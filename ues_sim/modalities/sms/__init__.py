@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ues_sim.modalities.sms import groups, models, operations, views
-from ues_sim.modality import Action, Modality, State, operations_in, paged_query, read_by_id
+from ues_sim.modality import Action, Modality, State, find_operations, paged_query, read_by_id
 from ues_sim.schema import JsonObject, Request
 
 
@@ -33,7 +33,7 @@ MODALITY = Modality(
     input=models.SMSInput,
     discriminator="action",
     neighbours=("contacts",),
-    operations=operations_in(models.SMSInput, "action", operations, groups),
+    operations=find_operations(models.SMSInput, "action", operations, groups),
     initial=lambda now: {"last_updated": now, "user_phone_number": "+15550000000"},
     state_response=(models.SMSStateResponse, models.SMSCompactStateResponse),
     show=views.show,

@@ -4,7 +4,7 @@ from typing import Any
 
 from ues_sim.modalities.sms import models
 from ues_sim.modalities.sms.models import SMSInput
-from ues_sim.modalities.sms.operations import new_conversation, part_of, set_read
+from ues_sim.modalities.sms.operations import new_conversation, read_part, set_read
 from ues_sim.modality import Change
 from ues_sim.people import address_key, same_address
 
@@ -27,7 +27,7 @@ def _group(change: Change, thread_id: str | None) -> Conversation:
 
 def create_group(change: Change, payload: SMSInput) -> None:
     """Make a group; its creator (by default the user) is its admin."""
-    data = part_of(payload, models.GroupData)
+    data = read_part(payload, models.GroupData)
     thread_id = data.thread_id or change.draw_id()
     if thread_id in change.state["conversations"]:
         raise change.fail(f"thread_id {thread_id!r} is taken")
@@ -46,7 +46,7 @@ def create_group(change: Change, payload: SMSInput) -> None:
 
 
 def update_group(change: Change, payload: SMSInput) -> None:
-    data = part_of(payload, models.GroupData)
+    data = read_part(payload, models.GroupData)
     _group(change, data.thread_id)
     news = {"group_name": data.group_name, "group_photo_url": data.group_photo_url}
     change.update(
@@ -56,7 +56,7 @@ def update_group(change: Change, payload: SMSInput) -> None:
 
 def add_participant(change: Change, payload: SMSInput) -> None:
     """Add a person to a group, or add them again after they left."""
-    data = part_of(payload, models.ParticipantData)
+    data = read_part(payload, models.ParticipantData)
     group = _group(change, data.thread_id)
     number = data.phone_number
     place = _place(group, number)
@@ -71,13 +71,13 @@ def add_participant(change: Change, payload: SMSInput) -> None:
 
 
 def remove_participant(change: Change, payload: SMSInput) -> None:
-    data = part_of(payload, models.ParticipantData)
+    data = read_part(payload, models.ParticipantData)
     _group(change, data.thread_id)
     _leave(change, data.thread_id, data.phone_number, payload.timestamp)
 
 
 def leave_group(change: Change, payload: SMSInput) -> None:
-    data = part_of(payload, models.GroupData)
+    data = read_part(payload, models.GroupData)
     _group(change, data.thread_id)
     named = [data.phone_number, *(one.phone_number for one in data.people), data.creator_number]
     number = next((number for number in named if number), change.state["user_phone_number"])
@@ -99,7 +99,7 @@ def _place(group: Conversation, number: str) -> int | None:
 
 def update_conversation(change: Change, payload: SMSInput) -> None:
     """Mute, pin, archive or rename a conversation for the user, keep a draft in it, or mark all of it read."""
-    data = part_of(payload, models.ConversationUpdateData)
+    data = read_part(payload, models.ConversationUpdateData)
     _conversation(change, data.thread_id)
     news = data.model_dump(exclude={"thread_id", "mark_all_read"}, exclude_none=True)
     change.update(("conversations", data.thread_id), **news)

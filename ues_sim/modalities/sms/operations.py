@@ -14,7 +14,7 @@ M = TypeVar("M", bound=BaseModel)
 Message = dict[str, Any]
 
 
-def part_of(payload: SMSInput, kind: type[M]) -> M:
+def read_part(payload: SMSInput, kind: type[M]) -> M:
     """Return the action's object as a model; the input's validator has already checked it."""
     name, _ = payload.part
     return kind.model_validate(getattr(payload, name))
@@ -39,13 +39,13 @@ def _refuse_another(state: State, field: str, number: str) -> str | None:
 
 def send_message(change: Change, payload: SMSInput) -> None:
     """Send a message as the user; it is delivered at once and counts as read."""
-    data = part_of(payload, models.MessageData)
+    data = read_part(payload, models.MessageData)
     sender = data.from_number or change.state["user_phone_number"]
     _deliver(change, payload, data, sender, direction="outgoing")
 
 
 def receive_message(change: Change, payload: SMSInput) -> None:
-    data = part_of(payload, models.MessageData)
+    data = read_part(payload, models.MessageData)
     _deliver(change, payload, data, data.from_number or "", direction="incoming")
 
 
@@ -65,7 +65,7 @@ def _deliver(change: Change, payload: SMSInput, data: models.MessageData, sender
         raise change.fail(f"message_id {message_id!r} is taken")
     incoming = direction == "incoming"
     sent_at = data.sent_at or payload.timestamp
-    thread_id = _thread_of(change, data, sender, recipients, sent_at)
+    thread_id = _find_or_make_thread(change, data, sender, recipients, sent_at)
     attachments = [attachment.model_dump() for attachment in data.attachments]
     for attachment in attachments:
         attachment["attachment_id"] = attachment["attachment_id"] or change.draw_id()
@@ -115,7 +115,7 @@ def _drop_oldest(change: Change, thread_id: str) -> None:
         _remove(change, message_id)
 
 
-def _thread_of(change: Change, data: models.MessageData, sender: str, recipients: list[str], at: str) -> str:
+def _find_or_make_thread(change: Change, data: models.MessageData, sender: str, recipients: list[str], at: str) -> str:
     """Return the id of the conversation of exactly these people; it is made if there is none."""
     conversations = change.state["conversations"]
     if data.thread_id is not None and data.thread_id in conversations:
@@ -187,7 +187,7 @@ def _message(change: Change, message_id: str | None) -> Message:
 
 def update_delivery_status(change: Change, payload: SMSInput) -> None:
     """Set messages to delivered, failed or read; incoming messages also get the user's read mark."""
-    data = part_of(payload, models.DeliveryUpdateData)
+    data = read_part(payload, models.DeliveryUpdateData)
     ids: list[str | None] = [*data.message_ids] or [data.message_id]
     for message_id in ids:
         message = _message(change, message_id)
@@ -227,7 +227,7 @@ def _count_unread(change: Change, thread_id: str, by: int) -> None:
 
 def add_reaction(change: Change, payload: SMSInput) -> None:
     """Add a person's reaction to a message; it replaces the person's earlier reaction."""
-    data = part_of(payload, models.ReactionData)
+    data = read_part(payload, models.ReactionData)
     message = _message(change, data.message_id)
     if not data.emoji or not data.phone_number:
         raise change.fail("add_reaction needs reaction_data.phone_number and reaction_data.emoji")
@@ -247,7 +247,7 @@ def add_reaction(change: Change, payload: SMSInput) -> None:
 
 def remove_reaction(change: Change, payload: SMSInput) -> None:
     """Remove a reaction, by its id, or by message and person (and emoji)."""
-    data = part_of(payload, models.ReactionData)
+    data = read_part(payload, models.ReactionData)
 
     def is_meant(reaction: dict[str, Any]) -> bool:
         if data.reaction_id is not None:
@@ -266,7 +266,7 @@ def remove_reaction(change: Change, payload: SMSInput) -> None:
 
 
 def edit_message(change: Change, payload: SMSInput) -> None:
-    data = part_of(payload, models.EditData)
+    data = read_part(payload, models.EditData)
     message = _message(change, data.message_id)
     body = data.new_body if data.new_body is not None else data.body
     if body is None:
@@ -278,7 +278,7 @@ def edit_message(change: Change, payload: SMSInput) -> None:
 
 def delete_message(change: Change, payload: SMSInput) -> None:
     """Mark messages as deleted; they stay in the state, but no longer count as unread."""
-    data = part_of(payload, models.DeleteData)
+    data = read_part(payload, models.DeleteData)
     ids: list[str | None] = [*data.message_ids] or [data.message_id]
     for message_id in ids:
         message = _message(change, message_id)

@@ -9,7 +9,7 @@ from ues_sim.compact import MOST_LOOKED_AT, fit
 from ues_sim.modalities.sms.models import SMSQueryRequest
 from ues_sim.modalities.sms.operations import new_conversation
 from ues_sim.modality import State, StateParams, View, page, sort_key, sortable, threads_since
-from ues_sim.people import address_key, name_of
+from ues_sim.people import address_key, lookup_name
 from ues_sim.schema import JsonObject
 
 LEFT_OUT_OF_COMPACT = frozenset({"body", "attachments", "reactions", "delivered_at", "read_at", "edited_at"})
@@ -100,7 +100,7 @@ def digest(view: View) -> JsonObject:
         "messages": len(view.state["messages"]),
         "unread": _unread(view.state),
         "latest": [
-            f"{name_of(book, 'phone', message['from_number'])[:40]}: {message['body'][:60]}" for message in latest
+            f"{lookup_name(book, 'phone', message['from_number'])[:40]}: {message['body'][:60]}" for message in latest
         ],
     }
 
@@ -127,12 +127,12 @@ def complete(state: State) -> None:
         conversation["thread_id"] = thread_id
         conversation["message_count"] = conversation["unread_count"] = 0
     for message in state["messages"].values():
-        conversation = state["conversations"].setdefault(message["thread_id"], _conversation_of(message))
+        conversation = state["conversations"].setdefault(message["thread_id"], _make_conversation(message))
         conversation["message_count"] += 1
         conversation["unread_count"] += _is_unread(message)
         conversation["last_message_at"] = max(conversation["last_message_at"], message["sent_at"])
 
 
-def _conversation_of(message: dict[str, Any]) -> dict[str, Any]:
+def _make_conversation(message: dict[str, Any]) -> dict[str, Any]:
     people = [message["from_number"], *message["to_numbers"]]
     return new_conversation(message["thread_id"], people, message["sent_at"], created_by=None)

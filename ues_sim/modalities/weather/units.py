@@ -28,12 +28,12 @@ def _miles_an_hour(speed: float) -> float:
     return round(speed * MILES_AN_HOUR, 2)
 
 
-def _as_is(value: float) -> float:
+def _keep(value: float) -> float:
     return value
 
 
 CONVERSIONS: dict[Units, tuple[Convert, Convert]] = {
-    "metric": (_celsius, _as_is),
+    "metric": (_celsius, _keep),
     "imperial": (_fahrenheit, _miles_an_hour),
 }
 """The conversions of temperatures and speeds. All other values are the same in all units, as in OpenWeather."""

@@ -21,7 +21,7 @@ NEAR = 0.1
 Report = dict[str, Any]
 
 
-def key_of(latitude: float, longitude: float) -> str:
+def place_key(latitude: float, longitude: float) -> str:
     """Return the key of a place: its coordinates to two decimals, which is about a kilometre."""
     # Adding zero turns -0.0 into 0.0.
     return f"{round(latitude, 2) + 0.0:.2f},{round(longitude, 2) + 0.0:.2f}"
@@ -31,7 +31,7 @@ def update(change: Change, payload: WeatherInput) -> None:
     """Set the report of a place. The old one is added to the place's history, which keeps the newest
     ``max_history_per_location``.
     """
-    key = key_of(payload.latitude, payload.longitude)
+    key = place_key(payload.latitude, payload.longitude)
     report = payload.report.model_dump()
     place = change.state["locations"].get(key)
     if place is None:
@@ -118,7 +118,7 @@ def query(view: View, request: WeatherQueryRequest) -> JsonObject:
 def _nearest(state: State, latitude: float, longitude: float) -> dict[str, Any] | None:
     """Find the place at these coordinates, else the nearest within ``NEAR``."""
     places = state["locations"]
-    place: dict[str, Any] | None = places.get(key_of(latitude, longitude))
+    place: dict[str, Any] | None = places.get(place_key(latitude, longitude))
     if place is not None or not places:
         return place
 
