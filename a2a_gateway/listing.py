@@ -16,6 +16,7 @@ from temporalio.client import Client, WorkflowExecution
 from a2a_gateway.contexts import context_keyword
 from a2a_gateway.tasks import is_closed, read_task
 from a2a_gateway.temporal import RPC_TIMEOUT
+from proctor_processes.together import do_all
 from proctor_protocol.callers import Caller
 from proctor_settings.config import GreenAgentConfig
 from workflows.names import PROCTOR_CONTEXT, PROCTOR_OWNER, PROCTOR_STATUS, TASK_WORKFLOWS, Status
@@ -114,7 +115,7 @@ async def _read_all(
             task = await read_task(client, execution, config, with_artifacts=params.include_artifacts)
             return apply_history_length(task, params)
 
-    return [task for task in await asyncio.gather(*map(read, page)) if task is not None]
+    return [task for task in await do_all(*map(read, page)) if task is not None]
 
 
 def _write_token(token: bytes | None, query: str, key: bytes) -> str:

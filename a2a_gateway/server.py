@@ -25,6 +25,7 @@ from a2a_gateway.metrics import REQUEST_SECONDS, REQUESTS, STREAMS
 from a2a_gateway.plain_messages import plain_messages_route
 from a2a_gateway.request_checks import check
 from a2a_gateway.run_files import run_files_route
+from a2a_gateway.streams import sharing
 from a2a_gateway.temporal import TEMPORAL_PATH, ClientFactory, TemporalConnection
 from a2a_gateway.watching import Watching
 from proctor_observing.address import observed
@@ -85,10 +86,12 @@ def create_app(config: GreenAgentConfig, client_factory: ClientFactory, pages: S
         plain_messages_route(handler, contexts),
         *create_agent_card_routes(card, with_security, cache_control=CARD_CACHING),
         *create_agent_card_routes(card, with_security, card_url=LEGACY_CARD_PATH, cache_control=CARD_CACHING),
-        *with_checked_params(
-            create_jsonrpc_routes(handler, RPC_PATH, context_builder=contexts, enable_v0_3_compat=True)
+        *sharing(
+            with_checked_params(
+                create_jsonrpc_routes(handler, RPC_PATH, context_builder=contexts, enable_v0_3_compat=True)
+            )
         ),
-        *mended(create_rest_routes(handler, context_builder=contexts, enable_v0_3_compat=True)),
+        *sharing(mended(create_rest_routes(handler, context_builder=contexts, enable_v0_3_compat=True))),
     ]
     middleware = [
         *([Middleware(TracedRequests, name_of=route_name)] if is_tracing() else []),

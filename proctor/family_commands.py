@@ -11,6 +11,7 @@ from tempfile import TemporaryDirectory
 from rich.console import Console
 from rich.text import Text
 
+from activities.scenario_code.allowance import Allowance
 from activities.scenario_code.confinement import Limits
 from activities.scenario_code.families import Family, list_families, write_day
 from activities.scenario_code.manager import (
@@ -72,9 +73,10 @@ async def check_days(code: ScenarioCode, directory: Path, instances: Sequence[In
         with TemporaryDirectory(prefix="proctor-day-") as folder:
             day = Path(folder) / directory.name
             try:
-                files = await code.make(directory, instance)
+                allowance = Allowance(instance.title)
+                files = await code.make(directory, instance, allowance)
                 await asyncio.to_thread(write_day, files, day)
-                package = await code.load(day)
+                package = await code.load(day, allowance)
             except ScenarioError as problem:
                 raise CommandError(clean(str(problem))) from None
             await check(package, instance.title)

@@ -4,6 +4,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Mapping
+from hashlib import sha256
 from importlib.metadata import version
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -23,7 +24,10 @@ def new_agent(name: str, folder: Path) -> None:
     class_name = "".join(word.capitalize() for word in _words_of(name))
     values = {"class_name": class_name, "version": version("proctor")}
     target = _write_project("agent", name, folder, "mail-clerk", values)
-    write_wheel(target / "wheels")
+    wheel = write_wheel(target / "wheels")
+    with (target / "requirements.lock").open("a", encoding="utf-8") as lock:
+        digest = sha256(wheel.read_bytes()).hexdigest()
+        lock.write(f"proctor-purple=={version('proctor')} \\\n    --hash=sha256:{digest}\n")
     _say_next("agent", target=target)
 
 

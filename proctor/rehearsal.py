@@ -42,6 +42,7 @@ from activities.simulation.turns import Settling, TurnActivities
 from proctor.doing import do
 from proctor.parts import Parts
 from proctor_processes.http_clients import make_http_client
+from proctor_processes.together import do_all
 from proctor_protocol.messages import EarlyCompletionMessage, TurnCompleteMessage
 from proctor_protocol.results import ActionLogEntryWithTurn, AssessmentResults, CriterionResult, assessment_results
 from proctor_settings.config import GreenAgentConfig
@@ -246,7 +247,7 @@ class RehearsedAssessment:
             payload = JudgeInput(plan=plan, criterion_id=criterion.criterion_id, evidence=evidence)
             return await do(self.verdicts.judge_criterion, payload)
 
-        return await asyncio.gather(*map(judge, plan.criteria))
+        return await do_all(*map(judge, plan.criteria))
 
     async def _participant_plays(
         self, plan: Plan, checkpoint: BlobRef, script: Script, turn: int, now: datetime

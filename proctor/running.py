@@ -15,6 +15,7 @@ from a2a_gateway.subscriptions import Subscriptions, Update
 from a2a_gateway.temporal import TemporalConnection
 from activities.attempts.markdown import unescaped
 from proctor.live_terminals import read_terminal, recordings_of
+from proctor_processes.together import do_all
 from proctor_protocol.callers import ANYBODY, Caller
 from proctor_protocol.campaigns import Tally
 from proctor_settings.config import GreenAgentConfig
@@ -110,7 +111,7 @@ class UnderWay(Live):
         client = await self.connected()
         query = f"ParentWorkflowId = '{campaign_id}' AND ExecutionStatus = 'Running'"
         cells = [each async for each in client.list_workflows(query, limit=_CELLS_AT_MOST, page_size=_CELLS_AT_MOST)]
-        return await asyncio.gather(*(self._cell(each) for each in sorted(cells, key=lambda each: each.start_time)))
+        return await do_all(*(self._cell(each) for each in sorted(cells, key=lambda each: each.start_time)))
 
     async def _cell(self, listed: WorkflowExecution) -> RunningCell:
         execution = await self._find(listed.id, (listed.workflow_type,))

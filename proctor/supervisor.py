@@ -14,6 +14,7 @@ from proctor_processes.child import Child
 from proctor_processes.guard import Guard
 from proctor_processes.log_files import LOG_FILE
 from proctor_processes.returning import LONGEST_PAUSE, Pauses, how_ended
+from proctor_processes.together import do_all
 
 START_SECONDS = 180.0
 """How long a service may take from its start until it is ready."""
@@ -103,13 +104,7 @@ class Supervisor:
 
     async def start(self) -> None:
         """Start every service as soon as those it comes after are ready; return when all are."""
-        starts = [asyncio.create_task(self._start_in_turn(child)) for child in self._children.values()]
-        try:
-            await asyncio.gather(*starts)
-        finally:
-            for start in starts:
-                start.cancel()
-            await asyncio.gather(*starts, return_exceptions=True)
+        await do_all(*map(self._start_in_turn, self._children.values()))
 
     def find_pid(self, name: str) -> int | None:
         process = self._children[name].process

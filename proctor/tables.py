@@ -75,4 +75,8 @@ def write_parquet(rows: Rows, path: Path) -> None:
         from pyarrow import parquet
     except ImportError:
         raise CommandError("a .parquet file needs pyarrow: pip install pyarrow, or write .csv") from None
-    parquet.write_table(pyarrow.table({name: [row.get(name) for row in rows] for name in columns_of(rows)}), path)
+    try:
+        table = pyarrow.table({name: [row.get(name) for row in rows] for name in columns_of(rows)})
+    except OverflowError:
+        raise CommandError(f"{path}: a result has a number of more than 64 bits; write .csv") from None
+    parquet.write_table(table, path)

@@ -5,6 +5,8 @@ import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping
 
+from proctor_processes.together import do_all
+
 Look = Callable[[], Awaitable[str | None]]
 """Checks one thing that a service needs: returns None if it works, else a sentence with the remedy."""
 
@@ -24,7 +26,7 @@ async def check_needs(needs: Mapping[str, Look], seconds: float = LOOKS_FOR) -> 
         except Exception as error:  # a failing check is a finding
             return f"The check of {name} failed ({type(error).__name__}: {error})."
 
-    return dict(zip(needs, await asyncio.gather(*map(one, needs.keys(), needs.values())), strict=True))
+    return dict(zip(needs, await do_all(*map(one, needs.keys(), needs.values())), strict=True))
 
 
 async def log_problems(log: logging.Logger, needs: Mapping[str, Look]) -> None:

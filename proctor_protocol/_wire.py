@@ -31,6 +31,10 @@ Instant = Annotated[datetime, AfterValidator(_assume_utc)]
 """An instant; a naive one is read as UTC, as the simulator reads it (UES contract, ground rules)."""
 
 
+Int64 = Annotated[int, Field(ge=-(2**63), lt=2**63)]
+"""A whole number that tables and databases can hold."""
+
+
 OfRole = Annotated[str | None, Field(exclude_if=lambda role: role is None)]
 """A role, in what may be of one of several participants; left out where there is one participant."""
 

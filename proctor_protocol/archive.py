@@ -38,7 +38,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AliasChoices, Field, JsonValue, TypeAdapter, field_validator
 
-from proctor_protocol._wire import Instant, WireModel
+from proctor_protocol._wire import Instant, Int64, WireModel
 from proctor_protocol.campaigns import CampaignResults, Tally
 from proctor_protocol.clocks import STANDING, conditions_title
 from proctor_protocol.forks import ForkedFrom
@@ -97,6 +97,10 @@ _DERIVED = frozenset({"modality_type", "last_updated", "update_count", "threads"
 """What of a modality's state follows from the rest of it."""
 
 
+_Count = Annotated[Int64, Field(ge=0)]
+_Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+
 class Content(WireModel):
     """What names a content: the SHA-256 (hex) and the size in bytes."""
 
@@ -139,30 +143,30 @@ class EntrySummary(WireModel):
     scenario_name: str = ""
     scenario_version: str | None = None
     family: str | None = None
-    difficulty: int | None = None
-    instance_seed: int | None = None
+    difficulty: Int64 | None = None
+    instance_seed: Int64 | None = None
     clock: str = STANDING
-    noise: int = 0
+    noise: Int64 = 0
     role: str = ""
     participant: str = ""
     participant_url: str = ""
     participant_version: str | None = None
-    seed: int | None = None
+    seed: Int64 | None = None
     offline: bool = False
-    score: int = 0
-    max_score: int = 0
-    doubtful_points: int = 0
-    total_points: int = 0
-    earned: float | None = None
-    turns_taken: int = 0
-    expected_turns: int | None = None
-    max_turns: int | None = None
+    score: _Count = 0
+    max_score: _Count = 0
+    doubtful_points: _Count = 0
+    total_points: _Count = 0
+    earned: _Amount | None = None
+    turns_taken: _Count = 0
+    expected_turns: _Count | None = None
+    max_turns: _Count | None = None
     judges: list[str] = Field(default_factory=list)
     is_partial: bool = False
     judge_warnings: list[str] = Field(default_factory=list)
-    actions_taken: int = 0
+    actions_taken: _Count = 0
     seconds: float = 0.0
-    cost: float | None = None
+    cost: _Amount | None = None
     currency: str | None = None
     started_at: Instant
     ended_at: Instant

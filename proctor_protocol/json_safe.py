@@ -7,14 +7,17 @@ from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from datetime import date, time, timedelta
 from enum import Enum
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import BaseModel, JsonValue
+from pydantic import AfterValidator, BaseModel, JsonValue
 
 from proctor_protocol.durations import format_iso8601_duration
 
 DEEPEST = 30
 """Levels of data that ``json_safe`` keeps; protobuf, which A2A is made of, has room for some 50."""
+LONGEST_SENTENCE = 4_000
+"""Characters of a sentence about a failure: it is logged at each attempt, and Temporal takes none of megabytes."""
+
 _LARGEST_INTEGER = 2**53
 
 _DEEPEST_READ = 100
@@ -88,6 +91,10 @@ def storable_text(text: str, most: int) -> str:
     """A text that can be kept anywhere, of at most ``most`` characters and a note on how many more there were."""
     kept = json_safe_text(text[:most]).replace("\0", "\ufffd")
     return kept if len(text) <= most else f"{kept}… ({len(text) - most:,} more characters)"
+
+
+Sentence = Annotated[str, AfterValidator(lambda text: storable_text(text, LONGEST_SENTENCE))]
+"""A field for a sentence by a stranger. Cut as it comes in: also callers outside of activities have it so."""
 
 
 def count_values(written: bytes) -> int:

@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl, urlsplit
 from pydantic import Field, ValidationError, ValidationInfo, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
-from proctor_protocol._wire import WireModel
+from proctor_protocol._wire import Int64, WireModel
 from proctor_protocol.clocks import ClockName, NoiseLevel
 from proctor_protocol.instances import DIFFICULTIES
 from proctor_protocol.json_text import in_braces, is_cut_off
@@ -112,7 +112,7 @@ class AssessmentConfig(WireModel):
     from_evening: int | None = Field(default=None, ge=1, le=100)
     scenario_id: str = ""
     difficulty: int | None = None
-    seed: int | None = Field(default=None, ge=-(2**63), lt=2**63)
+    seed: Int64 | None = None
     clock: ClockName | None = None
     noise: NoiseLevel | None = None
     max_turns: int | None = Field(default=None, ge=1, le=100_000)

@@ -9,19 +9,20 @@ LONGEST_ROLE = 40
 MOST_ROLES = 8
 """The number of participants in one assessment."""
 
-_OF_ROLE = "--"
+OF_ROLE = "--"
+"""Between a task's id and a role; ids of tasks have none."""
 
 
 def name_of_role(task_id: str, role: str) -> str:
     """The name of one participant's part of a task: of its simulation and its archive entry."""
-    return f"{task_id}{_OF_ROLE}{role}"
+    return f"{task_id}{OF_ROLE}{role}"
 
 
 def is_of_role(name: str) -> bool:
     """Whether a name is of one participant's part of a task."""
-    return _OF_ROLE in name
+    return OF_ROLE in name
 
 
 def task_of(name: str) -> str:
     """The id of the task that a simulation is of."""
-    return name.partition(_OF_ROLE)[0]
+    return name.partition(OF_ROLE)[0]

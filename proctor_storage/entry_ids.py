@@ -6,7 +6,8 @@
     index/complete.json             every entry is in one of these, or was written by a writer that adds it
 
 A first writer creates its file under the condition that it is not there, which takes one request and no listing. A
-writer that is refused adds itself, and lists the others of its id alone.
+writer that is refused adds itself, and lists the others of its id alone. Some stores ignore the condition, which is
+tried when the index is made (``conditions`` of complete.json). There, each writer adds itself.
 
 Text of these files counts only as the folder of an entry (``is_folder``): an archive may come from elsewhere.
 """
@@ -47,6 +48,7 @@ class EntryIds:
     def __init__(self, folder: Folder) -> None:
         self._folder = folder
         self._has_earlier: bool | None = None
+        self._has_conditions = True
         self.name = ""
         """A random id of this index: an index made after the archive was removed has another one."""
 
@@ -56,6 +58,7 @@ class EntryIds:
             try:
                 note = from_json(self._folder.read(_COMPLETE))
                 self._has_earlier, self.name = bool(note.get("earlier", True)), str(note.get("name", ""))
+                self._has_conditions = bool(note.get("conditions", True))
             except (FileNotFoundError, ValueError, AttributeError):
                 self._has_earlier = None
         return self._has_earlier is not None
@@ -67,14 +70,17 @@ class EntryIds:
             shards.setdefault(_shard(id_of(folder)), []).append(folder)
         for shard, folders in shards.items():
             self._folder.write(f"{INDEX}/earlier/{shard}.gz", gzip.compress("\n".join(folders).encode(), 1, mtime=0))
-        about: dict[str, Any] = {"format": 1, "earlier": bool(shards), "name": uuid.uuid4().hex}
+        about: dict[str, Any] = {"format": 1, "earlier": bool(shards), "name": uuid.uuid4().hex, "conditions": False}
         self._folder.write(_COMPLETE, json.dumps(about).encode())
-        self._has_earlier, self.name = bool(shards), about["name"]
+        if not self._folder.write_first(_COMPLETE, json.dumps(about).encode()):
+            about["conditions"] = True
+            self._folder.write(_COMPLETE, json.dumps(about).encode())
+        self._has_earlier, self.name, self._has_conditions = bool(shards), about["name"], about["conditions"]
 
     def add(self, folder: str) -> list[str]:
         """Add a folder that is about to be written; returns the others of its id."""
         entry_id = id_of(folder)
-        if self._folder.write_first(_first(entry_id), folder.encode()):
+        if self._has_conditions and self._folder.write_first(_first(entry_id), folder.encode()):
             return self._earlier(entry_id)
         if self._first_of(entry_id) != folder:
             date, name = posixpath.split(folder)
@@ -118,7 +124,7 @@ class EntryIds:
 def is_folder(text: str) -> bool:
     """Whether a text is the folder of an entry, ``DATE/ID.FENCE``, which lies in its archive for any id."""
     match = _FOLDER.fullmatch(text)
-    if match is None or len(match[1]) > _LONGEST_ID:
+    if match is None or not match[1].isascii() or len(match[1]) > _LONGEST_ID:
         return False
     entry_id = unquote(match[1])
     return entry_id not in (".", "..") and quote(entry_id, safe="") == match[1]

@@ -19,6 +19,7 @@ from temporalio.api.workflowservice.v1 import DescribeTaskQueueRequest, Describe
 from temporalio.client import Client
 from temporalio.service import RPCError, RPCStatusCode
 
+from proctor_processes.together import do_all
 from proctor_protocol.problems import Problem
 from proctor_settings.config import GreenAgentConfig
 from proctor_storage.codec import read_keys
@@ -60,7 +61,7 @@ class Fingerprint:
     @classmethod
     async def of(cls, config: GreenAgentConfig) -> Self:
         """The identities of the services in these settings. The identity of an unreadable store is left out."""
-        store, archive = await asyncio.gather(_id_of(config.storage_url), _id_of(config.archive_url))
+        store, archive = await do_all(_id_of(config.storage_url), _id_of(config.archive_url))
         keys = read_keys(config.payload_keys.get_secret_value()) if config.payload_keys else {}
         secret = config.secret.get_secret_value()
         return cls(

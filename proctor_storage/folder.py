@@ -16,10 +16,10 @@ from typing import Concatenate, ParamSpec, TypeVar
 import fsspec
 from prometheus_client import Counter, Histogram
 
+from proctor_processes.local_files import LocalFiles
+from proctor_processes.local_files import RefusedFileError as RefusedFileError
 from proctor_protocol.problems import Problem
 from proctor_storage import object_stores, threads
-from proctor_storage.local_files import LocalFiles
-from proctor_storage.local_files import RefusedFileError as RefusedFileError
 
 T = TypeVar("T")
 P = ParamSpec("P")

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 from pydantic_core import from_json
 
+from proctor_processes.together import do_all
 from proctor_storage.blobs import BlobDamagedError, BlobNotFoundError, BlobRef, BlobStore, blob_ref
 
 AT_ONCE = 8
@@ -43,12 +44,7 @@ async def keep_parts(
             elif not await store.holds(ref):
                 await store.put(await fetch(ref.sha256))
 
-    try:
-        async with asyncio.TaskGroup() as group:
-            for ref in new:
-                group.create_task(keep(ref))
-    except ExceptionGroup as problems:  # the first has ended the others
-        raise problems.exceptions[0] from None
+    await do_all(*map(keep, new))
 
 
 class Contents(Protocol):

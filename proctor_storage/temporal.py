@@ -15,6 +15,7 @@ from temporalio.service import GrpcCompression, RPCError, RPCStatusCode
 
 from proctor_observing.tracing import temporal_plugins
 from proctor_processes.addresses import is_loopback
+from proctor_processes.together import do_all
 from proctor_protocol.problems import Problem
 from proctor_settings.config import GreenAgentConfig
 from proctor_storage.blobs import BlobRef, BlobStore, blob_ref
@@ -64,7 +65,7 @@ class BlobPayloads(converter.StorageDriver):
     async def store(
         self, context: converter.StorageDriverStoreContext, payloads: Sequence[Payload]
     ) -> list[converter.StorageDriverClaim]:
-        refs = await asyncio.gather(*(self._keep(payload.SerializeToString()) for payload in payloads))
+        refs = await do_all(*(self._keep(payload.SerializeToString()) for payload in payloads))
         return [converter.StorageDriverClaim(claim_data={"sha256": ref.sha256, "size": str(ref.size)}) for ref in refs]
 
     async def retrieve(
@@ -74,7 +75,7 @@ class BlobPayloads(converter.StorageDriver):
             ref = BlobRef(sha256=claim.claim_data["sha256"], size=int(claim.claim_data["size"]))
             return Payload.FromString(await self._store.get(ref))
 
-        return list(await asyncio.gather(*(fetch(claim) for claim in claims)))
+        return await do_all(*map(fetch, claims))
 
     async def _keep(self, content: bytes) -> BlobRef:
         ref, now = blob_ref(content), time.monotonic()

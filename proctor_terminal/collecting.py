@@ -1,9 +1,8 @@
 """The logs of a trial, out of its container."""
 
-import asyncio
-
 from pydantic import BaseModel
 
+from proctor_processes.together import do_all
 from proctor_terminal import fresh
 from proctor_terminal.copying import copy_out
 from proctor_terminal.engine import Engine, labelled
@@ -41,8 +40,8 @@ async def collect(engine: Engine, task: TerminalTask, environment: EnvironmentRe
     folders = _FOLDERS[task.format]
     each = _MOST_BYTES // len(folders)
     place = await fresh.find(engine, environment) or environment  # where the tests ran has all logs
-    copied, containers = await asyncio.gather(
-        asyncio.gather(*(copy_out(engine, place, path, each) for path in folders)),
+    copied, containers = await do_all(
+        do_all(*(copy_out(engine, place, path, each) for path in folders)),
         engine.ask("GET", "containers/json", {"all": True, "filters": labelled(environment.run, environment.trial)}),
     )
     collected: list[CollectedFile] = []

@@ -18,6 +18,7 @@ from typing import IO, Any
 from aiodocker import DockerError
 from pydantic import BaseModel
 
+from proctor_processes.together import do_all
 from proctor_terminal import environments
 from proctor_terminal.agent_changes import USUAL_FOLDERS, Change, ImageCommands, list_script, read_listing
 from proctor_terminal.commands import losing, lost, run_plainly
@@ -330,7 +331,7 @@ async def _lay_over(
     try:
         for at in range(0, len(steps), _AT_ONCE):
             batch = steps[at : at + _AT_ONCE]
-            got = await asyncio.gather(*(_get(engine, environment, path, is_whole, room) for path, is_whole in batch))
+            got = await do_all(*(_get(engine, environment, path, is_whole, room) for path, is_whole in batch))
             for (path, is_whole), piece in zip(batch, got, strict=True):
                 if piece is not None:
                     with piece:

@@ -6,6 +6,7 @@ from typing import Any
 
 from aiodocker import DockerError
 
+from proctor_processes.together import do_all
 from proctor_terminal.engine import Engine
 
 
@@ -14,7 +15,7 @@ async def remove_labelled(engine: Engine, labels: Mapping[str, list[str]]) -> in
     containers = await engine.ask("GET", "containers/json", {"all": True, "filters": labels})
     gone = await _all_removed(engine, [f"containers/{each['Id']}" for each in containers], {"force": True, "v": True})
     # Networks and volumes only when nothing uses them any more.
-    networks, volumes = await asyncio.gather(
+    networks, volumes = await do_all(
         engine.ask("GET", "networks", {"filters": labels}), engine.ask("GET", "volumes", {"filters": labels})
     )
     gone += await _all_removed(engine, [f"networks/{each['Id']}" for each in networks], {})

@@ -24,6 +24,7 @@ from activities.archive.payloads import as_lines
 from activities.campaign.activities import keep_cells, taken_over
 from activities.campaign.plan import CampaignPlan, Cell, EndedCell, Lane, Summed, SumUpInput, groups_of
 from activities.plan import TRIAL_WORKFLOW
+from proctor_processes.together import do_all
 from proctor_protocol.archived_runs import run_of_trial
 from proctor_protocol.problems import show_value
 from proctor_protocol.provenance import cost_of, tokens_of
@@ -153,7 +154,7 @@ class TerminalRuns:
             return trial.model_copy(update={"participant": whose, "taken_over": each.cell_id in taken})
 
         stored = [(each, each.outcome.result) for each in ended if each.outcome.result is not None]
-        trials = await asyncio.gather(*(read(each, ref) for each, ref in stored))
+        trials = await do_all(*(read(each, ref) for each, ref in stored))
         results = await asyncio.to_thread(partial(summed_up, payload, trials))
         whose = [(each.agent, each.n_resolved, each.n_trials, each.accuracy.value) for each in results.by_agent]
         if len(whose) < 2:

@@ -9,6 +9,8 @@ from typing import IO
 
 from pydantic import BaseModel
 
+from proctor_processes.together import do_all
+
 _KEPT = 20_000
 
 
@@ -63,7 +65,7 @@ async def run(
 
     try:
         async with asyncio.timeout(seconds):
-            await asyncio.gather(feed(), read())
+            await do_all(feed(), read())
             code: int | None = await process.wait()
     except TimeoutError:
         code = None

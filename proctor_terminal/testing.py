@@ -28,6 +28,7 @@ from typing import Literal
 
 from pydantic import BaseModel, Field
 
+from proctor_processes.together import do_all
 from proctor_protocol.results import Doubt
 from proctor_protocol.terminal import Blame, FailureMode, LeaveRunning, VerifierKind
 from proctor_terminal import compose, environments, fresh, tmux
@@ -294,7 +295,7 @@ class _Tests:
 
     async def _occupied(self, place: EnvironmentRef, folders: Sequence[str]) -> list[str]:
         """Those that are neither missing nor an empty folder."""
-        free = await asyncio.gather(*(is_free(self.engine, place, folder) for folder in folders))
+        free = await do_all(*(is_free(self.engine, place, folder) for folder in folders))
         return [folder for folder, is_so in zip(folders, free, strict=True) if not is_so]
 
     async def _watched(self, place: EnvironmentRef) -> Executed:

@@ -423,9 +423,8 @@ def _began_at() -> datetime:
     return began.at
 
 
-def _note_task(answer: Answer) -> None:
-    if answer.task_id:
-        notes.note(notes.TaskNote(task_id=answer.task_id))
+async def _note_task(answer: Answer) -> None:
+    await notes.note_task(answer.task_id)
 
 
 async def _abandon(participant: ParticipantClient | PlainParticipant) -> None:

@@ -14,6 +14,7 @@ from activities.campaign.plan import CellInput, CellOutcome
 from proctor_protocol.provenance import cost_of, tokens_of
 from proctor_protocol.results import AssessmentResults
 from proctor_protocol.runs import RunConfig
+from proctor_protocol.task_ids import readable_id
 from workflows import limits, names
 from workflows.inputs import AssessmentInput
 from workflows.publishing import UpdatePublisher
@@ -31,6 +32,8 @@ class AssessmentCell:
         self._campaign_id = payload.campaign_id
         self._owner = payload.owner
         self._task_id = str(uuid.uuid5(uuid.NAMESPACE_URL, workflow.info().workflow_id))
+        if workflow.patched(names.READABLE_IDS):
+            self._task_id = readable_id(self._task_id, self._request())
         self._steps = Steps(UpdatePublisher())
 
     @workflow.run

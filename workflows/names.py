@@ -41,6 +41,9 @@ UPDATES_TOPIC = "updates"
 ONE_WAIT_FOR_A_MODEL = "one wait for a model"
 """A patch: criteria aren't judged by a model that could not be asked for the first one."""
 
+READABLE_IDS = "readable ids"
+"""A patch: the id of a cell's assessment says scenario and participant."""
+
 MEMO_RESULTS = "results"
 """Where the memo of a canceled assessment names the blob with the JSON of its results so far."""
 

@@ -33,6 +33,7 @@ from proctor_protocol.forks import ForkedFrom
 from proctor_protocol.request import AssessmentRequest, BadRequestError, parse_request, unknown_settings
 from proctor_protocol.roles import name_of_role
 from proctor_protocol.scenario import ScenarioConfig
+from proctor_protocol.task_ids import unique_part
 from proctor_settings.config import GreenAgentConfig
 from proctor_storage.blobs import BlobStore
 
@@ -95,7 +96,7 @@ async def plan_assessment(
     scenario, config = package.config, request.config
     plan = Plan(
         assessment_id=task_id,
-        simulation_id=task_id,
+        simulation_id=unique_part(task_id),
         scenario=await store.put(scenario.model_dump_json().encode()),
         initial_state=package.large_state or await store.put(package.initial_state),
         is_state_in_package=package.large_state is not None,
@@ -158,7 +159,7 @@ async def _with_roles(plan: Plan, store: BlobStore, request: AssessmentRequest, 
         max_turns = min(plan.max_turns, role.max_turns or plan.max_turns)
         of_role = {
             "assessment_id": name_of_role(plan.assessment_id, name),
-            "simulation_id": name_of_role(plan.assessment_id, name),
+            "simulation_id": name_of_role(plan.simulation_id, name),
             "scenario": await store.put(role.model_dump_json().encode()),
             "initial_state": await store.put(package.role_states[name]),
             "is_state_in_package": False,

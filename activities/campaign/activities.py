@@ -17,6 +17,7 @@ from activities.attempts.owners import PROCTOR_OWNER
 from activities.attempts.patience import patiently
 from activities.attempts.scrubbing import Scrubber
 from activities.campaign import plan as plans
+from proctor_processes.together import do_all
 from proctor_protocol.archive import RESULT, RUNS, UPDATES, ArchiveEntry
 from proctor_protocol.request import BadRequestError, Raw
 from proctor_settings.config import GreenAgentConfig
@@ -88,7 +89,7 @@ class CampaignActivities:
 
     @activity.defn
     async def sum_up_campaign(self, payload: plans.SumUpInput) -> plans.Summed:
-        pages = await asyncio.gather(*(self._store.get(page) for page in payload.ledger))
+        pages = await do_all(*(self._store.get(page) for page in payload.ledger))
         ended = [*(each for page in pages for each in ENDED_CELLS.validate_json(page)), *payload.ended]
         summed = await self._kind(payload.plan).sum_up(payload, ended)
         return summed.model_copy(update={"ledger": await self._store.put(ENDED_CELLS.dump_json(ended))})
@@ -173,7 +174,7 @@ async def _with_results(store: BlobStore, played: Sequence[plans.EndedCell]) -> 
                 return False
         return True
 
-    there = await asyncio.gather(*map(is_there, played))
+    there = await do_all(*map(is_there, played))
     return [each for each, is_kept in zip(played, there, strict=True) if is_kept]
 
 

@@ -22,6 +22,7 @@ from activities.campaign.activities import CELLS, keep_cells, result_of, taken_o
 from activities.plan import Model
 from activities.scenario_code.manager import EvaluatorLoadError, ScenarioNotFoundError, ScenarioValidationError
 from activities.scenario_code.scenarios import Scenarios
+from proctor_processes.together import do_all
 from proctor_protocol.archived_runs import run_of_assessment, scenario_title
 from proctor_protocol.clocks import conditions_title
 from proctor_protocol.instances import USUAL_DIFFICULTY, instance_title
@@ -183,7 +184,7 @@ class AssessmentRuns:
             run = _run_of(played).model_copy(update={"group_size": sizes.get(played.scenario_id)})
             return _cell_of(played, each, each.cell_id in taken), run
 
-        pairs = [pair for pair in await asyncio.gather(*map(read, ended)) if pair is not None]
+        pairs = [pair for pair in await do_all(*map(read, ended)) if pair is not None]
         pairs.sort(key=_order)
         cells = CELLS.validate_json(await self._store.get(payload.plan.cells.cells))
         sum_up = partial(summed_up, payload, pairs, sorted(warnings), drafts, _planned(cells))

@@ -17,7 +17,7 @@ from activities.judging.model_judge import PROMPT_VERSION
 from activities.judging.panel import Judge
 from activities.models.configured import ConfiguredModels
 from activities.models.factory import ModelError, prepare
-from activities.models.structured import classified
+from activities.models.failing import classified
 from activities.models.usage import Meter
 from activities.plan import Plan
 from activities.scenario_code.facts_asked import FactsAsked
@@ -97,7 +97,7 @@ class AskedModels:
         except ModelError:
             raise
         except Exception as problem:
-            raise classified(problem, self.configured.judge_name) from problem
+            raise classified(problem, self.names[0]) from problem
 
     async def with_calibration(self, result: CriterionResult, what: Asked) -> CriterionResult:
         """A verdict with what is known of the models that were asked for it."""

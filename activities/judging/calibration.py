@@ -30,6 +30,7 @@ from activities.models.factory import ModelAnswerError, ModelUnavailableError
 from activities.models.usage import Meter
 from activities.plan import Model
 from activities.scenario_code.facts_asked import FactAsked
+from proctor_processes.together import do_all
 from proctor_protocol.provenance import ModelUse
 from proctor_protocol.scenario import ScenarioConfig
 from proctor_settings.prices import Prices
@@ -165,12 +166,7 @@ async def calibrate(
 
     meter = Meter(prices)
     judge = Judge(judge.name, meter.on(judge.llm, judge.name, PROMPT_VERSION))
-    try:
-        async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(one(case)) for case in cases]
-    except ExceptionGroup as problems:
-        raise problems.exceptions[0] from None
-    outcomes = [task.result() for task in tasks]
+    outcomes = await do_all(*map(one, cases))
     by_item: dict[str, list[Pair]] = {}
     for outcome in outcomes:
         by_item.setdefault(f"{outcome.criterion}.{outcome.item}", []).append(outcome.pair)

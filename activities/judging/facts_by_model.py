@@ -12,6 +12,7 @@ from activities.judging.records import Record, windows
 from activities.models.factory import ModelAnswerError
 from activities.scenario_code.facts_asked import FactAsked, FactsAsked
 from proctor_language.facts import Answer
+from proctor_processes.together import do_all
 from proctor_protocol.scenario import EvaluationCriterion, RubricItem
 
 _FACTS_AT_ONCE = 30
@@ -45,7 +46,7 @@ async def read_facts(asked: FactsAsked, user_prompt: str, judges: Sequence[Judge
     groups: dict[int, list[int]] = {}
     for number, fact in enumerate(asked.facts):
         groups.setdefault(fact.text, []).append(number)
-    await asyncio.gather(
+    await do_all(
         *(
             one(asked.texts[text], numbers[begin : begin + _FACTS_AT_ONCE])
             for text, numbers in groups.items()
@@ -58,7 +59,7 @@ async def read_facts(asked: FactsAsked, user_prompt: str, judges: Sequence[Judge
 async def _answers(
     text: str, facts: Sequence[FactAsked], user_prompt: str, judges: Sequence[Judge], window: int
 ) -> list[Answer]:
-    votes = await asyncio.gather(*(_vote(text, facts, user_prompt, judge, window) for judge in judges))
+    votes = await do_all(*(_vote(text, facts, user_prompt, judge, window) for judge in judges))
     return [_majority([vote[place] for vote in votes]) for place in range(len(facts))]
 
 

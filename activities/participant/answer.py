@@ -2,7 +2,7 @@
 
 import json
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import suppress
 from typing import Any
 
@@ -45,6 +45,10 @@ _MOST_OBJECTS = 100
 
 class UnreadableTurnError(Exception):
     """The answer to a turn can't be read; the message is a sentence that says what is wrong."""
+
+
+OnEvent = Callable[["Answer"], Awaitable[None]]
+"""Receives an answer at its every event."""
 
 
 class Answer:

@@ -23,6 +23,7 @@ from pydantic import BaseModel
 
 from proctor_language.facts import Answer, Patterns
 from proctor_language.patterns import compiled
+from proctor_protocol.json_safe import Sentence
 from proctor_protocol.scenario import RubricCheck, ScenarioConfig
 
 FOLDER = "paraphrases"
@@ -89,7 +90,7 @@ class Held(BaseModel):
     lines: int = 0
     doubtful: int = 0
     misread: int = 0
-    faults: list[str] = []
+    faults: list[Sentence] = []
     audited: list[Audited] = []
     statements: dict[str, str] = {}
 

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from activities.plan import Plan
 from activities.scenario_code import manager
+from activities.scenario_code.allowance import Allowance
 from activities.scenario_code.confinement import Limits, find_missing_protections
 from activities.scenario_code.evaluator_modules import KIT, READER, installed_readers
 from activities.scenario_code.families import has_only_the_kit, read_family, write_day
@@ -130,12 +131,13 @@ class Scenarios:
         return hashlib.sha256(code).hexdigest()
 
     async def _make(self, directory: Path, instance: Instance) -> Loaded:
-        made = await self.code.make(directory, instance)
+        allowance = Allowance(instance.title)
+        made = await self.code.make(directory, instance, allowance)
         with OwnFolder("proctor-day-") as folder:
             day = Path(folder) / instance.family
             try:
                 await asyncio.to_thread(write_day, made, day)
-                package = await self.read_package(day)
+                package = await self.read_package(day, allowance)
                 files = await asyncio.to_thread(packed, day)
             except manager.ScenarioError as problem:
                 raise manager.InstanceError(instance, str(problem)) from None
@@ -144,9 +146,9 @@ class Scenarios:
             raise manager.InstanceError(instance, reason)
         return Loaded(package, files, instance)
 
-    async def read_package(self, directory: Path) -> manager.ScenarioPackage:
-        """The scenario in a folder, without its initial state where that is large."""
-        package = await self.code.load(directory)
+    async def read_package(self, directory: Path, within: Allowance | None = None) -> manager.ScenarioPackage:
+        """The scenario in a folder, without its initial state where that is large; ``within`` as in ``load``."""
+        package = await self.code.load(directory, within)
         if len(package.initial_state) <= _KEPT_UP_TO:
             return package
         name = await asyncio.to_thread(blob_ref, package.initial_state)

@@ -43,7 +43,7 @@ from proctor_language.facts import Answer, Question
 from proctor_processes.http_clients import make_http_client
 from proctor_protocol.evaluation import AgentBeatsEvalContext, EvaluatorRegistry
 from proctor_protocol.instances import Instance
-from proctor_protocol.json_safe import json_safe
+from proctor_protocol.json_safe import Sentence, json_safe
 from proctor_protocol.results import CriterionResult
 from proctor_protocol.scenario import EvaluationCriterion, ScenarioConfig
 from proctor_storage.blobs import BlobRef, blob_ref
@@ -94,22 +94,22 @@ class Made(BaseModel):
 class Unmade(BaseModel):
     """No day was made: the duty that is to blame, where one is known, and the reason."""
 
-    unmade: str
-    duty: str | None = None
+    unmade: Sentence
+    duty: Sentence | None = None
 
 
 class Loaded(BaseModel):
     """A package that can be played; its initial state follows in a piece of its own, and that of each role."""
 
     scenario: ScenarioConfig
-    warnings: list[str]
+    warnings: list[Sentence]
 
 
 class Refused(BaseModel):
     """A package that can't be played: the name of the error's class in ``manager``, and its sentence."""
 
     refused: str
-    sentence: str
+    sentence: Sentence
 
 
 class Asked(BaseModel):
@@ -128,8 +128,8 @@ class Judged(BaseModel):
     """
 
     verdict: CriterionResult | None = None
-    fault: str | None = None
-    passing: str | None = None
+    fault: Sentence | None = None
+    passing: Sentence | None = None
     is_spoilt: bool = False
 
 

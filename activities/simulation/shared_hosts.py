@@ -15,6 +15,7 @@ import httpx
 from activities.simulation.addresses import known_addresses, named_addresses
 from activities.simulation.hosts import SimulationHost
 from activities.simulation.shared_host import SharedHost
+from proctor_processes.together import do_all
 from proctor_settings.config import GreenAgentConfig
 from proctor_storage.blobs import BlobStore
 from purple_sdk.ues import OvertakenError, UESConnectionError, UESError, UESTimeoutError
@@ -41,7 +42,7 @@ class SharedHosts(SharedHost):
 
     async def choose(self, but: str | None = None) -> str | None:
         addresses = [address for address in await known_addresses(self._config) if address != but]
-        loads = await asyncio.gather(*map(self._load_of, addresses))
+        loads = await do_all(*map(self._load_of, addresses))
         answering = [(load, random.random(), at) for load, at in zip(loads, addresses, strict=True) if load is not None]
         if not answering:
             return None

@@ -246,7 +246,7 @@ class Table:
             exchange.actions = await self.find_actions(turn)
         return exchange
 
-    def _note_task(self, answer: Answer) -> None:
+    async def _note_task(self, answer: Answer) -> None:
         self.task_id = answer.task_id
 
 

@@ -30,6 +30,7 @@ from proctor.doctor.temporal import look_at_temporal
 from proctor.errors import ExitCode
 from proctor.settings import default_gateway
 from proctor_processes.addresses import in_url, own_host
+from proctor_processes.together import do_all
 from proctor_settings.config import GATEWAY_VARIABLE, GreenAgentConfig, unknown_variables, validate_config
 
 _MARKS: dict[State, tuple[str, str]] = {
@@ -92,7 +93,7 @@ def looks_at(
 
 
 async def _all(looks: Sequence[Look]) -> list[Finding]:
-    return [each for findings in await asyncio.gather(*map(take, looks)) for each in findings]
+    return [each for findings in await do_all(*map(take, looks)) for each in findings]
 
 
 async def _settings(config: GreenAgentConfig) -> list[Finding]:

@@ -20,6 +20,7 @@ from proctor.engine_wait import find_problem_of_engine
 from proctor.simulator_watch import find_problem_of_public_address, find_problem_of_simulator, trouble_with
 from proctor_observing import tracing
 from proctor_processes.http_clients import make_http_client
+from proctor_processes.together import do_all
 from proctor_settings.config import GreenAgentConfig
 from purple_sdk.ues import UESConnectionError
 from ues_sim.http.open_routes import VERSION
@@ -36,7 +37,7 @@ async def look_at_simulators(config: GreenAgentConfig) -> list[Finding]:
     if not addresses:
         sentence = f"The addresses of the simulators at {config.ues_url} are unknown."
         return [Finding("simulator", "problem", sentence, "Mend the name, or AGENTBEATS_GREEN_UES_URL.")]
-    looks = await asyncio.gather(*(_look_at_simulator(address, config) for address in addresses))
+    looks = await do_all(*(_look_at_simulator(address, config) for address in addresses))
     is_one_well = any(look[0].state != "problem" for look in looks)
     findings = [each for look in looks for each in look]
     findings = [

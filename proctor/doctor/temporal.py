@@ -10,6 +10,7 @@ from temporalio.client import Client
 from temporalio.service import RPCError, RPCStatusCode
 
 from proctor.doctor.findings import Finding, of_problem
+from proctor_processes.together import do_all
 from proctor_protocol.problems import Problem
 from proctor_settings.config import GreenAgentConfig
 from proctor_storage.fleet import ACTIVITIES, WORKFLOWS, count_workers, find_fleet_problem, last_polls
@@ -43,7 +44,7 @@ async def look_at_temporal(config: GreenAgentConfig) -> list[Finding]:
     return [
         Finding("temporal", "ok", f"It answers at {where}."),
         _of_retention(retention),
-        *await asyncio.gather(
+        *await do_all(
             _of_search_attributes(client),
             _of_workers(client, config),
             _of_clock(client),

@@ -1,11 +1,11 @@
 """What a person sees of the user's environment: mails, texts, appointments and chat, each under a number that stays."""
 
-import asyncio
 from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
 from zoneinfo import ZoneInfo
 
 from proctor.play.actions import NotUnderstoodError
+from proctor_processes.together import do_all
 from purple_sdk import BasePurpleAgent
 from purple_sdk.ues.answers import UESAnswer
 from purple_sdk.ues.items import SMS, CalendarEvent, ChatMessage, Email, items_of
@@ -32,7 +32,7 @@ class EnvironmentView:
 
     async def look(self, agent: BasePurpleAgent) -> None:
         ues = agent.ues
-        mail, sms, calendar, chat = await asyncio.gather(
+        mail, sms, calendar, chat = await do_all(
             ues.email.get_state(), ues.sms.get_state(), ues.calendar.get_state(), ues.chat.get_state()
         )
         self.zone = await agent.ues_client.get_user_timezone()

@@ -72,6 +72,12 @@ class Relay:
         """The limit for which a request to the model was refused."""
         return self._asking.excess
 
+    @property
+    def unanswered(self) -> str:
+        """A sentence about a request that the model has not answered; empty if there is none."""
+        seconds = self._asking.unanswered_seconds
+        return f"Its model has not answered a request for {seconds:.0f} s. " if seconds else ""
+
     async def __aenter__(self) -> Self:
         self._http = make_http_client(timeout=httpx.Timeout(_MODEL_SECONDS, connect=10.0))
         routes = [Route("/{path:path}", self._answer, methods=_METHODS)]

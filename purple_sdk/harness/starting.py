@@ -78,7 +78,7 @@ class Starter:
                 started=folders.note_process,
             )
         except HarnessError as problem:
-            raise HarnessError(f"{self.harness.name} {problem}") from None
+            raise HarnessError(f"{relay.unanswered}{self.harness.name} {problem}") from None
 
     def _rules(self, launch: Launch, folders: Folders) -> Rules:
         writable = (folders.home, folders.work, folders.temporary, *map(Path, self.harness.writes))

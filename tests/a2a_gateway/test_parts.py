@@ -47,7 +47,7 @@ def test_doubles_that_are_no_integer_stay(value: float) -> None:
 
 
 def test_an_update_of_a_newer_worker_is_passed_on() -> None:
-    event = update_event(Task(id="t", context_id="c"), Update(3, {"message_type": "update_mood", "mood": "good"}))
+    event = update_event(Task(id="t", context_id="c"), Update(3, {"message_type": "update_mood", "mood": "good"})).event
     text, data = event.status.message.parts
     assert text.text == "update_mood."
     assert MessageToDict(data.data) == {"message_type": "update_mood", "mood": "good"}

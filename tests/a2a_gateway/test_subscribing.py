@@ -166,8 +166,8 @@ async def test_a_listener_that_leaves_is_not_held_and_holds_nobody(
             task = await send(caller, at_once(message(data_part(request(pauses=[1])))))
             tasks.append(task.id)
             for moment in (0, 0.002, 0.1):  # before the first poll, while it is sent, while it waits
-                async with listeners.listen(task.id) as updates:
-                    assert (await anext(updates)).sequence == 0
+                async with listeners.listen(task.id) as reader:
+                    assert (await anext(reader.updates())).sequence == 0
                     await asyncio.sleep(moment)
     for task_id in tasks:
         history = await client.get_workflow_handle(task_id).fetch_history()

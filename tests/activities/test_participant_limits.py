@@ -316,6 +316,9 @@ async def test_a_task_that_is_asked_for_again_and_again_is_kept_once() -> None:
     looked: list[Answer] = []
     part = {"data": {"text": "x" * 1000}}
 
+    async def look(answer: Answer) -> None:
+        looked.append(answer)
+
     def answer(request: Request) -> Json:
         state = "TASK_STATE_WORKING" if len(server.paths) < 20 else "TASK_STATE_COMPLETED"
         artifacts = [{"artifactId": "a", "parts": [part]}]
@@ -325,7 +328,7 @@ async def test_a_task_that_is_asked_for_again_and_again_is_kept_once() -> None:
 
     with speaking(WAYS["JSON-RPC"], answer) as server:
         async with talking(server) as participant:
-            ended = await participant.send(AssessmentCompleteMessage(reason="error"), "an id", looked.append)
+            ended = await participant.send(AssessmentCompleteMessage(reason="error"), "an id", look)
     assert len(looked) > 10
     assert len(ended.parts) == 1
 

@@ -135,6 +135,10 @@ async def test_a_failed_participant_is_a_failed_workflow_with_a_readable_reason(
     async with by_hand(fail) as participant:
         assessed = await assess(stack, participant.url, "tiny", turn_tries=2)
     assert assessed.results is not None
+    port = participant.url.rpartition(":")[2]
+    assert assessed.results.assessment_id.endswith(f"-tiny-127-0-0-1-{port}")
+    assert {"assessment_start", "turn_start"} <= set(participant.kinds)
+    assert "tiny" not in json.dumps(participant.sent), "it would know what it is assessed on"
     handle = (await connect(stack.config)).get_workflow_handle(assessed.results.assessment_id)
     described = await handle.describe()
     assert described.status == WorkflowExecutionStatus.FAILED

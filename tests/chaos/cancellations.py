@@ -327,7 +327,7 @@ async def _at_a_shell(services: Services, situation: Situation) -> AsyncIterator
     output = ""
     try:
         async with asyncio.timeout(20):
-            while not (found := re.search(r"/workflows/([0-9a-f-]{36})", output)):
+            while not (found := re.search(r"/workflows/([0-9a-f-]{36}[\w-]*)", output)):
                 if not (line := await process.stdout.readline()):
                     raise ChaosError(f"proctor assess ended: {output}")
                 output += line.decode()

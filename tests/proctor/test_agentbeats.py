@@ -147,7 +147,7 @@ def test_an_image_asks_for_its_health_where_it_listens(
 
 @pytest.mark.parametrize("name", ["green", "purple"])
 def test_an_agents_image_has_no_root_a_check_and_a_base_of_ones_choice(name: str) -> None:
-    assert "USER proctor" in DOCKERFILE[: DOCKERFILE.index("FROM ${BASE_IMAGE} AS agent")]
+    assert "USER proctor" in DOCKERFILE[: DOCKERFILE.index("FROM ${BASE_IMAGE} AS locked")]
     assert "USER" not in stage(name)
     assert "healthy.py" in stage(name)
     assert re.search(r"^ARG BASE_IMAGE=", DOCKERFILE, re.MULTILINE)

@@ -109,7 +109,7 @@ async def test_ctrl_c_cancels_the_assessment(stack: Stack, sandbox: Sandbox, num
     assert running.output.rstrip().endswith("proctor: the assessment is cancelled")
     so_far = AssessmentResults.model_validate_json((sandbox.folder / "r.json").read_bytes())
     assert (so_far.status, so_far.scores.overall.max_score) == ("canceled", 0)
-    (workflow_id,) = set(re.findall(r"/workflows/([0-9a-f-]+)", running.output))
+    (workflow_id,) = set(re.findall(r"/workflows/([\w-]+)", running.output))
     assert await status_of(stack, workflow_id) == "CANCELED"
 
 

@@ -15,6 +15,7 @@ from proctor.archive_commands import list_entries, prune, show_entry
 from proctor.errors import CommandError, UsageError
 from proctor.exporting import export
 from proctor.importing import import_from
+from proctor.tables import write_parquet
 from proctor_protocol.forks import ForkedFrom
 from proctor_protocol.request import BadRequestError
 from proctor_settings.config import GreenAgentConfig
@@ -186,3 +187,9 @@ def test_prune_leaves_what_is_not_a_store_s_and_what_a_damaged_entry_may_need(ow
     assert notes.read_text() == "mine"
     assert Archive(own.folder.root).entries() == []
     assert all(path.exists() for path in contents)
+
+
+def test_a_number_that_no_parquet_column_holds_is_named(tmp_path: Path) -> None:
+    with pytest.raises(CommandError, match=r"all\.parquet: a result has a number of more than 64 bits; write \.csv"):
+        write_parquet([{"criterion.one": 2**70}], tmp_path / "all.parquet")
+    assert not (tmp_path / "all.parquet").exists()

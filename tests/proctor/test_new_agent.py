@@ -1,6 +1,7 @@
 """``proctor new-agent``: a project whose tests pass, and whose agent plays."""
 
 import os
+import re
 import subprocess
 import sys
 import tomllib
@@ -38,8 +39,8 @@ def test_it_says_how_to_go_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]
 def test_the_project_is_whole(project: Path) -> None:
     files = {str(path.relative_to(project)) for path in project.rglob("*") if path.is_file()}
     [wheel] = [name for name in files if name.startswith("wheels/proctor_purple-")]
-    plain = {".gitignore", "Dockerfile", "README.md", "agent.py", "pyproject.toml", "tests/test_agent.py"}
-    assert files == {*plain, wheel}
+    plain = {".gitignore", "Dockerfile", "README.md", "agent.py", "pyproject.toml", "requirements.lock"}
+    assert files == {*plain, "tests/test_agent.py", wheel}
     assert tomllib.loads((project / "pyproject.toml").read_text())["project"]["name"] == "mail-clerk"
     assert "class MailClerk(BasePurpleAgent):" in (project / "agent.py").read_text()
     assert not [name for name in plain if "$name" in (project / name).read_text()]
@@ -67,6 +68,22 @@ def test_its_wheel_is_that_of_the_light_distribution(project: Path, tmp_path: Pa
     environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
     where = subprocess.check_output([sys.executable, "-c", code], cwd=tmp_path, env=environment, text=True)
     assert where.startswith(str(tmp_path))
+
+
+@pytest.mark.parametrize("is_changed", [False, True])
+def test_its_image_takes_no_wheel_but_the_one_that_its_lock_names(
+    project: Path, tmp_path: Path, is_changed: bool
+) -> None:
+    [wheel] = (project / "wheels").iterdir()
+    (tmp_path / "wheels").mkdir()
+    (tmp_path / "wheels" / wheel.name).write_bytes(wheel.read_bytes() + b"\0" * is_changed)
+    own = (project / "requirements.lock").read_text().partition("proctor-purple==")
+    (tmp_path / "requirements.lock").write_text(own[1] + own[2])
+    [install] = re.findall(r"^RUN pip (install .*)", (project / "Dockerfile").read_text(), re.MULTILINE)
+    pip = [sys.executable, "-m", "pip", *install.split(), "--no-index", "--dry-run"]
+    done = subprocess.run(pip, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == is_changed, done.stderr
+    assert ("DO NOT MATCH THE HASHES" in done.stderr) == is_changed
 
 
 async def test_its_agent_plays(project: Path, stack: Stack, tmp_path: Path) -> None:

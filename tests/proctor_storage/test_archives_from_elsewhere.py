@@ -1,9 +1,12 @@
 """Archives that somebody sent: whatever they say, nothing outside of them is read, written or removed."""
 
 import gzip
+import inspect
 import json
 import os
+import shutil
 import stat
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -12,6 +15,7 @@ import pytest
 from proctor_storage import entry_ids, folder
 from proctor_storage.archive import Archive, EntryDamagedError
 from proctor_storage.day_index import DayIndex, summary_of
+from proctor_storage.entry_files import folder_of
 from proctor_storage.entry_ids import is_folder, unpacked
 from proctor_storage.entry_table import EntryQuery
 from proctor_storage.folder import Folder, RefusedFileError, StoreUnavailableError
@@ -46,7 +50,7 @@ def test_a_folder_of_an_entry(text: str) -> None:
         "../victims/one.1", "/tmp/one.1", "2026-03-01/../../victims/one.1", "2026-03-01/one/one.1", "one.1", "",
         "2026-03-01/.1", "2026-03-01/..1", "2026-03-01/one", "2026-03-01/one.1\n", "2026-03-01/one.01",
         "2026-03-01/one.1000000000000000000", "2026-03-01/one.٣", "٢٠٢٦-03-01/one.1", "2026-03-01/a%2fb.1",
-        "2026-03-01/one\0.1", f"2026-03-01/{'x' * 300}.1",
+        "2026-03-01/one\0.1", "2026-03-01/\udcff.1", f"2026-03-01/{'x' * 300}.1",
     ],
 )  # fmt: skip
 def test_other_text_is_none(text: str) -> None:
@@ -228,6 +232,54 @@ def test_an_index_line_that_is_no_summary_is_left_out(url: str) -> None:
             [json.dumps({"at": 1, "folder": "2026-03-01/two.1", "is_written": True, "entry": good | bad}).encode()]
         )
     assert "one" in {each.id for each in archive.select(EVERYTHING)}
+
+
+def test_a_name_that_is_not_utf_8_hides_nothing(url: str) -> None:
+    write(Archive(url), entry())
+    (Path(url) / os.fsdecode(b"2026-03-01/caf\xe9.1")).mkdir()
+    shutil.rmtree(Path(url, "index"))
+    for reader in (Archive(url), Archive(url)):
+        assert [each.id for each in reader.select(EVERYTHING)] == ["one"]
+        assert [each.id for each in reader.entries()] == ["one"]
+
+
+def _dig(folder: Path, depth: int) -> None:
+    at = os.open(folder, os.O_RDONLY)
+    for _ in range(depth):
+        os.mkdir("d", dir_fd=at)
+        below = os.open("d", os.O_RDONLY, dir_fd=at)
+        os.close(at)
+        at = below
+    os.close(at)
+
+
+def test_folders_inside_each_other_need_no_stack(url: str) -> None:
+    archive = Archive(url)
+    kept = write(archive, entry())
+    Path(url, "contents").mkdir(exist_ok=True)
+    frames = len(inspect.stack()) + 150
+    for inside in ("2026-03-01/one.1", "contents"):
+        _dig(Path(url, inside), frames)
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(frames)
+    try:
+        archive.remove([kept])
+    finally:
+        sys.setrecursionlimit(before)
+    assert not Path(url, "2026-03-01/one.1").exists()
+
+
+@pytest.mark.parametrize(
+    "said", [{"score": -5}, {"score": 2**63}, {"seed": 2**63}, {"cost": -1}, {"earned": "NaN"}, {"turns_taken": -1}]
+)
+def test_an_entry_with_numbers_that_no_table_holds_is_damaged(url: str, said: dict[str, object]) -> None:
+    archive = Archive(url)
+    write(archive, entry("one"))
+    path = Path(url, folder_of(write(archive, entry("two"))), "entry.json")
+    path.write_text(json.dumps(json.loads(path.read_text()) | said))
+    damaged = list[str]()
+    assert [each.id for each in Archive(url).entries(damaged)] == ["one"]
+    assert next(iter(said)) in damaged[0]
 
 
 def test_a_folder_of_objects_has_bounds_too(tmp_path: Path) -> None:

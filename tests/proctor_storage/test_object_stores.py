@@ -131,14 +131,22 @@ def test_a_write_to_an_archive_in_s3_lists_nothing(s3: S3, tmp_path: Path) -> No
     assert sorted(each.id for each in Archive(url).select(EntryQuery())) == ["one", "two"]
 
 
-def test_an_archive_in_a_store_without_conditional_puts(s3: S3, tmp_path: Path) -> None:
+@pytest.mark.parametrize("is_refused", [True, False], ids=["refused", "ignored"])
+def test_an_archive_in_a_store_without_conditional_puts(s3: S3, tmp_path: Path, is_refused: bool) -> None:
     """No writer is known to be the first there: each adds itself, and looks for others of its id."""
-    local, url = Archive(str(tmp_path)), f"s3://{BUCKET}/unconditional-archive"
-    with patch.object(Folder, "write_first", lambda self, path, content: None):
+
+    def write_first(folder: Folder, path: str, content: bytes) -> bool | None:
+        if not is_refused:
+            folder.write(path, content)
+        return None if is_refused else True
+
+    local, url = Archive(str(tmp_path)), f"s3://{BUCKET}/archive-{is_refused}"
+    with patch.object(Folder, "write_first", write_first):
         entry = local.copy(write_day(local, "one"), Archive(url))
-        Archive(url).write(entry.model_copy(update={"fence": entry.fence + 1}), {}, {})
-        assert Archive(url).write(entry, {}, {}).fence == entry.fence + 1
-    assert [each.fence for each in Archive(url).select(EntryQuery())] == [entry.fence + 1]
+        newer = Archive(url).write(entry.model_copy(update={"fence": entry.fence + 1}), {}, {})
+        assert Archive(url).write(entry, {}, {}).fence == newer.fence
+    assert [each.fence for each in Archive(url).entries()] == [newer.fence], "of the earlier one nothing is left"
+    assert [each.fence for each in Archive(url).select(EntryQuery())] == [newer.fence]
 
 
 def test_a_missing_bucket_is_named_with_key_and_remedy(url: str) -> None:

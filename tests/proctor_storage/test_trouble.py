@@ -17,11 +17,11 @@ from temporalio.api.common.v1 import Payload
 from temporalio.converter import StorageDriverStoreContext
 
 from proctor_observing.readiness import LOOKS_FOR
+from proctor_processes.local_files import LocalFiles
 from proctor_storage import blobs, folder
 from proctor_storage.archive import Archive
 from proctor_storage.blobs import BlobDamagedError, BlobNotFoundError, BlobStore, StoreUnavailableError
 from proctor_storage.folder import Folder
-from proctor_storage.local_files import LocalFiles
 from proctor_storage.temporal import BlobPayloads
 from proctor_storage.trying import TRIED_WITHIN, find_problem_of_store
 from tests.viewer.entries import write_day

@@ -74,6 +74,7 @@ def test_every_agent_plays_every_scenario_with_every_seed_as_often_as_asked(fini
     results = ended.results
     assert [cell.status for cell in results.cells] == ["completed"] * 8
     assert len({cell.task_id for cell in results.cells}) == 8
+    assert all(f"-{cell.scenario_id}-" in cell.task_id for cell in results.cells)
     by_agent = {row.agent: row for row in results.summaries if row.of == "overall" and row.scenario is None}
     assert (by_agent["good"].percent.mean, by_agent["poor"].percent.mean) == (100, 30)  # type: ignore[union-attr]
     assert by_agent["poor"].counts.runs == 4

@@ -176,13 +176,13 @@ async def test_a_call_that_is_under_way_is_done_when_the_relay_has_closed(monkey
             r"(?s)exit code 1\): .*(Permission denied|Read-only).*: it is confined, and writes only in .*TMPDIR",
             marks=pytest.mark.skipif(not landlock_version(), reason="this kernel has no Landlock"),
         ),
-        ("waits", r"did not end its turn within 2 s and was stopped; .*trust this folder.*raise --turn-timeout"),
+        ("waits", r"did not end its turn within [123]\S* s and was stopped; .*trust this folder.*raise --turn-timeout"),
     ],
 )
 async def test_a_fault_is_a_sentence_with_the_remedy(model_name: str, sentence: str, tmp_path: Path) -> None:
     async with simulated() as day:
         with ScriptedModel({}) as model:
-            agent = fake_agent(tmp_path, model.url, model_name, turn_seconds=2 if model_name == "waits" else 60)
+            agent = fake_agent(tmp_path, model.url, model_name, turn_seconds=3 if model_name == "waits" else 60)
             await day.greet(agent)
             day.begin(agent, 1)
             with pytest.raises(HarnessError, match=sentence):
@@ -200,3 +200,22 @@ async def test_a_turn_ends_at_its_limit_of_tokens(tmp_path: Path) -> None:
                 await agent.play_turn()
             assert len(model.requests) == 2
             assert len(agent.actions) == 2  # what it did is reported all the same
+
+
+async def test_what_is_done_before_the_program_starts_is_part_of_the_turns_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: list[float] = []
+
+    async def play(_prompt: str, _folders: Any, _relay: Any, seconds: float) -> Any:
+        given.append(seconds)
+        raise HarnessError("enough")
+
+    async with simulated() as day:
+        agent = fake_agent(tmp_path, "http://127.0.0.1:9", turn_seconds=60)
+        await day.greet(agent)
+        day.begin(agent, 1)
+        monkeypatch.setattr(agent._starter, "play", play)
+        with pytest.raises(HarnessError, match="enough"):
+            await agent.play_turn()
+    assert 1 <= given[0] < 60
