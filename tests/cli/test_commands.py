@@ -120,7 +120,7 @@ WRONG_USAGE: list[tuple[list[str], dict[str, str], str]] = [
     (["worker", "--scenarios-dir", "no-such-folder"], {}, "no-such-folder"),
     (["worker"], {"AGENTBEATS_GREEN_ASSESSMENT_TIMEOUT": "soon"}, "AGENTBEATS_GREEN_ASSESSMENT_TIMEOUT"),
     (["worker"], {"AGENTBEATS_LOG_LEVEL": "loud"}, 'AGENTBEATS_LOG_LEVEL is "LOUD"'),
-    (["worker"], {"AGENTBEATS_GREEN_SECRET": ""}, 'AGENTBEATS_GREEN_SECRET is "": everybody could derive the keys'),
+    (["worker"], {"AGENTBEATS_GREEN_SECRET": ""}, 'AGENTBEATS_GREEN_SECRET is "": anyone could derive the keys'),
     (["worker", "--ues-url", "localhost:8100"], {}, '--ues-url is "localhost:8100": write it as http://HOST:PORT'),
     (["worker", "--state", ""], {}, '--state is "": it is empty: name a folder'),
     (["demo", "--seed", "x"], {}, "--seed"),
