@@ -32,7 +32,7 @@ from proctor.observing.address import observed
 from proctor.observing.logs import set_up_logs
 from proctor.observing.readiness import log_problems
 from proctor.observing.requests import CountedRequests
-from proctor.observing.tracing import TracedRequests, is_on, start_tracing, stop_tracing
+from proctor.observing.tracing import TracedRequests, is_tracing, start_tracing, stop_tracing
 from proctor.processes.slow_senders import settings_for
 from proctor.protocol.callers import caller_of
 from proctor.settings.config import GreenAgentConfig
@@ -95,7 +95,7 @@ def create_app(config: GreenAgentConfig, client_factory: ClientFactory, pages: S
         *sharing(mended(create_rest_routes(handler, context_builder=contexts, enable_v0_3_compat=True))),
     ]
     middleware = [
-        *([Middleware(TracedRequests, name_of=route_name)] if is_on() else []),
+        *([Middleware(TracedRequests, name_of=route_name)] if is_tracing() else []),
         Middleware(CountedRequests, requests=REQUESTS, seconds=REQUEST_SECONDS, streams=STREAMS),
         Middleware(RefusalLog),
         Middleware(RetryLater),

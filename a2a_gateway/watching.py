@@ -16,7 +16,7 @@ from proctor.a2a_gateway.auth.identity import Identity
 from proctor.a2a_gateway.metrics import ASSESSMENTS, STATES, TEMPORAL_UP, WORKERS, count_assessments
 from proctor.a2a_gateway.temporal import TemporalConnection
 from proctor.observing import metrics
-from proctor.observing.readiness import Look, kept_for, look_at
+from proctor.observing.readiness import Look, check_needs, remember_success
 from proctor.protocol.callers import caller_of
 from proctor.settings.config import GreenAgentConfig
 from proctor.storage.temporal import TemporalUnreachableError
@@ -32,7 +32,7 @@ class Watching:
     def __init__(self, config: GreenAgentConfig, connection: TemporalConnection) -> None:
         self._config = config
         self._connection = connection
-        store = kept_for(_STORE_TRIED_EVERY, lambda: find_problem_of_store(config.storage_url))
+        store = remember_success(_STORE_TRIED_EVERY, lambda: find_problem_of_store(config.storage_url))
         self.needs: dict[str, Look] = {
             "temporal": connection.find_problem,
             "worker": lambda: connection.find_worker_problem(config),
@@ -48,7 +48,7 @@ class Watching:
         if config.oidc_issuer:
             from proctor.a2a_gateway.auth.oidc import Oidc
 
-            self.needs["oidc"] = kept_for(_PROVIDER_ASKED_EVERY, Oidc(config).find_problem)
+            self.needs["oidc"] = remember_success(_PROVIDER_ASKED_EVERY, Oidc(config).find_problem)
         self.routes = [
             Route("/health", self._health),
             Route("/ready", self._ready),
@@ -82,7 +82,7 @@ class Watching:
         return await self._status_response(request, self.needs)
 
     async def _status_response(self, request: Request, needs: dict[str, Look]) -> JSONResponse:
-        states = await look_at(needs)
+        states = await check_needs(needs)
         is_well = set(states.values()) == {"ok"}
         details = states if caller_of(request.scope).is_admin else {}
         return JSONResponse({"status": "ok" if is_well else "degraded", **details}, 200 if is_well else 503)

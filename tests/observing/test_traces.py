@@ -147,7 +147,7 @@ async def test_old_histories_replay_with_traces_and_send_nothing_again(tmp_path:
     ],
 )
 def test_the_standard_variables_say_whether_there_are_traces(environment: Mapping[str, str], is_asked: bool) -> None:
-    assert tracing.is_asked_for(environment) == is_asked
+    assert tracing.is_requested(environment) == is_asked
 
 
 def test_without_being_asked_for_traces_import_nothing() -> None:

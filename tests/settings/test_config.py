@@ -58,8 +58,8 @@ def test_common_variables_hold_beneath_the_specific_ones(monkeypatch, kind, pref
     config = kind()
     assert (config.host, config.port, config.log_level) == ("10.0.0.1", 9300, "DEBUG")
     assert kind.from_cli_args(["--port", "9400"]).port == 9400
-    assert kind.variable_of("host") == "AGENTBEATS_HOST"
-    assert kind.variable_of("port") == f"{prefix}PORT"
+    assert kind.find_variable("host") == "AGENTBEATS_HOST"
+    assert kind.find_variable("port") == f"{prefix}PORT"
 
 
 def test_what_only_the_evaluator_has_is_no_common_variable(monkeypatch):

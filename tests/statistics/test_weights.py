@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from proctor.protocol.campaigns import Tally
-from proctor.statistics import compared, items, percent_of, summaries, weighed_mean, weights
+from proctor.statistics import compared, items, select_percent, summaries, weighed_mean, weights
 from proctor.statistics.weights import parts_by_scenario
 from purple_sdk.protocol.statistics import Comparison, PlannedCell, Points, Run, Summary
 from tests.sentences import says
@@ -168,9 +168,9 @@ def test_a_failed_run_has_no_points_of_a_criterion_that_its_scenario_lacks() -> 
     points = {"c": Points(score=1, max_score=1)}
     own = {"status": "failed", "failed_by_participant": True, "overall": None}
     runs = [run("x", ("with", None, 1, 0), 100, dimensions=points), run("x", ("without", None, 1, 0), None, **own)]
-    percent = percent_of("dimension", "c", parts_by_scenario([*runs, run("y", ("without", None, 1, 0), 50)]))
+    percent = select_percent("dimension", "c", parts_by_scenario([*runs, run("y", ("without", None, 1, 0), 50)]))
     assert [percent(each) for each in runs] == [100, None]
-    unknown = percent_of("dimension", "c", parts_by_scenario(runs))
+    unknown = select_percent("dimension", "c", parts_by_scenario(runs))
     assert [unknown(each) for each in runs] == [100, 0], "no run says what that scenario has"
 
 

@@ -8,14 +8,14 @@ from typing import Any
 import httpx
 import pytest
 
-from proctor.ues.http.mcp import RouteTool, _tool_of
+from proctor.ues.http.mcp import RouteTool, _make_tool
 from proctor.ues.http.routes import SIMULATION_ROUTES
 from tests.sentences import says
 from tests.ues.helpers import Server, Sim, receive
 
 HEADERS = {"Accept": "application/json, text/event-stream", "MCP-Protocol-Version": "2025-06-18"}
 TOOLS: dict[str, RouteTool] = {
-    tool.name: tool for tool in (_tool_of(route) for route in SIMULATION_ROUTES if route.participant)
+    tool.name: tool for tool in (_make_tool(route) for route in SIMULATION_ROUTES if route.participant)
 }
 
 
