@@ -8,7 +8,7 @@ from a2a_gateway.parts import agent_message, data_parts, text_part
 from a2a_gateway.shared_events import SharedEvent
 from a2a_gateway.subscriptions import Update
 from a2a_gateway.tasks import standing_message
-from proctor_protocol.campaigns import parse_any_update, sentence_of
+from proctor_protocol.campaigns import describe_update, parse_any_update
 
 
 def update_event(task: Task, update: Update) -> SharedEvent:
@@ -77,6 +77,6 @@ def closing_events(task: Task) -> list[SharedEvent]:
 
 def _sentence(update: Update) -> str:
     try:
-        return sentence_of(parse_any_update(update.data))
+        return describe_update(parse_any_update(update.data))
     except ValueError:  # a worker that is newer than this gateway has updates that it can't put into words
         return f"{update.data.get('message_type', 'An update')}."

@@ -61,7 +61,7 @@ from a2a_gateway.tasks import (
 from a2a_gateway.temporal import RPC_TIMEOUT, TemporalConnection, temporal_errors
 from a2a_gateway.webhooks import Webhooks, checked
 from proctor_protocol.callers import Caller
-from proctor_protocol.request import built_on
+from proctor_protocol.request import find_base_tasks
 from proctor_settings.config import GreenAgentConfig
 
 CANCEL_WAIT = 10.0
@@ -296,7 +296,7 @@ class AssessmentHandler(RequestHandler):
 
         Callers who may see everything get the workflow's own answer.
         """
-        for setting, task_id in ({} if caller.is_admin else built_on(request)).items():
+        for setting, task_id in ({} if caller.is_admin else find_base_tasks(request)).items():
             try:
                 with temporal_errors(task_id):
                     await find_own(await self._connection.connect(), task_id, caller)

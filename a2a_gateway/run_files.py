@@ -9,7 +9,7 @@ from starlette.routing import Route
 
 from a2a_gateway.tasks import find_own, is_closed, owner_of, read_outcome
 from a2a_gateway.temporal import TemporalConnection, temporal_errors
-from proctor_protocol.callers import Caller, caller_of
+from proctor_protocol.callers import Caller, get_caller
 from proctor_protocol.terminal import TerminalResults
 from proctor_settings.config import GreenAgentConfig
 from proctor_storage.blobs import BlobDamagedError, BlobNotFoundError, BlobRef, BlobStore, StoreUnavailableError
@@ -48,7 +48,7 @@ def _answering(
     async def answer(request: Request) -> Response:
         task_id, sha256 = request.path_params["task_id"], request.path_params["sha256"]
         try:
-            files = await files_of(task_id, caller_of(request.scope))
+            files = await files_of(task_id, get_caller(request.scope))
         except A2AError as problem:
             return PlainTextResponse(str(problem), 404)
         if sha256 not in files:

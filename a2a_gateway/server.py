@@ -35,7 +35,7 @@ from proctor_observing.requests import CountedRequests
 from proctor_observing.tracing import TracedRequests, is_on, start_tracing, stop_tracing
 from proctor_processes.serving import Server, address_of, listen
 from proctor_processes.slow_senders import settings_for
-from proctor_protocol.callers import caller_of
+from proctor_protocol.callers import get_caller
 from proctor_settings.config import GreenAgentConfig, merge_configs
 from proctor_storage.temporal import connect
 
@@ -68,7 +68,7 @@ def create_app(config: GreenAgentConfig, client_factory: ClientFactory, pages: S
     watching = Watching(config, connection)
 
     async def temporal(request: Request) -> JSONResponse:
-        if not caller_of(request.scope).is_admin:
+        if not get_caller(request.scope).is_admin:
             return JSONResponse({"error": {"code": 403, "message": "Only admins may see Temporal's address."}}, 403)
         return JSONResponse({"address": config.temporal_address, "namespace": config.temporal_namespace})
 

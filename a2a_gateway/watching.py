@@ -17,7 +17,7 @@ from a2a_gateway.metrics import ASSESSMENTS, STATES, TEMPORAL_UP, WORKERS, count
 from a2a_gateway.temporal import TemporalConnection
 from proctor_observing import metrics
 from proctor_observing.readiness import Look, kept_for, look_at
-from proctor_protocol.callers import caller_of
+from proctor_protocol.callers import get_caller
 from proctor_settings.config import GreenAgentConfig
 from proctor_storage.temporal import TemporalUnreachableError
 from proctor_storage.trying import find_problem_of_store
@@ -84,10 +84,10 @@ class Watching:
     async def _status_response(self, request: Request, needs: dict[str, Look]) -> JSONResponse:
         states = await look_at(needs)
         is_well = set(states.values()) == {"ok"}
-        details = states if caller_of(request.scope).is_admin else {}
+        details = states if get_caller(request.scope).is_admin else {}
         return JSONResponse({"status": "ok" if is_well else "degraded", **details}, 200 if is_well else 503)
 
     async def _metrics(self, request: Request) -> Response:
-        if not caller_of(request.scope).is_admin:
+        if not get_caller(request.scope).is_admin:
             return JSONResponse({"error": {"code": 403, "message": "Metrics are for admins."}}, 403)
         return Response(await self.render(), media_type=metrics.MEDIA_TYPE)

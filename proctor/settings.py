@@ -14,7 +14,7 @@ from pydantic_settings import EnvSettingsSource
 from proctor.errors import UsageError, ending_as, fit
 from proctor_processes.addresses import is_loopback
 from proctor_processes.announcing import announce, announce_as_json
-from proctor_protocol.problems import demand_of, show_value
+from proctor_protocol.problems import describe_demand, show_value
 from proctor_settings.config import (
     GATEWAY_VARIABLE,
     AgentBeatsConfig,
@@ -49,7 +49,7 @@ def read_settings(kind: type[ConfigT], **flags: Any) -> ConfigT:
                 continue
             name = str(error["loc"][0]) if error["loc"] else "the settings"
             where = f"--{name.replace('_', '-')}" if name in chosen else kind.variable_of(name)
-            sentences.append(f"{where} is {show_value(error['input'])}: {demand_of(error)}")
+            sentences.append(f"{where} is {show_value(error['input'])}: {describe_demand(error)}")
         raise UsageError("; ".join(sentences)) from None
     for name in ("storage_url", "archive_url"):
         if "://" in (url := getattr(config, name, "")):

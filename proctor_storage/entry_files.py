@@ -29,7 +29,7 @@ from proctor_protocol.archive import (
     Items,
     StateRecord,
     TurnRecord,
-    states_of,
+    replay_states,
 )
 from proctor_protocol.archived_runs import runs_of_campaign
 from proctor_protocol.campaigns import CampaignResults, parse_campaign_results
@@ -115,7 +115,7 @@ class EntryFiles:
 
     def states(self, entry: ArchiveEntry) -> Iterator[tuple[StateRecord, Items]]:
         """Every state in order, from the one before the first turn."""
-        return states_of(self.initial_state(entry), self.state_records(entry))
+        return replay_states(self.initial_state(entry), self.state_records(entry))
 
     def initial_state(self, entry: ArchiveEntry) -> Items:
         """The state before the first turn, empty where it wasn't kept."""

@@ -27,7 +27,7 @@ from activities.plan import TRIAL_WORKFLOW
 from proctor_processes.together import do_all
 from proctor_protocol.archived_runs import run_of_trial
 from proctor_protocol.problems import show_value
-from proctor_protocol.provenance import cost_of, tokens_of
+from proctor_protocol.provenance import add_costs, count_tokens
 from proctor_protocol.request import BadRequestError, Raw
 from proctor_protocol.terminal import (
     BENCHMARK,
@@ -372,7 +372,7 @@ def _of_agent(name: str, trials: Sequence[TrialResult]) -> AgentResult:
     interval = share_interval(resolved, effective_runs(list(by_task.values()))) if trials else (None, None)
     fewest = min(map(len, by_task.values()), default=0)
     uses = [use for trial in trials for use in trial.usage]
-    costs = [cost for trial in trials if (cost := cost_of(trial.usage)) is not None]
+    costs = [cost for trial in trials if (cost := add_costs(trial.usage)) is not None]
     return AgentResult(
         agent=name,
         n_trials=len(trials),
@@ -386,7 +386,7 @@ def _of_agent(name: str, trials: Sequence[TrialResult]) -> AgentResult:
             for k in sorted({*_KS, fewest})
             if 1 <= k <= fewest
         },
-        tokens=tokens_of(uses),
+        tokens=count_tokens(uses),
         cost=sum(costs) if costs else None,
         cost_known=len(costs),
     )

@@ -29,7 +29,7 @@ from starlette.requests import Request
 
 from proctor_processes.addresses import is_loopback
 from proctor_protocol.archive import ArchiveEntry
-from proctor_protocol.callers import ANYBODY, Caller, caller_of
+from proctor_protocol.callers import ANYBODY, Caller, get_caller
 
 NOT_FROM_HERE = "Nothing can be done from here: log in, open the pages at http://127.0.0.1, or set pages_may_act."
 
@@ -121,7 +121,7 @@ class Actions:
 
         A name that isn't loopback's own may be of a site that has been made to lead here (DNS rebinding).
         """
-        if caller_of(request.scope).name:  # what isn't theirs is not there for them
+        if get_caller(request.scope).name:  # what isn't theirs is not there for them
             return True
         if self._for_nameless == "loopback":
             return is_loopback(_split(f"//{request.headers.get('host', '')}").hostname or "")

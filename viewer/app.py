@@ -14,7 +14,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from proctor_protocol.archive import ArchiveEntry
-from proctor_protocol.callers import caller_of
+from proctor_protocol.callers import get_caller
 from proctor_storage.archive import Archive, EntryDamagedError, NoSuchEntryError, SeveralEntriesError
 from proctor_storage.folder import StoreUnavailableError
 from viewer.actions import LONGEST_FIELD, NOT_FROM_HERE, Action, ActionRefusedError, ActionRequest, Actions
@@ -107,10 +107,10 @@ class _Served:
         self._ask_again_at = 0.0
 
     def _seen(self, request: Request) -> Pages:
-        return self._pages.seen_by(caller_of(request.scope))
+        return self._pages.seen_by(get_caller(request.scope))
 
     async def overview(self, request: Request) -> Response:
-        pages, caller = self._seen(request), caller_of(request.scope)
+        pages, caller = self._seen(request), get_caller(request.scope)
         nothing: Sequence[Running] = ()
         known = await self._known(lambda: self._live.running(caller), nothing)
         running = [each for each in known if caller.may_see(each.owner)]
@@ -122,7 +122,7 @@ class _Served:
         look = _look(request)
         none: RunningDetails | None = None
         details = await self._known(lambda: self._live.details(name), none)
-        if details is not None and caller_of(request.scope).may_see(details.running.owner):
+        if details is not None and get_caller(request.scope).may_see(details.running.owner):
             return await self._answer(lambda: pages.running(details))
 
         async def make() -> str:
@@ -220,7 +220,7 @@ class _Served:
         if action.at_each_turn and turn is None:
             raise HTTPException(400, "turn is missing: it is a whole number")
         inputs = {each.name: form.get(each.name, "").strip()[:LONGEST_FIELD] for each in action.fields}
-        return action, ActionRequest(entry, turn, inputs, caller_of(request.scope))
+        return action, ActionRequest(entry, turn, inputs, get_caller(request.scope))
 
     async def _known(self, ask: Callable[[], Awaitable[T]], otherwise: T) -> T:
         """The running work; ``otherwise`` if that isn't known soon, so that pages of ended work stay readable.

@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from proctor_protocol.action_words import heading_of, ids_in, target_of, text_of
+from proctor_protocol.action_words import find_heading, find_targets, find_text, list_ids
 from proctor_protocol.archive import LOGS, RECORDING, ArchiveEntry, EntrySummary, Items, TurnRecord
 from proctor_protocol.callers import Caller
 from proctor_protocol.campaigns import CampaignResults
@@ -68,13 +68,13 @@ def _templates() -> Environment:
         address=lambda entry: address_of(entry.id),
         anchor=anchor_of,
         at=address_of,
-        body=text_of,
-        heading=heading_of,
-        ids=ids_in,
+        body=find_text,
+        heading=find_heading,
+        ids=list_ids,
         in_short=_in_short,
         needed=needed,
         plain=words.plain,
-        target=target_of,
+        target=find_targets,
     )
     return environment
 
@@ -385,7 +385,7 @@ class Pages:
         if of_action := re.fullmatch(r"d(\d{1,6})-(\d{1,6})", name):
             numbers = {record.turn: record.actions for record in turns}
             actions = numbers.get(int(of_action[1]), [])[int(of_action[2]) :][:1]
-            return next((text_of(action.parameters) for action in actions), None)
+            return next((find_text(action.parameters) for action in actions), None)
         versions = versions_of(self.archive.initial_state(entry), self.archive.state_records(entry))
         views = modality_views([v for v in versions if v.anchor == name and v.is_at(turn)], _zone(turns))
         return next((card.text for view in views for card in view.cards), None)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from proctor_protocol.archive import TurnRecord
-from proctor_protocol.losses import loss_of
+from proctor_protocol.losses import measure_loss
 from proctor_protocol.results import DIMENSIONS, AssessmentResults, CriterionResult
 from viewer.versions import anchor_of
 from viewer.words import clip
@@ -68,7 +68,7 @@ def dimensions_of(results: AssessmentResults, turns: Sequence[TurnRecord]) -> li
 
 def row_of(criterion: CriterionResult, turns: Sequence[TurnRecord], results: AssessmentResults) -> Row:
     """One criterion with its verdict's items."""
-    loss = loss_of(criterion)
+    loss = measure_loss(criterion)
     items = (criterion.details or {}).get("items")
     rows: list[Item] = []
     if isinstance(items, list):

@@ -11,7 +11,7 @@ from temporalio.common import SearchAttributePair, WorkflowIDReusePolicy
 from activities.attempts import failures
 from activities.campaign.assessments import CELL_WORKFLOW, AssessmentRuns, PlayedAssessment
 from activities.campaign.plan import CellInput, CellOutcome
-from proctor_protocol.provenance import cost_of, tokens_of
+from proctor_protocol.provenance import add_costs, count_tokens
 from proctor_protocol.results import AssessmentResults
 from proctor_protocol.runs import RunConfig
 from proctor_protocol.task_ids import readable_id
@@ -118,8 +118,8 @@ class AssessmentCell:
             and played.failure_kind != failures.REJECTED,
             result=kept,
             seconds=(workflow.now() - began_at).total_seconds(),
-            cost=cost_of(played.uses),
-            tokens=tokens_of(played.uses),
-            unpriced=bool(played.uses) and cost_of(played.uses) is None,
-            uncounted=bool(played.uses) and tokens_of(played.uses) is None,
+            cost=add_costs(played.uses),
+            tokens=count_tokens(played.uses),
+            unpriced=bool(played.uses) and add_costs(played.uses) is None,
+            uncounted=bool(played.uses) and count_tokens(played.uses) is None,
         )

@@ -13,7 +13,7 @@ from temporalio.exceptions import TimeoutError as ActivityTimeoutError
 from activities.attempts import failures
 from activities.attempts.troubles import TROUBLE_SIGNAL, Trouble
 from activities.campaign.plan import CellInput, CellOutcome
-from proctor_protocol.provenance import added_up, tokens_of
+from proctor_protocol.provenance import added_up, count_tokens
 from proctor_protocol.results import ResultStatus
 from proctor_protocol.terminal import Blame, FailureMode, TrialResult
 from proctor_storage.blobs import BlobRef
@@ -81,9 +81,9 @@ class TerminalTrial:
             result=kept,
             seconds=(workflow.now() - began_at).total_seconds(),
             cost=_cost(result),
-            tokens=tokens_of(result.usage),
+            tokens=count_tokens(result.usage),
             unpriced=self._plan.agent == "a2a" and (not result.usage or any(u.cost is None for u in result.usage)),
-            uncounted=self._plan.agent == "a2a" and tokens_of(result.usage) is None,
+            uncounted=self._plan.agent == "a2a" and count_tokens(result.usage) is None,
             places=self._places,
         )
 

@@ -18,7 +18,7 @@ from a2a_gateway.auth.hosts import Hosts
 from a2a_gateway.auth.identity import Identity, IdentityUnavailableError, UnknownCallerError
 from a2a_gateway.auth.login import LOGIN_PATH, LOGOUT_PATH, Sessions, login_address, login_routes
 from a2a_gateway.limits import BodyLimit
-from proctor_protocol.callers import CALLER, Caller, caller_of
+from proctor_protocol.callers import CALLER, Caller, get_caller
 from proctor_settings.config import GreenAgentConfig
 from proctor_storage.folder import StoreUnavailableError
 
@@ -104,7 +104,7 @@ class AuthMiddleware:
             return str(problem)
         except IdentityUnavailableError:
             return None
-        was = caller_of(scope)
+        was = get_caller(scope)
         is_the_same = (caller.name, caller.is_admin) == (was.name, was.is_admin)
         return None if is_the_same else "The token is another caller's now, or has other rights: send it again."
 
@@ -182,7 +182,7 @@ class CallerUser(User):
 
 def user_of(scope: Scope) -> CallerUser:
     """The caller of a request, as a2a-sdk sees it."""
-    return CallerUser(caller_of(scope))
+    return CallerUser(get_caller(scope))
 
 
 async def _stop(serving: asyncio.Future[None]) -> None:

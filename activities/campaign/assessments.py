@@ -26,7 +26,7 @@ from proctor_processes.together import do_all
 from proctor_protocol.archived_runs import run_of_assessment, scenario_title
 from proctor_protocol.clocks import conditions_title
 from proctor_protocol.instances import USUAL_DIFFICULTY, instance_title
-from proctor_protocol.provenance import Drafts, ModelUse, cost_of, tokens_of
+from proctor_protocol.provenance import Drafts, ModelUse, add_costs, count_tokens
 from proctor_protocol.request import AssessmentConfig, BadRequestError, Raw
 from proctor_protocol.results import AssessmentResults
 from proctor_protocol.runs import (
@@ -390,8 +390,8 @@ def _cell_of(played: PlayedAssessment, ended: plans.EndedCell, is_taken_over: bo
             "total_points": results.total_points if results else None,
             "plays": ended.plays,
             "taken_over": is_taken_over,
-            "tokens": tokens_of(played.uses),
-            "cost": cost_of(played.uses),
+            "tokens": count_tokens(played.uses),
+            "cost": add_costs(played.uses),
             "seconds": ended.outcome.seconds,
         }
     )
