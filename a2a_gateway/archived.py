@@ -37,7 +37,7 @@ class ArchivedTasks:
         """A task's entry; None if it has no entry, or one of another run than ``run_id``, or that the caller may not
         see. Raises as ``updates``.
         """
-        entry = await self._read(lambda: self._archive.seen_by(caller).get(task_id))
+        entry = await self._read(lambda: self._archive.restrict_view(caller).get(task_id))
         if entry is None or entry.kind == "trial":  # which is no task of a caller's
             return None
         return entry if run_id in (None, entry.run_id) else None

@@ -21,7 +21,7 @@ from temporalio.service import RPCError
 
 from proctor_settings.config import GreenAgentConfig
 from proctor_storage.blobs import BlobDamagedError, BlobNotFoundError, StoreUnavailableError
-from proctor_storage.fleet import WORKFLOWS, count_workers, find_fleet_problem, no_worker_at
+from proctor_storage.fleet import WORKFLOWS, count_workers, find_fleet_problem, missing_worker_problem
 
 T = TypeVar("T")
 
@@ -58,7 +58,7 @@ async def explain_standstill(execution: WorkflowExecution, client: Client, confi
     with suppress(RPCError):
         why = why.replace(_SEE_LOGS, await _failure_of_store(execution, client) or _SEE_LOGS)
         if not await count_workers(client, config.task_queue, WORKFLOWS, _SECONDS):
-            return f"{why} {no_worker_at(config.task_queue)}"
+            return f"{why} {missing_worker_problem(config.task_queue)}"
         if cause := await find_fleet_problem(client, config):
             return f"{why} {cause}"
     return why

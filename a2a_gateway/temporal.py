@@ -11,8 +11,8 @@ from temporalio.service import RPCError, RPCStatusCode
 
 from proctor_settings.config import GreenAgentConfig
 from proctor_storage.blobs import BlobDamagedError, BlobNotFoundError, StoreUnavailableError
-from proctor_storage.fleet import WORKFLOWS, count_workers, find_fleet_problem, no_worker_at
-from proctor_storage.namespaces import find_namespace_problem, refusal_of
+from proctor_storage.fleet import WORKFLOWS, count_workers, find_fleet_problem, missing_worker_problem
+from proctor_storage.namespaces import find_namespace_problem, find_refusal
 from proctor_storage.temporal import TemporalUnreachableError
 from workflows.names import SEARCH_ATTRIBUTES
 
@@ -61,7 +61,7 @@ class TemporalConnection:
                 return await find_fleet_problem(await self.connect(), config)
         except (TemporalUnreachableError, RPCError):
             return "It is not known whether a worker runs, as Temporal is away."
-        return no_worker_at(task_queue)
+        return missing_worker_problem(task_queue)
 
     async def count_workers(self, task_queue: str) -> int:
         return await count_workers(await self.connect(), task_queue, WORKFLOWS, timedelta(seconds=2))
@@ -77,7 +77,7 @@ def temporal_errors(task_id: str | None = None) -> Iterator[None]:
     try:
         yield
     except RPCError as problem:
-        if refusal := refusal_of(problem):
+        if refusal := find_refusal(problem):
             raise InternalError(f"{refusal}. Then repeat this request.") from problem
         if task_id is not None and problem.status == RPCStatusCode.NOT_FOUND:
             raise TaskNotFoundError(f"There is no task {task_id!r}.") from None

@@ -107,7 +107,7 @@ class _Served:
         self._ask_again_at = 0.0
 
     def _seen(self, request: Request) -> Pages:
-        return self._pages.seen_by(get_caller(request.scope))
+        return self._pages.restrict_view(get_caller(request.scope))
 
     async def overview(self, request: Request) -> Response:
         pages, caller = self._seen(request), get_caller(request.scope)

@@ -86,9 +86,9 @@ class Pages:
         self.archive = archive
         self._ui_url = ui_url
 
-    def seen_by(self, caller: Caller) -> "Pages":
+    def restrict_view(self, caller: Caller) -> "Pages":
         """The same pages, of nothing but what is there for a caller."""
-        return Pages(self.archive.seen_by(caller), self._ui_url if caller.is_admin else None)
+        return Pages(self.archive.restrict_view(caller), self._ui_url if caller.is_admin else None)
 
     def overview(self, running: Sequence[Running], filters: Overview = Overview()) -> str:  # noqa: B008
         """What was assessed, the newest first unless sorted otherwise; a campaign's runs are on the campaign's page.
@@ -369,7 +369,7 @@ class Pages:
     def _forks_of(self, entry: ArchiveEntry) -> Sequence[EntrySummary]:
         """Its forks; none while the archive's table is being made, so that the page can be read meanwhile."""
         with suppress(ArchiveBeingReadError):
-            return self.archive.forks_of(entry.id)
+            return self.archive.find_forks(entry.id)
         return []
 
     def file(self, entry: ArchiveEntry, sha256: str) -> bytes | None:

@@ -29,7 +29,7 @@ from proctor_protocol.archive import RESULT, STATES, ArchiveEntry, Content, sche
 from proctor_protocol.judgements import Judgement, Shift
 from proctor_protocol.results import AssessmentResults, Scores
 from proctor_storage.archive import Archive
-from proctor_storage.blobs import path_of
+from proctor_storage.blobs import get_blob_path
 from tests.archived import Archived, archive_campaign, entries_in
 from tests.assessments.packages import write_package
 from tests.assessments.scripts import diligent, idle
@@ -319,7 +319,7 @@ def test_prune_leaves_what_judges_results_that_stay(state: Path, capsys: pytest.
         os.utime(path, (long_ago, long_ago))
     prune(None, None, "30d", False, True)
     assert "frozen scenarios of results that stay are kept, 2: `judge again` needs them" in capsys.readouterr().out
-    packages = {path_of(entry.package) for entry in runs_in(state) if entry.package}
+    packages = {get_blob_path(entry.package) for entry in runs_in(state) if entry.package}
     left = {path.relative_to(state / "storage").as_posix() for path in (state / "storage").rglob("*") if path.is_file()}
     assert left == packages
     assert again(CAMPAIGN) is ExitCode.DONE
