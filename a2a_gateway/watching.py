@@ -1,8 +1,8 @@
-"""For who watches the gateway: whether assessments can be played (``/health``), whether all that it needs is well
-(``/ready``: the store, too), what it counts (``/metrics``).
+"""Monitoring of the gateway: ``/health``, ``/ready`` and ``/metrics``.
 
-The first two are there for everybody, and tell reasons to admins alone; so are the metrics for admins. At an observing
-address (``observe_port``) all of it is served without authentication.
+``/health`` says whether assessments can be played, and ``/ready`` whether everything that the gateway needs works, the
+store included. These two need no authentication, and show reasons only to admins. Metrics are for admins. At an
+observing address (``observe_port``) all three are served without authentication.
 """
 
 import asyncio
@@ -56,8 +56,8 @@ class Watching:
         ]
 
     async def render(self) -> bytes:
-        """All that this process has counted, and how many assessments Temporal has; where it doesn't answer, those are
-        left out.
+        """Render all metrics of this process, with the number of assessments in Temporal; without these if it doesn't
+        answer.
         """
         try:
             async with asyncio.timeout(_COUNTED_WITHIN):
