@@ -25,7 +25,7 @@ from tests.scripted_model import ScriptedModel
 from tests.served_model import MODEL, PACKAGES
 from tests.small_endpoint import small_endpoint
 from tests.stack import Stack, assess, running_stack
-from viewer.trajectories import trajectory_of
+from viewer.trajectories import read_trajectory
 
 DIFFICULTY, SEED = 1, 1
 
@@ -34,7 +34,7 @@ def transcripts(stack: Stack, results: AssessmentResults) -> str:
     """How many turns have a transcript in the viewer, and its steps."""
     archive = Archive(stack.config.archive_url)
     entry = archive.get(results.assessment_id)
-    views = [entry and trajectory_of(archive, entry, turn) for turn in range(1, results.turns_taken + 1)]
+    views = [entry and read_trajectory(archive, entry, turn) for turn in range(1, results.turns_taken + 1)]
     steps = sum(len(view.steps) for view in views if view)
     return f"{sum(map(bool, views))} of {len(views)} turns shown in the viewer, {steps} steps"
 

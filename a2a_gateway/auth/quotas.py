@@ -255,7 +255,7 @@ async def _not_listed(client: Client, tickets: Sequence[Ticket]) -> list[Ticket]
     listed, running = set[str](), set[str]()
     async for task in client.list_workflows(f"WorkflowId IN ({ids})", rpc_timeout=RPC_TIMEOUT):
         (running if task.status == WorkflowExecutionStatus.RUNNING else listed).add(task.id)
-    return [one for one in tickets if one.task_id not in (running if one.is_again else running | listed)]
+    return [ticket for ticket in tickets if ticket.task_id not in (running if ticket.is_again else running | listed)]
 
 
 async def _count_tasks(client: Client, caller: Caller) -> _Counts:
