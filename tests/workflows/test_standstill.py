@@ -13,7 +13,7 @@ from temporalio.client import Client
 from proctor.a2a_gateway import standstill, task_events
 from proctor.settings.config import GreenAgentConfig
 from proctor.storage.blobs import BlobDamagedError
-from proctor.storage.fleet import no_worker_at
+from proctor.storage.fleet import missing_worker_problem
 from proctor.workflows.assessment import Assessment
 from tests.a2a_gateway.callers import at_once, data_part, message, sdk_client, send, state_name
 from tests.a2a_gateway.conftest import REQUEST, Gateway
@@ -50,7 +50,7 @@ async def test_a_task_that_no_worker_takes(
 ) -> None:
     sentence = (
         "No worker has taken this assessment for over 0.5 s: it continues as soon as one runs and is free. "
-        f"{no_worker_at(config.task_queue)}"
+        f"{missing_worker_problem(config.task_queue)}"
     )
     stream = streaming.send_message(message(data_part(REQUEST)))
     first = await anext(stream)
