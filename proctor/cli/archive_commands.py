@@ -28,8 +28,8 @@ from proctor.protocol.parting import parting_turns
 from proctor.protocol.runs import RunResults
 from proctor.protocol.wire_schemas import wire_schemas
 from proctor.settings.config import GreenAgentConfig
-from proctor.storage.archive import Archive, table_of
-from proctor.storage.blobs import RENEWED_AFTER, path_of
+from proctor.storage.archive import Archive, get_table_path
+from proctor.storage.blobs import RENEWED_AFTER, get_blob_path
 from proctor.storage.entry_table import EntryQuery
 from proctor.storage.folder import Folder
 from proctor.viewer.live import Running
@@ -346,7 +346,7 @@ def prune(archive: str | None, state: str | None, older_than: str, with_results:
     damaged = list[str]()
     everything = kept.entries(damaged)
     entries = [e for e in everything if with_results and e.ended_at < before]
-    needed = {path_of(e.package) for e in everything if e.package and not (with_results and e.ended_at < before)}
+    needed = {get_blob_path(e.package) for e in everything if e.package and not (with_results and e.ended_at < before)}
     packages = needed & blobs.keys()
     blobs = {path: size for path, size in blobs.items() if path not in packages}
     console = make_console()
@@ -434,7 +434,7 @@ def view(
     app = guarded(
         config,
         create_app(
-            config.archive_url, config.temporal_ui_url, live, actions, table_of(config.state, config.archive_url)
+            config.archive_url, config.temporal_ui_url, live, actions, get_table_path(config.state, config.archive_url)
         ),
     )
     settings = settings_for(app, timeout_graceful_shutdown=2)

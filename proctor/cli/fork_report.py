@@ -24,7 +24,7 @@ def compare_forks(archive: str | None, state: str | None, name: str) -> None:
     kept, _ = open_archive(archive, state, name)
     with archive_problems():
         original = kept.find(name)
-    forks = kept.forks_of(original.id)
+    forks = kept.find_forks(original.id)
     judged = [e for e in forks if e.status == "completed" and e.share is not None]
     if not judged:
         raise UsageError(

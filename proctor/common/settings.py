@@ -21,7 +21,7 @@ from proctor.settings.config import (
 )
 from purple_sdk.processes.addresses import is_loopback
 from purple_sdk.processes.announcing import announce, announce_as_json
-from purple_sdk.protocol.problems import demand_of, show_value
+from purple_sdk.protocol.problems import describe_demand, show_value
 from purple_sdk.settings.config import AgentBeatsConfig
 
 ConfigT = TypeVar("ConfigT", bound=AgentBeatsConfig)
@@ -49,7 +49,7 @@ def read_settings(kind: type[ConfigT], **flags: Any) -> ConfigT:
                 continue
             name = str(error["loc"][0]) if error["loc"] else "the settings"
             where = f"--{name.replace('_', '-')}" if name in chosen else kind.find_variable(name)
-            sentences.append(f"{where} is {show_value(error['input'])}: {demand_of(error)}")
+            sentences.append(f"{where} is {show_value(error['input'])}: {describe_demand(error)}")
         raise UsageError("; ".join(sentences)) from None
     for name in ("storage_url", "archive_url"):
         if "://" in (url := getattr(config, name, "")):

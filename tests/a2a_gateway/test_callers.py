@@ -25,7 +25,7 @@ from temporalio.client import Client, WorkflowFailureError
 
 import proctor.service.running
 from proctor.a2a_gateway.auth import middleware, quotas
-from proctor.a2a_gateway.auth.quotas import Share, share_of
+from proctor.a2a_gateway.auth.quotas import Share, compute_share
 from proctor.a2a_gateway.auth.tokens import Tokens, make_token
 from proctor.a2a_gateway.server import create_app
 from proctor.protocol.callers import Caller, Quotas
@@ -541,7 +541,7 @@ TRIALS = {"benchmark": "terminal-bench", "dataset": "d", "n_attempts": 3}
 )
 def test_a_request_takes_as_much_as_it_may_play(agents: int, config: dict[str, Any], expected: Share) -> None:
     asked_for = {"participants": {f"agent-{number}": "http://p" for number in range(agents)}, "config": config}
-    assert share_of(asked_for) == share_of(json.dumps(asked_for)) == expected
+    assert compute_share(asked_for) == compute_share(json.dumps(asked_for)) == expected
 
 
 async def test_a_campaign_takes_its_whole_share_when_it_begins(place: Place) -> None:

@@ -22,7 +22,7 @@ from temporalio.client import WorkflowExecutionStatus, WorkflowFailureError
 from temporalio.exceptions import ApplicationError
 from temporalio.testing import ActivityEnvironment
 
-from proctor.a2a_gateway.parts import request_of
+from proctor.a2a_gateway.parts import extract_request
 from proctor.activities.admission.activities import AdmissionActivities
 from proctor.activities.admission.payloads import AdmitInput
 from proctor.activities.attempts import failures
@@ -306,7 +306,7 @@ async def admission(
 @pytest.mark.parametrize("case", REJECTED, ids=[case.name for case in REJECTED])
 async def test_rejected(admission: AdmissionActivities, case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    given = AdmitInput(task_id="t", request=request_of(message(*parts_of(case, "http://127.0.0.1:9")).message))
+    given = AdmitInput(task_id="t", request=extract_request(message(*parts_of(case, "http://127.0.0.1:9")).message))
     with pytest.raises(ApplicationError) as problem:
         await ActivityEnvironment().run(admission.admit, given)
     assert problem.value.type == failures.REJECTED

@@ -29,7 +29,7 @@ from proctor.local.rehearsal import Rehearsal
 from proctor.protocol.archive import RESULT, STATES, ArchiveEntry, Content, schemas
 from proctor.protocol.judgements import Judgement, Shift
 from proctor.storage.archive import Archive
-from proctor.storage.blobs import path_of
+from proctor.storage.blobs import get_blob_path
 from proctor.viewer.pages import Pages
 from purple_sdk.protocol.results import AssessmentResults, Scores
 from tests.archived import Archived, archive_campaign, entries_in
@@ -325,7 +325,7 @@ def test_prune_leaves_what_judges_results_that_stay(state: Path, capsys: pytest.
         os.utime(path, (long_ago, long_ago))
     prune(None, None, "30d", False, True)
     assert says().within(capsys.readouterr().out)
-    packages = {path_of(entry.package) for entry in runs_in(state) if entry.package}
+    packages = {get_blob_path(entry.package) for entry in runs_in(state) if entry.package}
     left = {path.relative_to(state / "storage").as_posix() for path in (state / "storage").rglob("*") if path.is_file()}
     assert left == packages
     assert again(CAMPAIGN) is ExitCode.DONE

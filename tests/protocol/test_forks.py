@@ -12,10 +12,10 @@ FIRST = ForkedFrom(task_id="a", turn=5)
 
 def test_an_inherited_turn_is_known_by_who_played_it() -> None:
     again = ForkedFrom(task_id="b", turn=8, forked_from=FIRST)
-    assert [again.player_of(turn) for turn in (1, 4, 5, 7, 8)] == ["a", "a", "b", "b", None]
+    assert [again.find_player(turn) for turn in (1, 4, 5, 7, 8)] == ["a", "a", "b", "b", None]
     assert again.in_words() == says()
     earlier = ForkedFrom(task_id="b", turn=3, forked_from=FIRST)
-    assert [earlier.player_of(turn) for turn in (2, 3, 4)] == ["a", None, None]
+    assert [earlier.find_player(turn) for turn in (2, 3, 4)] == ["a", None, None]
     assert earlier.inherited_in_words() == "turns 1 to 2 are inherited"
 
 

@@ -12,7 +12,7 @@ from proctor.protocol.archive import (
     ArchivedUpdate,
     ArchiveEntry,
     StateRecord,
-    items_of,
+    flatten_states,
     merge_patch,
     merged,
     schemas,
@@ -168,7 +168,7 @@ def test_another_archive_keeps_a_copy(tmp_path):
 
 
 def test_states_are_kept_as_merge_patches():
-    before = items_of(
+    before = flatten_states(
         {
             "email": {
                 "emails": {"m1": {"subject": "Hello", "labels": [], "in_reply_to": None}},

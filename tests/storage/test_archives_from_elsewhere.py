@@ -14,8 +14,8 @@ import pytest
 
 from proctor.storage import entry_ids, folder
 from proctor.storage.archive import Archive, EntryDamagedError
-from proctor.storage.day_index import DayIndex, summary_of
-from proctor.storage.entry_files import folder_of
+from proctor.storage.day_index import DayIndex, get_summary_fields
+from proctor.storage.entry_files import get_entry_folder
 from proctor.storage.entry_ids import is_folder, unpacked
 from proctor.storage.entry_table import EntryQuery
 from proctor.storage.folder import Folder, RefusedFileError, StoreUnavailableError
@@ -68,7 +68,7 @@ def believing_index(archive: Archive, text: str) -> None:
     place.write(f"index/earlier/{shard}.gz", gzip.compress(f"{text}\n2026-03-01/one.1".encode()))
     place.write("index/complete.json", b'{"format": 1, "earlier": true, "name": "x"}')
     DayIndex(place)._write_packed(
-        json.dumps({"at": 1, "folder": each, "is_written": is_written, "entry": summary_of(entry())}).encode()
+        json.dumps({"at": 1, "folder": each, "is_written": is_written, "entry": get_summary_fields(entry())}).encode()
         for each in (text, f"{text}/")
         for is_written in (True, False)
     )
@@ -226,7 +226,7 @@ def test_files_are_their_owners_alone(tmp_path: Path) -> None:
 def test_an_index_line_that_is_no_summary_is_left_out(url: str) -> None:
     archive = Archive(url)
     write(archive, entry("one"))
-    good = summary_of(entry("two"))
+    good = get_summary_fields(entry("two"))
     for bad in ({"score": "x", "max_score": [1]}, {"forked_from": "y"}, {"seed": 10**30}, {"started_at": 10**30}):
         DayIndex(archive.folder)._write_packed(
             [json.dumps({"at": 1, "folder": "2026-03-01/two.1", "is_written": True, "entry": good | bad}).encode()]
@@ -275,7 +275,7 @@ def test_folders_inside_each_other_need_no_stack(url: str) -> None:
 def test_an_entry_with_numbers_that_no_table_holds_is_damaged(url: str, said: dict[str, object]) -> None:
     archive = Archive(url)
     write(archive, entry("one"))
-    path = Path(url, folder_of(write(archive, entry("two"))), "entry.json")
+    path = Path(url, get_entry_folder(write(archive, entry("two"))), "entry.json")
     path.write_text(json.dumps(json.loads(path.read_text()) | said))
     damaged = list[str]()
     assert [each.id for each in Archive(url).entries(damaged)] == ["one"]

@@ -15,7 +15,7 @@ def test_inherited_turns_lead_to_where_they_were_played(tmp_path: Path) -> None:
     original = write_day(archive, "original")
     origin = ForkedFrom(task_id="original", turn=3)
     turns = [
-        turn.model_copy(update={"inherited_from": origin.player_of(turn.turn)}) for turn in archive.turns(original)
+        turn.model_copy(update={"inherited_from": origin.find_player(turn.turn)}) for turn in archive.turns(original)
     ]
     files = {name: archive.read(original, name) for name in original.files}
     files[TURNS] = b"\n".join(turn.model_dump_json().encode() for turn in turns)

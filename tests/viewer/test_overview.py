@@ -59,9 +59,9 @@ def test_an_address_says_what_is_shown(several: Archive) -> None:
 
 def test_order_and_filters_are_kept_in_every_link() -> None:
     asked = Overview.of({"agent": "mine", "sort": "cost", "other": "x"})
-    assert asked.sorted_by("cost") == "/?agent=mine&sort=cost&up=1"
-    assert asked.sorted_by("seed") == "/?agent=mine&sort=seed"
-    assert Overview.of({"sort": "cost", "up": "1"}).sorted_by("cost") == "/?sort=cost"
+    assert asked.toggle_sort("cost") == "/?agent=mine&sort=cost&up=1"
+    assert asked.toggle_sort("seed") == "/?agent=mine&sort=seed"
+    assert Overview.of({"sort": "cost", "up": "1"}).toggle_sort("cost") == "/?sort=cost"
     assert asked.address(agent="", sort="") == "/"
     assert Overview.of({"sort": "; DROP TABLE"}).order == "started"
 
@@ -109,7 +109,7 @@ def test_pages_follow_one_another_with_the_filters(several: Archive, monkeypatch
     assert "Page 2 of 2" in beyond
     assert {("one" in page, "two" in page) for page in map(_ids_in, (first, second))} == {(True, False), (False, True)}
     assert _ids_in(beyond) == _ids_in(second)
-    assert Overview.of({"page": "2", "scenario": "x"}).sorted_by("cost") == "/?scenario=x&sort=cost"
+    assert Overview.of({"page": "2", "scenario": "x"}).toggle_sort("cost") == "/?scenario=x&sort=cost"
     assert [Overview.of({"page": wrong}).number for wrong in ("0", "-3", "many", "")] == [1, 1, 1, 1]
 
 
