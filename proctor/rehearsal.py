@@ -37,8 +37,9 @@ from activities.simulation.hosts import Conditions
 from activities.simulation.keys import host_key
 from activities.simulation.lifecycle import LifecycleActivities
 from activities.simulation.payloads import AdvanceInput, ApplyInput, ConcludeInput, Evidence, PlannedReply, TurnApplied
+from activities.simulation.settling import Settling
 from activities.simulation.simulations import connect_simulations
-from activities.simulation.turns import Settling, TurnActivities
+from activities.simulation.turns import TurnActivities
 from proctor.doing import do
 from proctor.parts import Parts
 from proctor_processes.http_clients import make_http_client
@@ -266,8 +267,7 @@ class RehearsedAssessment:
             payload = ApplyInput(plan=plan, turn=turn, checkpoint=checkpoint, turn_start=now)
             return await do(self._turns.apply, payload)
         settling = Settling(await self.parts.scenarios.load_scenario(plan.scenario), turn, now)
-        in_hand = self.parts.simulations.step_in_hand
-        return settling.outcome(*await do(in_hand, plan.simulation_id, f"turn {turn}", settling.step))
+        return await do(settling.settle, self.parts.simulations, plan.simulation_id, f"turn {turn}")
 
     async def _characters_answer(self, plan: Plan, turn: int, applied: TurnApplied) -> list[PlannedReply]:
         replies = []

@@ -22,12 +22,12 @@ from activities.scenario_code.initial_states import at_time
 from activities.scenario_code.manager import ScenarioPackage
 from activities.scenario_code.processes import EvaluatorFailedError, EvaluatorRetryError, JudgeJob, ScenarioCode
 from activities.scenario_code.tasks import JudgeTask
+from activities.simulation.action_log import entries_from_events
 from activities.simulation.hosts import Claim, Simulation, Step
 from activities.simulation.keys import PARTICIPANT
 from activities.simulation.payloads import TURN_SETTLES
 from activities.simulation.shared_host import SharedHost
 from activities.simulation.states import snapshot
-from activities.simulation.turns import entries_from_events
 from proctor.own_simulator import own_simulator
 from proctor_processes.http_clients import make_http_client
 from proctor_protocol.scenario import EvaluationCriterion, ScenarioConfig

@@ -17,11 +17,11 @@ from temporalio.exceptions import ApplicationError
 from activities.attempts import failures
 from activities.participant import Answer, ParticipantClients, message_id
 from activities.scenario_code.initial_states import at_time
+from activities.simulation.action_log import entries_from_events
 from activities.simulation.hosts import Claim, Simulation
 from activities.simulation.keys import PARTICIPANT, admin_key, host_key, reader_key
 from activities.simulation.lifecycle import summarise
 from activities.simulation.shared_host import SharedHost
-from activities.simulation.turns import entries_from_events
 from proctor.agent_check.watch import SeenRequest, Watch
 from proctor.errors import UnreachableError
 from proctor.settings import LOOPBACK

@@ -20,7 +20,7 @@ from activities.simulation.delivering import arrival_events
 from activities.simulation.hosts import PlannedEvent, Stepped
 from activities.simulation.keys import PARTICIPANT, USER_PERMISSIONS
 from activities.simulation.payloads import TURN_SETTLES, Sent
-from activities.simulation.turns import Settling
+from activities.simulation.settling import Settling
 from proctor_language.facts import TextReader, reading
 from proctor_processes.http_clients import make_http_client
 from proctor_protocol.clocks import STANDING, read_clock

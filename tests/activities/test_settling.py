@@ -19,7 +19,7 @@ from activities.simulation.keys import host_key
 from activities.simulation.payloads import TURN_SETTLES, TurnApplied
 from activities.simulation.shared_host import SharedHost
 from activities.simulation.simulations import Simulations
-from activities.simulation.turns import Settling
+from activities.simulation.settling import Settling
 from proctor_protocol.scenario import ScenarioConfig
 from proctor_settings.config import GreenAgentConfig
 from proctor_storage.blobs import BlobRef, BlobStore

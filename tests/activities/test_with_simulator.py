@@ -9,7 +9,7 @@ from activities.characters.generator import reply_event
 from activities.characters.messages import CharacterReply, OutgoingMessage
 from activities.participant.action_report import compare
 from activities.scenario_code.initial_states import read_initial_state
-from activities.simulation.turns import entries_from_events
+from activities.simulation.action_log import entries_from_events
 from proctor_protocol.results import ReportedAction
 from proctor_protocol.scenario import ScenarioConfig
 from purple_sdk.ues import AsyncUESClient
