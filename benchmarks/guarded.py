@@ -21,7 +21,7 @@ from typing import Any
 import httpx
 from pydantic import ValidationError
 
-from activities.characters.generator import characters_addressed
+from activities.characters.addressing import characters_addressed
 from activities.characters.guard import rule_broken
 from activities.characters.messages import OutgoingMessage
 from activities.characters.prompts import TextAnswer, persona, reply_question

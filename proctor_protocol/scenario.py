@@ -29,7 +29,7 @@ from proctor_protocol.clocks import NoiseLevel
 from proctor_protocol.durations import Duration, parse_iso8601_duration
 from proctor_protocol.modalities import Written
 from proctor_protocol.nights import Night, check_nights, count_turns, start_of_turn
-from proctor_protocol.readings import bare_phone
+from proctor_protocol.readings import bare, bare_phone
 from proctor_protocol.results import Dimension
 from proctor_protocol.roles import LONGEST_ROLE, MOST_ROLES, ROLE_NAME
 
@@ -95,6 +95,16 @@ class CharacterProfile(ScenarioModel):
     special_instructions: str | None = None
     config: dict[str, JsonValue] = Field(default_factory=dict)
     scripted_replies: list[ScriptedReply] = Field(default_factory=list)
+
+    @property
+    def bare_email(self) -> str:
+        """The email address in the form to compare; empty if there is none."""
+        return bare(self.email or "")
+
+    @property
+    def bare_phone(self) -> str:
+        """The phone number in the form to compare; empty if there is none."""
+        return bare(self.phone or "")
 
 
 class RubricCheck(ScenarioModel):

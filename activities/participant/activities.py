@@ -5,29 +5,25 @@ turn's end is settled in the simulation (``activities.simulation.settling``).
 """
 
 import asyncio
-from collections.abc import Sequence
-from contextlib import AbstractAsyncContextManager, suppress
+from contextlib import suppress
 
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
 from temporalio.service import RPCError
 
 from activities.attempts import failures, notes
-from activities.attempts.fencing import own_fence
 from activities.attempts.patience import patiently
-from activities.participant import Answer, ParticipantClients, message_id
-from activities.participant.clarifications import with_clarifications
-from activities.participant.dialogue import Dialogue, hold_dialogue
-from activities.participant.earlier_tasks import cancel_all, was_asked_in_earlier_run
+from activities.participant.clarifications import noted_clarifications
+from activities.participant.dialogue import Dialogues
+from activities.participant.earlier_tasks import was_asked_in_earlier_run
 from activities.participant.payloads import FarewellInput, Greeted, GreetInput, TurnAnswer, TurnInput
 from activities.participant.transcripts import kept_transcript
-from activities.participant.turn_attempt import Attempt, Work, own_run
+from activities.participant.turn_attempt import Attempt, Work
 from activities.scenario_code.scenarios import Scenarios
-from activities.simulation.hosts import Conditions, SimulationGoneError
+from activities.simulation.hosts import SimulationGoneError
 from activities.simulation.settling import Settling
 from activities.simulation.simulations import Simulations
 from proctor_protocol import messages
-from proctor_protocol.task_ids import unique_part
 from proctor_settings.config import GreenAgentConfig
 from proctor_storage.blobs import BlobRef, BlobStore
 from purple_sdk.ues import UESError
@@ -49,21 +45,20 @@ class ParticipantActivities:
     ) -> None:
         self._scenarios = scenarios
         self._simulations = simulations
-        self._clients = ParticipantClients(config)
+        self._dialogues = Dialogues(config, scenarios)
         self._store = store
 
     async def aclose(self) -> None:
-        await self._clients.aclose()
+        await self._dialogues.aclose()
 
     @activity.defn
     async def greet(self, payload: GreetInput) -> Greeted:
         """Send ``assessment_start``; returns the checkpoint reached, as a participant may act at once."""
-        prepared = payload.prepared
-        work = Work(payload.plan, prepared.checkpoint, f"{own_run()} start", None, may_start_over=True)
+        work = Work.of_greeting(payload)
         attempt = await Attempt.begin(self._simulations, work)
         is_reset = payload.is_reset or was_asked_in_earlier_run(payload)
         try:
-            async with self._dialogue(attempt, "the start message", is_renewed=is_reset) as dialogue:
+            async with self._dialogues.hold_dialogue(attempt, "the start message", is_renewed=is_reset) as dialogue:
                 answer = await dialogue.greet(payload)
             is_remembered = await attempt.has_mark()
         except SimulationGoneError:
@@ -80,17 +75,17 @@ class ParticipantActivities:
     @activity.defn
     async def purple_turn(self, payload: TurnInput) -> TurnAnswer:
         """Let the participant play one try of a turn, from the turn's first checkpoint to its last."""
-        plan, turn = payload.plan, payload.turn
-        step = f"{own_run()} turn {turn} try {payload.attempt}"
-        issue = None if payload.needs_new_key or was_asked_in_earlier_run(payload) else payload.key.issue
-        work = Work(plan, payload.checkpoint, step, issue, Conditions.of(plan, turn))
+        work = Work.of_turn(payload)
         attempt = await Attempt.begin(self._simulations, work)
-        is_renewed = attempt.issue != payload.key.issue
+        what, is_renewed = f"turn {payload.turn}", attempt.has_new_key
         try:
-            async with self._dialogue(attempt, f"turn {turn}", is_renewed=is_renewed, left=payload.left) as dialogue:
-                answer = await dialogue.play(payload)
+            async with self._dialogues.hold_dialogue(
+                attempt, what, is_renewed=is_renewed, left=payload.left
+            ) as dialogue:
+                answer = await dialogue.play_try(payload)
             try:
-                return await self._take_answer(payload, answer, attempt)
+                message = await dialogue.read_message(answer)
+                return await self._settle(payload, message, attempt)
             except ApplicationError as error:
                 raise failures.altered(error, failures.OVER) from None
         except SimulationGoneError:
@@ -111,32 +106,12 @@ class ParticipantActivities:
         with suppress(RPCError):
             unfinished += await notes.tasks_called_off()
         with suppress(ApplicationError, TimeoutError):
-            async with (
-                asyncio.timeout(FAREWELL_SECONDS),
-                self._clients.talk(plan.participant_url, unique_part(plan.assessment_id)) as participant,
-            ):
-                # An attempt that waits for a task has it canceled too, unless it has died: then the next one knows of
-                # it by its notes, or the participant says so.
-                await cancel_all(participant, unfinished)
-                await participant.send(
-                    messages.AssessmentCompleteMessage(reason=payload.reason),
-                    message_id(plan.assessment_id, own_run(), "complete"),
-                    fence=own_fence(),
-                )
+            async with asyncio.timeout(FAREWELL_SECONDS):
+                await self._dialogues.end(plan, unfinished, messages.AssessmentCompleteMessage(reason=payload.reason))
 
-    def _dialogue(
-        self, attempt: Attempt, what: str, *, is_renewed: bool, left: Sequence[str] = ()
-    ) -> AbstractAsyncContextManager[Dialogue]:
-        return hold_dialogue(self._clients, self._scenarios, attempt, what, is_renewed=is_renewed, left=left)
-
-    async def _take_answer(self, payload: TurnInput, answer: Answer, attempt: Attempt) -> TurnAnswer:
-        """Take the answer to a turn, and settle the turn in the same attempt if the host can."""
-        clarifications = [each.clarification for each in notes.noted(notes.ClarificationNote)]
-        try:
-            message = answer.to_turn()
-        except ApplicationError as error:
-            await attempt.require_mark()  # a simulator that lost the turn was not the participant's fault
-            raise with_clarifications(error, clarifications) from None
+    async def _settle(self, payload: TurnInput, message: messages.FromParticipant, attempt: Attempt) -> TurnAnswer:
+        """Settle a turn after its last message, in the same attempt if the host can."""
+        time_step, trajectory = _time_step(message), await self._keep_trajectory(message)
         plan, simulations = payload.plan, self._simulations.of(payload.plan)
         if simulations.host.outlive_workers:
             scenario = await patiently(lambda: self._scenarios.load_scenario(plan.scenario))
@@ -144,19 +119,19 @@ class ParticipantActivities:
             applied = await settling.settle(simulations, plan.simulation_id, attempt.mark)
             checkpoint = applied.checkpoint
         else:
-            applied, checkpoint = None, await attempt.keep_changes(payload.key)
+            applied, checkpoint = None, await attempt.keep_changes()
         return TurnAnswer(
             checkpoint=checkpoint,
             kind=message.message_type,
             reported=message.actions or [],
             is_reported=message.actions is not None,
             notes=message.reason if isinstance(message, messages.EarlyCompletionMessage) else message.notes,
-            time_step=_time_step(message),
+            time_step=time_step,
             model_usage=message.model_usage,
-            clarifications=clarifications,
-            key=payload.key if attempt.issue == payload.key.issue else attempt.key,
+            clarifications=noted_clarifications(),
+            key=attempt.key if attempt.has_new_key else payload.key,
             applied=applied,
-            trajectory=await self._keep_trajectory(message),
+            trajectory=trajectory,
         )
 
     async def _keep_trajectory(self, message: messages.FromParticipant) -> BlobRef | None:

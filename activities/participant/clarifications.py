@@ -1,10 +1,8 @@
 """Clarifications: a participant that asks a question, or whose answer can't be read, gets one more chance."""
 
-from collections.abc import Sequence
-
 from temporalio.exceptions import ApplicationError
 
-from activities.attempts import failures
+from activities.attempts import failures, notes
 from activities.participant.answer import Answer, UnreadableTurnError
 from proctor_protocol.json_safe import json_safe_text
 from proctor_protocol.problems import show_value
@@ -37,17 +35,22 @@ def find_clarification(turn: int, answer: Answer) -> Clarification | None:
     return None
 
 
+def noted_clarifications() -> list[Clarification]:
+    """The clarifications that attempts of this step have sent, or were about to send."""
+    return [note.clarification for note in notes.noted(notes.ClarificationNote)]
+
+
 def text_of(clarification: Clarification) -> str:
     """The sentence that the participant is sent."""
     return _NO_ANSWER if clarification.kind == "question" else _ASKED_AGAIN.format(problem=clarification.problem)
 
 
-def with_clarifications(problem: ApplicationError, clarifications: Sequence[Clarification]) -> ApplicationError:
+def with_clarifications(error: ApplicationError) -> ApplicationError:
     """The same failure, with the clarifications that the participant got before."""
-    words = [problem.message]
-    for clarification in clarifications:
+    words = [error.message]
+    for clarification in noted_clarifications():
         if clarification.kind == "question":
             words.insert(0, clarification.sentence())
-        elif problem.type == failures.PARTICIPANT_MISBEHAVED:
+        elif error.type == failures.PARTICIPANT_MISBEHAVED:
             words.append("It was asked once more.")
-    return failures.altered(problem, message=" ".join(words))
+    return failures.altered(error, message=" ".join(words))

@@ -17,17 +17,86 @@ from activities.attempts import failures, notes
 from activities.attempts.fencing import own_fence
 from activities.participant import Answer, AnswerLostError, ParticipantClient, ParticipantClients, message_id
 from activities.participant.answer import OnEvent
-from activities.participant.clarifications import find_clarification, text_of
-from activities.participant.earlier_tasks import CANCEL_SECONDS, end_all
+from activities.participant.clarifications import (
+    find_clarification,
+    noted_clarifications,
+    text_of,
+    with_clarifications,
+)
+from activities.participant.earlier_tasks import CANCEL_SECONDS, cancel_all, end_all
 from activities.participant.participants_time import forget, in_time, note_more_wait, seconds_left
 from activities.participant.payloads import GreetInput, TurnInput
-from activities.participant.turn_attempt import Attempt
+from activities.participant.turn_attempt import Attempt, own_run
+from activities.plan import Plan
 from activities.scenario_code.scenarios import Scenarios
 from activities.simulation.lifecycle import summarise
 from proctor_protocol import messages
 from proctor_protocol.provenance import ParticipantCard
 from proctor_protocol.results import Clarification
 from proctor_protocol.task_ids import unique_part
+from proctor_settings.config import GreenAgentConfig
+
+
+class Dialogues:
+    """The dialogues of a worker: their connections, and the scenarios that greetings are read from."""
+
+    def __init__(self, config: GreenAgentConfig, scenarios: Scenarios) -> None:
+        self._clients = ParticipantClients(config)
+        self._scenarios = scenarios
+
+    async def aclose(self) -> None:
+        await self._clients.aclose()
+
+    @asynccontextmanager
+    async def hold_dialogue(
+        self, attempt: Attempt, what: str, *, is_renewed: bool, left: Sequence[str] = ()
+    ) -> AsyncIterator["Dialogue"]:
+        """Talk to the participant within its time; it is asked to stop if its answer is no longer awaited.
+
+        An attempt that ends because another one has taken its place, or with its worker, sends no cancellation: the
+        next one waits for the same task.
+
+        Args:
+            attempt: the step's.
+            what: the step, as sentences name it.
+            is_renewed: whether the simulation has a new key: earlier tasks of the participant are ended first.
+            left: earlier tasks that are known.
+        """
+        plan = attempt.plan
+        async with AsyncExitStack() as stack:
+            talk = self._clients.talk(plan.participant_url, unique_part(plan.assessment_id))
+            try:
+                async with in_time(plan, what):
+                    participant = await stack.enter_async_context(talk)
+            except ApplicationError as error:
+                if error.type == failures.PARTICIPANT_UNREACHABLE and seconds_left(plan) <= 0:
+                    raise failures.PARTICIPANT_UNREACHABLE.final(error.message) from None
+                raise
+            dialogue = Dialogue(participant, attempt, self._scenarios)
+            try:
+                if is_renewed and not notes.noted_tasks():
+                    await dialogue.end_earlier(left)
+                async with in_time(plan, what):
+                    yield dialogue
+            except ApplicationError as error:
+                if error.type == failures.TURN_TIMEOUT:
+                    await dialogue.abandon()
+                raise notes.with_tasks(error) from None
+            except asyncio.CancelledError:
+                await asyncio.shield(dialogue.abandon_unwanted())
+                raise
+
+    async def end(self, plan: Plan, unfinished: Sequence[str], message: messages.AssessmentCompleteMessage) -> None:
+        """Have the participant stop its tasks, the ``unfinished`` ones and those that it lists, and send the last
+        message.
+
+        An attempt that waits for a task has it canceled too, unless it has died: then the next one knows of it by its
+        notes, or the participant says so.
+        """
+        async with self._clients.talk(plan.participant_url, unique_part(plan.assessment_id)) as participant:
+            await cancel_all(participant, unfinished)
+            said_as = message_id(plan.assessment_id, own_run(), "complete")
+            await participant.send(message, said_as, fence=own_fence())
 
 
 class Dialogue:
@@ -64,24 +133,18 @@ class Dialogue:
                 "The connection to the participant was lost after it had begun to act: it has to be greeted again."
             ) from None
 
-    async def play(self, payload: TurnInput) -> Answer:
-        """Play a try of a turn. A question is answered once, and an unreadable answer is asked for once more.
-
-        Each clarification is noted before it is sent.
-        """
+    async def play_try(self, payload: TurnInput) -> Answer:
+        """Play a try of a turn. A question is answered once, and an unreadable answer is asked for once more."""
+        message = messages.TurnStartMessage(
+            turn_number=payload.turn,
+            current_time=payload.current_time,
+            events_processed=payload.events_processed,
+            attempt=payload.attempt,
+        )
         sent: set[str] = set()
         try:
-            answer = await self._play(payload)
-            while (needed := find_clarification(payload.turn, answer)) is not None:
-                made = [each.clarification for each in notes.noted(notes.ClarificationNote)]
-                noted = [clarification for clarification in made if clarification.kind == needed.kind]
-                if needed.kind in sent or any(map(notes.has_task_after, noted)):
-                    break
-                sent.add(needed.kind)
-                notes.note(notes.ClarificationNote(clarification=noted[0] if noted else needed))
-                after = await self._clarify(needed, answer)
-                if after is None or (after.has_failed and needed.kind == "unreadable"):
-                    break
+            answer = await self._play(message)
+            while (after := await self._clarify(answer, sent)) is not None:
                 answer = after
         except _CutOffError:
             if not self._attempt.is_own:
@@ -95,41 +158,46 @@ class Dialogue:
             ) from None
         return answer
 
-    async def _play(self, payload: TurnInput) -> Answer:
-        attempt = self._attempt
-        message = messages.TurnStartMessage(
-            turn_number=payload.turn,
-            current_time=payload.current_time,
-            events_processed=payload.events_processed,
-            attempt=payload.attempt,
-        )
+    async def read_message(self, answer: Answer) -> messages.FromParticipant:
+        """Read the participant's message from the answer to a turn. Fails as ``SimulationLost`` if the simulator lost
+        the turn: then a failure was not the participant's fault. Else it fails as ``Answer.to_turn``, and says which
+        clarifications the participant got.
+        """
+        try:
+            return answer.to_turn()
+        except ApplicationError as error:
+            await self._attempt.require_mark()
+            raise with_clarifications(error) from None
+
+    async def _play(self, message: messages.TurnStartMessage) -> Answer:
         if tasks := notes.noted_tasks():
             known = await self._participant.rejoin(tasks[-1])
             if known is None:
                 raise failures.PARTICIPANT_FAILED.final(
-                    f"The participant lost its task of turn {payload.turn}: it was restarted in mid-turn."
+                    f"The participant lost its task of turn {message.turn_number}: it was restarted in mid-turn."
                 )
             answer = known
         else:
-            if attempt.issue != payload.key.issue or not attempt.simulation.is_known_to_participant:
-                greeted = await self._greet_in_turn(payload)
+            if self._attempt.has_new_key or not self._attempt.simulation.is_known_to_participant:
+                greeted = await self._greet_in_turn(message)
                 if greeted.has_failed:
                     return greeted
-            await attempt.begin_course()
-            answer = await self._say(message, attempt.message_id(), _note_task)
-        if answer.may_have_refused and (await attempt.look()).is_untouched:
+            await self._attempt.begin_course()
+            answer = await self._say(message, self._attempt.message_id(), _note_task)
+        if answer.may_have_refused and (await self._attempt.look()).is_untouched:
             # It refused before doing anything: perhaps it was restarted and doesn't know the assessment any more.
-            await attempt.lift_conditions()
-            greeted = await self._greet_in_turn(payload)
+            await self._attempt.lift_conditions()
+            greeted = await self._greet_in_turn(message)
             if greeted.has_failed:
                 return greeted
-            await attempt.begin_course()
-            answer = await self._say(message, attempt.message_id("after start"), _note_task)
+            await self._attempt.begin_course()
+            answer = await self._say(message, self._attempt.message_id("after start"), _note_task)
         return answer
 
-    async def _greet_in_turn(self, payload: TurnInput) -> Answer:
-        simulation, now = self._attempt.simulation, payload.current_time
-        message = await self._greeting(await summarise(simulation.admin, now), now, payload.turn)
+    async def _greet_in_turn(self, turn: messages.TurnStartMessage) -> Answer:
+        simulation = self._attempt.simulation
+        summary = await summarise(simulation.admin, turn.current_time)
+        message = await self._greeting(summary, turn.current_time, turn.turn_number)
         start_id = self._attempt.message_id("start", self._attempt.access.fingerprint)
         answer = await self._say(message, start_id)
         answer = await self._say_as_text(message, start_id, answer)
@@ -209,15 +277,31 @@ class Dialogue:
         line.takes_data = again.has_failed
         return answer if again.has_failed else again
 
-    async def _clarify(self, clarification: Clarification, answer: Answer) -> Answer | None:
+    async def _clarify(self, answer: Answer, sent: set[str]) -> Answer | None:
+        """Clarify an answer that needs it; returns a better one, None if there is none. ``sent`` are the kinds of
+        clarification that this attempt has sent; they are added to.
+
+        A clarification is noted before it is sent.
+        """
+        needed = find_clarification(self._attempt.turn, answer)
+        if needed is None:
+            return None
+        noted = [clarification for clarification in noted_clarifications() if clarification.kind == needed.kind]
+        if needed.kind in sent or any(map(notes.has_task_after, noted)):
+            return None
+        sent.add(needed.kind)
+        notes.note(notes.ClarificationNote(clarification=noted[0] if noted else needed))
+        after = await self._tell(needed, answer)
+        return None if after is None or (after.has_failed and needed.kind == "unreadable") else after
+
+    async def _tell(self, clarification: Clarification, answer: Answer) -> Answer | None:
         """Give the participant a clarification; None if it can't take one."""
-        attempt = self._attempt
-        if not attempt.was_just_claimed:
-            await attempt.look()
+        if not self._attempt.was_just_claimed:
+            await self._attempt.look()
         try:
             return await self._participant.tell(
                 text_of(clarification),
-                attempt.message_id(clarification.kind),
+                self._attempt.message_id(clarification.kind),
                 _note_task,
                 fence=own_fence(),
                 task_id=answer.task_id if clarification.kind == "question" else None,
@@ -258,54 +342,6 @@ class Dialogue:
                     is_unwanted = await notes.has_run_ended()
         if is_unwanted:
             await self.abandon()
-
-
-@asynccontextmanager
-async def hold_dialogue(
-    clients: ParticipantClients,
-    scenarios: Scenarios,
-    attempt: Attempt,
-    what: str,
-    *,
-    is_renewed: bool,
-    left: Sequence[str] = (),
-) -> AsyncIterator[Dialogue]:
-    """Talk to the participant within its time; it is asked to stop if its answer is no longer awaited.
-
-    An attempt that ends because another one has taken its place, or with its worker, sends no cancellation: the next
-    one waits for the same task.
-
-    Args:
-        clients: make the connection.
-        scenarios: the greeting is read from them.
-        attempt: the step's.
-        what: the step, as sentences name it.
-        is_renewed: whether the simulation has a new key: earlier tasks of the participant are ended first.
-        left: earlier tasks that are known.
-    """
-    plan = attempt.plan
-    async with AsyncExitStack() as stack:
-        talk = clients.talk(plan.participant_url, unique_part(plan.assessment_id))
-        try:
-            async with in_time(plan, what):
-                participant = await stack.enter_async_context(talk)
-        except ApplicationError as error:
-            if error.type == failures.PARTICIPANT_UNREACHABLE and seconds_left(plan) <= 0:
-                raise failures.PARTICIPANT_UNREACHABLE.final(error.message) from None
-            raise
-        dialogue = Dialogue(participant, attempt, scenarios)
-        try:
-            if is_renewed and not notes.noted_tasks():
-                await dialogue.end_earlier(left)
-            async with in_time(plan, what):
-                yield dialogue
-        except ApplicationError as error:
-            if error.type == failures.TURN_TIMEOUT:
-                await dialogue.abandon()
-            raise notes.with_tasks(error) from None
-        except asyncio.CancelledError:
-            await asyncio.shield(dialogue.abandon_unwanted())
-            raise
 
 
 class _CutOffError(Exception):

@@ -22,7 +22,8 @@ from activities.attempts.elapsed import counting_stops
 from activities.attempts.fencing import own_fence
 from activities.attempts.patience import patiently
 from activities.participant import message_id, participants_time
-from activities.participant.payloads import ParticipantKey
+from activities.participant.earlier_tasks import was_asked_in_earlier_run
+from activities.participant.payloads import GreetInput, ParticipantKey, TurnInput
 from activities.plan import Model, Plan
 from activities.simulation.hosts import Access, Conditions, Simulation, SimulationGoneError
 from activities.simulation.simulations import Simulations
@@ -40,8 +41,9 @@ class Work:
     Attributes:
         plan: the assessment's.
         checkpoint: where the simulation is at the start of the step.
-        step: its name, which begins with the run.
-        issue: the participant's key; None where the attempt that begins makes a new one.
+        step: its name.
+        turn: the turn's number; 0 for a greeting.
+        issue: the participant's key so far; None if it needs a new one.
         conditions: those that the participant's requests meet.
         may_start_over: whether a step whose work was lost begins again.
     """
@@ -49,9 +51,21 @@ class Work:
     plan: Plan
     checkpoint: BlobRef
     step: str
-    issue: int | None
+    turn: int = 0
+    issue: int | None = None
     conditions: Conditions | None = None
     may_start_over: bool = False
+
+    @classmethod
+    def of_greeting(cls, payload: GreetInput) -> "Work":
+        return cls(payload.plan, payload.prepared.checkpoint, "start", may_start_over=True)
+
+    @classmethod
+    def of_turn(cls, payload: TurnInput) -> "Work":
+        plan, turn = payload.plan, payload.turn
+        issue = None if payload.needs_new_key or was_asked_in_earlier_run(payload) else payload.key.issue
+        step = f"turn {turn} try {payload.attempt}"
+        return cls(plan, payload.checkpoint, step, turn, issue, Conditions.of(plan, turn))
 
 
 class _Mark(Model):
@@ -92,9 +106,18 @@ class Attempt:
         return self._work.plan
 
     @property
+    def turn(self) -> int:
+        return self._work.turn
+
+    @property
     def issue(self) -> int:
         """Which key of the participant's opens the simulation."""
         return self._mark.issue
+
+    @property
+    def has_new_key(self) -> bool:
+        """Whether this is another key than before the step."""
+        return self.issue != self._work.issue
 
     @property
     def key(self) -> ParticipantKey:
@@ -172,12 +195,10 @@ class Attempt:
         """Take a checkpoint of the simulation as it is now."""
         return await patiently(lambda: self._simulations.keep(self.simulation))
 
-    async def keep_changes(self, known: ParticipantKey) -> BlobRef:
-        """The checkpoint at the end of the step, a new one if something changed: the participant's ``known`` key, or
-        anything in the simulation. Fails as ``SimulationLost``.
-        """
+    async def keep_changes(self) -> BlobRef:
+        """The checkpoint at the end of the step, a new one if anything changed. Fails as ``SimulationLost``."""
         current = await self.require_mark()
-        if self.issue == known.issue and current.is_untouched:
+        if current.is_untouched and not self.has_new_key:
             return self._work.checkpoint
         return await self.keep()
 
@@ -197,7 +218,7 @@ async def _claim(simulations: Simulations, work: Work, again: bool = False) -> S
         # A later attempt without a note can't know what earlier ones have asked the participant to do.
         is_first = activity.info().attempt == 1
         issue = own_fence() if work.issue is None or not is_first else work.issue
-        mark = _Mark(step=work.step, fence=own_fence(), is_again=again, issue=issue).model_dump_json()
+        mark = _Mark(step=f"{own_run()} {work.step}", fence=own_fence(), is_again=again, issue=issue).model_dump_json()
         conditions = work.conditions if issue == work.issue else None  # else it is greeted first
         simulation = await simulations.begin(
             plan.simulation_id, work.checkpoint, mark=mark, issue=issue, conditions=conditions
@@ -214,7 +235,6 @@ def own_run() -> str:
 
 
 def _lost_error(step: str) -> ApplicationError:
-    what = step.partition(" ")[2]
     return failures.SIMULATION_LOST.final(
-        f"The simulator lost what the participant did in {what}: it has to be played again."
+        f"The simulator lost what the participant did in {step}: it has to be played again."
     )

@@ -2,15 +2,13 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
-from activities.characters.generator import answerable
+from activities.characters.addressing import answerable, roles_reached
 from activities.characters.outgoing import outgoing_messages
 from activities.simulation.action_log import entries_from_events
-from activities.simulation.delivering import sent_to_colleagues
 from activities.simulation.hosts import Step, Stepped
 from activities.simulation.keys import PARTICIPANT
-from activities.simulation.payloads import TURN_SETTLES, Addressee, TurnApplied
+from activities.simulation.payloads import TURN_SETTLES, Addressee, Sent, TurnApplied
 from activities.simulation.simulations import Simulations
 from proctor_protocol.scenario import ScenarioConfig
 from proctor_storage.blobs import BlobRef
@@ -39,9 +37,10 @@ class Settling:
 
     def outcome(self, stepped: Stepped, checkpoint: BlobRef) -> TurnApplied:
         """What the participant did, by the result of the step, and the checkpoint that the step reached."""
+        scenario, course, own = self.scenario, stepped.course, self.scenario.user.email
         actions = [{**action, "agent_id": PARTICIPANT} for action in stepped.actions]
         outgoing = outgoing_messages(stepped.news, actions)
-        answered = answerable(outgoing, self.scenario)
+        answered, elsewhere = answerable(outgoing, scenario), roles_reached(outgoing, scenario)
         return TurnApplied(
             checkpoint=checkpoint,
             actions=entries_from_events(actions, PARTICIPANT, self.turn),
@@ -51,18 +50,12 @@ class Settling:
                 for place, (_, characters) in enumerate(answered)
                 for character_id in characters
             ],
-            sent=sent_to_colleagues(outgoing, self.scenario),
-            **_of_course(stepped),
+            settled_at=stepped.current_time if course else None,
+            events_processed=course.events_executed + stepped.events_executed if course else 0,
+            moves=course.moves if course else [],
+            noise=course.noise if course else {},
+            sent=[
+                Sent(role=role, message=message.model_copy(update={"thread": [], "sender": message.sender or own}))
+                for message, role in elsewhere
+            ],
         )
-
-
-def _of_course(stepped: Stepped) -> dict[str, Any]:
-    course = stepped.course
-    if course is None:
-        return {}
-    return {
-        "settled_at": stepped.current_time,
-        "events_processed": course.events_executed + stepped.events_executed,
-        "moves": course.moves,
-        "noise": course.noise,
-    }

@@ -7,7 +7,8 @@ import pytest
 from langchain_core.language_models.chat_models import BaseChatModel
 from pydantic import ValidationError
 
-from activities.characters.generator import answerable, characters_addressed, reply_event, respond
+from activities.characters.addressing import answerable, characters_addressed
+from activities.characters.generator import reply_event, respond
 from activities.characters.messages import OutgoingMessage, ThreadEntry
 from activities.characters.outgoing import outgoing_messages
 from proctor_protocol.scenario import ScenarioConfig
