@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from activities.simulation.keys import USER_PERMISSIONS
 from activities.simulation.action_log import entries_from_events
+from activities.simulation.keys import USER_PERMISSIONS
 from proctor_protocol.actions import USER_ACTIONS, action_name
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)

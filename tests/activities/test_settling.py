@@ -17,9 +17,9 @@ from activities.scenario_code.initial_states import at_time
 from activities.simulation.hosts import Conditions, SimulationGoneError
 from activities.simulation.keys import host_key
 from activities.simulation.payloads import TURN_SETTLES, TurnApplied
+from activities.simulation.settling import Settling
 from activities.simulation.shared_host import SharedHost
 from activities.simulation.simulations import Simulations
-from activities.simulation.settling import Settling
 from proctor_protocol.scenario import ScenarioConfig
 from proctor_settings.config import GreenAgentConfig
 from proctor_storage.blobs import BlobRef, BlobStore

@@ -16,8 +16,9 @@ from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput
 
 from activities.attempts.heartbeats import Heartbeats
 from activities.attempts.notes import ClarificationNote, MarkNote, Note, TaskNote
-from activities.participant import Answer
-from activities.participant import activities as participants
+from activities.participant import Answer, ParticipantClients
+from activities.participant.dialogue import Dialogue
+from activities.participant.turn_attempt import Attempt, Work
 from proctor_protocol.results import Clarification
 from proctor_protocol.updates import ErrorOccurredUpdate
 from proctor_settings.config import GreenAgentConfig
@@ -124,13 +125,14 @@ class Playing(ActivityInboundInterceptor):
             return SimpleNamespace(is_untouched=False)
 
         nothing: Any = SimpleNamespace()
-        speaker = participants.ParticipantActivities(GreenAgentConfig(), nothing, nothing)
         simulation: Any = SimpleNamespace(look=look, claimed_at=None, mark=MARK)
+        clients = ParticipantClients(GreenAgentConfig())
         try:
-            async with speaker._clients.talk(self._url, "an assessment") as participant:
-                return await speaker._play_to_the_end(participant, GIVEN, simulation)
+            async with clients.talk(self._url, "an assessment") as participant:
+                taken_up = Attempt(nothing, Work(GIVEN.plan, nothing, "turn 1 try 1", 1, 1), simulation)
+                return await Dialogue(participant, taken_up, nothing).play_try(GIVEN)
         finally:
-            await speaker.aclose()
+            await clients.aclose()
 
 
 async def take_up(participant: ByHand, *noted: Note) -> Answer:
