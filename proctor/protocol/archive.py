@@ -107,6 +107,13 @@ class Content(WireModel):
     size: int = Field(ge=0)
 
 
+OF_RESULT = "of the result"
+"""Marks a field of an entry's summary that has the value of the result's field of the same name."""
+
+OF_MANY = "of many entries"
+"""Marks a field that mostly has the same value in many entries: tables keep it once for all of them."""
+
+
 class EntrySummary(WireModel):
     """An entry's line in lists; the archive's index by day has one for each entry.
 
@@ -125,50 +132,60 @@ class EntrySummary(WireModel):
     are the result's.
     """
 
-    format: int = FORMAT
-    kind: str = "assessment"
+    format: Annotated[int, OF_MANY] = FORMAT
+    kind: Annotated[str, OF_MANY] = "assessment"
     id: str
     fence: int = Field(default=0, ge=0)
     roles: list[str] = Field(default_factory=list, exclude_if=lambda roles: not roles)
-    campaign: str | None = None
-    campaign_kind: str | None = None
+    campaign: Annotated[str | None, OF_MANY] = None
+    campaign_kind: Annotated[str | None, OF_MANY] = None
     tally: Tally | None = None
-    forked_from: ForkedFrom | None = None
-    owner: str = ""
-    status: ResultStatus
-    failed_by_participant: bool = False
+    forked_from: Annotated[ForkedFrom | None, OF_RESULT] = None
+    owner: Annotated[str, OF_MANY] = ""
+    status: Annotated[ResultStatus, OF_RESULT, OF_MANY]
+    failed_by_participant: Annotated[bool, OF_MANY] = False
     sentence: str = ""
-    scenario_id: str
-    scenario_name: str = ""
-    scenario_version: str | None = None
-    family: str | None = None
-    difficulty: Int64 | None = None
-    instance_seed: Int64 | None = None
-    clock: str = STANDING
-    noise: Int64 = 0
-    role: str = ""
-    participant: str = ""
-    participant_url: str = ""
-    participant_version: str | None = None
-    seed: Int64 | None = None
-    offline: bool = False
+    scenario_id: Annotated[str, OF_RESULT, OF_MANY]
+    scenario_name: Annotated[str, OF_MANY] = ""
+    scenario_version: Annotated[str | None, OF_MANY] = None
+    family: Annotated[str | None, OF_RESULT] = None
+    difficulty: Annotated[Int64 | None, OF_RESULT] = None
+    instance_seed: Annotated[Int64 | None, OF_RESULT] = None
+    clock: Annotated[str, OF_RESULT] = STANDING
+    noise: Annotated[Int64, OF_RESULT] = 0
+    role: Annotated[str, OF_MANY] = ""
+    participant: Annotated[str, OF_MANY] = ""
+    participant_url: Annotated[str, OF_MANY] = ""
+    participant_version: Annotated[str | None, OF_MANY] = None
+    seed: Annotated[Int64 | None, OF_RESULT] = None
+    offline: Annotated[bool, OF_RESULT, OF_MANY] = False
     score: _Count = 0
-    max_score: _Count = 0
+    max_score: Annotated[_Count, OF_MANY] = 0
     doubtful_points: _Count = 0
-    total_points: _Count = 0
+    total_points: Annotated[_Count, OF_RESULT, OF_MANY] = 0
     earned: _Amount | None = None
-    turns_taken: _Count = 0
-    expected_turns: _Count | None = None
-    max_turns: _Count | None = None
-    judges: list[str] = Field(default_factory=list)
-    is_partial: bool = False
-    judge_warnings: list[str] = Field(default_factory=list)
-    actions_taken: _Count = 0
+    turns_taken: Annotated[_Count, OF_RESULT] = 0
+    expected_turns: Annotated[_Count | None, OF_MANY] = None
+    max_turns: Annotated[_Count | None, OF_MANY] = None
+    judges: Annotated[list[str], OF_MANY] = Field(default_factory=list)
+    is_partial: Annotated[bool, OF_RESULT, OF_MANY] = False
+    judge_warnings: Annotated[list[str], OF_RESULT] = Field(default_factory=list)
+    actions_taken: Annotated[_Count, OF_RESULT] = 0
     seconds: float = 0.0
     cost: _Amount | None = None
-    currency: str | None = None
+    currency: Annotated[str | None, OF_MANY] = None
     started_at: Instant
     ended_at: Instant
+
+    @classmethod
+    def marked(cls, mark: str) -> tuple[str, ...]:
+        """The names of the fields that have a mark, in order."""
+        return tuple(name for name, field in cls.model_fields.items() if mark in field.metadata)
+
+    @classmethod
+    def fields_of(cls, results: AssessmentResults) -> dict[str, Any]:
+        """The values of the fields that are the result's (``OF_RESULT``)."""
+        return {name: getattr(results, name) for name in cls.marked(OF_RESULT)}
 
     @property
     def instance(self) -> Instance | None:

@@ -30,7 +30,7 @@ from proctor.protocol.roles import LONGEST_ROLE, MOST_ROLES, ROLE_NAME
 from purple_sdk.protocol._wire import WHEN_USED
 from purple_sdk.protocol.clocks import NoiseLevel
 from purple_sdk.protocol.durations import Duration, parse_iso8601_duration
-from purple_sdk.protocol.readings import bare_phone
+from purple_sdk.protocol.readings import bare, bare_phone
 from purple_sdk.protocol.results import Dimension
 
 UserChannel = Literal["chat", "email", "sms"]
@@ -95,6 +95,16 @@ class CharacterProfile(ScenarioModel):
     special_instructions: str | None = None
     config: dict[str, JsonValue] = Field(default_factory=dict)
     scripted_replies: list[ScriptedReply] = Field(default_factory=list)
+
+    @property
+    def bare_email(self) -> str:
+        """The email address in the form to compare; empty if there is none."""
+        return bare(self.email or "")
+
+    @property
+    def bare_phone(self) -> str:
+        """The phone number in the form to compare; empty if there is none."""
+        return bare(self.phone or "")
 
 
 class RubricCheck(ScenarioModel):

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import quote
 
-from proctor.protocol.archive import FORMAT, EntrySummary
+from proctor.protocol.archive import FORMAT, OF_MANY, EntrySummary
 from proctor.protocol.roles import is_of_role
 from proctor.storage.day_index import Line
 from proctor.storage.entry_ids import parse_fence, parse_id
@@ -28,11 +28,7 @@ _SPARSE = 20_000
 """Up to this number, entries are sorted; above it, the latest ones are looked up by time."""
 
 
-_SHARED = (
-    *("format", "kind", "campaign", "campaign_kind", "owner", "status", "failed_by_participant", "scenario_id"),
-    *("scenario_name", "scenario_version", "role", "participant", "participant_url", "participant_version", "offline"),
-    *("max_score", "total_points", "expected_turns", "max_turns", "judges", "is_partial", "currency"),
-)
+_SHARED = EntrySummary.marked(OF_MANY)
 
 _SCHEMA = Path(__file__).with_suffix(".sql")
 

@@ -42,6 +42,11 @@ def bare_phone(phone: str) -> str:
     return f"+{bare[2:]}" if re.fullmatch(r"00\d+", bare) else bare
 
 
+def bare(address: str) -> str:
+    """An address or a number in the form to compare."""
+    return bare_address(address) if "@" in address else bare_phone(address)
+
+
 def chat_text(content: Any) -> str:
     """Return a chat message's text; for content in parts, the texts of its parts, one per line; else empty."""
     if isinstance(content, list):

@@ -4,8 +4,9 @@ Scores are never made up. Points without a judgement count neither in ``score`` 
 ``unscored_points``, and ``coverage`` is the judged share of a scenario's points.
 """
 
-from collections.abc import Iterable, Sequence
-from typing import Any, Literal, Protocol, Self, get_args
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, Protocol, Self, get_args
 
 from pydantic import Field, JsonValue, computed_field, model_validator
 
@@ -15,6 +16,17 @@ from purple_sdk.protocol.forks import ForkedFrom
 from purple_sdk.protocol.instances import instance_title
 from purple_sdk.protocol.messages import ActionLogEntry, ModelUsage
 from purple_sdk.protocol.provenance import ModelUse, Provenance
+
+
+@dataclass(frozen=True)
+class Told:
+    """Metadata of a result's field: a sentence of its value, which ``show`` and pages tell beside the score.
+
+    No sentence is told of a field that has its default, or if ``sentence`` returns None.
+    """
+
+    sentence: Callable[[Any], str | None]
+
 
 Dimension = Literal["accuracy", "instruction_following", "efficiency", "safety", "politeness"]
 ResultStatus = Literal["completed", "failed", "timeout", "canceled"]
@@ -296,6 +308,10 @@ class RoleResults(WireModel):
 class AssessmentResults(WireModel):
     """The complete result: the A2A artifact ``assessment_results``.
 
+    A new field takes a line here, with a sentence (``Told``) if it is shown; a line in
+    ``proctor.workflows.summing_up.sum_up``; and one in ``EntrySummary`` (``OF_RESULT``) if lists, tables and exports
+    have it.
+
     Attributes:
         duration_seconds: the seconds played, without pauses before resets.
         total_points: all points of the scenario, including those that were not judged.
@@ -353,9 +369,27 @@ class AssessmentResults(WireModel):
 
     @computed_field  # type: ignore[prop-decorator]
     @property
-    def unread_messages(self) -> UnreadMessages:
+    def unread_messages(self) -> Annotated[UnreadMessages, Told(UnreadMessages.sentence)]:
         """The messages of its criteria in which no value was read."""
         return UnreadMessages.sum(each.unread_messages for each in self.criteria_results)
+
+    @property
+    def remarks(self) -> list[str]:
+        """The sentences of its fields that have one (``Told``), in the order of the fields."""
+        cls = type(self)
+        told = [(name, tuple(field.metadata)) for name, field in cls.model_fields.items()]
+        told += [(name, get_args(field.return_type)) for name, field in cls.model_computed_fields.items()]
+        sentences = [
+            each.sentence(getattr(self, name))
+            for name, metadata in told
+            for each in metadata
+            if isinstance(each, Told) and not self._has_default(name)
+        ]
+        return [sentence for sentence in sentences if sentence]
+
+    def _has_default(self, name: str) -> bool:
+        field = type(self).model_fields.get(name)
+        return field is not None and getattr(self, name) == field.get_default(call_default_factory=True)
 
     @property
     def final_scores(self) -> Scores | None:
@@ -408,13 +442,16 @@ def compute_coverage(criteria: Sequence[CriterionResult]) -> float:
 
 
 def assessment_results(**fields: Any) -> AssessmentResults:
-    """Build a result; its sums follow from ``criteria_results`` and ``action_log``, other fields are given by name."""
-    criteria: list[CriterionResult] = fields["criteria_results"]
-    return AssessmentResults(
-        **fields,
-        scores=Scores.of(criteria),
-        coverage=compute_coverage(criteria),
-        total_points=sum(c.max_score + c.unscored_points for c in criteria),
-        actions_taken=len(fields["action_log"]),
-        judge_warnings=list(dict.fromkeys(warning for criterion in criteria for warning in criterion.judge_warnings)),
-    )
+    """Build a result whose sums follow from ``criteria_results`` and ``action_log``; takes its other fields by name."""
+    return AssessmentResults(**fields, **sums_of(fields["criteria_results"], fields["action_log"]))
+
+
+def sums_of(criteria: Sequence[CriterionResult], action_log: Sequence[ActionLogEntryWithTurn]) -> dict[str, Any]:
+    """The fields of a result that follow from its criteria and its action log."""
+    return {
+        "scores": Scores.of(criteria),
+        "coverage": compute_coverage(criteria),
+        "total_points": sum(criterion.max_score + criterion.unscored_points for criterion in criteria),
+        "actions_taken": len(action_log),
+        "judge_warnings": list(dict.fromkeys(each for criterion in criteria for each in criterion.judge_warnings)),
+    }

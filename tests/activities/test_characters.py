@@ -6,15 +6,8 @@ from typing import Any
 import pytest
 from langchain_core.language_models.chat_models import BaseChatModel
 
-from proctor.activities.characters.generator import (
-    ANSWERED_IN_A_TURN,
-    answerable,
-    characters_addressed,
-    reply_event,
-    reply_subject,
-    respond,
-    searched_text,
-)
+from proctor.activities.characters.addressing import ANSWERED_IN_A_TURN, answerable, characters_addressed
+from proctor.activities.characters.generator import reply_event, reply_subject, respond, searched_text
 from proctor.activities.characters.messages import CharacterReply, OutgoingMessage, ThreadEntry
 from proctor.activities.models.factory import ModelAnswerError
 from proctor.protocol.scenario import ScenarioConfig

@@ -17,9 +17,9 @@ from proctor.activities.scenario_code.initial_states import at_time
 from proctor.activities.simulation.hosts import Conditions, SimulationGoneError
 from proctor.activities.simulation.keys import host_key
 from proctor.activities.simulation.payloads import TURN_SETTLES, TurnApplied
+from proctor.activities.simulation.settling import Settling
 from proctor.activities.simulation.shared_host import SharedHost
 from proctor.activities.simulation.simulations import Simulations
-from proctor.activities.simulation.turns import Settling
 from proctor.protocol.scenario import ScenarioConfig
 from proctor.settings.config import GreenAgentConfig
 from proctor.storage.blobs import BlobRef, BlobStore

@@ -7,7 +7,8 @@ import pytest
 from langchain_core.language_models.chat_models import BaseChatModel
 from pydantic import ValidationError
 
-from proctor.activities.characters.generator import answerable, characters_addressed, reply_event, respond
+from proctor.activities.characters.addressing import answerable, characters_addressed
+from proctor.activities.characters.generator import reply_event, respond
 from proctor.activities.characters.messages import OutgoingMessage, ThreadEntry
 from proctor.activities.characters.outgoing import outgoing_messages
 from proctor.protocol.scenario import ScenarioConfig

@@ -16,8 +16,9 @@ from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput
 
 from proctor.activities.attempts.heartbeats import Heartbeats
 from proctor.activities.attempts.notes import ClarificationNote, MarkNote, Note, TaskNote
-from proctor.activities.participant import Answer
-from proctor.activities.participant import activities as participants
+from proctor.activities.participant import Answer, ParticipantClients
+from proctor.activities.participant.dialogue import Dialogue
+from proctor.activities.participant.turn_attempt import Attempt, Work
 from proctor.protocol.updates import ErrorOccurredUpdate
 from proctor.settings.config import GreenAgentConfig
 from purple_sdk.protocol.results import Clarification
@@ -123,13 +124,14 @@ class Playing(ActivityInboundInterceptor):
             return SimpleNamespace(is_untouched=False)
 
         nothing: Any = SimpleNamespace()
-        speaker = participants.ParticipantActivities(GreenAgentConfig(), nothing, nothing)
         simulation: Any = SimpleNamespace(look=look, claimed_at=None, mark=MARK)
+        clients = ParticipantClients(GreenAgentConfig())
         try:
-            async with speaker._clients.talk(self._url, "an assessment") as participant:
-                return await speaker._play_to_the_end(participant, GIVEN, simulation)
+            async with clients.talk(self._url, "an assessment") as participant:
+                taken_up = Attempt(nothing, Work(GIVEN.plan, nothing, "turn 1 try 1", 1, 1), simulation)
+                return await Dialogue(participant, taken_up, nothing).play_try(GIVEN)
         finally:
-            await speaker.aclose()
+            await clients.aclose()
 
 
 async def take_up(participant: ByHand, *noted: Note) -> Answer:
