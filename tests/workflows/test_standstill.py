@@ -54,7 +54,7 @@ async def test_a_task_that_no_worker_takes(
     assert state_name(first.task.status.state) == "submitted"
     state, sentence = told(await anext(stream))
     assert state == "submitted"
-    assert sentence == says("0.5 s", where=no_worker_at(config.task_queue))
+    assert sentence == says("0.5 s", where=missing_worker_problem(config.task_queue))
     assert await status_message(caller, first.task.id) == sentence
     async with ScriptedActivities().worker(client, config.task_queue):
         rest = [event async for event in stream]
