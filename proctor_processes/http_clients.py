@@ -81,8 +81,8 @@ def tls() -> ssl.SSLContext:
         raise BadEnvironmentError(f"SSL_CERT_DIR is {folder}, which isn't a folder: name one, or unset it")
     try:
         return httpx.create_ssl_context()
-    except OSError as problem:
-        reason = getattr(problem, "reason", "") or problem.strerror or str(problem)
+    except OSError as error:
+        reason = getattr(error, "reason", "") or error.strerror or str(error)
         raise BadEnvironmentError(
             f"SSL_CERT_FILE is {os.environ.get('SSL_CERT_FILE', '')}, of which no certificates can be read ({reason}): "
             "name a file of certificates (PEM), or unset it"
@@ -143,9 +143,9 @@ class _Ways(httpx.BaseTransport, httpx.AsyncBaseTransport):
             if name not in self._ways:
                 self._ways[name] = self._make(httpx.Proxy(name) if name else None)
             yield self._ways[name]
-        except (ValueError, ImportError, httpx.InvalidURL, httpx.ConnectError) as problem:
+        except (ValueError, ImportError, httpx.InvalidURL, httpx.ConnectError) as error:
             if name is None:
                 raise
             where = name.rpartition("@")[2]  # without a password
-            reason = f"the environment's proxy {where} can't be used: {problem}"
+            reason = f"the environment's proxy {where} can't be used: {error}"
             raise httpx.ProxyError(reason, request=request) from None

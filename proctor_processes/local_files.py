@@ -174,8 +174,8 @@ def entered(name: str, at: int | None = None, *, follows: bool = False, opens_cl
         raise RefusedFileError("outside of its folder")
     try:
         folder = opened(name, _FOLDER | (0 if follows else os.O_NOFOLLOW), at, opens_closed=opens_closed)
-    except OSError as problem:
-        if follows or problem.errno not in (errno.ENOTDIR, errno.ELOOP):
+    except OSError as error:
+        if follows or error.errno not in (errno.ENOTDIR, errno.ELOOP):
             raise
         is_link = stat.S_ISLNK(_look(name, at).st_mode)
         raise RefusedFileError(f"behind {'a link' if is_link else 'something that is not a folder'}") from None

@@ -37,8 +37,8 @@ def reopen() -> None:
         try:
             mode = stat.S_IMODE(os.fstat(output).st_mode)
             file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, mode)
-        except OSError as problem:
-            os.write(2, f"{path} can't be opened again: {problem.strerror}\n".encode())
+        except OSError as error:
+            os.write(2, f"{path} can't be opened again: {error.strerror}\n".encode())
             continue
         os.dup2(file, output)
         os.close(file)

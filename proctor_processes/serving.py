@@ -34,12 +34,12 @@ def listen(host: str, port: int, who: str) -> socket.socket:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind((host, port))
         listener.listen(_BACKLOG)
-    except OSError as problem:
+    except OSError as error:
         listener.close()
-        taken_by = listener_on(port) if problem.errno == errno.EADDRINUSE else None
-        cause = f"{taken_by} has it" if taken_by else problem.strerror
+        taken_by = listener_on(port) if error.errno == errno.EADDRINUSE else None
+        cause = f"{taken_by} has it" if taken_by else error.strerror
         reason = f"{who} can't listen on {in_url(host)}:{port} ({cause}): choose another --host or --port"
-        raise OSError(problem.errno, reason) from None
+        raise OSError(error.errno, reason) from None
     return listener
 
 

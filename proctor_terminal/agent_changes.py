@@ -110,7 +110,7 @@ def read_texts(task: TerminalTask, workdir: str) -> TaskTexts:
     solved: list[str] = []
     if task.solution is not None:
         solved = [_text(path) for path in _files(task.solution.folder or task.solution.script)]
-        solved += [each.command for each in task.solution.commands]
+        solved += [command.command for command in task.solution.commands]
     return TaskTexts(
         script=script,
         tests=tests,
@@ -151,7 +151,7 @@ async def changes_of(engine: Engine, environment: EnvironmentRef) -> list[Change
     with losing(environment):
         changes = await engine.ask("GET", f"containers/{environment.container_id}/changes", timeout=600)
     return sorted(
-        (Change(path=each["Path"], kind=_KINDS[each["Kind"]]) for each in changes or []), key=lambda c: c.path
+        (Change(path=change["Path"], kind=_KINDS[change["Kind"]]) for change in changes or []), key=lambda c: c.path
     )
 
 
@@ -174,7 +174,7 @@ USUAL_FOLDERS = ("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "
 def list_script(folders: Iterable[str]) -> str:
     """A shell script that prints an image's commands, for ``read_listing``."""
     return f"""
-for d in {" ".join(f"'{each}'" for each in folders if "'" not in each)}; do
+for d in {" ".join(f"'{folder}'" for folder in folders if "'" not in folder)}; do
   [ -d "$d" ] || continue
   for f in "$d"/*; do echo "name $f"; done
   for n in {" ".join(f"'{each}'" for each in sorted(COMMANDS))} "$d"/python3.*; do
@@ -216,8 +216,8 @@ def held_back(
     Args:
         settings: what ``settings_in`` returned.
     """
-    rule = _Rule(texts, image, {each.path for each in changes if each.kind == "added"}, settings)
-    return {each.path: reason for each in changes if (reason := rule.reason(each)) is not None}
+    rule = _Rule(texts, image, {change.path for change in changes if change.kind == "added"}, settings)
+    return {change.path: reason for change in changes if (reason := rule.reason(change)) is not None}
 
 
 class _Rule:
@@ -232,8 +232,8 @@ class _Rule:
         self._reads_shell_files = _READS_SHELL_FILES.search(texts.script) is not None
         self._uses_uv = bool({"uv", "uvx"} & self._script)
         self._modules = TEST_MODULES | {name for name in texts.modules if name not in self._task_words}
-        self._folders = {above for each in texts.folders for above in _above(each)} | {"/"}
-        self._test_folders = self._folders | {f"{each.rstrip('/')}/tests" for each in self._folders}
+        self._folders = {above for folder in texts.folders for above in _above(folder)} | {"/"}
+        self._test_folders = self._folders | {f"{folder.rstrip('/')}/tests" for folder in self._folders}
 
     def reason(self, change: Change) -> str | None:
         """What a change is of, if it could move the verdict."""

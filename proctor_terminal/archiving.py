@@ -106,8 +106,8 @@ class TrialArchiving:
     def _content(self, blob: Blob) -> bytes:
         try:
             return self._store.get_blocking(BlobRef(sha256=blob.sha256, size=blob.size))
-        except (BlobNotFoundError, BlobDamagedError) as problem:
-            return f"[{problem}]\n".encode()
+        except (BlobNotFoundError, BlobDamagedError) as error:
+            return f"[{error}]\n".encode()
 
 
 def _name_of(blob: Blob, taken: dict[str, bytes]) -> str:

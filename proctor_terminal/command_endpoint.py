@@ -105,7 +105,7 @@ class _Trial:
 
     @property
     def under_way(self) -> int:
-        return sum(each.ended is None for each in self.commands.values())
+        return sum(command.ended is None for command in self.commands.values())
 
 
 class CommandEndpoint:
@@ -173,7 +173,7 @@ class CommandEndpoint:
         if known is None:
             return
         known.leaves_commands = leave_commands
-        running = [each.running for each in known.commands.values() if each.running is not None]
+        running = [command.running for command in known.commands.values() if command.running is not None]
         for task in running:
             task.cancel()
         await asyncio.gather(*running, return_exceptions=True)
@@ -224,14 +224,14 @@ class CommandEndpoint:
         async def answer(request: Request) -> JSONResponse:
             try:
                 return JSONResponse(await handle(request, await self._admitted(request)))
-            except _RefusedError as refused:
-                return JSONResponse({"error": str(refused)}, refused.status)
-            except tmux.NoTmuxError as problem:
-                return JSONResponse({"error": str(problem)}, 422)
-            except EnvironmentLostError as problem:
-                return JSONResponse({"error": str(problem)}, 409)
-            except EngineUnavailableError as problem:
-                return JSONResponse({"error": str(problem)}, 503)
+            except _RefusedError as error:
+                return JSONResponse({"error": str(error)}, error.status)
+            except tmux.NoTmuxError as error:
+                return JSONResponse({"error": str(error)}, 422)
+            except EnvironmentLostError as error:
+                return JSONResponse({"error": str(error)}, 409)
+            except EngineUnavailableError as error:
+                return JSONResponse({"error": str(error)}, 503)
 
         return answer
 
@@ -360,8 +360,8 @@ class CommandEndpoint:
     async def _screen(self, request: Request, trial: _Trial) -> dict[str, Any]:
         try:
             session = _Keys(keys=[""], session=request.query_params.get("session", tmux.SESSION)).session
-        except ValidationError as problem:
-            raise _RefusedError(422, f"Bad request: {describe(problem)}") from None
+        except ValidationError as error:
+            raise _RefusedError(422, f"Bad request: {describe(error)}") from None
         await tmux.open_session(self._engine, trial.environment, session)
         return await self._shown(trial, session, is_whole=request.query_params.get("whole") in ("1", "true"))
 
@@ -389,7 +389,7 @@ async def _body(request: Request, model: type[M]) -> M:
             raise _RefusedError(413, f"The request has more than {_LARGEST_BODY:,} bytes: send less at once")
     try:
         return model.model_validate(json.loads(raw))
-    except ValidationError as problem:
-        raise _RefusedError(422, f"Bad request: {describe(problem)}") from None
-    except ValueError as problem:
-        raise _RefusedError(422, f"The request isn't JSON ({problem}): send an object") from None
+    except ValidationError as error:
+        raise _RefusedError(422, f"Bad request: {describe(error)}") from None
+    except ValueError as error:
+        raise _RefusedError(422, f"The request isn't JSON ({error}): send an object") from None

@@ -223,8 +223,8 @@ def losing(environment: EnvironmentRef) -> Iterator[None]:
     """While the engine is asked about a container: what it refuses means that the container is gone (``lost``)."""
     try:
         yield
-    except DockerError as problem:
-        raise lost(environment, problem) from problem
+    except DockerError as error:
+        raise lost(environment, error) from error
 
 
 @asynccontextmanager

@@ -119,7 +119,7 @@ def written(engine: Engine, task: TerminalTask, image: ImageRef, name: str, run:
             key: _owned(value, labels, {"internal": True} if is_offline else {}) for key, value in networks.items()
         },
         "volumes": {key: _owned(value, labels, {}) for key, value in volumes.items()}
-        | {each: {"external": True, "name": each} for each in _mount_volumes(task, name, document)},
+        | {volume: {"external": True, "name": volume} for volume in _mount_volumes(task, name, document)},
     }
 
 

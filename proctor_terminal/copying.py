@@ -93,10 +93,10 @@ async def is_free(engine: Engine, environment: EnvironmentRef, path: str) -> boo
             if not about["mode"] & _IS_FOLDER:
                 return False
             start = await response.content.read(_ENOUGH)
-    except DockerError as problem:
-        if problem.status == 404 and not problem.message.startswith("No such container"):
+    except DockerError as error:
+        if error.status == 404 and not error.message.startswith("No such container"):
             return True
-        raise lost(environment, problem) from problem
+        raise lost(environment, error) from error
     count = 0
     with suppress(tarfile.ReadError, EOFError), tarfile.open(fileobj=io.BytesIO(start), mode="r|") as tar:
         count = sum(1 for _ in tar)
@@ -119,8 +119,8 @@ async def copy_out(
                 raw += chunk
                 if len(raw) > most_bytes:
                     break
-    except DockerError as problem:
-        if problem.status in (404, 409):
+    except DockerError as error:
+        if error.status in (404, 409):
             return {}
         raise
     remaining = most_bytes

@@ -99,7 +99,7 @@ class KnownDatasets:
         versions = [each for each in known if each.name == name]
         matches = [each for each in versions if version in ("", each.version)]
         if not matches:
-            have = ", ".join(each.label for each in versions or known) or "none"
+            have = ", ".join(version.label for version in versions or known) or "none"
             raise TaskError(
                 f"No dataset is called {show_value(label)}; these are known: {have}. "
                 "Add it with: proctor terminal-bench datasets add"
@@ -185,10 +185,10 @@ def datasets_home(state: str) -> Path:
 def _read(path: Path) -> KnownDataset:
     try:
         return KnownDataset.model_validate(json.loads(path.read_text()))
-    except ValidationError as problem:
-        raise TaskError(f"{path} is damaged: {describe(problem)}. Remove it, and add the dataset again") from None
-    except (OSError, ValueError) as problem:
-        raise TaskError(f"{path} can't be read: {problem}. Remove it, and add the dataset again") from None
+    except ValidationError as error:
+        raise TaskError(f"{path} is damaged: {describe(error)}. Remove it, and add the dataset again") from None
+    except (OSError, ValueError) as error:
+        raise TaskError(f"{path} can't be read: {error}. Remove it, and add the dataset again") from None
 
 
 def _order(version: str) -> tuple[bool, list[tuple[int, str]]]:

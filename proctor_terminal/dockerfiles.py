@@ -94,7 +94,7 @@ def _sources(rest: str) -> list[str]:
         words.pop(0)
     rest = " ".join(words)
     try:
-        parts = [str(each) for each in json.loads(rest)] if rest.startswith("[") else shlex.split(rest)
+        parts = [str(part) for part in json.loads(rest)] if rest.startswith("[") else shlex.split(rest)
     except ValueError:
         return []
     return [

@@ -100,9 +100,9 @@ class Engine:
                     self._docker = Docker(url=f"{_UNIX}localhost", connector=self._connector)
                 else:
                     self._docker = Docker(url=self.url)
-            except ValueError as problem:
+            except ValueError as error:
                 raise EngineUnavailableError(
-                    f"The Docker engine's address {self.url} can't be used ({problem}): "
+                    f"The Docker engine's address {self.url} can't be used ({error}): "
                     f"write one such as {USUAL_SOCKET}"
                 ) from None
         return self._docker
@@ -185,16 +185,16 @@ class Engine:
         """Make one failure of everything by which an engine can be out of reach."""
         try:
             yield
-        except DockerError as problem:
-            if problem.status in (_UNREACHABLE, 502, 503, 504):
-                raise self.unavailable(problem.message) from problem
-            if _FULL in problem.message:
-                raise self.full() from problem
-            if problem.status >= 500 and (own := self.refused(problem.message)) is not None:
-                raise own from problem
+        except DockerError as error:
+            if error.status in (_UNREACHABLE, 502, 503, 504):
+                raise self.unavailable(error.message) from error
+            if _FULL in error.message:
+                raise self.full() from error
+            if error.status >= 500 and (own := self.refused(error.message)) is not None:
+                raise own from error
             raise
-        except (TimeoutError, aiohttp.ClientError, OSError, AssertionError) as problem:
-            raise self.unavailable(str(problem) or type(problem).__name__) from problem
+        except (TimeoutError, aiohttp.ClientError, OSError, AssertionError) as error:
+            raise self.unavailable(str(error) or type(error).__name__) from error
 
     def note_own(self, command_id: str) -> None:
         self.own_commands[command_id] = None

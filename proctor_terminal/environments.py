@@ -68,12 +68,12 @@ async def start(engine: Engine, task: TerminalTask, image: ImageRef, run: str, t
         else:
             container = await _start_one(engine, task, image, name, run, trial)
         ref = await _prepared(engine, task, container, name, run, trial)
-    except DockerError as problem:
-        if problem.status == 404 and "o such image" in problem.message:
-            raise EnvironmentLostError(f"The image of {task.id} was removed before its container started") from problem
+    except DockerError as error:
+        if error.status == 404 and "o such image" in error.message:
+            raise EnvironmentLostError(f"The image of {task.id} was removed before its container started") from error
         raise EnvironmentFailedError(
-            f"The container of {task.id} doesn't start: {' '.join(problem.message.split())[:500]}"
-        ) from problem
+            f"The container of {task.id} doesn't start: {' '.join(error.message.split())[:500]}"
+        ) from error
     # Volumes keep what they were made with: this one says which container the agent works in, and what ran before it.
     # What is known about a trial stands with its container, so that it is gone when that is.
     await engine.ask(
@@ -127,8 +127,8 @@ async def _start_one(engine: Engine, task: TerminalTask, image: ImageRef, name: 
     container = await _create(engine, name, body)
     try:
         await engine.ask("POST", f"containers/{container}/start")
-    except DockerError as problem:
-        if "docker-init" not in problem.message:
+    except DockerError as error:
+        if "docker-init" not in error.message:
             raise
         engine.has_init = False
         await engine.ask("DELETE", f"containers/{container}", {"force": True, "v": True})
@@ -141,8 +141,8 @@ async def _start_one(engine: Engine, task: TerminalTask, image: ImageRef, name: 
 async def _create(engine: Engine, name: str, body: Mapping[str, Any]) -> str:
     try:
         made = await engine.ask("POST", "containers/create", {"name": name}, body)
-    except DockerError as problem:
-        if problem.status != 409:
+    except DockerError as error:
+        if error.status != 409:
             raise
         # A worker that was frozen in mid-way went on just now; whoever comes last goes on.
         await engine.ask("DELETE", f"containers/{name}", {"force": True, "v": True})
@@ -209,11 +209,11 @@ async def _prepared(
         if task.healthcheck is not None:
             await wait_until_healthy(engine, ref, task.healthcheck)
             own = await processes.running(engine, ref)
-    except EnvironmentLostError as problem:
+    except EnvironmentLostError as error:
         log = await output_of(engine, container)
         raise EnvironmentFailedError(
-            f"The container of {task.id} ended as soon as it was started: {problem}", log
-        ) from problem
+            f"The container of {task.id} ended as soon as it was started: {error}", log
+        ) from error
     return ref.model_copy(
         update={
             "own_processes": tuple(each.process for each in own.values()),
@@ -258,8 +258,8 @@ async def output_of(engine: Engine, container: str, lines: int = 200) -> str:
 async def stands(engine: Engine, environment: EnvironmentRef) -> bool:
     try:
         about = await engine.ask("GET", f"containers/{environment.container_id}/json")
-    except DockerError as problem:
-        if problem.status == 404:
+    except DockerError as error:
+        if error.status == 404:
             return False
         raise
     return bool(about["State"]["Running"])
@@ -279,7 +279,7 @@ async def ended_by_itself(engine: Engine, environment: EnvironmentRef) -> str | 
             events = [json.loads(line) for line in (await response.read()).splitlines() if line.strip()]
     except DockerError:
         return None
-    if not events or any(str(each.get("Action")) == "kill" for each in events):
+    if not events or any(str(event.get("Action")) == "kill" for event in events):
         return None
     code = events[-1].get("Actor", {}).get("Attributes", {}).get("exitCode", "unknown")
     return f"The first process of the container ended (exit code {code}), and all that ran there with it"

@@ -168,11 +168,11 @@ def _task_toml(folder: Path, notes: Notes) -> _TaskToml | None:
         return None
     try:
         written = _TaskToml.model_validate(tomllib.loads(text))
-    except tomllib.TOMLDecodeError as problem:
-        notes.fatal(f"task.toml isn't TOML ({problem}): correct it")
+    except tomllib.TOMLDecodeError as error:
+        notes.fatal(f"task.toml isn't TOML ({error}): correct it")
         return None
-    except ValidationError as problem:
-        notes.fatal(f"task.toml: {describe(problem)}")
+    except ValidationError as error:
+        notes.fatal(f"task.toml: {describe(error)}")
         return None
     notes.unknown("task.toml", written.model_extra or (), _TaskToml.model_fields)
     for name in ("verifier", "agent", "environment", "solution"):

@@ -141,16 +141,16 @@ async def start(
     about = await _inspect(engine, environment.container_id, environment)
     try:
         made = await _make(engine, environment, about, suffix)
-    except DockerError as problem:
+    except DockerError as error:
         # The agent's container was made in the same way, and started.
-        raise engine.failed(f"a fresh container of {task.id} for its tests doesn't start", problem.message) from problem
+        raise engine.failed(f"a fresh container of {task.id} for its tests doesn't start", error.message) from error
     fresh = _reference(environment, made, suffix)
     await _prepare(engine, task, fresh)
     mounts = [str(each["Destination"]).rstrip("/") for each in about.get("Mounts") or []]
     excluded = {*held, *mounts, *(each for each in _EXCLUDED if each != "/tests" or not environment.had_tests)}
     most = (await environments.limits_of(engine, task))["storage"]
     await _lay_over(engine, environment, fresh, changes, excluded, most)
-    if any(each.path.startswith("/etc/ld.so") or "/lib" in each.path for each in changes):
+    if any(change.path.startswith("/etc/ld.so") or "/lib" in change.path for change in changes):
         await run_plainly(engine, fresh, ["/bin/sh", "-c", "ldconfig 2>/dev/null || true"])
     if not is_idle(about["Config"]):
         await _begin_again(engine, task, fresh)
@@ -295,10 +295,10 @@ async def _begin_again(engine: Engine, task: TerminalTask, fresh: EnvironmentRef
             await asyncio.sleep(0.2)
             if not await environments.stands(engine, fresh):
                 raise EnvironmentFailedError(f"The command of {task.id}'s image ends with the agent's files")
-    except DockerError as problem:
+    except DockerError as error:
         raise EnvironmentFailedError(
-            f"The command of {task.id}'s image doesn't start with the agent's files: {problem.message[:300]}"
-        ) from problem
+            f"The command of {task.id}'s image doesn't start with the agent's files: {error.message[:300]}"
+        ) from error
     if task.healthcheck is not None:
         await environments.wait_until_healthy(engine, fresh, task.healthcheck)
 
@@ -312,7 +312,7 @@ async def _lay_over(
     most: int,
 ) -> None:
     """Make the fresh container's files those of the agent's, apart from what is left out; ``most`` bytes of them."""
-    wanted = [each for each in changes if not _is_below(each.path, excluded)]
+    wanted = [change for change in changes if not _is_below(change.path, excluded)]
     await _delete(engine, fresh, [each.path for each in wanted if each.kind == "deleted"])
     parents_of_others = {above for path in excluded for above in _parents(path)}
     steps: list[tuple[str, bool]] = []
@@ -399,11 +399,11 @@ async def _get(
                     if _begins_with_folder(piece):
                         break
                     is_first = False
-    except DockerError as problem:
+    except DockerError as error:
         piece.close()
-        if problem.status == 404:
+        if error.status == 404:
             return None
-        raise lost(environment, problem) from problem
+        raise lost(environment, error) from error
     except BaseException:
         piece.close()
         raise

@@ -154,9 +154,9 @@ async def _image(
     assert build is not None
     try:
         context, digest = await asyncio.to_thread(contexts.pack, build, task.format == TaskFormat.ONE)
-    except OSError as problem:
+    except OSError as error:
         raise ImageFailedError(
-            f"The files that {task.id} is built from can't be read ({problem.strerror}: {problem.filename}): mend that"
+            f"The files that {task.id} is built from can't be read ({error.strerror}: {error.filename}): mend that"
         ) from None
     digest = digest[:_DIGEST]
     name, used = f"{_BUILT}:{digest}", f"{_USED}:{_slug(run)}-{digest}"
@@ -185,17 +185,17 @@ async def _alone(what: str, seconds: float = BUILD_SECONDS) -> AsyncIterator[Non
         try:
             async with locked_without_blocking(file, _TURNS * seconds):
                 yield
-        except BusyError as problem:
-            raise TerminalError(f"The task's image can't be built: {problem}") from None
+        except BusyError as error:
+            raise TerminalError(f"The task's image can't be built: {error}") from None
 
 
 async def _is_there(engine: Engine, name: str) -> bool:
     try:
         await engine.ask("GET", f"images/{name}/json")
-    except DockerError as problem:
-        if problem.status == 404:
+    except DockerError as error:
+        if error.status == 404:
             return False
-        raise ImageFailedError(f"The image {name} can't be used: {problem.message[:300]}") from problem
+        raise ImageFailedError(f"The image {name} can't be used: {error.message[:300]}") from error
     return True
 
 
@@ -259,8 +259,8 @@ async def _stream(
             f"The image could not be {done} in {seconds:g} s: make it quicker, or allow more with build_timeout_sec",
             _COLOUR.sub("", printed),
         ) from None
-    except DockerError as problem:
-        wrong = problem.message
+    except DockerError as error:
+        wrong = error.message
     log = "\n".join(line for line in _COLOUR.sub("", printed).splitlines() if line.strip())
     if wrong and (passing := engine.refused(wrong)) is not None:
         raise passing

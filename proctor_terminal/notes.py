@@ -53,6 +53,6 @@ class Notes:
             return file.read_text(encoding="utf-8")
         except UnicodeDecodeError:
             self.fatal(f"{name} isn't UTF-8 text: save it as UTF-8")
-        except OSError as problem:
-            self.fatal(f"{name} can't be read ({problem.strerror}): add it, or let the evaluator read it")
+        except OSError as error:
+            self.fatal(f"{name} can't be read ({error.strerror}): add it, or let the evaluator read it")
         return None

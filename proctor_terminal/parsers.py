@@ -105,8 +105,8 @@ def read_rewards(files: Mapping[str, bytes]) -> dict[str, float]:
     if REWARD_JSON in files:
         try:
             value = json.loads(files[REWARD_JSON])
-        except ValueError as problem:
-            raise UnparsableError(f"{REWARD_JSON} isn't JSON ({problem}): write numbers by name there") from None
+        except ValueError as error:
+            raise UnparsableError(f"{REWARD_JSON} isn't JSON ({error}): write numbers by name there") from None
         named = value if isinstance(value, dict) else {"reward": value}
         for name, each in named.items():
             if isinstance(each, bool) or not isinstance(each, int | float) or not math.isfinite(each):

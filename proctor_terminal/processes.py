@@ -99,7 +99,7 @@ async def end_leftovers(engine: Engine, environment: EnvironmentRef, kept: Leave
         except EnvironmentLostError:
             await _start_again(engine, environment)
             return ()
-        own = {(each.pid, each.began) for each in environment.own_processes}
+        own = {(process.pid, process.began) for process in environment.own_processes}
         leftovers = [each.process for each in everything.values() if (each.process.pid, each.process.began) not in own]
         if len(leftovers) <= engine.limits.processes // 2:
             return tuple(leftovers)
@@ -109,9 +109,9 @@ async def end_leftovers(engine: Engine, environment: EnvironmentRef, kept: Leave
         except EnvironmentLostError:
             await _start_again(engine, environment)
             return ()
-        own = {(each.pid, each.began) for each in environment.own_processes}
+        own = {(process.pid, process.began) for process in environment.own_processes}
         services = services_of(everything, environment.own_processes) if kept == "services" else []
-        spared = own | {(each.pid, each.began) for each in services}
+        spared = own | {(service.pid, service.began) for service in services}
         doomed = [pid for pid, each in everything.items() if (pid, each.process.began) not in spared]
         if not doomed:
             return tuple(services)

@@ -13,14 +13,14 @@ from proctor_terminal.engine import Engine
 async def remove_labelled(engine: Engine, labels: Mapping[str, list[str]]) -> int:
     """Remove all containers, networks and volumes with labels; returns how many there were."""
     containers = await engine.ask("GET", "containers/json", {"all": True, "filters": labels})
-    gone = await _all_removed(engine, [f"containers/{each['Id']}" for each in containers], {"force": True, "v": True})
+    gone = await _all_removed(engine, [f"containers/{container['Id']}" for container in containers], {"force": True, "v": True})
     # Networks and volumes only when nothing uses them any more.
     networks, volumes = await do_all(
         engine.ask("GET", "networks", {"filters": labels}), engine.ask("GET", "volumes", {"filters": labels})
     )
-    gone += await _all_removed(engine, [f"networks/{each['Id']}" for each in networks], {})
+    gone += await _all_removed(engine, [f"networks/{network['Id']}" for network in networks], {})
     gone += await _all_removed(
-        engine, [f"volumes/{each['Name']}" for each in volumes["Volumes"] or []], {"force": True}
+        engine, [f"volumes/{volume['Name']}" for volume in volumes["Volumes"] or []], {"force": True}
     )
     return sum(gone)
 
@@ -41,13 +41,13 @@ async def _removed(engine: Engine, path: str, params: Mapping[str, Any]) -> bool
         await asyncio.sleep(wait)
         try:
             await engine.ask("DELETE", path, params)
-        except DockerError as problem:
-            if problem.status == 404:
+        except DockerError as error:
+            if error.status == 404:
                 return False
-            if problem.status == 409 and "already in progress" in problem.message:
+            if error.status == 409 and "already in progress" in error.message:
                 continue
             if wait == 3.0:
-                raise engine.unavailable(f"{path} can't be removed: {problem.message}") from problem
+                raise engine.unavailable(f"{path} can't be removed: {error.message}") from error
             continue
         return True
     return False

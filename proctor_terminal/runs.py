@@ -163,7 +163,7 @@ class TerminalRuns:
             f"{name} resolved {n} of {of} trials of {results.dataset} (accuracy {a:.1%})" for name, n, of, a in whose
         ]
         sentences = [*shares, *([results.doubts_in_words()] if results.n_doubtful else [])]
-        sentence = " ".join([*(f"{each}." for each in sentences), *filter(None, [results.stopped])])
+        sentence = " ".join([*(f"{sentence}." for sentence in sentences), *filter(None, [results.stopped])])
         await self._write(results)
         return Summed(
             results=await self._store.put(results.model_dump_json().encode()),
@@ -190,8 +190,8 @@ class TerminalRuns:
             for problem in await write_results(folder, results, read):
                 log.warning("%s", problem)
             log.info("%s: the results are in %s", results.run_id, folder)
-        except OSError as problem:
-            log.error("%s: the results can't be written to %s: %s", results.run_id, name, problem)
+        except OSError as error:
+            log.error("%s: the results can't be written to %s: %s", results.run_id, name, error)
 
     def _find(self, config: TerminalConfig) -> tuple[TerminalConfig, list[Path], Mapping[str, str]]:
         """The settings with the dataset's version, the folders of its tasks, and the hashes that these must have."""
@@ -204,7 +204,7 @@ class TerminalRuns:
             try:
                 pulled = known.find(config.dataset)
                 dataset, pinned, label = known.folder(pulled), pulled.tasks, pulled.label
-            except TaskError as problem:
+            except TaskError as error:
                 if unversioned.is_relative_to(home) and unversioned.is_dir() and unversioned != home:
                     config = config.model_copy(update={"dataset": config.dataset.partition("@")[0]})
                     return self._find(config)
@@ -212,13 +212,13 @@ class TerminalRuns:
                 there_are = ", ".join(sorted(folders)[:20])
                 raise BadRequestError(
                     f"config.dataset is {show_value(config.dataset)}, and the evaluator has no such folder of tasks "
-                    f"below its datasets_dir ({there_are or 'which is empty'}). {problem}."
+                    f"below its datasets_dir ({there_are or 'which is empty'}). {error}."
                 ) from None
             config = config.model_copy(update={"dataset": label})
         try:
             tasks = terminal.tasks.find_tasks(dataset, config.task_ids, config.exclude_task_ids)
-        except TaskError as problem:
-            raise BadRequestError(f"The dataset {config.dataset} can't be played: {problem}") from None
+        except TaskError as error:
+            raise BadRequestError(f"The dataset {config.dataset} can't be played: {error}") from None
         if not tasks:
             raise BadRequestError(f"No task of {config.dataset} is left: see config.task_ids and exclude_task_ids.")
         return config, sorted(tasks, key=lambda folder: folder.name)[: config.n_tasks], pinned
@@ -231,8 +231,8 @@ class TerminalRuns:
             agent_seconds, test_seconds = _AGENT_SECONDS, _TEST_SECONDS
         try:
             files = await self._store.put(await asyncio.to_thread(packed, folder))
-        except TaskError as problem:
-            raise BadRequestError(str(problem)) from None
+        except TaskError as error:
+            raise BadRequestError(str(error)) from None
         return _Task(folder.name, files, config.agent_seconds(agent_seconds), config.test_seconds(test_seconds))
 
     async def _has_hosts(self) -> bool:
@@ -364,7 +364,7 @@ def _of_agent(name: str, trials: Sequence[TrialResult]) -> AgentResult:
         return Share(value=round(value, 6), low=next(rounded), high=next(rounded), tasks=len(by_task))
 
     def mean_share(values: Sequence[float]) -> Share:
-        estimate = estimated([Unit((each,)) for each in values], bounds=(0.0, 1.0))
+        estimate = estimated([Unit((value,)) for value in values], bounds=(0.0, 1.0))
         return share(estimate.mean, estimate.low, estimate.high)
 
     n_resolved = sum(bool(trial.is_resolved) for trial in trials)

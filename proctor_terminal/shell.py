@@ -45,8 +45,8 @@ async def run(
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.STDOUT,
         )
-    except OSError as problem:
-        return Ended(exit_code=127, output=f"{command[0]} can't be run ({problem.strerror}): install it")
+    except OSError as error:
+        return Ended(exit_code=127, output=f"{command[0]} can't be run ({error.strerror}): install it")
     kept = bytearray()
 
     async def feed() -> None:

@@ -46,8 +46,8 @@ async def play_solution(
         command = f"bash {folder}/{solution.script.name}"
         if task.run_tests_in_same_shell:
             return _shown(await tmux.run_logged(engine, environment, command, _LOG, seconds), on_output)
-    except tmux.NoTmuxError as problem:
-        raise SolutionFailedError(f"The solution of {task.id} can't be played: {problem}") from problem
+    except tmux.NoTmuxError as error:
+        raise SolutionFailedError(f"The solution of {task.id} can't be played: {error}") from error
     return await execute(
         engine,
         environment,

@@ -18,7 +18,7 @@ async def runs_on(engine: Engine) -> set[tuple[str, str | None]]:
         *await engine.ask("GET", "networks", {"filters": labelled()}),
         *((await engine.ask("GET", "volumes", {"filters": labelled()}))["Volumes"] or []),
     ]
-    return {(each["Labels"][RUN], each["Labels"].get(TRIAL)) for each in things}
+    return {(thing["Labels"][RUN], thing["Labels"].get(TRIAL)) for thing in things}
 
 
 async def sweep(engine: Engine, is_over: Callable[[str, str | None], Awaitable[bool]]) -> int:

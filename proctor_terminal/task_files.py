@@ -52,8 +52,8 @@ def packed(folder: Path) -> bytes:
                     )
                 try:
                     body = path.read_bytes()
-                except OSError as problem:
-                    raise TaskError(f"{folder.name}/{member.name} can't be read: {problem.strerror}") from None
+                except OSError as error:
+                    raise TaskError(f"{folder.name}/{member.name} can't be read: {error.strerror}") from None
                 member.size = len(body)
                 archive.addfile(member, io.BytesIO(body))
             else:

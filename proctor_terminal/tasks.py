@@ -53,8 +53,8 @@ def find_tasks(dataset: Path, patterns: Sequence[str] | None = None, exclude: It
     """
     try:
         folders = sorted(path for path in dataset.iterdir() if path.is_dir() and not path.name.startswith((".", "_")))
-    except OSError as problem:
-        raise TaskError(f"The dataset {dataset} can't be read ({problem.strerror}): name a folder of tasks.") from None
+    except OSError as error:
+        raise TaskError(f"The dataset {dataset} can't be read ({error.strerror}): name a folder of tasks.") from None
     tasks = [folder for folder in folders if any((folder / file).exists() for file in TaskFormat)]
     if not tasks:
         raise TaskError(f"The dataset {dataset} has no task: each is a folder with a task.yaml or a task.toml.")

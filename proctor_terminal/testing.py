@@ -139,7 +139,7 @@ async def run_tests(
 
 def _has_services(environment: EnvironmentRef) -> bool:
     """Whether the image's own command runs more than something that waits."""
-    return any(each.command not in _WAITING for each in environment.own_processes)
+    return any(process.command not in _WAITING for process in environment.own_processes)
 
 
 _WAITING = frozenset(["sleep", "tail", "sh", "bash", "dash", "docker-init", "tini", "dumb-init", "catatonit"])
@@ -193,8 +193,8 @@ class _Tests:
         held = await self._held(changes)
         try:
             place = await fresh.start(self.engine, self.task, self.environment, changes, held)
-        except EnvironmentFailedError as problem:
-            outcome = _failed_by_agent(FailureMode.UNKNOWN_AGENT_ERROR, str(problem))
+        except EnvironmentFailedError as error:
+            outcome = _failed_by_agent(FailureMode.UNKNOWN_AGENT_ERROR, str(error))
             return outcome.model_copy(update={"verifier": "separate"})
         outcome = await self._run_in(place)
         doubts: tuple[Doubt, ...] = ()
@@ -348,8 +348,8 @@ class _Tests:
         typed = f"TEST_DIR={TESTS} {command}"
         try:
             return await tmux.run_logged(self.engine, place, typed, _LOG_IN_SHELL, self.seconds, LOG_CAP)
-        except tmux.NoTmuxError as problem:
-            return Executed(exit_code=127, output=str(problem))
+        except tmux.NoTmuxError as error:
+            return Executed(exit_code=127, output=str(error))
 
     def _too_late(self) -> TestsOutcome:
         failure = f"The tests were still at work after {self.seconds:g} s and were stopped"
@@ -365,7 +365,7 @@ class _Tests:
                 reward = reward_of(rewards)
                 return TestsOutcome(reward=reward, is_resolved=reward >= 1, rewards=rewards)
             tests = PARSERS[self.task.parser](ended.output)
-        except UnparsableError as problem:
-            return TestsOutcome(failure_mode=FailureMode.PARSE_ERROR, failure=str(problem))
+        except UnparsableError as error:
+            return TestsOutcome(failure_mode=FailureMode.PARSE_ERROR, failure=str(error))
         is_resolved = all(status == "passed" for status in tests.values())
         return TestsOutcome(tests=tests, reward=float(is_resolved), is_resolved=is_resolved)

@@ -183,8 +183,8 @@ class TrialActivities:
             verifier=outcome.verifier,
             verifier_reason=outcome.verifier_reason and json_safe_text(outcome.verifier_reason),
             doubts=[
-                each.model_copy(update={"item": json_safe_text(each.item), "statement": json_safe_text(each.statement)})
-                for each in outcome.doubts
+                doubt.model_copy(update={"item": json_safe_text(doubt.item), "statement": json_safe_text(doubt.statement)})
+                for doubt in outcome.doubts
             ],
             output=await self._keep(json_safe_text(outcome.log).encode()),
             started_at=began_at,
@@ -277,8 +277,8 @@ class TrialActivities:
                     failure_mode = FailureMode.AGENT_TIMEOUT
                     failure = f"The agent did not finish within {plan.agent_seconds:g} s."
                     await _abandon(participant)
-            except LimitExceededError as problem:
-                failure_mode, failure, is_over = FailureMode.UNKNOWN_AGENT_ERROR, str(problem), True
+            except LimitExceededError as error:
+                failure_mode, failure, is_over = FailureMode.UNKNOWN_AGENT_ERROR, str(error), True
                 await _abandon(participant)
             except EnvironmentLostError:
                 await _abandon(participant)
@@ -389,19 +389,19 @@ async def _failing() -> AsyncIterator[None]:
     """Failures of the library as failures of an activity: what may be gone at the next attempt, and what may not."""
     try:
         yield
-    except EngineUnavailableError as problem:
-        raise failures.ENGINE_UNAVAILABLE.passing(str(problem)) from None
-    except EnvironmentLostError as problem:
-        raise failures.ENVIRONMENT_LOST.final(str(problem)) from None
-    except TerminalError as problem:
+    except EngineUnavailableError as error:
+        raise failures.ENGINE_UNAVAILABLE.passing(str(error)) from None
+    except EnvironmentLostError as error:
+        raise failures.ENVIRONMENT_LOST.final(str(error)) from None
+    except TerminalError as error:
         details = {
-            "blame": problem.blame,
-            "failure_mode": str(problem.failure_mode),
-            "log": json_safe_text(problem.log[-_LONGEST_LOG:]),
-            "build_failed": isinstance(problem, ImageFailedError),
+            "blame": error.blame,
+            "failure_mode": str(error.failure_mode),
+            "log": json_safe_text(error.log[-_LONGEST_LOG:]),
+            "build_failed": isinstance(error, ImageFailedError),
         }
         raise ApplicationError(
-            json_safe_text(str(problem)), details, type=failures.TRIAL_FAILED, non_retryable=True
+            json_safe_text(str(error)), details, type=failures.TRIAL_FAILED, non_retryable=True
         ) from None
 
 
@@ -442,13 +442,13 @@ def _is_unwanted() -> bool:
 
 def _read_failure(answer: Answer) -> tuple[FailureMode, str | None]:
     """How the agent failed: as it says itself, where it names one of Terminal-Bench's modes."""
-    mode = next((each["failure_mode"] for each in answer.find_documents() if "failure_mode" in each), None)
+    mode = next((document["failure_mode"] for document in answer.find_documents() if "failure_mode" in document), None)
     if mode in set(FailureMode) - {FailureMode.NONE, FailureMode.UNSET}:
         return FailureMode(mode), f"The agent says that it failed: {mode}."
     try:
         answer.require_success()
-    except ApplicationError as problem:
-        return FailureMode.UNKNOWN_AGENT_ERROR, json_safe_text(problem.message)
+    except ApplicationError as error:
+        return FailureMode.UNKNOWN_AGENT_ERROR, json_safe_text(error.message)
     return FailureMode.NONE, None
 
 

@@ -138,8 +138,8 @@ class Conversation:
         """Stop what runs and let go of the agent's connections."""
         try:
             await self.stop("the assessment ended")
-        except TurnStuckError as problem:
-            _log.warning("%s; closing its connections", problem)
+        except TurnStuckError as error:
+            _log.warning("%s; closing its connections", error)
         await self.agent.aclose()
 
     def _set_state(self, number: int) -> None:

@@ -68,11 +68,11 @@ class PurpleAgentExecutor(ClosingExecutor):
         try:
             with carrying(_headers(context)):
                 await self._answer(message, context_id, updater)
-        except (UnreadableMessageError, NoAssessmentError, FromThePastError) as problem:
-            await self._end(updater, TaskState.TASK_STATE_REJECTED, str(problem))
-        except Exception as problem:
+        except (UnreadableMessageError, NoAssessmentError, FromThePastError) as error:
+            await self._end(updater, TaskState.TASK_STATE_REJECTED, str(error))
+        except Exception as error:
             _log.exception("context %s: a message could not be answered", context_id)
-            await self._end(updater, TaskState.TASK_STATE_FAILED, _reason(problem))
+            await self._end(updater, TaskState.TASK_STATE_FAILED, _reason(error))
         finally:
             self._open.pop(task_id, None)
 
@@ -156,10 +156,10 @@ def read_message(message: Message) -> ToParticipant:
     data = _object_in(message)
     try:
         return parse_to_participant(data)
-    except UnknownMessageTypeError as problem:
-        raise UnreadableMessageError(str(problem)) from None
-    except ValidationError as problem:
-        raise UnreadableMessageError(describe(problem)) from None
+    except UnknownMessageTypeError as error:
+        raise UnreadableMessageError(str(error)) from None
+    except ValidationError as error:
+        raise UnreadableMessageError(describe(error)) from None
 
 
 def fence_of(message: Message) -> int:

@@ -174,8 +174,8 @@ class PurpleUESClient:
             return await self._all(
                 Contact, "contacts", lambda **page: self._ues.contacts.query(search_text=text, **page)
             )
-        except UESResponseError as problem:
-            if problem.status == 404:  # a simulator of UES 0.1
+        except UESResponseError as error:
+            if error.status == 404:  # a simulator of UES 0.1
                 return []
             raise
 

@@ -65,8 +65,8 @@ async def ask(url: str, task: TerminalTaskMessage) -> AgentReport:
         try:
             client = await ClientFactory(ClientConfig(httpx_client=http, streaming=True)).create_from_url(url)
             return await _converse(client, task)
-        except Exception as problem:  # the SDK lets through whatever reading an odd answer raises
-            reason = f"{type(problem).__name__}: {problem}"[:500]
+        except Exception as error:  # the SDK lets through whatever reading an odd answer raises
+            reason = f"{type(error).__name__}: {error}"[:500]
             return AgentReport(
                 failure_mode=FailureMode.UNKNOWN_AGENT_ERROR, failure=f"The agent at {url} failed: {reason}"
             )

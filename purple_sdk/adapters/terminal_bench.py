@@ -91,8 +91,8 @@ async def _while_it_exists(container: Any) -> None:
         await asyncio.sleep(_LOOK_SECONDS)
         try:
             await asyncio.to_thread(container.reload)
-        except Exception as problem:  # of Docker's package, which need not be installed
-            if getattr(problem, "status_code", None) == 404:
+        except Exception as error:  # of Docker's package, which need not be installed
+            if getattr(error, "status_code", None) == 404:
                 return
 
 

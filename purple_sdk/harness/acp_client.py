@@ -135,8 +135,8 @@ def play(program: Program, session: str, place: Json, prompt: str) -> Json:
 def _load(program: Program, session: str, place: Json) -> bool:
     try:
         program.request("session/load", sessionId=session, **place)
-    except AcpError as problem:
-        print(problem, file=sys.stderr)
+    except AcpError as error:
+        print(error, file=sys.stderr)
         return False
     return True
 
@@ -150,9 +150,9 @@ def _enter(program: Program, place: Json, methods: Sequence[str]) -> str:
     """Begin a session; a key is used where the program wants one of the methods of authentication."""
     try:
         return str(program.request("session/new", **place)["sessionId"])
-    except AcpError as problem:
+    except AcpError as error:
         by_key = next((method for method in methods if "key" in method.lower()), None)
-        if problem.code != _AUTH_REQUIRED or by_key is None:
+        if error.code != _AUTH_REQUIRED or by_key is None:
             raise
     program.request("authenticate", methodId=by_key)
     return str(program.request("session/new", **place)["sessionId"])
@@ -170,8 +170,8 @@ def main() -> None:
             end = play(program, session, place, prompt)
         finally:
             program.close()
-    except (AcpError, OSError, KeyError) as problem:
-        end["problem"] = str(problem)
+    except (AcpError, OSError, KeyError) as error:
+        end["problem"] = str(error)
     print(json.dumps(end), flush=True)
 
 

@@ -200,8 +200,8 @@ class _Passing(StreamingResponse):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
             await super().__call__(scope, receive, send)
-        except httpx.HTTPError as problem:  # the response is not complete, so the server cuts the connection
-            _log.warning("an answer of the model was cut off: %s", problem)
+        except httpx.HTTPError as error:  # the response is not complete, so the server cuts the connection
+            _log.warning("an answer of the model was cut off: %s", error)
         finally:
             self._fetching.end_if_whole()
             self._ended()

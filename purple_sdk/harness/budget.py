@@ -39,8 +39,8 @@ class Budget:
     def __init__(self, config: HarnessConfig) -> None:
         try:
             self._prices: Prices = read_prices(config.prices)
-        except PricesError as problem:
-            raise HarnessError(str(problem)) from None
+        except PricesError as error:
+            raise HarnessError(str(error)) from None
         if config.max_cost is not None and config.model not in self._prices.models:
             raise HarnessError(
                 f'--max-cost {config.max_cost:g}: the price of the model "{config.model}" is not known. Name a table '

@@ -79,9 +79,9 @@ class Fetching:
                 await self._read(reply)
             finally:
                 await asyncio.shield(reply.aclose())
-        except httpx.HTTPError as problem:
-            self.problem = f"{type(problem).__name__} {problem}"
-            self.was_sent = not isinstance(problem, _NOT_SENT)
+        except httpx.HTTPError as error:
+            self.problem = f"{type(error).__name__} {error}"
+            self.was_sent = not isinstance(error, _NOT_SENT)
 
     async def _read(self, reply: httpx.Response) -> None:
         if reply.headers.get("content-encoding", "identity").lower() not in _ENCODINGS:

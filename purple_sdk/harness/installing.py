@@ -76,8 +76,8 @@ def read_version(harness: Harness, program: str) -> str:
             env={**os.environ, "PATH": f"{os.path.dirname(program)}:{os.environ.get('PATH', os.defpath)}"},
             check=False,
         )
-    except (OSError, subprocess.TimeoutExpired) as problem:
-        raise HarnessError(f"{program} --version doesn't end well: {problem}") from None
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise HarnessError(f"{program} --version doesn't end well: {error}") from None
     numbers = re.search(r"\d+(?:\.\d+)+", output.stdout + output.stderr)
     if numbers is None:
         words = (output.stderr or output.stdout).strip()[-200:]

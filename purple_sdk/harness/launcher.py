@@ -146,8 +146,8 @@ def main() -> None:
     try:
         if rules.view:
             unshare(processes=rules.view == "files and processes")
-    except OSError as problem:
-        sys.exit(f"{command[0]} can't be confined: {problem}")
+    except OSError as error:
+        sys.exit(f"{command[0]} can't be confined: {error}")
     if reaper.fork():
         _become(rules, command)
     os._exit(reaper.wait(lifeline=0))
@@ -161,8 +161,8 @@ def _become(rules: Rules, command: list[str]) -> NoReturn:
         if os.getpid() == 1:
             leave_first_process()
         confine(rules)
-    except OSError as problem:
-        sys.exit(f"{command[0]} can't be confined: {problem}")
+    except OSError as error:
+        sys.exit(f"{command[0]} can't be confined: {error}")
     for name in _FOR_PYTHON:
         del os.environ[name]
     for number in (signal.SIGPIPE, signal.SIGXFSZ):
@@ -171,8 +171,8 @@ def _become(rules: Rules, command: list[str]) -> NoReturn:
     os.chdir(rules.work)
     try:
         os.execvp(command[0], [*command])
-    except OSError as problem:
-        sys.exit(f"{command[0]} can't be started: {problem.strerror}")
+    except OSError as error:
+        sys.exit(f"{command[0]} can't be started: {error.strerror}")
 
 
 if __name__ == "__main__":

@@ -45,8 +45,8 @@ async def run_program(
             stdout=pipe,
             stderr=pipe,
         )
-    except (OSError, ValueError) as problem:  # the session that it named may have a character that no argument can
-        raise HarnessError(f"{command[0]} can't be started: {problem}") from None
+    except (OSError, ValueError) as error:  # the session that it named may have a character that no argument can
+        raise HarnessError(f"{command[0]} can't be started: {error}") from None
     stdout, stderr = bytearray(), bytearray()
     try:
         started(child.pid)

@@ -123,8 +123,8 @@ class Relay:
                 return await self._asking.answer(self._http, request)
             async with self._places:
                 return await self._act(request, await read_body(request))
-        except RefusedError as problem:
-            return problem.response()
+        except RefusedError as error:
+            return error.response()
         except ClientDisconnect:
             return Response(status_code=400)
 
@@ -140,8 +140,8 @@ class Relay:
                 reply = await self.tools.answer(
                     self._http, request.method, allowed_headers(request.headers, _MCP_HEADERS), body
                 )
-            except httpx.HTTPError as problem:
-                raise RefusedError(502, f"the {self.tools.owner} can't be reached: {type(problem).__name__}") from None
+            except httpx.HTTPError as error:
+                raise RefusedError(502, f"the {self.tools.owner} can't be reached: {type(error).__name__}") from None
             self._note_call(parsed_json(body), reply)
         return Response(reply.content, reply.status_code, headers=allowed_headers(reply.headers, RETURNED))
 

@@ -83,9 +83,9 @@ class ShellTools:
             return _text(f'there is only the tool {TOOL}: {{"command": TEXT, "timeout": SECONDS}}', is_error=True)
         try:
             ran = await self._shell.run(command, min(max(seconds, 1.0), _MOST_SECONDS))
-        except ShellGoneError as problem:
-            self.gone = problem
-            return _text(f"no more commands can be run: {problem}", is_error=True)
+        except ShellGoneError as error:
+            self.gone = error
+            return _text(f"no more commands can be run: {error}", is_error=True)
         return _text(ran.in_words(), is_error=False)
 
 

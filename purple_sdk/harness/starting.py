@@ -77,8 +77,8 @@ class Starter:
                 seconds=seconds,
                 started=folders.note_process,
             )
-        except HarnessError as problem:
-            raise HarnessError(f"{relay.unanswered}{self.harness.name} {problem}") from None
+        except HarnessError as error:
+            raise HarnessError(f"{relay.unanswered}{self.harness.name} {error}") from None
 
     def _rules(self, launch: Launch, folders: Folders) -> Rules:
         writable = (folders.home, folders.work, folders.temporary, *map(Path, self.harness.writes))

@@ -58,8 +58,8 @@ class Exchange:
         try:
             call = yield from self._filled_in(call)
             answer = yield from self._ask(call)
-        except UESError as problem:
-            self._notify(call, None, problem)
+        except UESError as error:
+            self._notify(call, None, error)
             raise
         if call.route.action.startswith(("scenario.", "simulation.")) and not call.route.is_safe:
             self.own.clear()
@@ -91,18 +91,18 @@ class Exchange:
             raise refusal(title, response.status_code, response.content)
         try:
             return call.route.read(response.content)
-        except ValidationError as problem:
-            first = problem.errors(include_url=False)[0]
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
             where = ".".join(str(step) for step in first["loc"]) or "the body"
             raise UnexpectedAnswerError(f"{title}: {where} in the answer: {first['msg']}") from None
-        except ValueError as problem:
-            raise UnexpectedAnswerError(f"{title}: the answer can't be read: {problem}") from None
+        except ValueError as error:
+            raise UnexpectedAnswerError(f"{title}: the answer can't be read: {error}") from None
 
     def _send(self, call: Call[Any], title: str) -> Steps[httpx.Response]:
         try:
             request = self._request(call)
-        except ValueError as problem:
-            raise UESError(f"{title}: the fields can't be written as JSON: {problem}") from None
+        except ValueError as error:
+            raise UESError(f"{title}: the fields can't be written as JSON: {error}") from None
         tries = _TRIES if call.route.is_safe else 1
         for number in range(1, tries + 1):
             is_last = number == tries
@@ -111,9 +111,9 @@ class Exchange:
             except httpx.TimeoutException:
                 if is_last:
                     raise UESTimeoutError(f"{title}: no answer within {self.timeout:g} s") from None
-            except httpx.RequestError as problem:
+            except httpx.RequestError as error:
                 if is_last:
-                    reason = str(problem) or type(problem).__name__
+                    reason = str(error) or type(error).__name__
                     raise UESConnectionError(f"{title}: can't talk to {self.base_url}: {reason}") from None
             else:
                 assert response is not None
@@ -156,12 +156,12 @@ class AsyncRunner:
                     continue
                 try:
                     response = await self.http.send(step)
-                except httpx.RequestError as problem:
-                    step = steps.throw(problem)
+                except httpx.RequestError as error:
+                    step = steps.throw(error)
                 else:
                     step = steps.send(response)
-        except StopIteration as end:
-            answer: Answer = end.value
+        except StopIteration as error:
+            answer: Answer = error.value
             return answer
 
     async def close(self) -> None:
@@ -190,12 +190,12 @@ class SyncRunner:
                     continue
                 try:
                     response = self.http.send(step)
-                except httpx.RequestError as problem:
-                    step = steps.throw(problem)
+                except httpx.RequestError as error:
+                    step = steps.throw(error)
                 else:
                     step = steps.send(response)
-        except StopIteration as end:
-            answer: Answer = end.value
+        except StopIteration as error:
+            answer: Answer = error.value
             return answer
 
     def close(self) -> None:

@@ -124,8 +124,8 @@ def items_of(kind: type[Item], answer: dict[str, Any], key: str) -> list[Item]:
     if not isinstance(values, list):
         raise UnexpectedAnswerError(f"the answer has no list {key!r}")
     try:
-        return [kind.model_validate(each) for each in values]
-    except ValidationError as problem:
-        first = problem.errors(include_url=False)[0]
+        return [kind.model_validate(value) for value in values]
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
         where = ".".join(str(step) for step in first["loc"])
         raise UnexpectedAnswerError(f"{key}: {where} in the answer: {first['msg']}") from None

@@ -63,9 +63,9 @@ def make_model(config: PurpleAgentConfig) -> BaseChatModel:
             settings["api_key"] = "not-needed"
     try:
         made: BaseChatModel = getattr(import_module(module), kind)(**settings)
-    except ImportError as problem:
+    except ImportError as error:
         package = module.replace("_", "-")
-        raise ModelNotUsableError(f"{config.model} needs {package} ({problem}): pip install {package}") from None
-    except Exception as problem:  # each provider has its own class for a missing key
-        raise ModelNotUsableError(f"{config.model} can't be used: {problem}") from None
+        raise ModelNotUsableError(f"{config.model} needs {package} ({error}): pip install {package}") from None
+    except Exception as error:  # each provider has its own class for a missing key
+        raise ModelNotUsableError(f"{config.model} can't be used: {error}") from None
     return made

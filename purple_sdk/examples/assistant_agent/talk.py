@@ -93,8 +93,8 @@ class Conversation:
             return await self._ask_in_json()
         try:
             return await self._ask_natively()
-        except Exception as problem:
-            if self.calling == "native" or not _means_no_tools(problem):
+        except Exception as error:
+            if self.calling == "native" or not _means_no_tools(error):
                 raise
             self.calling = "json"
             return await self._ask_in_json()
@@ -131,8 +131,8 @@ class Conversation:
         prompt = self._prompt()
         try:
             answer = await self._in_best_format(prompt)
-        except Exception as problem:
-            completion = getattr(problem, "completion", None)  # openai's LengthFinishReasonError
+        except Exception as error:
+            completion = getattr(error, "completion", None)  # openai's LengthFinishReasonError
             if completion is None:
                 raise
             text, usage = str(completion.choices[0].message.content), completion.usage
@@ -149,8 +149,8 @@ class Conversation:
         while self.formats:
             try:
                 return await self.model.bind(response_format=self._response_format()).ainvoke(prompt)
-            except Exception as problem:
-                if not _means_no_json(problem):
+            except Exception as error:
+                if not _means_no_json(error):
                     raise
                 del self.formats[0]
         return await self.model.ainvoke(prompt)
@@ -158,7 +158,7 @@ class Conversation:
     def _response_format(self) -> dict[str, Any]:
         if self.formats[0] == "json_object":
             return {"type": "json_object"}
-        schema = _schema_of_answers([each["function"] for each in self._functions])
+        schema = _schema_of_answers([function["function"] for function in self._functions])
         return {"type": "json_schema", "json_schema": {"name": "answer", "schema": schema}}
 
     def _reply(self, text: str, wishes: Sequence[Wish], answer: AIMessage) -> ModelReply:

@@ -88,16 +88,16 @@ class Toolbox:
             return False, f"error: there is no tool {name!r}; there are {', '.join(self.tools)}"
         try:
             checked = self.tools[name].arguments.model_validate(arguments)
-        except ValidationError as problem:
-            return False, f"error: {describe(problem)}"
+        except ValidationError as error:
+            return False, f"error: {describe(error)}"
         room, method = self._endpoints[name]
         fields = {**checked.model_dump(exclude_none=True, exclude_unset=True), **_FIXED.get(name, {})}
         try:
             answer = await getattr(room, method)(**fields)
         except (AuthenticationError, OvertakenError):
             raise
-        except UESError as problem:
-            return False, cut(f"error: {problem}", self._answer_tokens)
+        except UESError as error:
+            return False, cut(f"error: {error}", self._answer_tokens)
         if isinstance(answer, ActionResult):
             return answer.succeeded, cut(f"{answer.status}: {answer.message}", self._answer_tokens)
         return True, cut(json.dumps(_without_empty(answer), ensure_ascii=False), self._answer_tokens)

@@ -210,7 +210,7 @@ class RescheduleAgent(BasePurpleAgent):
 
     def _diary(self, meeting: Meeting, orders: Orders, events: list[CalendarEvent]) -> Diary:
         """When the user has time for a meeting: not where others are, and where something else is suggested."""
-        moved = {each.event_id for each in self.state.meetings}
+        moved = {meeting.event_id for meeting in self.state.meetings}
         diary = Diary(orders.days, self._zone)
         diary.add(event for event in events if event.event_id not in moved)
         for other in self.state.meetings:

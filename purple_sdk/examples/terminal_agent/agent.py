@@ -102,10 +102,10 @@ class TerminalAgent:
             work.iterations += 1
             try:
                 reply = await talk.ask()
-            except Exception as problem:
-                if not _TOO_LONG.search(str(problem)):
+            except Exception as error:
+                if not _TOO_LONG.search(str(error)):
                     raise
-                work.failure_mode, work.stopped_by = FailureMode.CONTEXT_LENGTH_EXCEEDED, str(problem)[:300]
+                work.failure_mode, work.stopped_by = FailureMode.CONTEXT_LENGTH_EXCEEDED, str(error)[:300]
                 return
             more = ModelUse(
                 model=use.model, calls=1, input_tokens=reply.input_tokens, output_tokens=reply.output_tokens
@@ -125,8 +125,8 @@ class TerminalAgent:
             return f"error: there is no tool {wish.tool}: use {_TOOL.name}"
         try:
             asked = _Arguments.model_validate(wish.arguments)
-        except ValidationError as problem:
-            return f"error: {describe(problem)}"
+        except ValidationError as error:
+            return f"error: {describe(error)}"
         if name := blocked_command(asked.command, self._blocked):
             return f"refused: {name} is not to be run here"
         work.commands += 1

@@ -49,8 +49,8 @@ class TerminalAgentExecutor(ClosingExecutor):
         message, updater = await open_task(context, event_queue)
         try:
             work = self._begun(message)
-        except NoTaskError as problem:
-            await self._end(updater, TaskState.TASK_STATE_REJECTED, str(problem))
+        except NoTaskError as error:
+            await self._end(updater, TaskState.TASK_STATE_REJECTED, str(error))
             return
         self._of_task[updater.task_id] = work
         try:

@@ -71,8 +71,8 @@ class EndpointShell:
         try:
             answer = await self._sent(asked, seconds + _SLACK)
             result = answer.json()
-        except httpx.ConnectError as problem:
-            raise ShellGoneError(f"the command endpoint doesn't answer ({problem})") from None
+        except httpx.ConnectError as error:
+            raise ShellGoneError(f"the command endpoint doesn't answer ({error})") from None
         except (httpx.HTTPError, ValueError):
             return Ran(exit_code=None, output="The connection was lost while the command ran: look what it has done.")
         if answer.status_code in (413, 422):

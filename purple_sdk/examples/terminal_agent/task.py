@@ -42,8 +42,8 @@ def _of_data(message: Message) -> TerminalTaskMessage | None:
         if isinstance(data, dict) and data.get("message_type") == "terminal_task_start":
             try:
                 return TerminalTaskMessage.model_validate(restore_integers(data))
-            except ValidationError as problem:
-                raise NoTaskError(describe(problem)) from None
+            except ValidationError as error:
+                raise NoTaskError(describe(error)) from None
     return None
 
 
