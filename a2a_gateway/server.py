@@ -33,8 +33,8 @@ from proctor_observing.logs import set_up_logs
 from proctor_observing.readiness import log_problems
 from proctor_observing.requests import CountedRequests
 from proctor_observing.tracing import TracedRequests, is_on, start_tracing, stop_tracing
-from proctor_processes.serving import Server, address_of, listen
-from proctor_processes.slow_senders import settings_for
+from proctor_processes.serving import Server, get_address, listen
+from proctor_processes.slow_senders import make_config
 from proctor_protocol.callers import caller_of
 from proctor_settings.config import GreenAgentConfig, merge_configs
 from proctor_storage.temporal import connect
@@ -130,13 +130,13 @@ async def serve(config: GreenAgentConfig, pages: Sequence[BaseRoute] = ()) -> No
     leave_refusals_to_us()
     app = create_app(config, partial(connect, config), pages)
     server = Server(
-        settings_for(
+        make_config(
             app,
             log_level=config.log_level.lower(),
             log_config=None,
             timeout_graceful_shutdown=SHUTDOWN_GRACE,
         ),
-        ready=f"proctor gateway listening on {address_of(listener)}",
+        ready=f"proctor gateway listening on {get_address(listener)}",
     )
     watching: Watching = app.state.watching
     address = (config.observe_host, config.observe_port)

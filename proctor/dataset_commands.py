@@ -16,7 +16,7 @@ from proctor_protocol.problems import show_value
 from proctor_settings.config import GreenAgentConfig
 from proctor_terminal.datasets import DatasetSource, KnownDataset, KnownDatasets, datasets_home
 from proctor_terminal.failures import TaskError
-from proctor_terminal.tasks import problems_of
+from proctor_terminal.tasks import find_problems
 
 _SHA = re.compile(r"[0-9a-f]{64}")
 _SHOWN = 12  # characters of a hash in a list
@@ -145,7 +145,7 @@ def show_dataset(label: str, state: str | None) -> None:
         folder = known.folder(dataset)
     console.print(Text(f"{'folder':<8}  ", style="bold").append(str(folder), style="not bold"), soft_wrap=True)
     for name, digest in list(dataset.tasks.items())[:_LISTED_TASKS]:
-        is_broken = any(each.is_fatal for each in problems_of(folder / name))
+        is_broken = any(each.is_fatal for each in find_problems(folder / name))
         console.print(Text(f"  {digest[:_SHOWN]}  {clean(name)}{'  (broken: see validate)' if is_broken else ''}"))
     if len(dataset.tasks) > _LISTED_TASKS:
         console.print(f"  and {len(dataset.tasks) - _LISTED_TASKS} more")

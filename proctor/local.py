@@ -19,7 +19,7 @@ from proctor.supervisor import Service
 from proctor_processes.addresses import in_url, own_host
 from proctor_processes.child import python_command
 from proctor_processes.http_clients import make_http_client
-from proctor_processes.ports import free_ports, is_free, keep_port, listener_on
+from proctor_processes.ports import find_listener, free_ports, is_free, keep_port
 from proctor_settings.config import GreenAgentConfig
 
 DEV_SERVER_SETTINGS: dict[str, str] = {
@@ -352,7 +352,7 @@ def require_free(addresses: dict[str, tuple[str, int]]) -> None:
     taken = []
     for flag, (host, port) in addresses.items():
         if not is_free(host, port):
-            who = listener_on(port)
+            who = find_listener(port)
             taken.append(f"port {port} is taken{f' by {who}' if who else ''}: end that, or choose another with {flag}")
     if taken:
         raise CommandError("\n".join(taken))

@@ -9,7 +9,7 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from activities.simulation.keys import host_key
-from proctor_processes.serving import address_of, listen
+from proctor_processes.serving import get_address, listen
 from proctor_settings.config import GreenAgentConfig, merge_configs
 from ues_sim.server import create_app
 
@@ -36,7 +36,7 @@ def own_simulator(
     try:
         while thread.is_alive() and not server.started:
             thread.join(0.01)
-        own = {"ues_url": address_of(listener), "ues_public_url": None, "ues_command": None, "secret": secret}
+        own = {"ues_url": get_address(listener), "ues_public_url": None, "ues_command": None, "secret": secret}
         yield merge_configs(settings, own)
     finally:
         server.should_exit = True

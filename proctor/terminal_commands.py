@@ -37,7 +37,7 @@ from proctor_settings.config import GreenAgentConfig
 from proctor_terminal.datasets import KnownDatasets, datasets_home
 from proctor_terminal.failures import TaskError
 from proctor_terminal.results import write_results
-from proctor_terminal.tasks import find_tasks, problems_of
+from proctor_terminal.tasks import find_problems, find_tasks
 
 TASK_QUEUE = "terminal-bench"
 """The task queue of an evaluator that plays terminal tasks only, unless the environment names another one."""
@@ -198,7 +198,7 @@ def validate_dataset(dataset: str, task_ids: list[str] | None, state: str | None
     allowed = read_settings(GreenAgentConfig).containers_allow.replace(",", " ").split()
     broken = warned = 0
     for folder in folders:
-        problems = problems_of(folder, None, allowed)
+        problems = find_problems(folder, None, allowed)
         is_broken = any(each.is_fatal for each in problems)
         broken += is_broken
         warned += bool(problems) and not is_broken

@@ -17,7 +17,7 @@ from starlette.routing import Route
 from proctor_observing import metrics
 from proctor_observing.readiness import Look, look_at
 from proctor_processes.announcing import announce
-from proctor_processes.serving import InnerServer, address_of, listen
+from proctor_processes.serving import InnerServer, get_address, listen
 
 
 def observing_app(needs: Mapping[str, Look], render: metrics.Render = metrics.render) -> Starlette:
@@ -70,9 +70,9 @@ async def observed(
     app = observing_app(needs, render)
     server = InnerServer(uvicorn.Config(app, log_level="warning", access_log=False, lifespan="off", log_config=None))
     serving = asyncio.create_task(server.serve(sockets=[listener]))
-    announce(f"{who} observed at {address_of(listener)}")
+    announce(f"{who} observed at {get_address(listener)}")
     try:
-        yield address_of(listener)
+        yield get_address(listener)
     finally:
         server.should_exit = True
         await asyncio.wait({serving}, timeout=5)

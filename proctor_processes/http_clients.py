@@ -89,7 +89,7 @@ def tls() -> ssl.SSLContext:
         ) from None
 
 
-def proxy_for(url: str | httpx.URL) -> str | None:
+def find_proxy(url: str | httpx.URL) -> str | None:
     """The proxy to which the environment has a request sent; None for a direct one, always to this machine."""
     url = httpx.URL(url)
     proxies, port = _proxies(), url.port or _PORTS.get(url.scheme, 0)
@@ -138,7 +138,7 @@ class _Ways(httpx.BaseTransport, httpx.AsyncBaseTransport):
 
     @contextmanager
     def _way(self, request: httpx.Request) -> Iterator[Any]:
-        name = proxy_for(request.url)
+        name = find_proxy(request.url)
         try:
             if name not in self._ways:
                 self._ways[name] = self._make(httpx.Proxy(name) if name else None)

@@ -42,7 +42,7 @@ class LocalFiles:
 
     def read(self, path: str, most: int) -> bytes:
         folder, name = posixpath.split(path)
-        with self._opened(folder) as at:
+        with self._open_folder(folder) as at:
             _require_plain(_look(name, at))  # to open a device may do something
             with open(os.open(name, PLAIN, dir_fd=at), "rb") as file:
                 about = os.fstat(file.fileno())
@@ -55,14 +55,14 @@ class LocalFiles:
     def write(self, path: str, content: bytes) -> None:
         """Write a file so that it is there as a whole or not at all."""
         folder, name = posixpath.split(path)
-        with self._opened(folder, is_made=True) as at, self._part(at, name, content) as part:
+        with self._open_folder(folder, is_made=True) as at, self._part(at, name, content) as part:
             os.replace(part, name, src_dir_fd=at, dst_dir_fd=at)
             self._sync(at)
 
     def link_first(self, path: str, content: bytes) -> bool:
         """Write a file unless it is there; says whether it was written."""
         folder, name = posixpath.split(path)
-        with self._opened(folder, is_made=True) as at:
+        with self._open_folder(folder, is_made=True) as at:
             try:
                 _look(name, at)
             except FileNotFoundError:
@@ -73,18 +73,18 @@ class LocalFiles:
         return False
 
     def names(self, path: str) -> list[str]:
-        with self._opened(path) as at:
+        with self._open_folder(path) as at:
             return os.listdir(at)
 
     def versions(self, path: str) -> dict[str, str]:
-        with self._opened(path) as at, os.scandir(at) as listing:
+        with self._open_folder(path) as at, os.scandir(at) as listing:
             stats = {each.name: each.stat(follow_symlinks=False) for each in listing}
         plain = {name: about for name, about in stats.items() if stat.S_ISREG(about.st_mode)}
         return {name: f"{about.st_mtime_ns}.{about.st_size}.{about.st_ino}" for name, about in plain.items()}
 
     def sizes(self, path: str) -> dict[str, tuple[int, datetime | None]]:
         sizes: dict[str, tuple[int, datetime | None]] = {}
-        with self._opened(path) as top:
+        with self._open_folder(path) as top:
             for folder, folders, names, at in os.fwalk(dir_fd=top):
                 if folder.count("/") >= _DEEPEST:
                     folders.clear()
@@ -110,18 +110,18 @@ class LocalFiles:
     def is_folder(self, path: str) -> bool:
         return self.exists(path) and stat.S_ISDIR(self._look(path).st_mode)
 
-    def written_at(self, path: str) -> datetime:
+    def get_write_time(self, path: str) -> datetime:
         return datetime.fromtimestamp(self._look(path).st_mtime, UTC)
 
     def remove(self, path: str) -> None:
         """Remove a file, a link, or a folder with its contents. Raises ``FileNotFoundError``."""
         folder, name = posixpath.split(path)
-        with self._opened(folder) as at:
+        with self._open_folder(folder) as at:
             _remove(name, at)
 
     def _look(self, path: str) -> os.stat_result:
         folder, name = posixpath.split(path)
-        with self._opened(folder) as at:
+        with self._open_folder(folder) as at:
             return _look(name, at)
 
     def _sync(self, file: int) -> None:
@@ -129,7 +129,7 @@ class LocalFiles:
             os.fsync(file)
 
     @contextmanager
-    def _opened(self, path: str, *, is_made: bool = False) -> Iterator[int]:
+    def _open_folder(self, path: str, *, is_made: bool = False) -> Iterator[int]:
         """A descriptor of a folder below; with ``is_made`` it is made if it isn't there."""
         if is_made and not os.path.isdir(self.root):
             self._make_top(self.root)

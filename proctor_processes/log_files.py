@@ -21,7 +21,7 @@ def reopen_on_hangup() -> None:
     terminal.
     """
     named = os.environ.pop(LOG_FILE, None)
-    _files.update({output: named or path for output in _OUTPUTS if (path := _path_of(output))})
+    _files.update({output: named or path for output in _OUTPUTS if (path := _find_path(output))})
     if not has_terminal():
         signal.signal(signal.SIGHUP, lambda *_: reopen())
 
@@ -44,7 +44,7 @@ def reopen() -> None:
         os.close(file)
 
 
-def _path_of(output: int) -> str | None:
+def _find_path(output: int) -> str | None:
     """The file that it goes to; None for all else, and where the system doesn't say."""
     try:
         return os.readlink(f"/proc/self/fd/{output}") if stat.S_ISREG(os.fstat(output).st_mode) else None

@@ -78,7 +78,7 @@ def claim(port: int) -> socket.socket | None:
     return name
 
 
-def listener_on(port: int) -> str | None:
+def find_listener(port: int) -> str | None:
     """Who listens on a TCP port, such as ``uvicorn (pid 4711)``; None if unknown.
 
     Reads ``/proc``, so it knows only on Linux, and only processes that we may look into.

@@ -11,7 +11,7 @@ import uvicorn
 
 from proctor_processes.addresses import in_url
 from proctor_processes.announcing import announce
-from proctor_processes.ports import listener_on
+from proctor_processes.ports import find_listener
 
 _BACKLOG = 2048
 
@@ -36,14 +36,14 @@ def listen(host: str, port: int, who: str) -> socket.socket:
         listener.listen(_BACKLOG)
     except OSError as error:
         listener.close()
-        taken_by = listener_on(port) if error.errno == errno.EADDRINUSE else None
+        taken_by = find_listener(port) if error.errno == errno.EADDRINUSE else None
         cause = f"{taken_by} has it" if taken_by else error.strerror
         reason = f"{who} can't listen on {in_url(host)}:{port} ({cause}): choose another --host or --port"
         raise OSError(error.errno, reason) from None
     return listener
 
 
-def address_of(listener: socket.socket) -> str:
+def get_address(listener: socket.socket) -> str:
     """The URL at which a socket listens."""
     host, port = listener.getsockname()[:2]
     return f"http://{in_url(host)}:{port}"

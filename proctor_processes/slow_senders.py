@@ -1,6 +1,6 @@
 """Limits for public servers: slow senders lose their connection, and large heads don't fill memory.
 
-``settings_for`` has the settings of such a server.
+``make_config`` has the settings of such a server.
 """
 
 import asyncio
@@ -69,7 +69,7 @@ class NoSlowSenders(HttpToolsProtocol):
             self.transport.close()
 
 
-def settings_for(app: Any, **own: Any) -> uvicorn.Config:
+def make_config(app: Any, **own: Any) -> uvicorn.Config:
     """uvicorn's settings of a server of ours; ``own`` are added to the usual ones, or stand in their place."""
     usual = {"http": NoSlowSenders, "ws": "none", "log_level": "warning", "access_log": False, "lifespan": "off"}
     return uvicorn.Config(app, **{**usual, **own})

@@ -101,7 +101,7 @@ class TaskTexts(BaseModel, frozen=True):
 
     @property
     def all_words(self) -> frozenset[str]:
-        return _words("\n".join([self.instruction, self.solution, self.tests]))
+        return _split_words("\n".join([self.instruction, self.solution, self.tests]))
 
 
 def read_texts(task: TerminalTask, workdir: str) -> TaskTexts:
@@ -137,13 +137,13 @@ def _text(path: Path) -> str:
         return ""
 
 
-def _words(text: str) -> frozenset[str]:
+def _split_words(text: str) -> frozenset[str]:
     """Each word, also without the full stop behind it, and each path's last part."""
     words = {word.rstrip(".") for word in _WORD.findall(text)}
     return frozenset(words | {basename(word.rstrip("/")) for word in words})
 
 
-async def changes_of(engine: Engine, environment: EnvironmentRef) -> list[Change]:
+async def list_changes(engine: Engine, environment: EnvironmentRef) -> list[Change]:
     """What is not as in the image, by path; volumes are not part of it.
 
     Raises EnvironmentLostError (the container is gone), EngineUnavailableError (the engine doesn't answer).
@@ -194,7 +194,9 @@ def read_listing(text: str, folders: Iterable[str]) -> ImageCommands:
     )
 
 
-async def settings_in(engine: Engine, environment: EnvironmentRef, changes: Iterable[Change]) -> dict[str, bytes]:
+async def read_settings_files(
+    engine: Engine, environment: EnvironmentRef, changes: Iterable[Change]
+) -> dict[str, bytes]:
     """The contents of changed files of which ``held_back`` has to know what they say, by path.
 
     Raises EngineUnavailableError (the engine doesn't answer).
@@ -214,7 +216,7 @@ def held_back(
     """The changes that could move the verdict, by path, each with what it is of.
 
     Args:
-        settings: what ``settings_in`` returned.
+        settings: what ``read_settings_files`` returned.
     """
     rule = _Rule(texts, image, {change.path for change in changes if change.kind == "added"}, settings)
     return {change.path: reason for change in changes if (reason := rule.reason(change)) is not None}
@@ -225,10 +227,10 @@ class _Rule:
         self._image = image
         self._added = added
         self._settings = settings
-        self._words = texts.all_words
-        self._task_words = _words("\n".join([texts.instruction, texts.solution]))
-        self._instruction = _words(texts.instruction)
-        self._script = _words(texts.script)
+        self._all_words = texts.all_words
+        self._task_words = _split_words("\n".join([texts.instruction, texts.solution]))
+        self._instruction = _split_words(texts.instruction)
+        self._script = _split_words(texts.script)
         self._reads_shell_files = _READS_SHELL_FILES.search(texts.script) is not None
         self._uses_uv = bool({"uv", "uvx"} & self._script)
         self._modules = TEST_MODULES | {name for name in texts.modules if name not in self._task_words}
@@ -238,7 +240,7 @@ class _Rule:
     def reason(self, change: Change) -> str | None:
         """What a change is of, if it could move the verdict."""
         path = change.path
-        if path in self._instruction and _plain(basename(path)) not in INTERPRETERS:
+        if path in self._instruction and _drop_version(basename(path)) not in INTERPRETERS:
             return None
         return (
             self._command(change)
@@ -250,7 +252,7 @@ class _Rule:
 
     def _command(self, change: Change) -> str | None:
         path, name = change.path, basename(change.path)
-        is_common = _plain(name) in COMMANDS
+        is_common = _drop_version(name) in COMMANDS
         if path in self._image.real:
             return f"the command {name}"
         folder = dirname(path)
@@ -263,7 +265,7 @@ class _Rule:
             if change.kind != "added" or name in self._image.names or name in self._script:
                 return f"the command {name}"
             return None
-        if name in self._words:
+        if name in self._all_words:
             return None
         return f"the command {name}" if change.kind != "added" or name in self._image.names else None
 
@@ -279,7 +281,7 @@ class _Rule:
             return "what a shell reads when it starts" if self._reads_shell_files else None
         if path == _PRELOAD:  # only an instruction that names it makes this the agent's work
             return "the loader's settings"
-        if _TOOL_SETTINGS.match(path) and basename(path) not in self._words:
+        if _TOOL_SETTINGS.match(path) and basename(path) not in self._all_words:
             return "the loader's settings" if "/ld.so" in path else "the settings of a tool that tests use"
         return None
 
@@ -332,7 +334,7 @@ class _Rule:
 
     def _pytest(self, path: str) -> str | None:
         folder, name = dirname(path), basename(path)
-        is_named = name in self._words and folder != "/"
+        is_named = name in self._all_words and folder != "/"
         if folder not in self._test_folders or is_named:
             return None
         if name in _PYTEST_FILES:
@@ -344,7 +346,7 @@ class _Rule:
         return None
 
 
-def _plain(name: str) -> str:
+def _drop_version(name: str) -> str:
     return re.sub(r"^(python|pip)[23](?:\.\d+)?$", r"\g<1>3", name)
 
 

@@ -99,7 +99,7 @@ class TrialArchiving:
                 files[RECORDING] = _whole_lines(self._content(blob), _RECORDING_AT_MOST)
             elif blob.size and len(logs) < _MOST_LOGS:
                 text = _shortened(self._content(blob), _LOG_AT_MOST).decode(errors="replace")
-                logs[_name_of(blob, logs)] = scrubber.text(text).encode()
+                logs[_make_name(blob, logs)] = scrubber.text(text).encode()
         clean = {name: scrubber.written(content) for name, content in files.items()}
         self._archive.write(entry, {**clean, **logs}, {})
 
@@ -110,7 +110,7 @@ class TrialArchiving:
             return f"[{error}]\n".encode()
 
 
-def _name_of(blob: Blob, taken: dict[str, bytes]) -> str:
+def _make_name(blob: Blob, taken: dict[str, bytes]) -> str:
     """A log's name in the archive: an agent may have called it anything."""
     parts = [part.lstrip(".") for part in _NO_NAME.sub("_", blob.name).split("/")]
     name = LOGS + "/".join([part[:80] for part in parts if part][-3:] or ["log"])

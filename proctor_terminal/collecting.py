@@ -6,7 +6,7 @@ from proctor_processes.together import do_all
 from proctor_terminal import fresh
 from proctor_terminal.copying import copy_out
 from proctor_terminal.engine import Engine, labelled
-from proctor_terminal.environments import output_of
+from proctor_terminal.environments import read_output
 from proctor_terminal.references import EnvironmentRef
 from proctor_terminal.task_model import TaskFormat, TerminalTask
 
@@ -56,7 +56,7 @@ async def collect(engine: Engine, task: TerminalTask, environment: EnvironmentRe
         if fresh.VERIFIER in container["Labels"]:
             continue
         service = container["Labels"].get("com.docker.compose.service", task.compose_main)
-        text = await output_of(engine, container["Id"])
+        text = await read_output(engine, container["Id"])
         if text:
             collected.append(CollectedFile(name=f"services/{service}.log", content=text.encode()))
     return collected

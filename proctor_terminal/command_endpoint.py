@@ -25,8 +25,8 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 
 from activities.simulation.keys import commands_key
-from proctor_processes.serving import InnerServer, address_of, listen
-from proctor_processes.slow_senders import settings_for
+from proctor_processes.serving import InnerServer, get_address, listen
+from proctor_processes.slow_senders import make_config
 from proctor_protocol.problems import describe
 from proctor_terminal import environments, tmux
 from proctor_terminal.commands import LONGEST_COMMAND, CappedOutput, execute
@@ -157,7 +157,7 @@ class CommandEndpoint:
         address = await self._listening()
         self._closed.discard(environment.trial)
         (self._unrecorded.discard if record else self._unrecorded.add)(environment.trial)
-        self._known(environment)
+        self._find_trial(environment)
         return Access(
             url=f"{(self._advertised or address).rstrip('/')}/trials/{environment.container}",
             token=commands_key(self._secret, environment.trial),
@@ -192,7 +192,7 @@ class CommandEndpoint:
         async with self._starting:
             if self._address is None:
                 listener = listen(self._host, self._port, "the command endpoint")
-                self._address = address_of(listener)
+                self._address = get_address(listener)
                 app = Starlette(
                     routes=[
                         Route("/trials/{container}", self._answering(self._describe), methods=["GET"]),
@@ -203,11 +203,11 @@ class CommandEndpoint:
                         Route("/trials/{container}/tmux/screen", self._answering(self._screen), methods=["GET"]),
                     ]
                 )
-                self._server = InnerServer(settings_for(app))
+                self._server = InnerServer(make_config(app))
                 self._serving = asyncio.create_task(self._server.serve(sockets=[listener]))
             return self._address
 
-    def _known(self, environment: EnvironmentRef) -> _Trial:
+    def _find_trial(self, environment: EnvironmentRef) -> _Trial:
         known = self._trials.get(environment.trial)
         if known is None or known.environment.container_id != environment.container_id:
             is_recording = environment.trial not in self._unrecorded
@@ -244,7 +244,7 @@ class CommandEndpoint:
             raise _RefusedError(401, "Show the trial's token: Authorization: Bearer TOKEN")
         if environment.trial in self._closed or await environments.is_closed(self._engine, environment):
             raise _RefusedError(410, "This trial takes no commands any more: its agent's time is over")
-        return self._known(environment)
+        return self._find_trial(environment)
 
     async def _describe(self, request: Request, trial: _Trial) -> dict[str, Any]:
         at = f"/trials/{trial.environment.container}"
@@ -336,10 +336,10 @@ class CommandEndpoint:
         return facts
 
     async def _look(self, request: Request, trial: _Trial) -> dict[str, Any]:
-        return _command_of(request, trial).as_reply()
+        return _find_command(request, trial).as_reply()
 
     async def _end(self, request: Request, trial: _Trial) -> dict[str, Any]:
-        command = _command_of(request, trial)
+        command = _find_command(request, trial)
         if command.running is not None:
             command.running.cancel()
             await asyncio.gather(command.running, return_exceptions=True)
@@ -355,7 +355,7 @@ class CommandEndpoint:
             raise _RefusedError(422, f"tmux doesn't take these keys: {typed.output.strip()[:300]}")
         await asyncio.sleep(asked.wait)
         trial.recorder.note("keys", keys=asked.keys, session=asked.session, literal=asked.literal)
-        return await self._shown(trial, asked.session, is_whole=False)
+        return await self._capture(trial, asked.session, is_whole=False)
 
     async def _screen(self, request: Request, trial: _Trial) -> dict[str, Any]:
         try:
@@ -363,9 +363,9 @@ class CommandEndpoint:
         except ValidationError as error:
             raise _RefusedError(422, f"Bad request: {describe(error)}") from None
         await tmux.open_session(self._engine, trial.environment, session)
-        return await self._shown(trial, session, is_whole=request.query_params.get("whole") in ("1", "true"))
+        return await self._capture(trial, session, is_whole=request.query_params.get("whole") in ("1", "true"))
 
-    async def _shown(self, trial: _Trial, session: str, *, is_whole: bool) -> dict[str, Any]:
+    async def _capture(self, trial: _Trial, session: str, *, is_whole: bool) -> dict[str, Any]:
         shown = await tmux.capture(self._engine, trial.environment, session, is_whole=is_whole)
         if not is_whole:
             trial.recorder.screen(shown.output)
@@ -373,7 +373,7 @@ class CommandEndpoint:
         return {"session": session, "screen": shown.output}
 
 
-def _command_of(request: Request, trial: _Trial) -> _Command:
+def _find_command(request: Request, trial: _Trial) -> _Command:
     command = trial.commands.get(request.path_params["id"])
     if command is None:
         raise _RefusedError(404, "There is no such command here: its worker was started again, or it ended long ago")

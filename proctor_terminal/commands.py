@@ -67,9 +67,9 @@ class CappedOutput:
             data = data[room:]
         self._tail += data
         if len(self._tail) > 2 * self._most:
-            self._cut()
+            self._drop_excess()
 
-    def _cut(self) -> None:
+    def _drop_excess(self) -> None:
         excess = len(self._tail) - self._most
         if excess > 0:
             self.dropped += excess
@@ -77,7 +77,7 @@ class CappedOutput:
 
     def text(self) -> str:
         """What is kept, with a line between beginning and end that says how much is left out."""
-        self._cut()
+        self._drop_excess()
         gap = f"\n[… {self.dropped:,} bytes left out …]\n".encode() if self.dropped else b""
         return bytes(self._head + gap + self._tail).decode(errors="replace")
 
@@ -133,7 +133,7 @@ async def execute(
 
     try:
         with losing(environment), engine.speaking():
-            async with _opened(made) as stream:
+            async with _open_stream(made) as stream:
                 is_timed_out = not await _read_to_end(stream, take, timeout)
                 if is_timed_out:
                     await _kill(engine, environment, session)
@@ -172,7 +172,7 @@ async def run_plainly(
     output = CappedOutput(_OWN_OUTPUT)
     made = await create_exec(engine, environment, command, cwd="/", user="root")
     with losing(environment), engine.speaking():
-        async with _opened(made) as stream:
+        async with _open_stream(made) as stream:
             if not await _read_to_end(stream, output.add, timeout):
                 return None, output.text()
     return await _exit_code(engine, environment, made), output.text()
@@ -228,7 +228,7 @@ def losing(environment: EnvironmentRef) -> Iterator[None]:
 
 
 @asynccontextmanager
-async def _opened(made: Exec) -> AsyncIterator[Stream]:
+async def _open_stream(made: Exec) -> AsyncIterator[Stream]:
     """A command's output, from when the engine has begun it."""
     stream = made.start()
     async with asyncio.timeout(engine_of.ANSWERS_WITHIN):

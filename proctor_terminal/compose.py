@@ -150,7 +150,7 @@ def _service(
     fixed = definition.get("container_name")
     own["image"] = image.services.get(service) or definition.get("image")
     own["labels"] = {**compose_files.as_mapping(definition.get("labels")), **labels}
-    own["volumes"] = _volumes_of(task, name, service, definition)
+    own["volumes"] = _list_volumes(task, name, service, definition)
     own.setdefault("logging", {"driver": "json-file", "options": {"max-size": "5m", "max-file": "1"}})
     if is_main:
         own["container_name"] = name
@@ -194,7 +194,7 @@ def _volume_name(name: str, service: str, mount: HostMount) -> str:
     return f"{name}-{sha256(f'{service} {mount.target}'.encode()).hexdigest()[:8]}"
 
 
-def _volumes_of(task: TerminalTask, name: str, service: str, definition: dict[str, Any]) -> list[Any]:
+def _list_volumes(task: TerminalTask, name: str, service: str, definition: dict[str, Any]) -> list[Any]:
     """A service's volumes: the task's folders as volumes of the trial, no single files and no folders for logs."""
     kept = [
         each

@@ -118,7 +118,7 @@ def interpolated(text: str, values: Mapping[str, str], missing: dict[str, str]) 
     return _VARIABLE.sub(fill, text)
 
 
-def build_of(definition: Mapping[str, Any], folder: Path) -> Build | None:
+def read_build(definition: Mapping[str, Any], folder: Path) -> Build | None:
     """What a service's image is built from; None where it is not built."""
     build = definition.get("build")
     if build is None:
@@ -169,13 +169,13 @@ def as_service(document: Mapping[str, Any], main: str, folder: Path) -> Service 
     network = definition.get("network_mode")
     if network not in (None, "none", "host", "bridge", "default"):
         return None
-    build = build_of(definition, folder)
+    build = read_build(definition, folder)
     try:
         return Service(
             build=build,
             image=None if build else definition.get("image"),
-            command=_words(definition.get("command")),
-            entrypoint=_words(definition.get("entrypoint")),
+            command=_parse_words(definition.get("command")),
+            entrypoint=_parse_words(definition.get("entrypoint")),
             environment=as_mapping(definition.get("environment")),
             working_dir=definition.get("working_dir"),
             user=None if definition.get("user") is None else str(definition["user"]),
@@ -186,7 +186,7 @@ def as_service(document: Mapping[str, Any], main: str, folder: Path) -> Service 
         return None  # compose says better what is wrong with it
 
 
-def _words(value: Any) -> list[str] | None:
+def _parse_words(value: Any) -> list[str] | None:
     if value is None:
         return None
     return shlex.split(value) if isinstance(value, str) else [str(each) for each in value]
@@ -197,13 +197,13 @@ def _host_config(definition: Mapping[str, Any]) -> dict[str, object]:
     limits = ((definition.get("deploy") or {}).get("resources") or {}).get("limits") or {}
     more: dict[str, object] = {}
     if (memory := definition.get("mem_limit") or limits.get("memory")) is not None:
-        more["Memory"] = bytes_of(memory)
+        more["Memory"] = parse_size(memory)
     if (cpus := definition.get("cpus") or limits.get("cpus")) is not None:
         more["NanoCpus"] = int(float(cpus) * 1e9)
     if int(processes := definition.get("pids_limit") or limits.get("pids") or 0) > 0:  # -1 asks for no end of them
         more["PidsLimit"] = int(processes)
     if (shared := definition.get("shm_size")) is not None:
-        more["ShmSize"] = bytes_of(shared)
+        more["ShmSize"] = parse_size(shared)
     if definition.get("tmpfs"):
         paths = [definition["tmpfs"]] if isinstance(definition["tmpfs"], str) else definition["tmpfs"]
         more["Tmpfs"] = {path.partition(":")[0]: path.partition(":")[2] for path in paths}
@@ -225,7 +225,7 @@ def _host_config(definition: Mapping[str, Any]) -> dict[str, object]:
 _UNITS = {"": 1, "b": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
 
 
-def bytes_of(size: Any) -> int:
+def parse_size(size: Any) -> int:
     """A size as compose and task files write it (``512m``, ``2G``, ``1.5gb``), in bytes.
 
     Raises ValueError (it isn't a size).

@@ -26,7 +26,7 @@ _ENOUGH = 65_536
 """Bytes of an archive in which a second entry shows, if there is one."""
 
 
-async def copy_in(engine: Engine, environment: EnvironmentRef, source: Sources, target: str) -> None:
+async def copy_into(engine: Engine, environment: EnvironmentRef, source: Sources, target: str) -> None:
     """Copy folders' contents, files, or contents by name into a folder of the container, which is made where missing.
 
     All belongs to root and may be read and run by everybody.
@@ -43,7 +43,7 @@ async def copy_in(engine: Engine, environment: EnvironmentRef, source: Sources, 
 
 
 async def copy_to(engine: Engine, container: str, source: Sources, target: str) -> None:
-    """``copy_in`` for any container, also one that isn't started.
+    """``copy_into`` for any container, also one that isn't started.
 
     Raises DockerError (the engine refuses, since there is no such container).
     """

@@ -86,7 +86,7 @@ class KnownDatasets:
 
     def all(self) -> list[KnownDataset]:
         """All of them, by name and version; one whose file is damaged raises ``TaskError``."""
-        datasets = [_read(path) for path in self._home.glob(f"*/*/{_FILE}")]
+        datasets = [_read_dataset(path) for path in self._home.glob(f"*/*/{_FILE}")]
         return sorted(datasets, key=lambda each: (each.name, _order(each.version)))
 
     def find(self, label: str) -> KnownDataset:
@@ -182,7 +182,7 @@ def datasets_home(state: str) -> Path:
     return Path(state) / "datasets"
 
 
-def _read(path: Path) -> KnownDataset:
+def _read_dataset(path: Path) -> KnownDataset:
     try:
         return KnownDataset.model_validate(json.loads(path.read_text()))
     except ValidationError as error:

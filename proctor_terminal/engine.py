@@ -102,8 +102,7 @@ class Engine:
                     self._docker = Docker(url=self.url)
             except ValueError as error:
                 raise EngineUnavailableError(
-                    f"The Docker engine's address {self.url} can't be used ({error}): "
-                    f"write one such as {USUAL_SOCKET}"
+                    f"The Docker engine's address {self.url} can't be used ({error}): write one such as {USUAL_SOCKET}"
                 ) from None
         return self._docker
 

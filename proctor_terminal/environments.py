@@ -152,7 +152,7 @@ async def _create(engine: Engine, name: str, body: Mapping[str, Any]) -> str:
 
 
 async def _host_config(engine: Engine, task: TerminalTask, service: Service) -> dict[str, Any]:
-    limits = await limits_of(engine, task)
+    limits = await find_limits(engine, task)
     config: dict[str, Any] = {
         "Memory": limits["memory"],
         "PidsLimit": engine.limits.processes,
@@ -171,7 +171,7 @@ async def _host_config(engine: Engine, task: TerminalTask, service: Service) -> 
     return config
 
 
-async def limits_of(engine: Engine, task: TerminalTask) -> dict[str, Any]:
+async def find_limits(engine: Engine, task: TerminalTask) -> dict[str, Any]:
     """What a task's container may use: ``cpus`` (None: all), bytes of ``memory`` and ``storage``."""
     machine = await engine.machine()
     default = min(engine.limits.memory_mb * 2**20, machine.memory // 2)
@@ -203,14 +203,14 @@ async def _prepared(
             raise EnvironmentFailedError(
                 f"The container of {task.id} ended as soon as it was started, or has no /bin/sh to run: "
                 f"{' '.join(output.split())[:300]}",
-                await output_of(engine, container),
+                await read_output(engine, container),
             )
         own = processes.read_listing(output)
         if task.healthcheck is not None:
             await wait_until_healthy(engine, ref, task.healthcheck)
             own = await processes.running(engine, ref)
     except EnvironmentLostError as error:
-        log = await output_of(engine, container)
+        log = await read_output(engine, container)
         raise EnvironmentFailedError(
             f"The container of {task.id} ended as soon as it was started: {error}", log
         ) from error
@@ -238,7 +238,7 @@ async def wait_until_healthy(engine: Engine, ref: EnvironmentRef, health: Health
         await asyncio.sleep(health.start_interval_sec if is_starting else health.interval_sec)
 
 
-async def output_of(engine: Engine, container: str, lines: int = 200) -> str:
+async def read_output(engine: Engine, container: str, lines: int = 200) -> str:
     """The last lines that a container's first process printed; empty where they can't be had."""
     try:
         async with engine.asking(
@@ -313,7 +313,7 @@ async def look(engine: Engine, environment: EnvironmentRef, task: TerminalTask) 
     Raises LimitExceededError (more was written than the task's storage allows; the container was stopped),
     EnvironmentLostError (the container is gone).
     """
-    most = (await limits_of(engine, task))["storage"]
+    most = (await find_limits(engine, task))["storage"]
     with losing(environment):
         about = await engine.ask("GET", f"containers/{environment.container_id}/json", {"size": True})
     written = about.get("SizeRw") or 0

@@ -157,7 +157,7 @@ def _service(
         return None, False
     host_access.note_demands(document, compose, folder, allowed, notes, compose.name)
     for name, definition in document["services"].items():
-        build = compose_files.build_of(definition, folder)
+        build = compose_files.read_build(definition, folder)
         if build is not None:
             dockerfiles.check(build.context / build.dockerfile, build.context, folder, notes)
         elif name == MAIN and definition.get("image") in (None, values[compose_files.IMAGE_NAME]):

@@ -57,7 +57,7 @@ class _Environment(_Section):
         for old, new in (("memory", "memory_mb"), ("storage", "storage_mb")):
             text = getattr(self, old)
             if text is not None:
-                size = compose_files.bytes_of(text) // 2**20
+                size = compose_files.parse_size(text) // 2**20
                 if getattr(self, new) not in (None, size):
                     raise ValueError(f"{old} is {text} and {new} is {getattr(self, new)}: leave {old} out")
                 setattr(self, new, size)
@@ -268,7 +268,7 @@ def _service(
         return None, None
     host_access.note_demands(document, compose, folder, allowed, notes, f"environment/{compose.name}")
     for name, definition in document["services"].items():
-        build = compose_files.build_of(definition, context)
+        build = compose_files.read_build(definition, context)
         if build is not None:
             dockerfiles.check(build.context / build.dockerfile, build.context, folder, notes)
         elif not definition.get("image") and not (name == MAIN and (plain.build or plain.image)):

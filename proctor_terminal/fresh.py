@@ -86,7 +86,7 @@ async def image_commands(engine: Engine, environment: EnvironmentRef) -> ImageCo
             try:
                 await engine.ask("POST", f"containers/{made}/start")
                 await engine.ask("POST", f"containers/{made}/wait")
-                output = await environments.output_of(engine, made, 100_000)
+                output = await environments.read_output(engine, made, 100_000)
             finally:
                 await engine.ask("DELETE", f"containers/{made}", {"force": True, "v": True})
         _known_commands[image] = read_listing(output, folders)
@@ -148,7 +148,7 @@ async def start(
     await _prepare(engine, task, fresh)
     mounts = [str(each["Destination"]).rstrip("/") for each in about.get("Mounts") or []]
     excluded = {*held, *mounts, *(each for each in _EXCLUDED if each != "/tests" or not environment.had_tests)}
-    most = (await environments.limits_of(engine, task))["storage"]
+    most = (await environments.find_limits(engine, task))["storage"]
     await _lay_over(engine, environment, fresh, changes, excluded, most)
     if any(change.path.startswith("/etc/ld.so") or "/lib" in change.path for change in changes):
         await run_plainly(engine, fresh, ["/bin/sh", "-c", "ldconfig 2>/dev/null || true"])
@@ -164,7 +164,7 @@ async def note_leftovers(engine: Engine, environment: EnvironmentRef, leftovers:
     EngineUnavailableError (the engine doesn't answer).
     """
     labels = {RUN: environment.run, TRIAL: environment.trial, _LEFTOVERS: leftovers.model_dump_json()}
-    await engine.ask("POST", "volumes/create", body={"Name": _note_of(environment), "Labels": labels})
+    await engine.ask("POST", "volumes/create", body={"Name": _make_note(environment), "Labels": labels})
 
 
 async def noted_leftovers(engine: Engine, environment: EnvironmentRef) -> Leftovers | None:
@@ -173,13 +173,13 @@ async def noted_leftovers(engine: Engine, environment: EnvironmentRef) -> Leftov
     Raises EngineUnavailableError (the engine doesn't answer).
     """
     try:
-        volume = await engine.ask("GET", f"volumes/{_note_of(environment)}")
+        volume = await engine.ask("GET", f"volumes/{_make_note(environment)}")
         return Leftovers.model_validate_json(volume["Labels"][_LEFTOVERS])
     except (DockerError, KeyError, ValueError):
         return None
 
 
-def _note_of(environment: EnvironmentRef) -> str:
+def _make_note(environment: EnvironmentRef) -> str:
     return f"{environment.container}-left-{environment.container_id[:12]}"
 
 

@@ -91,7 +91,7 @@ def note_demands(
     """
     for demand in find_demands(document, file.parent, task):
         if demand.allowance not in allowed:
-            line = _line_of(file, demand.place)
+            line = _find_line(file, demand.place)
             where = f"{name} line {line}" if line else name
             notes.fatal(
                 f"{where}: {'.'.join(map(str, demand.place))} is {show_value(demand.value)}, which gives the task "
@@ -115,7 +115,7 @@ def find_demands(document: Mapping[str, Any], folder: Path, task: Path) -> Itera
         folder: where the file is, from which its paths count.
     """
     for service, definition in document["services"].items():
-        yield from _demands_of(("services", service), definition, folder, task)
+        yield from _find_demands(("services", service), definition, folder, task)
     for kind in ("volumes", "networks"):
         for name, definition in _mapping(document.get(kind)).items():
             options = _mapping(_mapping(definition).get("driver_opts"))
@@ -135,7 +135,7 @@ def find_demands(document: Mapping[str, Any], folder: Path, task: Path) -> Itera
             yield Demand(allowance="host-files", place=("include",), value=source)
 
 
-def _demands_of(
+def _find_demands(
     place: tuple[str | int, ...], definition: Mapping[str, Any], folder: Path, task: Path
 ) -> Iterator[Demand]:
     for key, allowance in _NEVER_PLAIN.items():
@@ -157,7 +157,7 @@ def _demands_of(
     if context is not None and "://" not in str(context) and not _is_inside(folder / str(context), task):
         yield Demand(allowance="host-files", place=(*place, "build"), value=context)
     for number, volume in enumerate(definition.get("volumes") or []):
-        mounted, _, _ = _parts_of(volume)
+        mounted, _, _ = _split_volume(volume)
         if mounted is None or compose_files.is_log_mount(volume):
             continue
         if posixpath.basename(mounted) in ENGINE_SOCKETS:
@@ -170,7 +170,7 @@ def own_mounts(definition: Mapping[str, Any], folder: Path, task: Path) -> list[
     """The mounts of a service that are files or folders of the task's."""
     mounts = []
     for volume in definition.get("volumes") or []:
-        source, target, read_only = _parts_of(volume)
+        source, target, read_only = _split_volume(volume)
         if source is None or compose_files.is_log_mount(volume):
             continue
         path = (folder / Path(source).expanduser()).resolve()
@@ -179,7 +179,7 @@ def own_mounts(definition: Mapping[str, Any], folder: Path, task: Path) -> list[
     return mounts
 
 
-def _parts_of(volume: Any) -> tuple[str | None, str, bool]:
+def _split_volume(volume: Any) -> tuple[str | None, str, bool]:
     """Source on the host (None for named and anonymous volumes and tmpfs), target, and whether it is read-only."""
     if isinstance(volume, Mapping):
         is_bind = volume.get("type") == "bind"
@@ -211,7 +211,7 @@ def _texts(value: Any) -> Sequence[str]:
     return names
 
 
-def _line_of(file: Path, place: Sequence[str | int]) -> int | None:
+def _find_line(file: Path, place: Sequence[str | int]) -> int | None:
     """The line of a value in a YAML file, from 1; of the nearest thing around it that has one."""
     try:
         node = yaml.compose(file.read_text(encoding="utf-8"), Loader=yaml.SafeLoader)

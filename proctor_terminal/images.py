@@ -57,19 +57,19 @@ async def prepare_image(engine: Engine, task: TerminalTask, run: str, timeout: f
             raise ImageFailedError(f"{task.id} says nothing about its container: add a Dockerfile")
         return ImageRef(name=await _image(engine, task, task.service.build, task.service.image, run, seconds))
     services: dict[str, str] = {}
-    for name, (build, image) in builds_of(task).items():
+    for name, (build, image) in read_builds(task).items():
         if build is not None or image is not None:
             services[name] = await _image(engine, task, build, image, run, seconds)
     return ImageRef(name=services[task.compose_main], services=services)
 
 
-def builds_of(task: TerminalTask) -> dict[str, tuple[Build | None, str | None]]:
+def read_builds(task: TerminalTask) -> dict[str, tuple[Build | None, str | None]]:
     """What the image of each service of a task with several is built from, or its name."""
     document = read_compose(task)
     folder = (task.compose_file or task.folder).parent
     builds: dict[str, tuple[Build | None, str | None]] = {}
     for name, definition in document["services"].items():
-        build = compose_files.build_of(definition, folder)
+        build = compose_files.read_build(definition, folder)
         image = None if build else definition.get("image")
         if name == task.compose_main and build is None and task.service is not None:
             is_named = image and image != compose_files.PLACEHOLDERS[compose_files.IMAGE_NAME]
@@ -98,7 +98,7 @@ def read_compose(task: TerminalTask, names: dict[str, str] | None = None) -> dic
 async def remove_images(engine: Engine, run: str) -> None:
     """Remove the images that were built for a run and that no other run uses; repeating it does no harm.
 
-    While one is still in use by a container, ``runs_on`` continues to name the run.
+    While one is still in use by a container, ``list_runs`` continues to name the run.
     """
     prefix = f"{_USED}:{_slug(run)}-"
     await remove_builds(engine, labelled(run), but_with=TRIAL)

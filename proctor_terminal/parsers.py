@@ -126,7 +126,7 @@ def read_rewards(files: Mapping[str, bytes]) -> dict[str, float]:
     raise UnparsableError("The tests wrote neither /logs/verifier/reward.txt nor reward.json: see in the log why")
 
 
-def reward_of(rewards: Mapping[str, float]) -> float:
+def compute_reward(rewards: Mapping[str, float]) -> float:
     """The one number of a trial: ``reward`` where there is one by that name, the mean of all where not; 0 to 1.
 
     Raises UnparsableError (it is not between 0 and 1).

@@ -73,7 +73,7 @@ def _is_hex(word: str) -> bool:
     return all(letter in "0123456789abcdefABCDEF" for letter in word)
 
 
-def services_of(everything: dict[int, Running], spared: Iterable[Process]) -> list[Process]:
+def find_services(everything: dict[int, Running], spared: Iterable[Process]) -> list[Process]:
     """What listens, and all that was started by what listens, apart from what is spared anyway."""
     own = {(each.pid, each.began) for each in spared}
     kept: set[int] = {pid for pid, each in everything.items() if each.is_listening}
@@ -110,7 +110,7 @@ async def end_leftovers(engine: Engine, environment: EnvironmentRef, kept: Leave
             await _start_again(engine, environment)
             return ()
         own = {(process.pid, process.began) for process in environment.own_processes}
-        services = services_of(everything, environment.own_processes) if kept == "services" else []
+        services = find_services(everything, environment.own_processes) if kept == "services" else []
         spared = own | {(service.pid, service.began) for service in services}
         doomed = [pid for pid, each in everything.items() if (pid, each.process.began) not in spared]
         if not doomed:

@@ -30,7 +30,7 @@ class Recording:
         self._file = file
         if file is not None:
             file.parent.mkdir(parents=True, exist_ok=True)
-            self._began = _begun(file, time.time())
+            self._began = _begin(file, time.time())
 
     def typed(self, text: str) -> None:
         """Record what was entered, shown as it would stand in a terminal."""
@@ -81,27 +81,27 @@ class Recordings:
 
     def of_agent(self, trial: str, *, is_recording: bool = True) -> Recorder:
         """Where what the agent of a trial does is written down."""
-        return Recorder(self._of(trial), is_recording=is_recording)
+        return Recorder(self._trial_folder(trial), is_recording=is_recording)
 
     def of_tests(self, trial: str) -> Recording:
-        file = self._of(trial) / TESTS_RECORDING
+        file = self._trial_folder(trial) / TESTS_RECORDING
         file.unlink(missing_ok=True)
         return Recording(file)
 
-    def files_of(self, trial: str) -> dict[str, Path]:
-        folder = self._of(trial)
+    def find_files(self, trial: str) -> dict[str, Path]:
+        folder = self._trial_folder(trial)
         names = (RECORDING, TESTS_RECORDING, TRANSCRIPT)
         return {name: folder / name for name in names if (folder / name).exists()}
 
     def forget(self, trial: str) -> None:
         """Remove what was recorded of a trial, once it is kept elsewhere."""
-        shutil.rmtree(self._of(trial), ignore_errors=True)
+        shutil.rmtree(self._trial_folder(trial), ignore_errors=True)
 
-    def _of(self, trial: str) -> Path:
+    def _trial_folder(self, trial: str) -> Path:
         return self._folder / sha256(trial.encode()).hexdigest()[:32]
 
 
-def _begun(file: Path, now: float) -> float:
+def _begin(file: Path, now: float) -> float:
     """When a recording began; a new one is begun with its header."""
     try:
         with file.open() as lines:

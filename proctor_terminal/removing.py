@@ -13,7 +13,9 @@ from proctor_terminal.engine import Engine
 async def remove_labelled(engine: Engine, labels: Mapping[str, list[str]]) -> int:
     """Remove all containers, networks and volumes with labels; returns how many there were."""
     containers = await engine.ask("GET", "containers/json", {"all": True, "filters": labels})
-    gone = await _all_removed(engine, [f"containers/{container['Id']}" for container in containers], {"force": True, "v": True})
+    gone = await _all_removed(
+        engine, [f"containers/{container['Id']}" for container in containers], {"force": True, "v": True}
+    )
     # Networks and volumes only when nothing uses them any more.
     networks, volumes = await do_all(
         engine.ask("GET", "networks", {"filters": labels}), engine.ask("GET", "volumes", {"filters": labels})

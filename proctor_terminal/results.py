@@ -71,12 +71,12 @@ def folder_of_run(output: Path, name: str, results: TerminalResults) -> Path:
             folder.mkdir(parents=True)
             return folder
         except FileExistsError:
-            if _run_of(folder) == results.run_id:
+            if _read_run(folder) == results.run_id:
                 return folder
     raise AssertionError
 
 
-def _run_of(folder: Path) -> str | None:
+def _read_run(folder: Path) -> str | None:
     try:
         metadata = json.loads((folder / "run_metadata.json").read_text())
     except (OSError, ValueError):

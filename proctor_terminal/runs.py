@@ -305,7 +305,7 @@ def summed_up(payload: SumUpInput, trials: Sequence[TrialResult]) -> TerminalRes
     resolved = [trial.task_id for trial in trials if trial.is_resolved]
     config = plan.shared["config"]
     assert isinstance(config, dict)
-    agents = _agents_in(plan, trials)
+    agents = _read_agents(plan, trials)
     runs = [run_of_trial(trial) for trial in trials]
     of_all = _of_agent("", trials)
     return TerminalResults(
@@ -392,7 +392,7 @@ def _of_agent(name: str, trials: Sequence[TrialResult]) -> AgentResult:
     )
 
 
-def _agents_in(plan: CampaignPlan, trials: Sequence[TrialResult]) -> dict[str, str]:
+def _read_agents(plan: CampaignPlan, trials: Sequence[TrialResult]) -> dict[str, str]:
     agents = plan.shared.get("agents")
     if isinstance(agents, dict):
         return {name: str(url) for name, url in agents.items()}

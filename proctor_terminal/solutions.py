@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from proctor_terminal import tmux
 from proctor_terminal.commands import Executed, execute
-from proctor_terminal.copying import copy_in
+from proctor_terminal.copying import copy_into
 from proctor_terminal.engine import Engine
 from proctor_terminal.failures import SolutionFailedError
 from proctor_terminal.references import EnvironmentRef
@@ -39,13 +39,13 @@ async def play_solution(
         )
     try:
         if solution.script is None:
-            return _shown(await _typed(engine, task, environment, seconds), on_output)
+            return _show(await _typed(engine, task, environment, seconds), on_output)
         # Both formats run it as whoever the container runs as, from the working directory.
         folder = "/solution" if solution.folder else "/oracle"
-        await copy_in(engine, environment, solution.folder or solution.script, folder)
+        await copy_into(engine, environment, solution.folder or solution.script, folder)
         command = f"bash {folder}/{solution.script.name}"
         if task.run_tests_in_same_shell:
-            return _shown(await tmux.run_logged(engine, environment, command, _LOG, seconds), on_output)
+            return _show(await tmux.run_logged(engine, environment, command, _LOG, seconds), on_output)
     except tmux.NoTmuxError as error:
         raise SolutionFailedError(f"The solution of {task.id} can't be played: {error}") from error
     return await execute(
@@ -59,7 +59,7 @@ async def play_solution(
     )
 
 
-def _shown(played: Executed, on_output: Callable[[bytes], None] | None) -> Executed:
+def _show(played: Executed, on_output: Callable[[bytes], None] | None) -> Executed:
     if on_output is not None:
         on_output(played.output.encode())
     return played

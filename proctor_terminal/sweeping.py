@@ -8,7 +8,7 @@ from proctor_terminal.images import remove_images
 from proctor_terminal.removing import remove_labelled
 
 
-async def runs_on(engine: Engine) -> set[tuple[str, str | None]]:
+async def list_runs(engine: Engine) -> set[tuple[str, str | None]]:
     """Runs and trials that anything on this engine is labelled with; the trial is None for images.
 
     Raises EngineUnavailableError (the engine doesn't answer).
@@ -31,7 +31,7 @@ async def sweep(engine: Engine, is_over: Callable[[str, str | None], Awaitable[b
         EngineUnavailableError: the engine doesn't answer.
     """
     count = 0
-    for run, trial in sorted(await runs_on(engine), key=lambda each: (each[0], each[1] is None, each[1] or "")):
+    for run, trial in sorted(await list_runs(engine), key=lambda each: (each[0], each[1] is None, each[1] or "")):
         if not await is_over(run, trial):
             continue
         count += 1

@@ -27,18 +27,18 @@ def load_task(folder: Path, variables: Mapping[str, str] | None = None, allowed:
     Raises:
         TaskError: it can't be played; the message has every fatal problem.
     """
-    task, notes = _read(folder, variables or {}, allowed)
+    task, notes = _read_task(folder, variables or {}, allowed)
     fatal = [problem.sentence for problem in notes.problems if problem.is_fatal]
     if task is None or fatal:
         raise TaskError("; ".join(fatal))
     return task
 
 
-def problems_of(
+def find_problems(
     folder: Path, variables: Mapping[str, str] | None = None, allowed: Collection[str] = ()
 ) -> list[Problem]:
     """What keeps a task from being played, and what somebody should know about it; for ``validate``."""
-    return _read(folder, variables or {}, allowed)[1].problems
+    return _read_task(folder, variables or {}, allowed)[1].problems
 
 
 def find_tasks(dataset: Path, patterns: Sequence[str] | None = None, exclude: Iterable[str] = ()) -> list[Path]:
@@ -74,7 +74,9 @@ def _matching(pattern: str, tasks: Sequence[Path], dataset: Path) -> set[str]:
     return names
 
 
-def _read(folder: Path, variables: Mapping[str, str], allowed: Collection[str]) -> tuple[TerminalTask | None, Notes]:
+def _read_task(
+    folder: Path, variables: Mapping[str, str], allowed: Collection[str]
+) -> tuple[TerminalTask | None, Notes]:
     notes = Notes(folder.name)
     is_one, is_two = ((folder / file).is_file() for file in TaskFormat)
     if not _ID.fullmatch(folder.name):

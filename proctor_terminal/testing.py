@@ -32,12 +32,20 @@ from proctor_processes.together import do_all
 from proctor_protocol.results import Doubt
 from proctor_protocol.terminal import Blame, FailureMode, LeaveRunning, VerifierKind
 from proctor_terminal import compose, environments, fresh, tmux
-from proctor_terminal.agent_changes import Change, changes_of, held_back, read_texts, settings_in
+from proctor_terminal.agent_changes import Change, held_back, list_changes, read_settings_files, read_texts
 from proctor_terminal.commands import Executed, execute, run_plainly
-from proctor_terminal.copying import copy_in, copy_out, is_free
+from proctor_terminal.copying import copy_into, copy_out, is_free
 from proctor_terminal.engine import Engine
 from proctor_terminal.failures import EnvironmentFailedError, EnvironmentLostError, LimitExceededError
-from proctor_terminal.parsers import PARSERS, REWARD, REWARD_JSON, REWARD_TEXT, UnparsableError, read_rewards, reward_of
+from proctor_terminal.parsers import (
+    PARSERS,
+    REWARD,
+    REWARD_JSON,
+    REWARD_TEXT,
+    UnparsableError,
+    compute_reward,
+    read_rewards,
+)
 from proctor_terminal.process_needs import process_need, state_need
 from proctor_terminal.quotas import QuotasReached, quotas_reached
 from proctor_terminal.references import EnvironmentRef, Process
@@ -181,22 +189,22 @@ class _Tests:
     on_output: Callable[[bytes], None] | None
 
     async def run_beside_agent(self) -> TestsOutcome:
-        held = await self._held(await changes_of(self.engine, self.environment))
-        outcome = await self._run_in(self.environment)
+        held = await self._find_held_changes(await list_changes(self.engine, self.environment))
+        outcome = await self._run_tests(self.environment)
         doubts = _doubts(held, "The tests ran where the agent had changed it.") if _rate(outcome) else ()
         return outcome.model_copy(update={"doubts": (*doubts, *outcome.doubts)})
 
     async def run_fresh(self) -> TestsOutcome:
         """Run the tests in a fresh container; if they fail without a change that is held back, once more with it."""
         await fresh.stop(self.engine, self.environment)
-        changes = await changes_of(self.engine, self.environment)
-        held = await self._held(changes)
+        changes = await list_changes(self.engine, self.environment)
+        held = await self._find_held_changes(changes)
         try:
             place = await fresh.start(self.engine, self.task, self.environment, changes, held)
         except EnvironmentFailedError as error:
             outcome = _failed_by_agent(FailureMode.UNKNOWN_AGENT_ERROR, str(error))
             return outcome.model_copy(update={"verifier": "separate"})
-        outcome = await self._run_in(place)
+        outcome = await self._run_tests(place)
         doubts: tuple[Doubt, ...] = ()
         if held and _rate(outcome) < 1:
             await fresh.stop(self.engine, place)
@@ -207,9 +215,9 @@ class _Tests:
 
     async def run_restored(self, need: str) -> TestsOutcome:
         """Run the tests beside the agent's processes, when what runs the tests has been restored from the image."""
-        held = await self._held(await changes_of(self.engine, self.environment))
+        held = await self._find_held_changes(await list_changes(self.engine, self.environment))
         await fresh.restore(self.engine, self.environment, held)
-        outcome = await self._run_in(self.environment)
+        outcome = await self._run_tests(self.environment)
         is_doubtful = held and _rate(outcome) < 1
         doubts = _doubts(held, "It was restored from the image before the tests.") if is_doubtful else ()
         return outcome.model_copy(update={"verifier_reason": need, "doubts": (*doubts, *outcome.doubts)})
@@ -229,20 +237,20 @@ class _Tests:
         """Run the tests in a second fresh container, with nothing held back of these changes; None if that fails."""
         try:
             place = await fresh.start(self.engine, self.task, self.environment, changes, (), fresh.SECOND)
-            return await replace(self, on_output=None)._run_in(place)
+            return await replace(self, on_output=None)._run_tests(place)
         except (EnvironmentFailedError, EnvironmentLostError, LimitExceededError):
             return None
         finally:
             await fresh.remove(self.engine, self.environment, fresh.SECOND)
 
-    async def _held(self, changes: Sequence[Change]) -> dict[str, str]:
+    async def _find_held_changes(self, changes: Sequence[Change]) -> dict[str, str]:
         """The agent's changes that could move the verdict, by path, each with what it is of."""
         texts = await asyncio.to_thread(read_texts, self.task, self.environment.workdir)
-        settings = await settings_in(self.engine, self.environment, changes)
+        settings = await read_settings_files(self.engine, self.environment, changes)
         image = await fresh.image_commands(self.engine, self.environment)
         return await asyncio.to_thread(held_back, changes, texts, image, settings)
 
-    async def _run_in(self, place: EnvironmentRef) -> TestsOutcome:
+    async def _run_tests(self, place: EnvironmentRef) -> TestsOutcome:
         """Copy the tests into a container that is closed to its agent, run them and read what they say."""
         hidden = await asyncio.to_thread(compose.hidden_files, self.task)
         if (obstacle := await self._cleared(place, list(hidden))) is not None:
@@ -250,15 +258,15 @@ class _Tests:
         sources = [self.task.tests] if self.task.tests is not None else []
         if self.task.format == TaskFormat.ONE:
             sources.append(self.task.test_script)
-        await copy_in(self.engine, place, sources, TESTS)
+        await copy_into(self.engine, place, sources, TESTS)
         for path, source in hidden.items():
             folder, name = posixpath.split(path)
             if source.is_dir():
-                await copy_in(self.engine, place, source, path)
+                await copy_into(self.engine, place, source, path)
             else:
-                await copy_in(self.engine, place, {name: await asyncio.to_thread(source.read_bytes)}, folder)
+                await copy_into(self.engine, place, {name: await asyncio.to_thread(source.read_bytes)}, folder)
         ended = await self._watched(place)
-        outcome = self._too_late() if ended.is_timed_out else await self._read(place, ended)
+        outcome = self._too_late() if ended.is_timed_out else await self._read_outcome(place, ended)
         doubts = await self._changed_tests(place) if _rate(outcome) else ()
         return outcome.model_copy(update={"log": ended.output, "seconds": ended.seconds, "doubts": doubts})
 
@@ -355,14 +363,14 @@ class _Tests:
         failure = f"The tests were still at work after {self.seconds:g} s and were stopped"
         return TestsOutcome(failure_mode=FailureMode.TEST_TIMEOUT, failure=failure)
 
-    async def _read(self, place: EnvironmentRef, ended: Executed) -> TestsOutcome:
+    async def _read_outcome(self, place: EnvironmentRef, ended: Executed) -> TestsOutcome:
         try:
             if self.task.parser == REWARD:
                 rewards = read_rewards(
                     await copy_out(self.engine, place, f"{VERIFIER_LOGS}/{REWARD_JSON}", 1_000_000)
                     | await copy_out(self.engine, place, f"{VERIFIER_LOGS}/{REWARD_TEXT}", 1_000_000)
                 )
-                reward = reward_of(rewards)
+                reward = compute_reward(rewards)
                 return TestsOutcome(reward=reward, is_resolved=reward >= 1, rewards=rewards)
             tests = PARSERS[self.task.parser](ended.output)
         except UnparsableError as error:

@@ -66,7 +66,7 @@ async def capture(
     )
 
 
-async def run_in(engine: Engine, environment: EnvironmentRef, command: str, timeout: float) -> bool:
+async def type_command(engine: Engine, environment: EnvironmentRef, command: str, timeout: float) -> bool:
     """Type a command into the session's shell and wait for its end; False where it took over ``timeout`` seconds.
 
     Raises EnvironmentLostError (the container is gone).
@@ -80,13 +80,13 @@ async def run_in(engine: Engine, environment: EnvironmentRef, command: str, time
 async def run_logged(
     engine: Engine, environment: EnvironmentRef, command: str, log: str, seconds: float, output_cap: int = 10_000_000
 ) -> Executed:
-    """``run_in`` of the agent's session, which is opened where there is none, with the output in a file there.
+    """``type_command`` of the agent's session, which is opened where there is none, with the output in a file there.
 
     Raises NoTmuxError (as ``open_session``), EnvironmentLostError (the container is gone).
     """
     await open_session(engine, environment)
     began = time.monotonic()
-    is_done = await run_in(engine, environment, f"{command} > {log} 2>&1", seconds)
+    is_done = await type_command(engine, environment, f"{command} > {log} 2>&1", seconds)
     content = (await copy_out(engine, environment, log, output_cap)).get(log.rpartition("/")[2], b"")
     return Executed(
         exit_code=0 if is_done else None,
@@ -116,7 +116,7 @@ async def type_commands(
         EnvironmentLostError: the container is gone.
     """
     if is_awaited and is_entered:
-        return await run_in(engine, environment, command, at_most)
+        return await type_command(engine, environment, command, at_most)
     await send_keys(engine, environment, [command, *(["Enter"] if is_entered else [])])
     await asyncio.sleep(min(at_least, at_most))
     return True

@@ -134,7 +134,7 @@ class TrialActivities:
     async def hand_over(self, payload: StepInput) -> Worked:
         """Let the agent work, for as long as it may; how it fails is a result."""
         async with _failing():
-            task, environment = await self._task(payload.plan), _environment_of(payload)
+            task, environment = await self._task(payload.plan), _read_environment(payload)
             match payload.plan.agent:
                 case "null":
                     now = datetime.now(UTC)
@@ -151,7 +151,7 @@ class TrialActivities:
         async with _failing():
             await self._endpoint.close(payload.plan.trial_id, leave_commands=payload.plan.leave_running != "nothing")
             await self._folders.checked_folder(payload.plan.task_id, payload.plan.files)
-            task, environment = await self._task(payload.plan), _environment_of(payload)
+            task, environment = await self._task(payload.plan), _read_environment(payload)
             show = self._recorded_tests(payload, task)
             try:
                 outcome = await terminal.testing.run_tests(
@@ -173,7 +173,7 @@ class TrialActivities:
         return Tested(
             failure_mode=outcome.failure_mode,
             failure=outcome.failure,
-            blame=_blame_of(outcome, payload.plan) if outcome.failure_mode != FailureMode.NONE else None,
+            blame=_decide_blame(outcome, payload.plan) if outcome.failure_mode != FailureMode.NONE else None,
             is_resolved=outcome.is_resolved,
             reward=outcome.reward,
             parser_results=None if outcome.tests is None else dict(outcome.tests),
@@ -183,7 +183,9 @@ class TrialActivities:
             verifier=outcome.verifier,
             verifier_reason=outcome.verifier_reason and json_safe_text(outcome.verifier_reason),
             doubts=[
-                doubt.model_copy(update={"item": json_safe_text(doubt.item), "statement": json_safe_text(doubt.statement)})
+                doubt.model_copy(
+                    update={"item": json_safe_text(doubt.item), "statement": json_safe_text(doubt.statement)}
+                )
                 for doubt in outcome.doubts
             ],
             output=await self._keep(json_safe_text(outcome.log).encode()),
@@ -197,11 +199,11 @@ class TrialActivities:
         began_at = datetime.now(UTC)
         trial_id = payload.step.plan.trial_id
         async with _failing():
-            task, environment = await self._task(payload.step.plan), _environment_of(payload.step)
+            task, environment = await self._task(payload.step.plan), _read_environment(payload.step)
             collected = await terminal.collecting.collect(self._engine, task, environment)
         collected += [
             terminal.collecting.CollectedFile(name=f"sessions/{name}", content=await asyncio.to_thread(path.read_bytes))
-            for name, path in sorted(self._recordings.files_of(trial_id).items())
+            for name, path in sorted(self._recordings.find_files(trial_id).items())
         ]
         files = [
             Blob(name=each.name, sha256=ref.sha256, size=ref.size, is_cut=each.is_cut)
@@ -251,7 +253,7 @@ class TrialActivities:
         self, payload: StepInput, task: "TerminalTask", environment: EnvironmentRef
     ) -> Worked:
         plan = payload.plan
-        began_at = _began_at()
+        began_at = _find_begin()
         message = await self._message(payload, environment)
         remaining = plan.agent_seconds - _seconds_since(began_at)
         failure_mode, failure, answer, is_over = FailureMode.NONE, None, None, False
@@ -300,7 +302,7 @@ class TrialActivities:
             failure_mode=failure_mode,
             failure=failure,
             said=reply or None,
-            usage=_usage_in(answer) if answer is not None else [],
+            usage=_read_usage(answer) if answer is not None else [],
             interaction=await self._keep(_as_log(message, reply, failure, began_at)),
             is_over=is_over,
             started_at=began_at,
@@ -405,16 +407,16 @@ async def _failing() -> AsyncIterator[None]:
         ) from None
 
 
-def _blame_of(outcome: "TestsOutcome", plan: TrialPlan) -> Blame:
+def _decide_blame(outcome: "TestsOutcome", plan: TrialPlan) -> Blame:
     """Who is to blame for tests that fail; where the task's own solution is played, not the agent."""
     return outcome.blame if outcome.blame is not None and plan.agent == "a2a" else "task"
 
 
-def _environment_of(payload: StepInput) -> EnvironmentRef:
+def _read_environment(payload: StepInput) -> EnvironmentRef:
     return EnvironmentRef.model_validate(payload.started.environment)
 
 
-def _began_at() -> datetime:
+def _find_begin() -> datetime:
     """When the agent's time began: at the first attempt that came to it."""
     if noted := notes.noted(notes.BeginNote):
         return noted[0].at
@@ -452,7 +454,7 @@ def _read_failure(answer: Answer) -> tuple[FailureMode, str | None]:
     return FailureMode.NONE, None
 
 
-def _usage_in(answer: Answer) -> list[ModelUse]:
+def _read_usage(answer: Answer) -> list[ModelUse]:
     """Tokens and cost as the agent tells them: ``usage``, an object or a list of them, each named by ``model``."""
     for document in answer.find_documents():
         usage = document.get("usage")

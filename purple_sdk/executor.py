@@ -93,7 +93,7 @@ class PurpleAgentExecutor(ClosingExecutor):
 
     async def _answer(self, message: Message, context_id: str, updater: TaskUpdater) -> None:
         content = read_message(message)
-        self._conversations.take_fence(context_id, fence_of(message))
+        self._conversations.take_fence(context_id, read_fence(message))
         match content:
             case AssessmentStartMessage() as start:
                 await updater.start_work()
@@ -102,8 +102,8 @@ class PurpleAgentExecutor(ClosingExecutor):
             case TurnStartMessage() as turn_start:
                 turn = await self._conversations.take_turn(context_id, message.message_id, turn_start)
                 self._open[updater.task_id] = turn
-                await updater.start_work(sentence_of(updater, f"playing {turn}"))
-                await wait_for(turn.task, updater, f"still playing {turn}", self._keep_alive)
+                await updater.start_work(make_message(updater, f"playing {turn}"))
+                await await_work(turn.task, updater, f"still playing {turn}", self._keep_alive)
                 await self._report(turn, context_id, updater)
             case AssessmentCompleteMessage() as complete:
                 await self._conversations.complete(context_id, complete)
@@ -124,7 +124,7 @@ class PurpleAgentExecutor(ClosingExecutor):
         if updater.task_id not in self._open:
             return
         del self._open[updater.task_id]
-        await updater.update_status(state, message=None if sentence is None else sentence_of(updater, sentence))
+        await updater.update_status(state, message=None if sentence is None else make_message(updater, sentence))
 
 
 async def open_task(context: RequestContext, event_queue: EventQueue) -> tuple[Message, TaskUpdater]:
@@ -138,13 +138,13 @@ async def open_task(context: RequestContext, event_queue: EventQueue) -> tuple[M
     return context.message or Message(), TaskUpdater(event_queue, task_id, context_id)
 
 
-async def wait_for(work: asyncio.Task[Any], updater: TaskUpdater, sentence: str, keep_alive: float) -> None:
+async def await_work(work: asyncio.Task[Any], updater: TaskUpdater, sentence: str, keep_alive: float) -> None:
     """Wait until work is done, with a status update that says so every ``keep_alive`` seconds."""
     while not (await asyncio.wait({work}, timeout=keep_alive))[0]:
-        await updater.start_work(sentence_of(updater, sentence))
+        await updater.start_work(make_message(updater, sentence))
 
 
-def sentence_of(updater: TaskUpdater, sentence: str) -> Message:
+def make_message(updater: TaskUpdater, sentence: str) -> Message:
     """A sentence as the message of a status."""
     return updater.new_agent_message([new_text_part(sentence)])
 
@@ -153,7 +153,7 @@ def read_message(message: Message) -> ToParticipant:
     """Find the evaluator's message in an A2A message: a data part, else a text part that is JSON. Raises
     UnreadableMessageError (there is none, or its fields don't fit).
     """
-    data = _object_in(message)
+    data = _find_object(message)
     try:
         return parse_to_participant(data)
     except UnknownMessageTypeError as error:
@@ -162,7 +162,7 @@ def read_message(message: Message) -> ToParticipant:
         raise UnreadableMessageError(describe(error)) from None
 
 
-def fence_of(message: Message) -> int:
+def read_fence(message: Message) -> int:
     """The fence that the evaluator's message carries; 0 where it has none, as evaluators elsewhere know no fences."""
     if FENCE_METADATA not in message.metadata:
         return 0
@@ -170,7 +170,7 @@ def fence_of(message: Message) -> int:
     return int(fence) if isinstance(fence, str) and fence.isdecimal() else 0
 
 
-def _object_in(message: Message) -> dict[str, Any]:
+def _find_object(message: Message) -> dict[str, Any]:
     for data in get_data_parts(message.parts):
         if isinstance(data, dict):
             return data

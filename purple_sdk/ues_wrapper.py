@@ -7,7 +7,7 @@ from typing import Any, Literal
 from zoneinfo import ZoneInfo
 
 from purple_sdk.ues import ActionResult, AsyncUESClient, NotFoundError, UESResponseError, UnexpectedAnswerError
-from purple_sdk.ues.items import SMS, CalendarEvent, ChatMessage, Contact, Email, Item, items_of
+from purple_sdk.ues.items import SMS, CalendarEvent, ChatMessage, Contact, Email, Item, read_items
 
 _PAGE = 500
 _MOST = 10_000
@@ -51,7 +51,7 @@ class PurpleUESClient:
         email = state.get("emails", {}).get(email_id)
         if email is None:
             raise NotFoundError(f"there is no email with the id {email_id!r}", 404, None)
-        return items_of(Email, {"emails": [email]}, "emails")[0]
+        return read_items(Email, {"emails": [email]}, "emails")[0]
 
     async def reply_to_email(
         self, email: Email | str, body: str, cc: Sequence[str] | None = None, *, to_all: bool = False
@@ -122,7 +122,7 @@ class PurpleUESClient:
             raise UnexpectedAnswerError(f"the appointment was not made: {done.message or done.status}")
         state = await self._ues.calendar.get_state()
         made = state.get("events", {}).get(named[1])
-        return items_of(CalendarEvent, {"events": [made]}, "events")[0]
+        return read_items(CalendarEvent, {"events": [made]}, "events")[0]
 
     async def move_event(self, event_id: str, start: datetime, end: datetime) -> ActionResult:
         """Move an appointment: ``start`` and ``end`` are aware datetimes, ``end`` not before ``start``."""
@@ -191,7 +191,7 @@ class PurpleUESClient:
         """Every page of a query."""
         items: list[Item] = []
         while len(items) < _MOST:
-            page = items_of(kind, await ask(limit=_PAGE, offset=len(items)), key)
+            page = read_items(kind, await ask(limit=_PAGE, offset=len(items)), key)
             items += page
             if len(page) < _PAGE:
                 break

@@ -10,8 +10,8 @@ from typing import Any
 
 from proctor_observing.tracing import TracedRequests, start_tracing, stop_tracing
 from proctor_processes.announcing import announce
-from proctor_processes.serving import Server, address_of, listen
-from proctor_processes.slow_senders import settings_for
+from proctor_processes.serving import Server, get_address, listen
+from proctor_processes.slow_senders import make_config
 from ues_sim.host import Host
 from ues_sim.http.app import Application
 from ues_sim.keys import new_secret
@@ -88,7 +88,7 @@ def serve(
     app: Any = counted(served.app, lambda: len(served.app.host.simulations))
     if start_tracing("proctor-simulator"):
         app = TracedRequests(app, _without_ids)
-    config = settings_for(
+    config = make_config(
         app,
         lifespan="auto",
         log_config=None,
@@ -103,7 +103,7 @@ def serve(
     # Simulations are long-lived trees of plain data without cycles: searching them for garbage is wasted time.
     gc.freeze()
     gc.set_threshold(50_000, 20, 100)
-    server = Server(config, f"ues_sim listening on {address_of(listener)}")
+    server = Server(config, f"ues_sim listening on {get_address(listener)}")
 
     async def serve_observed() -> None:
         if observe_port is None:

@@ -193,8 +193,8 @@ def codec_server(
     from proctor.errors import CommandError, UsageError, ending_as
     from proctor.settings import read_settings, require_guarded, warn
     from proctor.state import with_secret
-    from proctor_processes.serving import Server, address_of, listen
-    from proctor_processes.slow_senders import settings_for
+    from proctor_processes.serving import Server, get_address, listen
+    from proctor_processes.slow_senders import make_config
     from proctor_settings.config import GreenAgentConfig, merge_configs
     from proctor_storage.codec import PayloadKeyError
 
@@ -207,8 +207,8 @@ def codec_server(
     with ending_as(UsageError, PayloadKeyError):
         app = create_codec_app(merge_configs(config, {"port": listener.getsockname()[1]}), origins)
     warn(["every caller of this server can read encrypted data: let only the UI's users reach it"])
-    settings = settings_for(app, timeout_graceful_shutdown=2)
-    asyncio.run(Server(settings, ready=f"proctor codec-server listening on {address_of(listener)}").serve([listener]))
+    settings = make_config(app, timeout_graceful_shutdown=2)
+    asyncio.run(Server(settings, ready=f"proctor codec-server listening on {get_address(listener)}").serve([listener]))
 
 
 @app.command("doctor")

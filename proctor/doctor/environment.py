@@ -9,7 +9,7 @@ from activities.simulation.addresses import known_addresses
 from proctor.doctor.findings import Finding, sentence
 from proctor_processes.addresses import in_url
 from proctor_processes.environment import BadEnvironmentError
-from proctor_processes.http_clients import proxy_for, tls
+from proctor_processes.http_clients import find_proxy, tls
 from proctor_settings.config import GreenAgentConfig
 
 _NAMES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
@@ -30,7 +30,7 @@ async def look_at_proxies(config: GreenAgentConfig, gateway: str) -> list[Findin
     named = {name: os.environ.get(name.lower()) or os.environ.get(name) for name in _NAMES}
     findings = [found for name, proxy in named.items() if proxy and (found := await _look_at(name, proxy))]
     simulators = [] if config.ues_command else await known_addresses(config)
-    behind = [url for url in (*simulators, gateway) if proxy_for(url)]
+    behind = [url for url in (*simulators, gateway) if find_proxy(url)]
     findings += [
         Finding(
             "proxies",

@@ -29,7 +29,7 @@ from proctor.scenario_commands import load_scenario
 from proctor.settings import LOOPBACK, read_settings, with_scenarios
 from proctor.supervisor import Supervisor
 from proctor.up import start_unless
-from proctor_processes.serving import address_of, listen
+from proctor_processes.serving import get_address, listen
 from proctor_settings.config import GreenAgentConfig, PurpleAgentConfig
 from purple_sdk import create_app
 
@@ -139,7 +139,7 @@ async def _evaluator(
 @asynccontextmanager
 async def _serving(queue: TurnQueue) -> AsyncIterator[str]:
     listener = listen(LOOPBACK, 0, "the participant")
-    url = address_of(listener)
+    url = get_address(listener)
     config = PurpleAgentConfig(host=LOOPBACK, port=listener.getsockname()[1])
     app = create_app(person_agent(queue), config)
     server = uvicorn.Server(uvicorn.Config(app, log_level="critical", timeout_graceful_shutdown=1))

@@ -75,7 +75,7 @@ class A2AAgent(BaseAgent):
             TerminalTaskMessage(
                 task_id=environment.environment_name,
                 instruction=instruction,
-                container=await _container_of(environment),
+                container=await _find_container(environment),
                 workdir=(await environment.exec("pwd")).stdout.strip() or "/app",
             ),
         )
@@ -85,7 +85,7 @@ class A2AAgent(BaseAgent):
             raise AgentFailedError(f"{report.failure_mode}: {report.failure or report.text}")
 
 
-async def _container_of(environment: Any) -> str:
+async def _find_container(environment: Any) -> str:
     """The container's name: our environment has it; in others, the container knows its own id as its host name."""
     if isinstance(environment, DockerEnvironment):
         return environment.container
@@ -102,7 +102,7 @@ class DockerEnvironment(BaseEnvironment):
     @property
     def container(self) -> str:
         """The container's name."""
-        return f"harbor-{_plain(self.session_id)}"
+        return f"harbor-{_make_plain(self.session_id)}"
 
     @staticmethod
     def type() -> str:
@@ -145,7 +145,7 @@ class DockerEnvironment(BaseEnvironment):
         image = config.docker_image
         network = "none" if self._network_disabled else await _network()
         if not image:
-            image = f"proctor-harbor/{_plain(self.environment_name)}:{_plain(self.environment_id)[:20]}"
+            image = f"proctor-harbor/{_make_plain(self.environment_name)}:{_make_plain(self.environment_id)[:20]}"
             if force_build or (await _docker("image", "inspect", image))[0]:
                 build = await _network()
                 await _must("build", "--network", build, "-t", image, str(self.environment_dir), seconds=_BUILD_SECONDS)
@@ -253,7 +253,7 @@ class DockerEnvironment(BaseEnvironment):
         return ExecResult(stdout=stdout, stderr=stderr, return_code=code)
 
 
-def _plain(name: str) -> str:
+def _make_plain(name: str) -> str:
     return re.sub(r"[^a-z0-9_.-]+", "-", name.lower()).strip("-._") or "x"
 
 

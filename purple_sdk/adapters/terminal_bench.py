@@ -61,7 +61,7 @@ class A2AWhiteAgent(BaseAgent):
             workdir=workdir,
         )
         began_at = datetime.now(UTC)
-        report = asyncio.run(_asked(self._url, message, container, self._seconds))
+        report = asyncio.run(_ask_agent(self._url, message, container, self._seconds))
         if logging_dir is not None:
             _log(logging_dir, message, report, began_at)
         return AgentResult(
@@ -71,7 +71,7 @@ class A2AWhiteAgent(BaseAgent):
         )
 
 
-async def _asked(url: str, message: TerminalTaskMessage, container: Any, seconds: float | None) -> AgentReport:
+async def _ask_agent(url: str, message: TerminalTaskMessage, container: Any, seconds: float | None) -> AgentReport:
     """The agent's answer, within its time and while its container runs."""
     asking, watching = asyncio.create_task(ask(url, message)), asyncio.create_task(_while_it_exists(container))
     try:

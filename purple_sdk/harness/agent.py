@@ -69,8 +69,8 @@ class HarnessAgent(BasePurpleAgent):
         assert self._folders is not None
         began = time.monotonic()
         folders, turn = self._folders, self.turn_number
-        await to_the_end(lambda: folders.go_to(turn))
-        self._budget.continue_from(folders.base / "used.json")
+        await to_the_end(lambda: folders.restore(turn))
+        self._budget.load_spending(folders.base / "used.json")
         if (excess := self._budget.check()) is not None:
             raise HarnessError(f"{self.harness.name} {excess.problem}: {excess.remedy}")
         prompt = await self._prompt(folders.session)

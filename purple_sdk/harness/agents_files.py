@@ -118,14 +118,14 @@ class _Copying:
             os.mkdir(entry.name, 0o700, dir_fd=to)
             with _entered(entry.name, at) as inside, _entered(entry.name, to) as copied:
                 self.copy_inside(inside, copied, path)
-                _set_as(about, copied)
+                _copy_attributes(about, copied)
         elif entry.is_file(follow_symlinks=False):
             with (
                 open(opened(entry.name, PLAIN, at), "rb", buffering=0) as source,
                 open(os.open(entry.name, NEW, 0o600, dir_fd=to), "wb", buffering=0) as target,
             ):
                 self._copy_content(source.fileno(), target.fileno())
-                _set_as(about, target.fileno())
+                _copy_attributes(about, target.fileno())
         else:
             self.left_out.add(path)
 
@@ -151,6 +151,6 @@ class _Copying:
             )
 
 
-def _set_as(about: os.stat_result, file: int) -> None:
+def _copy_attributes(about: os.stat_result, file: int) -> None:
     os.utime(file, ns=(about.st_atime_ns, about.st_mtime_ns))
     os.fchmod(file, about.st_mode & 0o777)

@@ -158,7 +158,7 @@ def keep_known(route: Route, question: Mapping[str, Any]) -> tuple[dict[str, Any
         }
 
     kept = known(question, route.fields)
-    for tool in _tools_of(kept) if route.wire != "gemini" else ():
+    for tool in _list_tools(kept) if route.wire != "gemini" else ():
         for name in [name for name in tool if name not in _TOOL]:
             del tool[name]
             left_out.append(f"tools.{name}")
@@ -168,26 +168,26 @@ def keep_known(route: Route, question: Mapping[str, Any]) -> tuple[dict[str, Any
 def find_refused(wire: Wire, question: Mapping[str, Any]) -> str | None:
     """The first part of a request that can't be left out of it and costs beside its text, in words; else None."""
     for name, value in question.items():
-        if _plain(name) in _ELSEWHERE and value:
+        if _make_plain(name) in _ELSEWHERE and value:
             return f'the field "{name}"'
-    for tool in _tools_of(question):
+    for tool in _list_tools(question):
         kind = tool.get("type")
         if wire == "gemini":
-            names = {name for name in tool if _plain(name) not in _GEMINI_TOOLS}
+            names = {name for name in tool if _make_plain(name) not in _GEMINI_TOOLS}
         elif kind is None:
             names = set() if tool.keys() & {"name", "function", "tools"} else {next(iter(tool), "")}
         else:
             names = set() if _OWN_TOOLS.fullmatch(str(kind)) else {str(kind)}
         if names:
             return f'the tool "{min(names)[:50]}", which the provider runs'
-    return next(filter(None, map(_find_reference, _parts_of(question))), None)
+    return next(filter(None, map(_find_reference, _list_parts(question))), None)
 
 
 def _may_be(name: str, value: Any) -> bool:
-    return value in _VALUES.get(_plain(name), (value,))
+    return value in _VALUES.get(_make_plain(name), (value,))
 
 
-def _plain(name: str) -> str:
+def _make_plain(name: str) -> str:
     return name.replace("_", "").lower()
 
 
@@ -196,7 +196,7 @@ def _find_reference(part: Mapping[str, Any]) -> str | None:
     if part.get("type") in ("item_reference", "container_upload") or {"id"} <= part.keys() <= {"id", "type"}:
         return "a reference to a part that is not in it"
     for name, value in part.items():
-        plain = _plain(name)
+        plain = _make_plain(name)
         address = value.get("url") if isinstance(value, dict) else value
         if plain in _FILES and value:
             return f'"{name}", whose file is not in it'
@@ -205,7 +205,7 @@ def _find_reference(part: Mapping[str, Any]) -> str | None:
     return None
 
 
-def _parts_of(question: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def _list_parts(question: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """The items of a conversation and their parts; not what tools are asked and say in fields of their own."""
     names = ("input", "messages", "contents", "system", "systemInstruction", "system_instruction")
     rest: list[Any] = [question.get(name) for name in names]
@@ -218,7 +218,7 @@ def _parts_of(question: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
             rest.extend(part[name] for name in _INNER if name in part)
 
 
-def _tools_of(question: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _list_tools(question: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The tools of a request, of the items of its conversation, which may bring some, and those in its namespaces."""
     found: list[dict[str, Any]] = []
     lists = [value for name in ("input", "messages") if isinstance(value := question.get(name), list)]

@@ -131,11 +131,11 @@ class Asking:
         _tell(left_out)
         if route.wire == "chat" and fields.get("stream"):
             fields["stream_options"] = {"include_usage": True}
-        content = _written(fields)
+        content = _write_json(fields)
         if route.wire is None:
             return content, None
         question = read_question(route.wire, fields, path, len(content), is_kept_to=self._upstream.keeps_limits)
-        if self._budget.requires_price_of(question.model):
+        if self._budget.lacks_price(question.model):
             raise RefusedError(400, f'the price of the model "{question.model}" is not known, and cost is limited')
         self._record.has_offered_tools |= bool(fields.get("tools"))
         await self._wait_for_room(question, request)
@@ -151,7 +151,7 @@ class Asking:
             if (excess := self._budget.check()) is not None:
                 self.excess = excess
                 raise RefusedError(400, f"no more requests to the model: the agent {excess.problem}")
-            if self._budget.has_room_for(question):
+            if self._budget.can_afford(question):
                 return
             self._budget.has_ended_one.clear()
             await self._budget.has_ended_one.wait()
@@ -176,7 +176,7 @@ class Asking:
                 return
             answer = None
             try:
-                self._record.events[place] = noted = _noted(fetching, question, at)
+                self._record.events[place] = noted = _make_note(fetching, question, at)
                 answer = noted.answer
             finally:
                 self._budget.settle(question, answer)
@@ -207,7 +207,7 @@ class _Passing(StreamingResponse):
             self._ended()
 
 
-def _noted(fetching: Fetching, question: Question, at: datetime) -> AskedModel:
+def _make_note(fetching: Fetching, question: Question, at: datetime) -> AskedModel:
     status = _LOST if fetching.reply is None else fetching.reply.status_code
     is_error = fetching.reply is not None and not fetching.reply.is_success
     if is_error or not fetching.was_sent:
@@ -224,7 +224,7 @@ def _tell(left_out: Iterable[str]) -> None:
         _log.warning("requests to the model are sent without fields that the relay doesn't know: %s", names)
 
 
-def _written(fields: Mapping[str, Any]) -> bytes:
+def _write_json(fields: Mapping[str, Any]) -> bytes:
     try:
         text = json.dumps(fields, allow_nan=False, ensure_ascii=False)
     except ValueError:

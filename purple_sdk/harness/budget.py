@@ -54,7 +54,7 @@ class Budget:
         self._beyond = 0
         self.has_ended_one = asyncio.Event()
 
-    def continue_from(self, file: Path) -> None:
+    def load_spending(self, file: Path) -> None:
         """Begin a try with what the file of the assessment has, if there is one; it is kept there from now on."""
         self._file = file
         self.begin_try()
@@ -72,7 +72,7 @@ class Budget:
 
     def settle(self, question: Question, answer: ModelAnswer | None) -> None:
         """Count a request's answer instead. One that is longer than it could be is expected of later requests, too."""
-        most = self._most_tokens_of(question)
+        most = self._count_most_tokens(question)
         self._under_way.remove(question)
         self.has_ended_one.set()
         if answer is not None:
@@ -83,7 +83,7 @@ class Budget:
         """Count an answer, also one of an earlier try that ends now."""
         tokens = answer.input_tokens + answer.counted_output
         self._of_try += tokens
-        self._now = (self._now[0] + tokens, self._now[1] + self._cost_of(answer))
+        self._now = (self._now[0] + tokens, self._now[1] + self._compute_cost(answer))
         self._keep()
 
     def check(self) -> Excess | None:
@@ -107,19 +107,19 @@ class Budget:
             )
         return None
 
-    def has_room_for(self, question: Question) -> bool:
+    def can_afford(self, question: Question) -> bool:
         """Whether the limits are kept even if this answer and those under way are as long as they may be. One that is
         alone always has room. So an assessment passes its limits by one answer at most.
         """
         config, (used, cost), questions = self._config, self._now, [*self._under_way, question]
-        tokens = sum(map(self._most_tokens_of, questions))
+        tokens = sum(map(self._count_most_tokens, questions))
         return not self._under_way or (
             self._of_try + tokens < config.tokens_per_turn
             and (config.max_tokens is None or used + tokens < config.max_tokens)
-            and (config.max_cost is None or cost + sum(map(self._most_cost_of, questions)) < config.max_cost)
+            and (config.max_cost is None or cost + sum(map(self._compute_most_cost, questions)) < config.max_cost)
         )
 
-    def requires_price_of(self, model: str) -> bool:
+    def lacks_price(self, model: str) -> bool:
         """Whether money is limited and this model's price is not known."""
         return self._config.max_cost is not None and model not in self._prices.models
 
@@ -132,28 +132,28 @@ class Budget:
                 input_tokens=answer.input_tokens,
                 output_tokens=answer.output_tokens,
                 cached_tokens=answer.cached_tokens,
-                cost=None if (price := self._price_of(answer)) is None else _cost(price, answer),
+                cost=None if (price := self._find_price(answer)) is None else _cost(price, answer),
                 currency=None if price is None else self._prices.currency,
             )
             for answer in answers
         )
 
-    def _price_of(self, answer: ModelAnswer) -> Price | None:
+    def _find_price(self, answer: ModelAnswer) -> Price | None:
         """That of the model that answered, else of the one that was asked, else of the participant's own."""
         known = self._prices.models
         return known.get(answer.model) or known.get(answer.asked_model) or known.get(self._config.model)
 
-    def _cost_of(self, answer: ModelAnswer) -> float:
-        price = self._price_of(answer)
+    def _compute_cost(self, answer: ModelAnswer) -> float:
+        price = self._find_price(answer)
         most = replace(answer, output_tokens=answer.counted_output)
         return 0.0 if price is None else _cost(price, most)
 
-    def _most_tokens_of(self, question: Question) -> int:
+    def _count_most_tokens(self, question: Question) -> int:
         """Those of the request and its answers, at most; a token has at least one byte."""
         return question.size + question.most_output + self._beyond
 
-    def _most_cost_of(self, question: Question) -> float:
-        price = self._price_of(ModelAnswer(question.model))
+    def _compute_most_cost(self, question: Question) -> float:
+        price = self._find_price(ModelAnswer(question.model))
         prompt = question.size * (2 if question.wire == "anthropic" else 1)  # writing to a cache costs twice as much
         return 0.0 if price is None else price.of(prompt, question.most_output + self._beyond)
 

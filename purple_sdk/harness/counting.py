@@ -135,7 +135,7 @@ def read_answer(question: Question, body: bytes, *, has_ended: bool = True) -> M
         has_ended: whether that is all of the answer; else it is looked for in the answer itself.
     """
     try:
-        answer = _READERS[question.wire](values_in(body))
+        answer = _READERS[question.wire](read_values(body))
     except (TypeError, ValueError, ArithmeticError, AttributeError, LookupError, RecursionError):
         answer = ModelAnswer()  # not the protocol's answer: its length counts
     is_ended = has_ended or body.rstrip().endswith(b"\ndata: [DONE]")
@@ -160,7 +160,7 @@ def read_answer(question: Question, body: bytes, *, has_ended: bool = True) -> M
     )
 
 
-def values_in(body: bytes) -> Iterator[Json]:
+def read_values(body: bytes) -> Iterator[Json]:
     """The JSON objects of a body, of an array (Gemini streams one without ``alt=sse``), or of the events in it."""
     if body.lstrip()[:1] in (b"{", b"["):
         whole = parsed_json(body)
@@ -192,7 +192,7 @@ def _count(value: Any) -> int:
     return min(int(number), _MOST_COUNT) if isinstance(number, int | float) and 0 < number < math.inf else 0
 
 
-def _joined(usage: Json, more: Any) -> Json:
+def _join(usage: Json, more: Any) -> Json:
     """Both, with the larger one of each count: endpoints may say them as they grow, or a second time."""
     said = more.items() if isinstance(more, dict) else ()
     return usage | {name: max(count, usage.get(name), key=_count) for name, count in said if count is not None}
@@ -230,7 +230,7 @@ def _read_anthropic(values: Iterable[Json]) -> ModelAnswer:
         is_whole |= value.get("type") in ("message", "message_stop")
         message = value.get("message") if value.get("type") == "message_start" else value
         if isinstance(message, dict) and "usage" in message:
-            usage = _joined(usage, message["usage"])
+            usage = _join(usage, message["usage"])
             model = str(message.get("model") or model)
             blocks |= dict(enumerate(_objects(message.get("content"))))
         index = value.get("index", 0)
@@ -279,7 +279,7 @@ def _read_responses(values: Iterable[Json]) -> ModelAnswer:
         response = value.get("response") if "response" in value else value
         if isinstance(response, dict) and "output" in response:
             whole = response
-            usage = _joined(usage, response.get("usage"))
+            usage = _join(usage, response.get("usage"))
         if value.get("type") == "response.output_item.done" and isinstance(value.get("item"), dict):
             items.append(value["item"])
     items = _objects(whole.get("output")) or items
@@ -308,7 +308,7 @@ def _read_chat(values: Iterable[Json]) -> ModelAnswer:
     model, text, thoughts, is_whole = "", "", "", False
     calls: dict[int, Json] = {}
     for value in values:
-        usage = _joined(usage, value.get("usage"))
+        usage = _join(usage, value.get("usage"))
         counts = _number(value.get("usage"), "prompt_tokens", "completion_tokens")
         is_whole |= bool(counts) and not value.get("choices")  # beside choices they may still grow
         model = str(value.get("model") or model)
@@ -344,7 +344,7 @@ def _read_gemini(values: Iterable[Json]) -> ModelAnswer:
     model, is_whole = "", False
     parts: list[Json] = []
     for value in values:
-        usage = _joined(usage, value.get("usageMetadata"))
+        usage = _join(usage, value.get("usageMetadata"))
         model = str(value.get("modelVersion") or model)
         is_whole |= "blockReason" in (value.get("promptFeedback") or {})
         for candidate in _objects(value.get("candidates"))[:1]:

@@ -130,7 +130,7 @@ def config_file(path: str, template: str) -> Callable[[Launch], Mapping[str, str
     """What makes a launch's one configuration file: at a path below the home folder, by a template in ``configs``."""
     text = _Template((_CONFIGS / template).read_text())
 
-    def fill_in(launch: Launch) -> Mapping[str, str]:
+    def fill_places(launch: Launch) -> Mapping[str, str]:
         places = {"model": launch.model, "relay": launch.relay, "mcp": launch.mcp, "home": str(launch.home)}
         values = {**places, "variable": TOKEN_VARIABLE, "server": SERVER}
         # JSON, and so strings in double quotes of TOML and YAML.
@@ -138,7 +138,7 @@ def config_file(path: str, template: str) -> Callable[[Launch], Mapping[str, str
             path: text.substitute({name: json.dumps(value, ensure_ascii=False)[1:-1] for name, value in values.items()})
         }
 
-    return fill_in
+    return fill_places
 
 
 def json_lines(text: str) -> list[dict[str, Any]]:

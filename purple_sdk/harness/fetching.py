@@ -76,14 +76,14 @@ class Fetching:
         try:
             reply = await http.send(asked, stream=True)
             try:
-                await self._read(reply)
+                await self._read_body(reply)
             finally:
                 await asyncio.shield(reply.aclose())
         except httpx.HTTPError as error:
             self.problem = f"{type(error).__name__} {error}"
             self.was_sent = not isinstance(error, _NOT_SENT)
 
-    async def _read(self, reply: httpx.Response) -> None:
+    async def _read_body(self, reply: httpx.Response) -> None:
         if reply.headers.get("content-encoding", "identity").lower() not in _ENCODINGS:
             self.problem = "it is compressed, which was not asked for"
             return

@@ -52,7 +52,7 @@ class Folders:
         session = self._read_state().get("session")
         return session if isinstance(session, str) else None
 
-    def go_to(self, turn: int) -> None:
+    def restore(self, turn: int) -> None:
         """Make ``now`` what it was before a turn; no process of the CLI agent may run.
 
         A turn that was begun before is set back to the copy from before it. The turn after the last completed one is
@@ -92,14 +92,14 @@ class Folders:
 
     def note_process(self, pid: int) -> None:
         """Remember the process that ends with all of the CLI agent's."""
-        agents_files.write(self.base, "process", f"{pid} {_start_of(pid)}")
+        agents_files.write(self.base, "process", f"{pid} {_read_start(pid)}")
 
     def end_orphan(self) -> None:
         """End what is left of the CLI agent that an earlier process of this agent started, and wait for it."""
         with suppress(OSError, ValueError):
             pid, start = map(int, agents_files.read(self.base, "process").split())
             until = time.monotonic() + _ORPHAN_SECONDS
-            while start and _start_of(pid) == start and time.monotonic() < until:
+            while start and _read_start(pid) == start and time.monotonic() < until:
                 os.kill(pid, signal.SIGTERM)
                 time.sleep(0.02)
 
@@ -119,7 +119,7 @@ class Folders:
         return state if isinstance(state, dict) else {}
 
 
-def _start_of(pid: int) -> int:
+def _read_start(pid: int) -> int:
     """When a process began, in the kernel's ticks; 0 where it is gone, or a zombie, or the system doesn't say so."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()

@@ -28,7 +28,7 @@ def find_program(harness: Harness, program: str | None = None) -> str:
     (there is none).
     """
     if program is not None:
-        return _named(harness, program)
+        return _name_program(harness, program)
     if not harness.program:
         raise HarnessError(f'{harness.title} is named by --program "COMMAND", such as --program "gemini --acp"')
     own = [str(cache_folder(harness) / folder) for folder in _BINARIES]
@@ -41,7 +41,7 @@ def find_program(harness: Harness, program: str | None = None) -> str:
     return path
 
 
-def _named(harness: Harness, program: str) -> str:
+def _name_program(harness: Harness, program: str) -> str:
     """What ``--program`` names: an executable; for a CLI agent without one of its own a command line."""
     if harness.program:
         path = shutil.which(program)

@@ -51,7 +51,7 @@ async def run_program(
     try:
         started(child.pid)
         async with asyncio.timeout(seconds):
-            await do_all(_read(child.stdout, stdout), _read(child.stderr, stderr, _KEPT_ERRORS))
+            await do_all(_read_stream(child.stdout, stdout), _read_stream(child.stderr, stderr, _KEPT_ERRORS))
             code = await child.wait()
     except TimeoutError:
         last = f"; its errors end with: {words}" if (words := _text(stderr[-_QUOTED_ERRORS:]).strip()) else ""
@@ -64,7 +64,7 @@ async def run_program(
     return Printed(_text(stdout), _text(stderr).strip(), code)
 
 
-async def _read(stream: asyncio.StreamReader, kept: bytearray, most_kept: int = MOST_OUTPUT) -> None:
+async def _read_stream(stream: asyncio.StreamReader, kept: bytearray, most_kept: int = MOST_OUTPUT) -> None:
     """Read to the end, and keep the last bytes. Raises HarnessError (there are too many)."""
     size = 0
     while piece := await stream.read(64 * 1024):

@@ -21,11 +21,11 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from proctor_processes.http_clients import make_http_client
-from proctor_processes.serving import InnerServer, address_of, listen
+from proctor_processes.serving import InnerServer, get_address, listen
 from purple_sdk.harness.allowed import allowed_headers
 from purple_sdk.harness.asking import CLOSED, RETURNED, Asking
 from purple_sdk.harness.budget import Budget, Excess
-from purple_sdk.harness.counting import parsed_json, read_arguments, values_in
+from purple_sdk.harness.counting import parsed_json, read_arguments, read_values
 from purple_sdk.harness.record import Record, UsedTool
 from purple_sdk.harness.refusing import RefusedError, read_body
 from purple_sdk.harness.tools import Tools
@@ -60,7 +60,7 @@ class Relay:
         self._asking = Asking(upstream, budget, self.record)
         budget.begin_try()
         self._listener = listen(_LOOPBACK, 0, "the relay")
-        self.address = address_of(self._listener)
+        self.address = get_address(self._listener)
         self._acting = 0
         self._places = asyncio.Semaphore(_CALLS_AT_ONCE)
         self._is_idle = asyncio.Event()
@@ -165,7 +165,7 @@ class Relay:
             return
         call = message.get("params")
         call = call if isinstance(call, dict) else {}
-        answer = next(reversed(list(values_in(reply.content))), {})
+        answer = next(reversed(list(read_values(reply.content))), {})
         result = answer.get("result") or {}
         texts = [part.get("text") or "" for part in result.get("content") or [] if isinstance(part, dict)]
         arguments = read_arguments(call.get("arguments"))

@@ -10,7 +10,7 @@ from purple_sdk.harness.budget import Budget
 from purple_sdk.harness.record import Record, UsedTool
 from purple_sdk.harness.relay import Relay
 from purple_sdk.harness.tools import SimulationTools
-from purple_sdk.harness.trajectory import trajectory_of
+from purple_sdk.harness.trajectory import make_trajectory
 from purple_sdk.harness.upstream import Upstream
 
 _LONGEST_NOTES = 2_000
@@ -48,7 +48,7 @@ def complete(
         session: the id of its session, where it has one.
     """
     model = agent.config.model
-    transcript = trajectory_of(record, agent=name, version=version, model=model, session=session or "", prompt=prompt)
+    transcript = make_trajectory(record, agent=name, version=version, model=model, session=session or "", prompt=prompt)
     return agent.complete_turn(notes=answer[:_LONGEST_NOTES] or None, trajectory=transcript)
 
 

@@ -6,7 +6,7 @@ tool, and its model by the relay. It gets a new home for each task.
 
 from proctor_protocol.terminal import TerminalTaskMessage
 from proctor_settings.config import HarnessConfig
-from purple_sdk.examples.terminal_agent.shell import shell_of
+from purple_sdk.examples.terminal_agent.shell import open_shell
 from purple_sdk.examples.terminal_agent.work import Work
 from purple_sdk.harness.budget import Budget
 from purple_sdk.harness.declared import Harness
@@ -37,7 +37,7 @@ class TerminalHarness:
         says why), ShellGoneError (the container can't be reached any more).
         """
         folders = Folders(self._config.homes.expanduser(), task.endpoint or task.container or "")
-        shell = shell_of(task, _OUTPUT_BYTES)
+        shell = open_shell(task, _OUTPUT_BYTES)
         tools, budget = ShellTools(shell, task.workdir), Budget(self._config)
         prompt = task.instruction  # a CLI agent without MCP is made for such tasks, and knows its tool
         if self._starter.harness.has_mcp:
@@ -45,7 +45,7 @@ class TerminalHarness:
         try:
             await to_the_end(folders.end_orphan)
             await to_the_end(folders.clear)
-            await to_the_end(lambda: folders.go_to(1))
+            await to_the_end(lambda: folders.restore(1))
             async with Relay(self._starter.upstream, tools, budget) as relay:
                 seconds = task.timeout_seconds or _LONGEST_SECONDS
                 outcome = await self._starter.play(prompt, folders, relay, seconds)

@@ -19,7 +19,7 @@ _SHORT_TEXT = 400
 Json = dict[str, Any]
 
 
-def trajectory_of(record: Record, *, agent: str, version: str, model: str, session: str, prompt: str) -> Json:
+def make_trajectory(record: Record, *, agent: str, version: str, model: str, session: str, prompt: str) -> Json:
     """The transcript of a turn."""
     for longest in (_LONGEST_TEXT, _SHORT_TEXT):
         steps = _steps(record, prompt, longest)
@@ -45,7 +45,7 @@ def trajectory_of(record: Record, *, agent: str, version: str, model: str, sessi
 
 
 def _steps(record: Record, prompt: str, longest: int) -> list[Json]:
-    steps: list[Json] = [{"step_id": 1, "source": "user", "message": _cut(prompt, longest)}]
+    steps: list[Json] = [{"step_id": 1, "source": "user", "message": _shorten(prompt, longest)}]
     open_calls: list[tuple[Json, str, str]] = []
     for event in record.events:
         if isinstance(event, AskedModel):
@@ -63,9 +63,9 @@ def _model_step(event: AskedModel, longest: int) -> Json:
     answer = event.answer
     if answer is None:
         return {**step, "source": "system", "message": f"The model's endpoint answered with HTTP {event.status}."}
-    step["message"] = _cut(answer.text, longest)
+    step["message"] = _shorten(answer.text, longest)
     if answer.thoughts:
-        step["reasoning_content"] = _cut(answer.thoughts, longest)
+        step["reasoning_content"] = _shorten(answer.thoughts, longest)
     if answer.calls:
         step["tool_calls"] = [
             {"tool_call_id": call.id, "function_name": call.name, "arguments": _arguments(call.arguments, longest)}
@@ -91,7 +91,7 @@ def _add_result(used: UsedTool, open_calls: list[tuple[Json, str, str]], longest
         return
     step, call_id, _ = open_calls.pop(place)
     results = step.setdefault("observation", {"results": []})["results"]
-    results.append({"source_call_id": call_id, "content": _cut(used.result, longest)})
+    results.append({"source_call_id": call_id, "content": _shorten(used.result, longest)})
 
 
 def _within_bounds(steps: list[Json]) -> list[Json]:
@@ -108,5 +108,5 @@ def _arguments(arguments: Any, longest: int) -> Any:
     return arguments if len(text) <= longest else {"cut": text[:longest]}
 
 
-def _cut(text: str, longest: int) -> str:
+def _shorten(text: str, longest: int) -> str:
     return text if len(text) <= longest else f"{text[:longest]} … ({len(text) - longest} more characters)"

@@ -56,7 +56,7 @@ class Exchange:
     def steps(self, call: Call[Answer]) -> Steps[Answer]:
         """Run a call to its answer. Raises UESError (one of its subclasses, whichever way it failed)."""
         try:
-            call = yield from self._filled_in(call)
+            call = yield from self._fill_call(call)
             answer = yield from self._ask(call)
         except UESError as error:
             self._notify(call, None, error)
@@ -70,7 +70,7 @@ class Exchange:
         if self.observer is not None and not call.route.is_safe:
             self.observer(call, answer, problem)
 
-    def _filled_in(self, call: Call[Answer]) -> Steps[Call[Answer]]:
+    def _fill_call(self, call: Call[Answer]) -> Steps[Call[Answer]]:
         missing = {name: own for name, own in call.route.own.items() if name not in call.fields}
         if not missing:
             return call

@@ -87,12 +87,12 @@ def refusal(request: str, status: int, body: bytes) -> UESResponseError:
     Args:
         body: the answer's body: ``{"detail": ...}`` or anything else.
     """
-    detail = _detail_in(body)
+    detail = _find_detail(body)
     error = _BY_STATUS.get(status, ServerError if status >= 500 else UESResponseError)
     return error(f"{request} was answered with {status}: {_sentence(detail)}", status, detail)
 
 
-def _detail_in(body: bytes) -> Any:
+def _find_detail(body: bytes) -> Any:
     try:
         answer = from_json(body)
     except ValueError:

@@ -116,7 +116,7 @@ class Contact(UESAnswer):
 Item = TypeVar("Item", bound=UESAnswer)
 
 
-def items_of(kind: type[Item], answer: dict[str, Any], key: str) -> list[Item]:
+def read_items(kind: type[Item], answer: dict[str, Any], key: str) -> list[Item]:
     """The items in a query's answer. Raises UnexpectedAnswerError (there are none, or one has a field that can't be
     read).
     """

@@ -24,7 +24,7 @@ from a2a.types.a2a_pb2 import AgentCapabilities, AgentCard, AgentInterface, Agen
 from starlette.applications import Starlette
 from starlette.routing import Mount
 
-from proctor_processes.serving import InnerServer, address_of, listen
+from proctor_processes.serving import InnerServer, get_address, listen
 from proctor_protocol.messages import TurnCompleteMessage
 from proctor_settings.config import PurpleAgentConfig
 from purple_sdk import BasePurpleAgent, create_app
@@ -183,7 +183,7 @@ def app_of(fault: str, address: str) -> Starlette:
 def served() -> Iterator[str]:
     """Serve them all on a thread; gives the address that their names come after."""
     listener = listen("127.0.0.1", 0, "the agents")
-    address = address_of(listener)
+    address = get_address(listener)
     apps = {name: app_of(name, address) for name in (*GOOD, *FAULTS)}
 
     @asynccontextmanager

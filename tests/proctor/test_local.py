@@ -13,7 +13,7 @@ from proctor.errors import CommandError, UsageError
 from proctor.local import LocalStack, Ports, find_temporal, require_free
 from proctor.up import find_problems_of_stores, what_is_open
 from proctor.worker_needs import worker_needs
-from proctor_processes.ports import listener_on
+from proctor_processes.ports import find_listener
 from proctor_settings.config import GreenAgentConfig
 from workflows.names import SEARCH_ATTRIBUTES
 
@@ -27,7 +27,7 @@ def taken() -> int:
 
 
 def test_a_taken_port_is_told_with_who_has_it_and_the_flag_to_change_it(taken: int) -> None:
-    who = listener_on(taken)
+    who = find_listener(taken)
     with pytest.raises(CommandError) as raised:
         require_free({"--ues-port": ("127.0.0.1", taken)})
     assert str(raised.value) == f"port {taken} is taken by {who}: end that, or choose another with --ues-port"

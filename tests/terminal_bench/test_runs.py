@@ -17,7 +17,7 @@ from proctor_protocol.terminal import FailureMode, TerminalResults, TerminalTask
 from proctor_storage.archive import Archive
 from purple_sdk.examples.terminal_agent.agent import TerminalAgent, TerminalAgentConfig
 from purple_sdk.examples.terminal_agent.executor import TerminalAgentExecutor
-from purple_sdk.examples.terminal_agent.shell import Shell, shell_of
+from purple_sdk.examples.terminal_agent.shell import Shell, open_shell
 from purple_sdk.examples.terminal_agent.task import read_task
 from purple_sdk.server import create_executor_app
 from tests.openai_endpoint import OpenAIEndpoint
@@ -141,7 +141,7 @@ async def test_agents_by_name_of_whom_one_has_only_the_seeds_path(terminal_stack
     async def answer(request: Request) -> Response:
         (part,) = (await request.json())["message"]["parts"]
         task = read_task(Message(parts=[new_text_part(part["text"])]))
-        shell = shell_of(task, 10_000)
+        shell = open_shell(task, 10_000)
         try:
             await ran(shell, "echo 'Hello, terminal!' > /app/hello.txt")
         finally:

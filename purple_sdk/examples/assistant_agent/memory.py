@@ -7,7 +7,7 @@ CHARACTERS_A_TOKEN = 4
 """A rough measure that holds for most tokenizers and European languages."""
 
 
-def tokens_in(text: str) -> int:
+def estimate_tokens(text: str) -> int:
     """About how many tokens a text is."""
     return len(text) // CHARACTERS_A_TOKEN + 1
 
@@ -34,7 +34,7 @@ class Memory:
         chosen: list[str] = []
         room = most_tokens
         for entry in reversed(self.entries):
-            room -= tokens_in(entry)
+            room -= estimate_tokens(entry)
             if room < 0:
                 chosen.append(f"({len(self.entries) - len(chosen)} earlier turns are forgotten)")
                 break

@@ -11,7 +11,7 @@ from typing import Any, Literal
 from langchain_core.language_models.chat_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 
-from purple_sdk.examples.assistant_agent.memory import cut, tokens_in
+from purple_sdk.examples.assistant_agent.memory import cut, estimate_tokens
 from purple_sdk.examples.assistant_agent.tools import Tool
 
 ToolCalling = Literal["auto", "native", "json"]
@@ -112,8 +112,8 @@ class Conversation:
 
     def size(self) -> int:
         """About how many tokens the next prompt has."""
-        functions = tokens_in(json.dumps(self._functions)) if self.is_native else 0
-        return functions + tokens_in(self._system()) + sum(_size(message) for message in self._messages)
+        functions = estimate_tokens(json.dumps(self._functions)) if self.is_native else 0
+        return functions + estimate_tokens(self._system()) + sum(_size(message) for message in self._messages)
 
     async def _ask_natively(self) -> ModelReply:
         bound = self.model.bind_tools(self._functions)
@@ -188,7 +188,7 @@ class Conversation:
             text = str(message.text)
             shorter = cut(text, 10)
             if isinstance(message, ToolMessage | HumanMessage) and len(shorter) < len(text):
-                excess -= tokens_in(text) - tokens_in(shorter)
+                excess -= estimate_tokens(text) - estimate_tokens(shorter)
                 self._messages[place] = message.model_copy(update={"content": shorter})
 
 
@@ -237,7 +237,7 @@ def read_json_answer(text: str) -> tuple[str, list[Wish]]:
 
 def _size(message: BaseMessage) -> int:
     calls = getattr(message, "tool_calls", None)
-    return tokens_in(str(message.text)) + (tokens_in(json.dumps(calls, default=str)) if calls else 0)
+    return estimate_tokens(str(message.text)) + (estimate_tokens(json.dumps(calls, default=str)) if calls else 0)
 
 
 def _means_no_tools(problem: Exception) -> bool:

@@ -76,7 +76,7 @@ class Toolbox:
             room = getattr(ues, room_name)
             for name, endpoint in vars(type(room)).items():
                 if isinstance(endpoint, Endpoint) and _is_for_participants(endpoint):
-                    tool = _tool_of(f"{room_name}_{name}", endpoint)
+                    tool = _make_tool(f"{room_name}_{name}", endpoint)
                     self.tools[tool.name] = tool
                     self._endpoints[tool.name] = (room, name)
 
@@ -111,7 +111,7 @@ def _is_for_participants(endpoint: Endpoint[Any, Any]) -> bool:
 
 
 @cache  # every turn has a toolbox, and a model of arguments takes milliseconds to make
-def _tool_of(name: str, endpoint: Endpoint[Any, Any]) -> Tool:
+def _make_tool(name: str, endpoint: Endpoint[Any, Any]) -> Tool:
     hidden = _HIDDEN.get(name, frozenset())
     fields: dict[str, Any] = {}
     for parameter in list(endpoint.signature.parameters.values())[1:]:

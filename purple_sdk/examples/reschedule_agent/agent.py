@@ -12,7 +12,7 @@ from purple_sdk.agent import BasePurpleAgent
 from purple_sdk.examples.reschedule_agent import letters
 from purple_sdk.examples.reschedule_agent.diary import Diary
 from purple_sdk.examples.reschedule_agent.orders import Orders, Wish, read_orders
-from purple_sdk.examples.reschedule_agent.times import in_words, offers_in
+from purple_sdk.examples.reschedule_agent.times import find_offers, in_words
 from purple_sdk.ues.items import CalendarEvent
 
 _PHONE = re.compile(r"\+?\d[\d\s]{8,}\d")
@@ -178,7 +178,7 @@ class RescheduleAgent(BasePurpleAgent):
                 meeting.was_agreed, meeting.agreed = meeting.agreed, None
                 meeting.proposed, meeting.offers = None, []
         for text in await self._answers(meeting, events):
-            offers = offers_in(text, self._today, ZoneInfo(meeting.zone))
+            offers = find_offers(text, self._today, ZoneInfo(meeting.zone))
             if meeting.proposed is not None and meeting.proposed in offers:
                 meeting.is_accepted = True
             elif meeting.agreed is None:

@@ -17,7 +17,7 @@ def next_weekday(name: str, after: date) -> date:
     return after + timedelta(days=(number - after.weekday() - 1) % 7 + 1)
 
 
-def offers_in(text: str, today: date, zone: ZoneInfo) -> list[datetime]:
+def find_offers(text: str, today: date, zone: ZoneInfo) -> list[datetime]:
     """The times that a text names together with their day, in its order.
 
     Quoted lines aren't read. ``zone`` is the one that the writer thinks in.

@@ -13,7 +13,7 @@ from proctor_settings.config import PurpleAgentConfig
 from purple_sdk.examples.assistant_agent.models import make_model
 from purple_sdk.examples.assistant_agent.talk import Conversation, Wish
 from purple_sdk.examples.assistant_agent.tools import Tool
-from purple_sdk.examples.terminal_agent.shell import Shell, shell_of
+from purple_sdk.examples.terminal_agent.shell import Shell, open_shell
 from purple_sdk.examples.terminal_agent.work import Work
 
 _WHO_YOU_ARE = """You solve tasks in a Linux container. Your tool execute_bash_command runs a command with bash in its \
@@ -83,17 +83,17 @@ class TerminalAgent:
         can't be reached any more), Exception (any that the model's provider raises, except for a prompt that is too
         long, which is a result).
         """
-        shell = shell_of(task, self._config.output_bytes)
+        shell = open_shell(task, self._config.output_bytes)
         talk = Conversation(self._model, [_TOOL], self._config.tool_calling, self._config.context_tokens)
         talk.begin(_WHO_YOU_ARE.format(workdir=task.workdir), task.instruction)
         work = Work()
         try:
-            await self._go_on(talk, shell, work)
+            await self._continue_work(talk, shell, work)
         finally:
             await shell.aclose()
         return work
 
-    async def _go_on(self, talk: Conversation, shell: Shell, work: Work) -> None:
+    async def _continue_work(self, talk: Conversation, shell: Shell, work: Work) -> None:
         use = ModelUse(model=self._config.model, input_tokens=0, output_tokens=0)
         while True:
             if work.iterations >= self._config.max_iterations:

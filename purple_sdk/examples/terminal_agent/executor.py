@@ -18,7 +18,7 @@ from purple_sdk.examples.terminal_agent.agent import TerminalAgent, TerminalAgen
 from purple_sdk.examples.terminal_agent.shell import ShellGoneError
 from purple_sdk.examples.terminal_agent.task import NoTaskError, read_task
 from purple_sdk.examples.terminal_agent.work import Work
-from purple_sdk.executor import KEEP_ALIVE, ClosingExecutor, open_task, sentence_of, wait_for
+from purple_sdk.executor import KEEP_ALIVE, ClosingExecutor, await_work, make_message, open_task
 from purple_sdk.server import serve_executor
 
 NAME = "terminal-agent"
@@ -48,14 +48,14 @@ class TerminalAgentExecutor(ClosingExecutor):
         """Work on the task that a message tells of."""
         message, updater = await open_task(context, event_queue)
         try:
-            work = self._begun(message)
+            work = self._begin_work(message)
         except NoTaskError as error:
             await self._end(updater, TaskState.TASK_STATE_REJECTED, str(error))
             return
         self._of_task[updater.task_id] = work
         try:
-            await updater.start_work(sentence_of(updater, "at work"))
-            await wait_for(work, updater, "still at work", self._keep_alive)
+            await updater.start_work(make_message(updater, "at work"))
+            await await_work(work, updater, "still at work", self._keep_alive)
             await self._report(work, updater)
         finally:
             self._of_task.pop(updater.task_id, None)
@@ -74,7 +74,7 @@ class TerminalAgentExecutor(ClosingExecutor):
             work.cancel()
         await asyncio.gather(*self._works.values(), return_exceptions=True)
 
-    def _begun(self, message: Message) -> "asyncio.Task[Work]":
+    def _begin_work(self, message: Message) -> "asyncio.Task[Work]":
         known = self._works.get(message.message_id)
         if known is None:
             known = self._works[message.message_id] = asyncio.create_task(self._agent.solve(read_task(message)))
@@ -99,7 +99,7 @@ class TerminalAgentExecutor(ClosingExecutor):
             await self._end(updater, TaskState.TASK_STATE_COMPLETED, None)
 
     async def _end(self, updater: TaskUpdater, state: TaskState, sentence: str | None) -> None:
-        await updater.update_status(state, message=None if sentence is None else sentence_of(updater, sentence))
+        await updater.update_status(state, message=None if sentence is None else make_message(updater, sentence))
 
 
 def serve_terminal_agent(config: TerminalAgentConfig) -> None:

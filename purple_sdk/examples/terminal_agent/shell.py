@@ -44,7 +44,7 @@ class Shell(Protocol):
         """Let go of connections."""
 
 
-def shell_of(task: TerminalTaskMessage, output_bytes: int) -> Shell:
+def open_shell(task: TerminalTaskMessage, output_bytes: int) -> Shell:
     """The way in that the evaluator offers; its command endpoint before its Docker engine, which may be elsewhere."""
     if task.endpoint:
         return EndpointShell(task.endpoint, task.token or "", task.workdir, output_bytes)

@@ -54,7 +54,7 @@ class Judged:
     @property
     def sender(self) -> str:
         """The sender's name, as far as the address tells it."""
-        return name_in(str(self.mail["from_address"]))
+        return guess_name(str(self.mail["from_address"]))
 
     @property
     def number(self) -> str | None:
@@ -165,8 +165,8 @@ class TriageAgent(BasePurpleAgent):
         if not await self.may_act():
             return
         body = (
-            f"Hello {name_in(whom).partition(' ')[0]},\n\n{one.subject}: {what}. {one.sender} writes:\n\n"
-            f"{excerpt(str(one.mail['body_text']), 90)}\n\nBest regards,\n{name_in(user)}\n"
+            f"Hello {guess_name(whom).partition(' ')[0]},\n\n{one.subject}: {what}. {one.sender} writes:\n\n"
+            f"{excerpt(str(one.mail['body_text']), 90)}\n\nBest regards,\n{guess_name(user)}\n"
         )
         try:
             await self.ues.email.send(
@@ -195,7 +195,7 @@ def summary(new: list[Judged], orders: Orders) -> str:
         for one in by_category.get(category, []):
             line = f"{title}: {one.sender} - {one.subject}"
             if category != "fyi":
-                line += f" - {excerpt(_ask_in(str(one.mail['body_text'])), 14)}"
+                line += f" - {excerpt(_find_request(str(one.mail['body_text'])), 14)}"
                 line += f" ({one.verdict.due})" if one.verdict.due else ""
             if one.verdict.solved and one.verdict.incident:
                 line += " - closed"
@@ -205,7 +205,7 @@ def summary(new: list[Judged], orders: Orders) -> str:
     return "\n".join([*lines, *closing])
 
 
-def name_in(address: str) -> str:
+def guess_name(address: str) -> str:
     """A person's name, as far as an address tells it."""
     return " ".join(part.capitalize() for part in re.split(r"[._-]+", address.partition("@")[0]))
 
@@ -218,7 +218,7 @@ def excerpt(text: str, words: int) -> str:
     return " ".join(body_words[:words]) + ("..." if len(body_words) > words else "")
 
 
-def _ask_in(text: str) -> str:
+def _find_request(text: str) -> str:
     sentences = re.split(r"(?<=[.?!])\s+", " ".join(text.split()))
     asking = [
         s for s in sentences if re.search(r"\?$|\bplease\b|\bneed\b|\b(can|could) you\b|\bby \d|\bbefore\b", s, re.I)

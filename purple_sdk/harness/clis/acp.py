@@ -34,7 +34,7 @@ def _environment(launch: Launch) -> dict[str, str]:
     }
 
 
-def _read(printed: Printed, launch: Launch) -> Outcome:
+def _read_outcome(printed: Printed, launch: Launch) -> Outcome:
     ends = json_lines(printed.stdout)
     if not ends:
         return Outcome(problem=f"printed no end of its turn; {printed.ending()}")
@@ -52,7 +52,7 @@ ACP = Harness(
     files=lambda launch: {_CLIENT: Path(acp_client.__file__).read_text()},
     command=_command,
     environment=_environment,
-    read=_read,
+    read=_read_outcome,
     oldest=(),
     size="0 MB",
     installer="none",

@@ -25,7 +25,7 @@ def _environment(launch: Launch) -> dict[str, str]:
     }
 
 
-def _read(printed: Printed, launch: Launch) -> Outcome:
+def _read_outcome(printed: Printed, launch: Launch) -> Outcome:
     try:
         result = json.loads(printed.stdout)
         answer = str(result["result"]) if "result" in result else str(result["subtype"])
@@ -45,7 +45,7 @@ CLAUDE_CODE = Harness(
     files=config_file("mcp.json", "claude_code.json"),
     command=_command,
     environment=_environment,
-    read=_read,
+    read=_read_outcome,
     oldest=(2, 1),
     size="235 MB",
 )

@@ -85,7 +85,7 @@ def _environment(launch: Launch) -> dict[str, str]:
     }
 
 
-def _read(printed: Printed, launch: Launch) -> Outcome:
+def _read_outcome(printed: Printed, launch: Launch) -> Outcome:
     try:
         info = json.loads(agents_files.read(launch.home, "trajectory.json"))["info"]
         status = str(info["exit_status"])
@@ -104,7 +104,7 @@ MINI_SWE_AGENT = Harness(
     files=_files,
     command=_command,
     environment=_environment,
-    read=_read,
+    read=_read_outcome,
     oldest=(2, 0),
     size="708 MB",
     installer="pip",
