@@ -1,4 +1,4 @@
-"""Our own servers: they listen before they do anything else, say when they are ready, and end on request."""
+"""Our own servers: they listen before doing anything else, print a line when they are ready, and end on request."""
 
 import errno
 import signal
@@ -17,9 +17,9 @@ _BACKLOG = 2048
 
 
 def listen(host: str, port: int, who: str) -> socket.socket:
-    """A socket that listens at an address; port 0 takes a free one.
+    """Return a socket that listens at an address; port 0 takes a free one.
 
-    It listens at once: with ``SO_REUSEADDR`` alone, a second server could bind the same port meanwhile.
+    It listens at once: with ``SO_REUSEADDR`` alone, a second server could bind the same port before the first listens.
 
     Args:
         host: an address of this machine.
@@ -44,13 +44,13 @@ def listen(host: str, port: int, who: str) -> socket.socket:
 
 
 def get_address(listener: socket.socket) -> str:
-    """The URL at which a socket listens."""
+    """Return the URL at which a socket listens."""
     host, port = listener.getsockname()[:2]
     return f"http://{in_url(host)}:{port}"
 
 
 class InnerServer(uvicorn.Server):
-    """uvicorn inside of another server's process, whose signals are that server's business."""
+    """uvicorn inside another server's process; that server handles the signals."""
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -58,11 +58,11 @@ class InnerServer(uvicorn.Server):
 
 
 class Server(uvicorn.Server):
-    """uvicorn, which says when it is ready, and for which a signal is a reason to end rather than to die of it.
+    """uvicorn that prints a line when it is ready, and exits normally after a signal.
 
     Args:
         config: uvicorn's settings.
-        ready: the line that is printed once the server answers.
+        ready: the line to print once the server answers.
     """
 
     def __init__(self, config: uvicorn.Config, ready: str) -> None:
@@ -76,7 +76,7 @@ class Server(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """See ``uvicorn.Server``, which raises the signal once more after its clean end."""
+        """Override ``uvicorn.Server``, which raises the signal once more after its clean end."""
         if threading.current_thread() is not threading.main_thread():
             yield
             return

@@ -10,7 +10,7 @@ from proctor_terminal.failures import TaskError
 from proctor_terminal.notes import Notes, Problem
 from proctor_terminal.task_model import Solution, TaskFormat, TerminalTask
 
-__all__ = ["Problem", "Solution", "TaskFormat", "TerminalTask", "find_tasks", "load_task", "problems_of"]
+__all__ = ["Problem", "Solution", "TaskFormat", "TerminalTask", "find_problems", "find_tasks", "load_task"]
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 
