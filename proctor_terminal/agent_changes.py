@@ -1,8 +1,8 @@
-"""What an agent changed in its container, and which of these changes could move a verdict.
+"""The changes that an agent made in its container, and those of them that could move a verdict.
 
-``held_back`` is the rule. It finds the changes that a fresh container for the tests does not get: those of the shell,
-the common commands, Python and pytest, and of the files that these read when they start. A file that the task itself
-names is the agent's work.
+``held_back`` is the rule. It finds the changes that a fresh container for the tests does not get: changes of the shell,
+the common commands, Python and pytest, and of the files that these read at their start. A file that the task itself
+names belongs to the agent's work.
 """
 
 import re
@@ -23,12 +23,12 @@ from proctor_terminal.task_model import TerminalTask
 _KINDS: tuple[Literal["modified", "added", "deleted"], ...] = ("modified", "added", "deleted")
 
 _TEXT_AT_MOST = 200_000
-"""Bytes of each file of a task in which names are looked for."""
+"""Bytes of each file of a task that are searched for names."""
 
 _SETTINGS_AT_MOST = 100_000
 
 INTERPRETERS = frozenset(["bash", "busybox", "dash", "env", "py.test", "pytest", "python", "python2", "python3", "sh"])
-"""What runs the tests. No task makes these the agent's work."""
+"""The programs that run the tests. No task makes these the agent's work."""
 
 _COMMON = (
     "[ apt apt-get awk basename cat chmod chown cmp cp curl cut date diff dirname dpkg echo egrep expr false",
@@ -76,19 +76,19 @@ _FOLDER = re.compile(r"\bcd\s+[\"']?(/[^\s\"';&|]*)")
 
 
 class Change(BaseModel, frozen=True):
-    """A path of a container that is not as in its image."""
+    """A path of a container that differs from its image."""
 
     path: str
     kind: Literal["modified", "added", "deleted"]
 
 
 class TaskTexts(BaseModel, frozen=True):
-    """The texts of a task in which names are looked for.
+    """The texts of a task that are searched for names.
 
     Attributes:
         tests: the test script and all files of the tests.
-        solution: the task's own solution; empty where it has none.
-        folders: the folders where tests may run: the work folder, and those that the script changes to.
+        solution: the task's own solution; empty if it has none.
+        folders: the folders in which tests may run: the work folder, and folders that the script changes to.
         modules: the top-level modules that the tests import.
     """
 
@@ -138,13 +138,13 @@ def _text(path: Path) -> str:
 
 
 def _split_words(text: str) -> frozenset[str]:
-    """Each word, also without the full stop behind it, and each path's last part."""
+    """Return each word, also without a full stop behind it, and the last part of each path."""
     words = {word.rstrip(".") for word in _WORD.findall(text)}
     return frozenset(words | {basename(word.rstrip("/")) for word in words})
 
 
 async def list_changes(engine: Engine, environment: EnvironmentRef) -> list[Change]:
-    """What is not as in the image, by path; volumes are not part of it.
+    """Return the paths that differ from the image, sorted; volumes are not included.
 
     Raises EnvironmentLostError (the container is gone), EngineUnavailableError (the engine doesn't answer).
     """
@@ -160,7 +160,7 @@ class ImageCommands(BaseModel, frozen=True):
 
     Attributes:
         folders: the folders of its PATH, and the usual ones.
-        real: the files behind ``COMMANDS``, where links lead to others.
+        real: the files behind ``COMMANDS``, if links lead to others.
     """
 
     folders: frozenset[str]
@@ -172,7 +172,7 @@ USUAL_FOLDERS = ("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "
 
 
 def list_script(folders: Iterable[str]) -> str:
-    """A shell script that prints an image's commands, for ``read_listing``."""
+    """Return a shell script that prints an image's commands, for ``read_listing``."""
     return f"""
 for d in {" ".join(f"'{folder}'" for folder in folders if "'" not in folder)}; do
   [ -d "$d" ] || continue
@@ -197,7 +197,7 @@ def read_listing(text: str, folders: Iterable[str]) -> ImageCommands:
 async def read_settings_files(
     engine: Engine, environment: EnvironmentRef, changes: Iterable[Change]
 ) -> dict[str, bytes]:
-    """The contents of changed files of which ``held_back`` has to know what they say, by path.
+    """Return the contents of those changed files that ``held_back`` must read, by path.
 
     Raises EngineUnavailableError (the engine doesn't answer).
     """
@@ -213,10 +213,10 @@ async def read_settings_files(
 def held_back(
     changes: Sequence[Change], texts: TaskTexts, image: ImageCommands, settings: Mapping[str, bytes]
 ) -> dict[str, str]:
-    """The changes that could move the verdict, by path, each with what it is of.
+    """Return the changes that could move the verdict: for each path, the thing that it changes.
 
     Args:
-        settings: what ``read_settings_files`` returned.
+        settings: the result of ``read_settings_files``.
     """
     rule = _Rule(texts, image, {change.path for change in changes if change.kind == "added"}, settings)
     return {change.path: reason for change in changes if (reason := rule.reason(change)) is not None}
@@ -238,7 +238,7 @@ class _Rule:
         self._test_folders = self._folders | {f"{folder.rstrip('/')}/tests" for folder in self._folders}
 
     def reason(self, change: Change) -> str | None:
-        """What a change is of, if it could move the verdict."""
+        """Return the thing that a change affects, if it could move the verdict."""
         path = change.path
         if path in self._instruction and _drop_version(basename(path)) not in INTERPRETERS:
             return None
@@ -261,7 +261,7 @@ class _Rule:
         if folder not in self._image.folders:
             return None
         if is_common:
-            # A common command that the image hasn't is held back only where the test script would run it.
+            # A common command that the image lacks is held back only if the test script would run it.
             if change.kind != "added" or name in self._image.names or name in self._script:
                 return f"the command {name}"
             return None
@@ -319,7 +319,7 @@ class _Rule:
         return None
 
     def _shadow(self, path: str) -> str | None:
-        """A module in a folder where tests run, which Python may find before its own."""
+        """Whether Python may import a module in a folder where tests run before its own."""
         name = basename(path)
         module, _, kind = name.partition(".")
         if dirname(path) not in self._folders or (name in self._task_words and module not in _PYTEST_ITSELF):

@@ -1,4 +1,4 @@
-"""The activity that archives a trial at its end: its result, what its agent did in the terminal, and its logs."""
+"""The activity that archives a trial at its end: its result, its agent's terminal commands, and its logs."""
 
 import asyncio
 import re
@@ -21,20 +21,20 @@ from proctor_terminal import recording
 from proctor_terminal.plan import TrialArchiveInput
 
 _TRANSCRIPT_AT_MOST, _RECORDING_AT_MOST, _LOG_AT_MOST = 8_000_000, 8_000_000, 500_000
-"""Bytes that are kept of each."""
+"""Bytes that are kept of each log."""
 
 _MOST_LOGS = 60
 _OUTPUT_AT_MOST = 100_000
-"""Characters of what one command printed."""
+"""Characters that are kept of the output of one command."""
 
 _SESSIONS = "sessions/"
-"""What names of files begin with that the evaluator itself has recorded."""
+"""Prefix of the names of files that the evaluator itself has recorded."""
 
 _NO_NAME = re.compile(r"[^A-Za-z0-9_./-]+")
 
 
 class TrialArchiving:
-    """Writes what stays of a trial; needs no engine, as all of it is in the store."""
+    """Writes a trial's archive entry; needs no engine, since all of it is in the store."""
 
     def __init__(self, config: GreenAgentConfig, store: BlobStore, scrubber: Callable[[str], Scrubber]) -> None:
         self._store = store
@@ -111,7 +111,7 @@ class TrialArchiving:
 
 
 def _make_name(blob: Blob, taken: dict[str, bytes]) -> str:
-    """A log's name in the archive: an agent may have called it anything."""
+    """Return a log's name in the archive: an agent may have used any characters in it."""
     parts = [part.lstrip(".") for part in _NO_NAME.sub("_", blob.name).split("/")]
     name = LOGS + "/".join([part[:80] for part in parts if part][-3:] or ["log"])
     return name if name not in taken else f"{name}.{len(taken)}"
@@ -124,7 +124,7 @@ def _whole_lines(content: bytes, most: int) -> bytes:
 
 
 def _shortened(content: bytes, most: int) -> bytes:
-    """A log without its middle, which says the least."""
+    """Return a log without its middle, the least useful part."""
     if len(content) <= most:
         return content
     gap = f"\n[… {len(content) - most:,} bytes are left out here …]\n".encode()

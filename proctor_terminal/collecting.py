@@ -14,11 +14,11 @@ _FOLDERS = {
     TaskFormat.ONE: {"/agent-logs": "agent-logs", "/logs": "sessions"},
     TaskFormat.TWO: {"/logs/agent": "agent", "/logs/verifier": "verifier", "/logs/artifacts": "artifacts"},
 }
-"""What the formats keep of a container, and what the folder is called in a trial's results."""
+"""The paths that the formats keep of a container, and the folders' names in a trial's results."""
 
 
 _MOST_BYTES = 20_000_000
-"""Of the folders together, an equal part for each."""
+"""Maximum bytes of all folders together; each folder gets an equal part."""
 
 
 class CollectedFile(BaseModel, frozen=True):
@@ -30,16 +30,16 @@ class CollectedFile(BaseModel, frozen=True):
 
 
 async def collect(engine: Engine, task: TerminalTask, environment: EnvironmentRef) -> list[CollectedFile]:
-    """Logs that the format keeps, and each service's output; nothing where the container is gone.
+    """Return the logs that the format keeps, and each service's output; nothing if the container is gone.
 
-    The agent may have written these files: they are data, and their sum is bounded.
+    The agent may have written these files: they are data, and their total size is limited.
 
     Raises:
         EngineUnavailableError: the engine doesn't answer.
     """
     folders = _FOLDERS[task.format]
     each = _MOST_BYTES // len(folders)
-    place = await fresh.find(engine, environment) or environment  # where the tests ran has all logs
+    place = await fresh.find(engine, environment) or environment  # the container in which the tests ran has all logs
     copied, containers = await do_all(
         do_all(*(copy_out(engine, place, path, each) for path in folders)),
         engine.ask("GET", "containers/json", {"all": True, "filters": labelled(environment.run, environment.trial)}),

@@ -1,13 +1,13 @@
 """Commands over HTTP, for agents on machines that have no Docker socket.
 
-One server for all trials of a worker. ``GET /trials/CONTAINER`` says in JSON what can be asked for; all else is below
-that address. The bearer token is derived from the deployment's secret and the trial's id, and the environment is
-found on the engine. So another worker with the same engine answers to the same token, and nothing has to be passed
-on.
+One server for all trials of a worker. ``GET /trials/CONTAINER`` describes the available requests in JSON; their
+addresses are below that one. The bearer token is derived from the deployment's secret and the trial's id, and the
+environment is found on the engine. So another worker with the same engine accepts the same token, and workers need not
+pass anything on.
 
-Agents must reach a worker that was restarted at the same address: give the endpoint a fixed port, or advertise
-the address of something that stays and hands requests on to the workers of that engine, any of which can answer. An
-agent whose worker vanished gets a refused connection, and tries again.
+Agents must reach a restarted worker at the same address. So give the endpoint a fixed port, or advertise the address of
+a permanent proxy that passes requests on to the workers of that engine; any of them can answer. If a worker is gone,
+its agent gets a refused connection, and tries again.
 """
 
 import asyncio
@@ -36,7 +36,7 @@ from proctor_terminal.recording import Recorder, Recordings
 from proctor_terminal.references import EnvironmentRef
 
 AT_ONCE = 16
-"""Commands of one trial that may be under way at the same time."""
+"""Maximum of commands of one trial that run at the same time."""
 
 _LARGEST_BODY = 1_000_000
 _OUTPUT_CAP = 1_000_000
@@ -49,14 +49,16 @@ M = TypeVar("M", bound=BaseModel)
 
 
 class Access(BaseModel, frozen=True):
-    """Where an agent sends its commands, and what it shows; the token must stay out of Temporal's history."""
+    """The address and the token with which an agent sends its commands; the token must stay out of
+    Temporal's history.
+    """
 
     url: str
     token: str
 
 
 class _Asked(BaseModel, extra="forbid"):
-    """``POST …/exec``; seconds and bytes."""
+    """Body of ``POST …/exec``; in seconds and bytes."""
 
     command: str = Field(min_length=1)
     cwd: str | None = None
@@ -66,7 +68,7 @@ class _Asked(BaseModel, extra="forbid"):
 
 
 class _Keys(BaseModel, extra="forbid"):
-    """``POST …/tmux/keys``; ``wait`` seconds are let pass before the screen is read."""
+    """Body of ``POST …/tmux/keys``; the screen is read ``wait`` seconds later."""
 
     keys: list[str] = Field(min_length=1, max_length=1000)
     session: str = Field(default=tmux.SESSION, pattern=r"^[A-Za-z0-9_-]{1,64}$")
@@ -75,7 +77,7 @@ class _Keys(BaseModel, extra="forbid"):
 
 
 class _RefusedError(Exception):
-    """A request that is answered with an error: its status, and a sentence."""
+    """A request that gets an error as answer: its status, and a sentence."""
 
     def __init__(self, status: int, sentence: str) -> None:
         super().__init__(sentence)
@@ -109,14 +111,13 @@ class _Trial:
 
 
 class CommandEndpoint:
-    """The server of a worker; it listens from ``open``'s first call on.
+    """The server of a worker; it listens from the first call of ``open`` on.
 
     Args:
-        secret: the deployment's; tokens are derived from it.
-        port: 0 takes a free one; a fixed one lets a worker that is started again be reached at the address that
-            agents have.
-        advertise: the address that agents get, such as that of a load balancer before several workers; the
-            server's own where None.
+        secret: the deployment's secret; tokens are derived from it.
+        port: 0 takes a free one. With a fixed one, a restarted worker is reached at the address that agents know.
+        advertise: the address that agents get, such as the address of a load balancer before several workers; None for
+            the server's own address.
     """
 
     def __init__(
@@ -143,16 +144,16 @@ class CommandEndpoint:
         self._unrecorded: set[str] = set()
 
     async def listen(self) -> None:
-        """Listen at once, for agents that got the address from a worker before this one.
+        """Listen at once, for agents that got the address from an earlier worker.
 
         Raises OSError (as ``open``).
         """
         await self._listening()
 
     async def open(self, environment: EnvironmentRef, *, record: bool = True) -> Access:
-        """Let a trial's agent send commands; opening again, here or on another worker, gives the same token.
+        """Let a trial's agent send commands; another call, here or on another worker, gives the same token.
 
-        Raises OSError (the port can't be listened on, with a sentence that says what to change).
+        Raises OSError (the server can't listen at the port; with a sentence that says what to change).
         """
         address = await self._listening()
         self._closed.discard(environment.trial)
@@ -164,7 +165,7 @@ class CommandEndpoint:
         )
 
     async def close(self, trial: str, *, leave_commands: bool = False) -> None:
-        """Refuse a trial's commands from now on, and end those that are under way, or leave them running.
+        """Refuse a trial's commands from now on; end its running commands, or leave them running.
 
         Other workers refuse them when the environment is closed to its agent (``close_to_agent``).
         """
@@ -180,7 +181,7 @@ class CommandEndpoint:
         known.recorder.note("closed")
 
     async def aclose(self) -> None:
-        """Stop listening, and end all commands that are under way."""
+        """Stop listening, and end all running commands."""
         for trial in list(self._trials):
             await self.close(trial)
         if self._server is not None and self._serving is not None:
@@ -219,7 +220,7 @@ class CommandEndpoint:
     def _answering(
         self, handle: Callable[[Request, _Trial], Awaitable[dict[str, Any]]]
     ) -> Callable[[Request], Awaitable[JSONResponse]]:
-        """Let in who shows the trial's token while the trial is open, and say in a sentence what is wrong if not."""
+        """Admit requests that carry the token of an open trial, and answer the others with a sentence on the error."""
 
         async def answer(request: Request) -> JSONResponse:
             try:
@@ -239,7 +240,7 @@ class CommandEndpoint:
         environment = await environments.recorded(self._engine, request.path_params["container"])
         shown = request.headers.get("authorization", "")
         wanted = f"Bearer {commands_key(self._secret, environment.trial if environment else '')}"
-        # Whoever has no token learns nothing, not even which trials there are.
+        # Callers without a token learn nothing, not even which trials exist.
         if not hmac.compare_digest(shown.encode(), wanted.encode()) or environment is None:
             raise _RefusedError(401, "Show the trial's token: Authorization: Bearer TOKEN")
         if environment.trial in self._closed or await environments.is_closed(self._engine, environment):
@@ -284,7 +285,7 @@ class CommandEndpoint:
             trial.commands.popitem(last=False)
         command.running = asyncio.create_task(self._run(trial, command))
         if not asked.background:
-            # Whoever hangs up doesn't end the command: its time limit does.
+            # A caller that hangs up doesn't end the command: its time limit does.
             await asyncio.shield(command.running)
         return command.as_reply()
 
@@ -381,7 +382,7 @@ def _find_command(request: Request, trial: _Trial) -> _Command:
 
 
 async def _body(request: Request, model: type[M]) -> M:
-    """A request's JSON, of bounded size."""
+    """Return a request's JSON, of limited size."""
     raw = bytearray()
     async for chunk in request.stream():
         raw += chunk

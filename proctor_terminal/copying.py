@@ -1,4 +1,4 @@
-"""Files into a container and out of it, through the engine: nothing in the container takes part in it."""
+"""Copies of files into a container and out of it, through the engine: nothing in the container takes part."""
 
 import asyncio
 import base64
@@ -17,19 +17,19 @@ from proctor_terminal.engine import Engine
 from proctor_terminal.references import EnvironmentRef
 
 Sources = Path | Sequence[Path] | Mapping[str, bytes]
-"""What is copied in: folders' contents, files, or contents by name."""
+"""A source of files: the contents of folders, single files, or contents by name."""
 
 _IS_FOLDER = 1 << 31
-"""In the mode that the engine tells, which is Go's."""
+"""The bit for folders in the engine's modes, which are Go's."""
 
 _ENOUGH = 65_536
-"""Bytes of an archive in which a second entry shows, if there is one."""
+"""Bytes of an archive that suffice to show a second entry, if there is one."""
 
 
 async def copy_into(engine: Engine, environment: EnvironmentRef, source: Sources, target: str) -> None:
-    """Copy folders' contents, files, or contents by name into a folder of the container, which is made where missing.
+    """Copy folders' contents, files, or contents by name into a folder of the container, which is made if missing.
 
-    All belongs to root and may be read and run by everybody.
+    All files belong to root and may be read and run by all users.
 
     Args:
         source: a folder, several paths, or contents by file name.
@@ -82,10 +82,10 @@ def _packed(source: Sources, target: str) -> bytes:
 
 
 async def is_free(engine: Engine, environment: EnvironmentRef, path: str) -> bool:
-    """Whether there is nothing at a path of the container, or an empty folder that isn't a link.
+    """Whether a path of the container doesn't exist, or is an empty folder that isn't a link.
 
-    The engine looks, not the container, in which an agent may have replaced any command. Raises EnvironmentLostError
-    (the container is gone).
+    The engine looks, not the container: an agent may have replaced any command there. Raises EnvironmentLostError (the
+    container is gone).
     """
     try:
         async with engine.asking("GET", f"containers/{environment.container_id}/archive", {"path": path}) as response:
@@ -106,10 +106,10 @@ async def is_free(engine: Engine, environment: EnvironmentRef, path: str) -> boo
 async def copy_out(
     engine: Engine, environment: EnvironmentRef, path: str, most_bytes: int = 10_000_000
 ) -> dict[str, bytes]:
-    """Files at or below a path of the container, by path relative to it, links and devices left out.
+    """Return the files at or below a path of the container, by relative path; links and devices are left out.
 
-    Those that would exceed ``most_bytes`` in all are cut short or left out; nothing where there is no such path. Raises
-    EngineUnavailableError (the engine doesn't answer).
+    Files that would exceed ``most_bytes`` in all are cut short or left out; the result is empty if the path doesn't
+    exist. Raises EngineUnavailableError (the engine doesn't answer).
     """
     files: dict[str, bytes] = {}
     raw = bytearray()
