@@ -319,7 +319,7 @@ class _Rule:
         return None
 
     def _shadow(self, path: str) -> str | None:
-        """Whether Python may import a module in a folder where tests run before its own."""
+        """Describe a module in a folder of tests that Python may import before its own; else None."""
         name = basename(path)
         module, _, kind = name.partition(".")
         if dirname(path) not in self._folders or (name in self._task_words and module not in _PYTEST_ITSELF):

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from proctor_terminal import compose_files, host_access, shell
-from proctor_terminal.copying import copy_to
+from proctor_terminal.copying import copy_to_container
 from proctor_terminal.engine import RUN, TRIAL, Engine
 from proctor_terminal.failures import EngineUnavailableError, EnvironmentFailedError, EnvironmentLostError
 from proctor_terminal.host_access import HostMount
@@ -225,7 +225,7 @@ async def _fill_volumes(
         body = {"Image": image.name, "Labels": labels, "HostConfig": {"Binds": [f"{volume}:{_FILLED_AT}"]}}
         helper = (await engine.ask("POST", "containers/create", body=body))["Id"]
         try:
-            await copy_to(engine, helper, visible_files(task, mount), _FILLED_AT)
+            await copy_to_container(engine, helper, visible_files(task, mount), _FILLED_AT)
         finally:
             await engine.ask("DELETE", f"containers/{helper}", {"force": True})
     return [(service, mount) for service, mount in _all_mounts(task, document) if mount.source.is_file()]
@@ -261,4 +261,4 @@ async def _copy_files(engine: Engine, project: str, files: list[tuple[str, HostM
         for container in await engine.ask("GET", "containers/json", {"all": True, "filters": labels}):
             target = posixpath.dirname(mount.target) or "/"
             content = {posixpath.basename(mount.target): mount.source.read_bytes()}
-            await copy_to(engine, container["Id"], content, target)
+            await copy_to_container(engine, container["Id"], content, target)

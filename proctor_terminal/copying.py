@@ -39,10 +39,10 @@ async def copy_into(engine: Engine, environment: EnvironmentRef, source: Sources
         EnvironmentLostError: the container is gone.
     """
     with losing(environment):
-        await copy_to(engine, environment.container_id, source, target)
+        await copy_to_container(engine, environment.container_id, source, target)
 
 
-async def copy_to(engine: Engine, container: str, source: Sources, target: str) -> None:
+async def copy_to_container(engine: Engine, container: str, source: Sources, target: str) -> None:
     """``copy_into`` for any container, also one that isn't started.
 
     Raises DockerError (the engine refuses, since there is no such container).

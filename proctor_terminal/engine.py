@@ -219,7 +219,7 @@ class Engine:
     def refused(self, message: str) -> EngineUnavailableError | RegistryUnavailableError | None:
         """Return the error for a message of an engine that can't build or pull for its own reasons.
 
-        Returns None if its input is to blame.
+        Returns None if the input is at fault.
         """
         if _FULL in message:
             return self.full()

@@ -49,7 +49,7 @@ class _TaskYaml(BaseModel):
 
 
 def read(folder: Path, variables: Mapping[str, str], allowed: Collection[str], notes: Notes) -> TerminalTask | None:
-    """Read a task; problems are noted, and None is returned where it can't be used.
+    """Read a task; problems are noted, and None is returned if it can't be used.
 
     Args:
         variables: values for the ``${NAME}`` in its files.
@@ -116,7 +116,7 @@ def _task_yaml(folder: Path, notes: Notes) -> _TaskYaml | None:
 
 
 def load_yaml(file: Path, folder: Path, notes: Notes) -> Any:
-    """A YAML file's content; None, noted, where it can't be read or is empty."""
+    """Return a YAML file's content; None, with a note, if it can't be read or is empty."""
     text = notes.text(file, folder)
     if text is None:
         return None
@@ -139,7 +139,7 @@ def load_yaml(file: Path, folder: Path, notes: Notes) -> Any:
 def _service(
     folder: Path, variables: Mapping[str, str], allowed: Collection[str], notes: Notes
 ) -> tuple[Service | None, bool]:
-    """The agent's container, and whether it takes compose to run it."""
+    """Return the agent's container, and whether it needs compose."""
     compose = folder / "docker-compose.yaml"
     if not compose.is_file():
         if not (folder / "Dockerfile").is_file():

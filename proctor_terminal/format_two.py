@@ -22,7 +22,7 @@ MAIN = "main"
 """The service that the agent works in."""
 
 AGENT_SECONDS = 3600.0
-"""How long an agent may work at a task that doesn't say."""
+"""Seconds that an agent may work at a task without its own limit."""
 
 _TEMPLATE = re.compile(r"\$\{([A-Za-z_]\w*)(?::-([^}]*))?\}")
 
@@ -182,7 +182,7 @@ def _task_toml(folder: Path, notes: Notes) -> _TaskToml | None:
 
 
 def _note_what_is_not_played(written: _TaskToml, notes: Notes) -> None:
-    """What the format has and this evaluator hasn't: better said at once than played wrongly."""
+    """Note features of the format that this evaluator lacks: better reported at once than played wrongly."""
     environment, verifier = written.environment, written.verifier
     if environment.os.lower() != "linux":
         notes.fatal(f'task.toml: environment.os is "{environment.os}": this evaluator plays linux')
@@ -220,7 +220,7 @@ def _note_what_is_not_played(written: _TaskToml, notes: Notes) -> None:
 
 
 def _resolved(values: Mapping[str, str], where: str, variables: Mapping[str, str], notes: Notes) -> dict[str, str]:
-    """Variables whose values may be ``${NAME}`` or ``${NAME:-default}``."""
+    """Fill in variables whose values may be ``${NAME}`` or ``${NAME:-default}``."""
 
     def fill(match: re.Match[str]) -> str:
         name, default = match[1], match[2]
@@ -239,7 +239,7 @@ def _service(
     allowed: Collection[str],
     notes: Notes,
 ) -> tuple[Service | None, Path | None]:
-    """The agent's container, and the compose file where it takes compose to run it."""
+    """Return the agent's container, and the compose file if it needs compose."""
     context = folder / "environment"
     has_dockerfile = (context / "Dockerfile").is_file()
     plain = Service(

@@ -1,4 +1,4 @@
-"""Removing by label what was made on an engine."""
+"""Removal of objects on an engine by label."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -11,12 +11,12 @@ from proctor_terminal.engine import Engine
 
 
 async def remove_labelled(engine: Engine, labels: Mapping[str, list[str]]) -> int:
-    """Remove all containers, networks and volumes with labels; returns how many there were."""
+    """Remove all containers, networks and volumes with labels; returns their number."""
     containers = await engine.ask("GET", "containers/json", {"all": True, "filters": labels})
     gone = await _all_removed(
         engine, [f"containers/{container['Id']}" for container in containers], {"force": True, "v": True}
     )
-    # Networks and volumes only when nothing uses them any more.
+    # Networks and volumes only after their last user is gone.
     networks, volumes = await do_all(
         engine.ask("GET", "networks", {"filters": labels}), engine.ask("GET", "volumes", {"filters": labels})
     )
@@ -32,7 +32,9 @@ async def _all_removed(engine: Engine, paths: Sequence[str], params: Mapping[str
 
 
 async def remove_builds(engine: Engine, labels: Mapping[str, list[str]], but_with: str) -> None:
-    """Remove the containers of builds that broke off: those with labels, apart from those that have another one too."""
+    """Remove the containers of broken builds: those with ``labels``, except those that also have the label
+    ``but_with``.
+    """
     for container in await engine.ask("GET", "containers/json", {"all": True, "filters": labels}):
         if but_with not in container["Labels"]:
             await _removed(engine, f"containers/{container['Id']}", {"force": True, "v": True})

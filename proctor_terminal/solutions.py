@@ -1,4 +1,4 @@
-"""A task's own solution, played in its container: for checking tasks, and the evaluator."""
+"""Runs of a task's own solution in its container: to check tasks, and the evaluator."""
 
 import time
 from collections.abc import Callable
@@ -21,14 +21,14 @@ async def play_solution(
     timeout: float | None = None,
     on_output: Callable[[bytes], None] | None = None,
 ) -> Executed:
-    """Copy a task's solution in and run it; ``is_timed_out`` says that it took longer than it may.
+    """Copy a task's solution in and run it; ``is_timed_out`` says that it exceeded its time limit.
 
     Args:
         timeout: seconds, in place of the task's own for agents.
-        on_output: is called with the output as it comes; where the solution is typed into a terminal, at its end.
+        on_output: called with the output as it comes; if the solution is typed into a terminal, at its end.
 
     Raises:
-        SolutionFailedError: the task has none, or it takes tmux and the image has none.
+        SolutionFailedError: the task has none, or it needs tmux and the image has none.
         EnvironmentLostError: the container is gone.
     """
     seconds = timeout or task.agent_timeout
@@ -40,7 +40,7 @@ async def play_solution(
     try:
         if solution.script is None:
             return _show(await _typed(engine, task, environment, seconds), on_output)
-        # Both formats run it as whoever the container runs as, from the working directory.
+        # Both formats run it as the container's user, in the working directory.
         folder = "/solution" if solution.folder else "/oracle"
         await copy_into(engine, environment, solution.folder or solution.script, folder)
         command = f"bash {folder}/{solution.script.name}"

@@ -1,4 +1,4 @@
-"""The leftovers of dead workers on an engine: the next worker removes them."""
+"""Removes the leftovers of dead workers on an engine; the next worker runs it."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -9,7 +9,7 @@ from proctor_terminal.removing import remove_labelled
 
 
 async def list_runs(engine: Engine) -> set[tuple[str, str | None]]:
-    """Runs and trials that anything on this engine is labelled with; the trial is None for images.
+    """Return the runs and trials in the labels of all objects on this engine; the trial is None for images.
 
     Raises EngineUnavailableError (the engine doesn't answer).
     """
@@ -22,10 +22,10 @@ async def list_runs(engine: Engine) -> set[tuple[str, str | None]]:
 
 
 async def sweep(engine: Engine, is_over: Callable[[str, str | None], Awaitable[bool]]) -> int:
-    """Remove everything of runs and trials that are over; returns how many of them something was removed of.
+    """Remove all objects of runs and trials that are over; returns the number of runs and trials that had some.
 
     Args:
-        is_over: whether a run (with None) or one of its trials is over, so that its leftovers aren't needed.
+        is_over: whether a run (with None) or one of its trials is over, so its leftovers aren't needed.
 
     Raises:
         EngineUnavailableError: the engine doesn't answer.

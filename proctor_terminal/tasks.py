@@ -1,4 +1,4 @@
-"""Tasks in folders: finding them, reading them, and what keeps one from being played."""
+"""Tasks in folders: functions to find and read them, and to list their problems."""
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -20,12 +20,12 @@ def load_task(folder: Path, variables: Mapping[str, str] | None = None, allowed:
 
     Args:
         folder: the task's folder, with ``task.yaml`` or ``task.toml``.
-        variables: what ``${NAME}`` in a task's files may stand for, besides the defaults that it gives itself. Of the
-            worker's own environment a task sees nothing.
+        variables: possible values of ``${NAME}`` in a task's files, besides the task's own defaults. A task sees
+            nothing of the worker's own environment.
         allowed: the access to the host that the operator gives tasks, by names out of ``host_access.ALLOWANCES``.
 
     Raises:
-        TaskError: it can't be played; the message has every fatal problem.
+        TaskError: the task can't be played; the message has every fatal problem.
     """
     task, notes = _read_task(folder, variables or {}, allowed)
     fatal = [problem.sentence for problem in notes.problems if problem.is_fatal]
@@ -37,12 +37,12 @@ def load_task(folder: Path, variables: Mapping[str, str] | None = None, allowed:
 def find_problems(
     folder: Path, variables: Mapping[str, str] | None = None, allowed: Collection[str] = ()
 ) -> list[Problem]:
-    """What keeps a task from being played, and what somebody should know about it; for ``validate``."""
+    """Return the problems that keep a task from being played, and remarks about it; for ``validate``."""
     return _read_task(folder, variables or {}, allowed)[1].problems
 
 
 def find_tasks(dataset: Path, patterns: Sequence[str] | None = None, exclude: Iterable[str] = ()) -> list[Path]:
-    """Folders of a dataset's tasks, by name.
+    """Return the folders of a dataset's tasks, by name.
 
     Args:
         patterns: shell patterns of names, of which one has to match; None for all tasks.

@@ -1,4 +1,4 @@
-"""A terminal trial's activities: thin, over the library of ``proctor_terminal`` and the participant's client."""
+"""A terminal trial's activities: thin, on the library of ``proctor_terminal`` and the participant's client."""
 
 import asyncio
 import logging
@@ -54,29 +54,29 @@ log = logging.getLogger(__name__)
 _LONGEST_REPLY = 4_000
 _LONGEST_LOG = 8_000
 _MOST_NAMED = 50
-"""Rewards, and processes left running, that are named in a result."""
+"""Maximum of rewards, and of processes left running, in a result."""
 
 _CANCEL_SECONDS = 1.0
-"""How long the participant is waited for when it is to stop."""
+"""Time for the participant to stop."""
 
 _KEPT_IMAGES = "kept"
-"""The run that images are made for which are to stay."""
+"""The run of images that are kept."""
 
 INTERACTION_LOG = "agent_interaction.log"
 
 
 def host_queue(queue: str, engine_id: str) -> str:
-    """The task queue of the workers beside one engine."""
+    """Return the task queue of the workers beside one engine."""
     return f"{queue}-{engine_id}"
 
 
 class TrialActivities:
-    """What a trial does to the world; for workers beside a Docker engine.
+    """The activities of a trial; for workers beside a Docker engine.
 
     Args:
-        allowed: what the operator allows tasks to have of the host.
-        engine_id: the engine's own, by which a trial finds the engine of its environment again.
-        endpoint: where agents without a Docker socket send their commands.
+        allowed: the access to the host that the operator allows tasks.
+        engine_id: the engine's id, by which a trial finds the engine of its environment again.
+        endpoint: the server for commands of agents without a Docker socket.
     """
 
     def __init__(
@@ -117,7 +117,7 @@ class TrialActivities:
 
     @activity.defn
     async def start_environment(self, payload: EnvironmentInput) -> StartedTrial:
-        """Start the trial's containers, or find those that stand."""
+        """Start the trial's containers, or find existing ones."""
         began_at = datetime.now(UTC)
         plan = payload.plan
         async with _failing():
@@ -132,7 +132,7 @@ class TrialActivities:
 
     @activity.defn
     async def hand_over(self, payload: StepInput) -> Worked:
-        """Let the agent work, for as long as it may; how it fails is a result."""
+        """Let the agent work within its time limit; its failure is a result."""
         async with _failing():
             task, environment = await self._task(payload.plan), _read_environment(payload)
             match payload.plan.agent:
@@ -146,7 +146,7 @@ class TrialActivities:
 
     @activity.defn
     async def run_trial_tests(self, payload: StepInput) -> Tested:
-        """Close the environment to the agent, bring the tests in, run and read them."""
+        """Close the environment to the agent, then copy the tests in, run them and read their output."""
         began_at = datetime.now(UTC)
         async with _failing():
             await self._endpoint.close(payload.plan.trial_id, leave_commands=payload.plan.leave_running != "nothing")
@@ -195,7 +195,7 @@ class TrialActivities:
 
     @activity.defn
     async def collect_logs(self, payload: CollectInput) -> Collected:
-        """Put everything of the environment that is kept into the store."""
+        """Store all files of the environment that are kept."""
         began_at = datetime.now(UTC)
         trial_id = payload.step.plan.trial_id
         async with _failing():
@@ -229,7 +229,7 @@ class TrialActivities:
 
     async def _play_solution(self, payload: StepInput, task: "TerminalTask", environment: EnvironmentRef) -> Worked:
         if activity.info().attempt > 1:
-            # Half a solution can't be gone on with, and the whole of it on top of that may do something else.
+            # Half a solution can't be continued, and a whole run on top of it may have another effect.
             raise failures.ENVIRONMENT_LOST.final(
                 "The worker was lost while the task's solution was played: it begins again."
             )
@@ -269,7 +269,7 @@ class TrialActivities:
                     {working, watching}, timeout=max(remaining, 1.0), return_when=asyncio.FIRST_COMPLETED
                 )
                 if watching.done():
-                    watching.result()  # raises: it ends by no other way
+                    watching.result()  # raises: it has no other end
                 if working.done():
                     # An agent whose container was just stopped may have noticed it before us.
                     await terminal.environments.look(self._engine, environment, task)
@@ -295,7 +295,7 @@ class TrialActivities:
                     each.cancel()
                 await asyncio.gather(working, watching, return_exceptions=True)
         if not is_over and (ended := await terminal.environments.ended_by_itself(self._engine, environment)):
-            # Who ends its own container begins no second time: that would be one more try for the asking.
+            # An agent that ends its own container gets no second start: otherwise it could have another try at will.
             failure_mode, failure, is_over = FailureMode.UNKNOWN_AGENT_ERROR, f"{ended}, while the agent worked.", True
         reply = json_safe_text(answer.find_text(_LONGEST_REPLY)) if answer is not None else ""
         return Worked(
@@ -316,7 +316,7 @@ class TrialActivities:
         environment: EnvironmentRef,
         message: TerminalTaskMessage,
     ) -> Answer:
-        """Tell the participant, or wait for the task that an earlier attempt was given."""
+        """Send the participant the task, or wait for the task of an earlier attempt."""
         if tasks := notes.noted_tasks():
             known = await participant.rejoin(tasks[-1])
             if known is not None:
@@ -347,13 +347,13 @@ class TrialActivities:
             timeout_seconds=plan.agent_seconds,
         )
 
-    # What is recorded
+    # Records
 
     @asynccontextmanager
     async def _commands_recorded(
         self, plan: TrialPlan, environment: EnvironmentRef, since: datetime
     ) -> AsyncIterator[None]:
-        """Record the commands that the agent runs past the command endpoint; if that fails, the trial doesn't."""
+        """Record the commands that the agent runs past the command endpoint; an error there doesn't fail the trial."""
         recorder = self._recordings.of_agent(plan.trial_id, is_recording=plan.record)
         is_done = asyncio.Event()
         watching = asyncio.create_task(
@@ -388,7 +388,7 @@ class TrialActivities:
 
 @asynccontextmanager
 async def _failing() -> AsyncIterator[None]:
-    """Failures of the library as failures of an activity: what may be gone at the next attempt, and what may not."""
+    """Convert errors of the library to errors of an activity, retryable or not."""
     try:
         yield
     except EngineUnavailableError as error:
@@ -408,7 +408,7 @@ async def _failing() -> AsyncIterator[None]:
 
 
 def _decide_blame(outcome: "TestsOutcome", plan: TrialPlan) -> Blame:
-    """Who is to blame for tests that fail; where the task's own solution is played, not the agent."""
+    """Return the party to blame for failing tests; if the task's own solution is played, not the agent."""
     return outcome.blame if outcome.blame is not None and plan.agent == "a2a" else "task"
 
 
@@ -417,7 +417,7 @@ def _read_environment(payload: StepInput) -> EnvironmentRef:
 
 
 def _find_begin() -> datetime:
-    """When the agent's time began: at the first attempt that came to it."""
+    """Return the start of the agent's time: the first attempt that reached the agent."""
     if noted := notes.noted(notes.BeginNote):
         return noted[0].at
     began = notes.BeginNote(at=datetime.now(UTC))
@@ -437,13 +437,13 @@ async def _abandon(participant: ParticipantClient | PlainParticipant) -> None:
 
 
 def _is_unwanted() -> bool:
-    """Whether this attempt is canceled because the trial wants no answer any more."""
+    """Whether this attempt is canceled because the trial no longer wants an answer."""
     details = activity.cancellation_details()
     return details is not None and details.cancel_requested
 
 
 def _read_failure(answer: Answer) -> tuple[FailureMode, str | None]:
-    """How the agent failed: as it says itself, where it names one of Terminal-Bench's modes."""
+    """Return the agent's failure; in its own terms, if it names one of Terminal-Bench's modes."""
     mode = next((document["failure_mode"] for document in answer.find_documents() if "failure_mode" in document), None)
     if mode in set(FailureMode) - {FailureMode.NONE, FailureMode.UNSET}:
         return FailureMode(mode), f"The agent says that it failed: {mode}."
@@ -455,7 +455,7 @@ def _read_failure(answer: Answer) -> tuple[FailureMode, str | None]:
 
 
 def _read_usage(answer: Answer) -> list[ModelUse]:
-    """Tokens and cost as the agent tells them: ``usage``, an object or a list of them, each named by ``model``."""
+    """Read tokens and cost from the agent's answer: ``usage``, an object or a list of them, each named by ``model``."""
     for document in answer.find_documents():
         usage = document.get("usage")
         uses = usage if isinstance(usage, list) else [usage]
@@ -465,7 +465,7 @@ def _read_usage(answer: Answer) -> list[ModelUse]:
 
 
 def _as_log(message: TerminalTaskMessage, reply: str, failure: str | None, began_at: datetime) -> bytes:
-    """The conversation of evaluator and agent, without the token."""
+    """Return the conversation of evaluator and agent, without the token."""
     shown = message.model_copy(update={"token": "…" if message.token else None}).as_text()
     lines = [
         f"[{began_at.isoformat()}] to the agent:",
