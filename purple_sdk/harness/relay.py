@@ -1,8 +1,8 @@
 """The only way from a CLI agent to its model and to the simulation, in one try of one turn.
 
-A small HTTP server on the loopback address: ``/mcp`` has the simulation's tools, and the paths that ``allowed`` lists
-are the model's. The CLI agent has one key for both, valid until the relay is closed; the real keys never reach its
-process, files or log.
+A small HTTP server on the loopback address: ``/mcp`` has the simulation's tools, and the paths in ``allowed`` lead to
+the model. The CLI agent has one key for both, valid until the relay is closed; the real keys never reach its process,
+files or log.
 """
 
 import asyncio
@@ -38,19 +38,19 @@ _MCP_HEADERS = ("accept", "content-type", "last-event-id", "mcp-protocol-version
 _MCP_PATHS = (b"/mcp", b"/mcp/")
 _CALLS_AT_ONCE = 16
 _CONNECTIONS = 128
-"""Further ones get HTTP 503."""
+"""Maximum of connections; further ones get HTTP 503."""
 
 _USUAL_NAME = "proctor/tool"
-"""As the simulator has it (``ues_sim.http.mcp.USUAL_NAME``)."""
+"""The key of a tool's usual name, as in the simulator (``ues_sim.http.mcp.USUAL_NAME``)."""
 
 _METHODS = ["GET", "HEAD", "POST", "DELETE", "PUT", "PATCH", "OPTIONS"]
 
 
 class Relay:
-    """Use as an async context manager.
+    """The relay of one try; use it as an async context manager.
 
     Args:
-        budget: further requests to the model are refused once it is used up.
+        budget: once it is used up, further requests to the model are refused.
     """
 
     def __init__(self, upstream: Upstream, tools: Tools, budget: Budget) -> None:
@@ -69,12 +69,12 @@ class Relay:
 
     @property
     def excess(self) -> Excess | None:
-        """The limit for which a request to the model was refused."""
+        """The limit that caused the refusal of a request to the model."""
         return self._asking.excess
 
     @property
     def unanswered(self) -> str:
-        """A sentence about a request that the model has not answered; empty if there is none."""
+        """Return a sentence about a request that the model has not answered; empty if there is none."""
         seconds = self._asking.unanswered_seconds
         return f"Its model has not answered a request for {seconds:.0f} s. " if seconds else ""
 
@@ -90,8 +90,8 @@ class Relay:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        """Refuse further requests, and wait for calls of tools that are under way: they are done when it ends. Answers
-        of the model are counted.
+        """Refuse further requests, and wait for running calls of tools: they are complete when this returns. Answers of
+        the model are counted.
         """
         self._is_closed = True
         await asyncio.shield(self._close())

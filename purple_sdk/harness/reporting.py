@@ -1,4 +1,4 @@
-"""The report of a turn, by what passed through its relay: the actions, the use of models, and the transcript."""
+"""The report of a turn, from its relay's record: the actions, the use of models, and the transcript."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -19,8 +19,8 @@ _LONGEST_PROBLEM = 600
 
 @asynccontextmanager
 async def reported_relay(agent: BasePurpleAgent, budget: Budget, upstream: Upstream) -> AsyncIterator[Relay]:
-    """A relay for a try of the agent's turn. At its end the use of models and the actions are reported, also of a try
-    that fails.
+    """Open a relay for a try of the agent's turn. At its end, report the use of models and the actions, even if the try
+    fails.
     """
     relay = Relay(upstream, SimulationTools(f"{agent.ues_url}/mcp", agent.api_key), budget)
     try:
@@ -40,12 +40,12 @@ def complete(
     version: str = "",
     session: str | None = None,
 ) -> TurnCompleteMessage:
-    """The end of a turn, with its transcript.
+    """Complete a turn, with its transcript.
 
     Args:
-        name, version: of the program that played the turn.
-        answer: its last words.
-        session: the id of its session, where it has one.
+        name, version: name and version of the program that played the turn.
+        answer: the program's last words.
+        session: the id of its session, if it has one.
     """
     model = agent.config.model
     transcript = make_trajectory(record, agent=name, version=version, model=model, session=session or "", prompt=prompt)

@@ -10,7 +10,7 @@ from purple_sdk.examples.terminal_agent.shell import Shell, ShellGoneError
 
 TOOL = "execute_bash_command"
 _SECONDS, _MOST_SECONDS = 120.0, 540.0
-"""What a command may take by default, and at most: CLI agents wait 600 s for a tool."""
+"""Seconds of a command by default, and at most: CLI agents wait 600 s for a tool."""
 
 _NO_METHOD = -32601
 _BAD_MESSAGE = -32700
@@ -20,7 +20,7 @@ class ShellTools:
     """One tool that runs commands in a shell.
 
     Attributes:
-        gone: why no more commands can be run, once that is so.
+        gone: the reason why no more commands can be run; None while they can.
     """
 
     owner = "task"

@@ -19,12 +19,12 @@ from purple_sdk.harness.starting import Starter, to_the_end
 _OUTPUT_BYTES = 20_000
 _LONGEST_SUMMARY = 2_000
 _LONGEST_SECONDS = 86_400.0
-"""For a task that sets no time."""
+"""Seconds for a task without a time limit."""
 
 
 class TerminalHarness:
-    """Solves terminal tasks with one CLI agent; as many at once as are asked for. Raises HarnessError (its program
-    isn't there, or the model's name, key, address or price is missing).
+    """Solves terminal tasks with one CLI agent, any number at once. Raises HarnessError (its program isn't there, or
+    the model's name, key, address or price is missing).
     """
 
     def __init__(self, config: HarnessConfig, harness: Harness) -> None:
@@ -33,8 +33,8 @@ class TerminalHarness:
         Budget(config)
 
     async def solve(self, task: TerminalTaskMessage) -> Work:
-        """Have the CLI agent work on a task until it ends. Raises HarnessError (it didn't come to its end; the sentence
-        says why), ShellGoneError (the container can't be reached any more).
+        """Run the CLI agent on a task until it ends. Raises HarnessError (it didn't come to its end; the sentence has
+        the reason), ShellGoneError (the container is no longer reachable).
         """
         folders = Folders(self._config.homes.expanduser(), task.endpoint or task.container or "")
         shell = open_shell(task, _OUTPUT_BYTES)

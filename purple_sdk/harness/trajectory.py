@@ -1,7 +1,7 @@
-"""A turn's transcript in the Agent Trajectory Interchange Format, ATIF 1.7: what the agent saw, decided and did.
+"""A turn's transcript in the Agent Trajectory Interchange Format, ATIF 1.7: the agent's prompts, answers and calls.
 
-Steps are the prompt and the model's answers, each with its tool calls and their results, and its tokens. Long texts
-are cut, and so is a long turn, so that a transcript stays below ``MOST_BYTES``.
+Steps are the prompt and the model's answers, each with its tool calls and their results, and its tokens. Long texts and
+long turns are cut to keep a transcript below ``MOST_BYTES``.
 """
 
 import json
@@ -20,7 +20,7 @@ Json = dict[str, Any]
 
 
 def make_trajectory(record: Record, *, agent: str, version: str, model: str, session: str, prompt: str) -> Json:
-    """The transcript of a turn."""
+    """Make the transcript of a turn."""
     for longest in (_LONGEST_TEXT, _SHORT_TEXT):
         steps = _steps(record, prompt, longest)
         if len(json.dumps(steps)) < MOST_BYTES:
@@ -85,7 +85,7 @@ def _metrics(answer: ModelAnswer) -> Json:
 
 
 def _add_result(used: UsedTool, open_calls: list[tuple[Json, str, str]], longest: int) -> None:
-    """Give a result to the first call of that tool that has none; names at models have a prefix."""
+    """Add a result to the first call of that tool without one; the model's names of tools have a prefix."""
     place = next((place for place, (_, _, name) in enumerate(open_calls) if name.endswith(used.name)), None)
     if place is None:
         return
@@ -95,7 +95,7 @@ def _add_result(used: UsedTool, open_calls: list[tuple[Json, str, str]], longest
 
 
 def _within_bounds(steps: list[Json]) -> list[Json]:
-    """The beginning and the end of a long turn."""
+    """Return the beginning and the end of a long turn."""
     kept = list(steps)
     while len(kept) > 2 and len(json.dumps(kept)) > MOST_BYTES:
         middle = len(kept) // 2

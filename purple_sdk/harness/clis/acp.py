@@ -1,7 +1,7 @@
 """Any program that speaks the Agent Client Protocol: ``--harness acp --program "COMMAND"``.
 
-It finds its model by the usual variables. One that needs more can be a script that writes its configuration into
-``$HOME``, by ``PROCTOR_RELAY``, ``PROCTOR_MODEL`` and ``PROCTOR_TURN_TOKEN``, and then becomes the program.
+It gets its model by the usual variables. For a program that needs more, use a script that writes the configuration into
+``$HOME``, from ``PROCTOR_RELAY``, ``PROCTOR_MODEL`` and ``PROCTOR_TURN_TOKEN``, and then becomes the program.
 """
 
 import shlex

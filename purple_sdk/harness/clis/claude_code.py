@@ -32,7 +32,7 @@ def _read_outcome(printed: Printed, launch: Launch) -> Outcome:
     except (ValueError, KeyError, TypeError, RecursionError):
         return Outcome(problem=f"printed no result in JSON; {printed.ending()}")
     session = str(result.get("session_id") or launch.session or launch.new_session)
-    # "subtype" may be "success" though it has failed.
+    # "subtype" may be "success" although it failed.
     return Outcome(answer, session, answer if result.get("is_error") else None)
 
 

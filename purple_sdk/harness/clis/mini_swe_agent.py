@@ -1,4 +1,4 @@
-"""mini-swe-agent. It has no MCP: its command tool is led to the task's container by an environment of our own."""
+"""mini-swe-agent. It has no MCP: an environment class of ours sends its commands to the task's container."""
 
 import json
 from pathlib import Path
@@ -65,7 +65,7 @@ def _files(launch: Launch) -> dict[str, str]:
 
 
 def _command(launch: Launch) -> list[str]:
-    """By its own Python, since it finds our environment beside the script that starts it."""
+    """Return a command line of its own Python, which finds our environment class beside the script."""
     python, home = Path(launch.program).with_name("python"), launch.home
     settings = (f"model.model_kwargs.api_base={launch.relay}/v1", "agent.cost_limit=0")
     return [

@@ -46,6 +46,6 @@ OPENCLAW = Harness(
     environment=_environment,
     read=_read_outcome,
     oldest=(2026, 9),
-    writes=(f"/tmp/openclaw-state-locks-{os.getuid()}",),  # it locks its state there, whatever TMPDIR says
+    writes=(f"/tmp/openclaw-state-locks-{os.getuid()}",),  # it locks its state there and ignores TMPDIR
     size="768 MB",
 )
