@@ -1,7 +1,7 @@
-"""How a call becomes an HTTP exchange, written once for async and sync.
+"""The conversion of a call to an HTTP exchange, written once for async and sync.
 
-``Exchange.steps`` is a generator that knows nothing of how requests travel: it yields a request to send or a pause to
-make, and is given the response or the transport's exception. The two runners only drive it.
+``Exchange.steps`` is a generator that is independent of the transport: it yields a request to send or a pause, and
+receives the response or the transport's exception. The two runners only drive it.
 """
 
 import asyncio
@@ -22,12 +22,12 @@ from purple_sdk.ues.trace import carried
 
 Answer = TypeVar("Answer")
 Observer = Callable[[Call[Any], Any, UESError | None], None]
-"""Gets every call that may change something, after it: the call with all its fields, and answer or error."""
+"""Called after every call that may change something, with the call's complete fields, and the answer or error."""
 
 _TRIES = 4
 _FIRST_PAUSE = 0.1
 _WORTH_ANOTHER_TRY = frozenset({429, 502, 503, 504})
-# Shorter than the 5 s after which uvicorn closes an idle connection: an action must not meet one that is being closed.
+# Shorter than the 5 s after which uvicorn closes an idle connection: an action must not use one that is being closed.
 _LIMITS = httpx.Limits(max_connections=100, max_keepalive_connections=20, keepalive_expiry=4.0)
 
 
@@ -42,7 +42,7 @@ Steps = Generator[httpx.Request | Pause, httpx.Response | None, Answer]
 
 @dataclass
 class Exchange:
-    """Everything about one simulation's address that requests need.
+    """Facts about one simulation's address that requests need.
 
     ``own`` remembers the user's own addresses, which never change while a simulation is being used.
     """
@@ -54,7 +54,7 @@ class Exchange:
     own: dict[OwnValue, Any] = field(default_factory=dict)
 
     def steps(self, call: Call[Answer]) -> Steps[Answer]:
-        """Run a call to its answer. Raises UESError (one of its subclasses, whichever way it failed)."""
+        """Run a call and return its answer. Raises UESError (one of its subclasses, for any failure)."""
         try:
             call = yield from self._fill_call(call)
             answer = yield from self._ask(call)
@@ -119,7 +119,7 @@ class Exchange:
                 assert response is not None
                 if is_last or response.status_code not in _WORTH_ANOTHER_TRY:
                     return response
-            # Half of the pause is drawn, so that many agents don't come back at the same moment.
+            # Half of the pause is random, to spread the retries of many agents.
             yield Pause(_FIRST_PAUSE * 3 ** (number - 1) * random.uniform(0.5, 1.5))
         raise AssertionError("the last try returns or raises")
 
@@ -145,7 +145,7 @@ class AsyncRunner:
         self._owns_http = http is None
 
     async def run(self, call: Call[Answer]) -> Answer:
-        """Send what the exchange asks for until it has the answer."""
+        """Send the exchange's requests until it has the answer."""
         steps = self.exchange.steps(call)
         try:
             step = next(steps)
@@ -179,7 +179,7 @@ class SyncRunner:
         self._owns_http = http is None
 
     def run(self, call: Call[Answer]) -> Answer:
-        """Send what the exchange asks for until it has the answer."""
+        """Send the exchange's requests until it has the answer."""
         steps = self.exchange.steps(call)
         try:
             step = next(steps)

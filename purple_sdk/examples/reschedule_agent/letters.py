@@ -1,4 +1,4 @@
-"""What the agent writes (``letters.toml``)."""
+"""The agent's messages (``letters.toml``)."""
 
 import tomllib
 from datetime import datetime
@@ -21,7 +21,7 @@ def request(name: str, user: str, title: str, proposal: datetime, city: str, *, 
 
 
 def other_time(name: str, user: str, proposal: datetime, city: str, *, is_text: bool, was_settled: bool) -> str:
-    """Turn an offer down, or undo what was agreed, and offer another time."""
+    """Decline an offer, or undo an agreement, and offer another time."""
     time, why = in_words(proposal), _LETTERS["was_settled" if was_settled else "is_taken"]
     return _fill_letter("other_time", is_text=is_text, name=name, user=user, why=why, time=time, city=city)
 

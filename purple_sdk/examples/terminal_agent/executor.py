@@ -1,4 +1,4 @@
-"""Between A2A and the terminal agent: a message is a task, its answer an artifact."""
+"""Connects A2A and the terminal agent: a message is a task, its answer an artifact."""
 
 import asyncio
 import logging
@@ -32,11 +32,11 @@ class Solver(Protocol):
     """Solves terminal tasks."""
 
     async def solve(self, task: TerminalTaskMessage) -> Work:
-        """Work on a task; an exception says why it failed."""
+        """Work on a task; an exception tells why it failed."""
 
 
 class TerminalAgentExecutor(ClosingExecutor):
-    """Answers each message with a task; a message that comes again joins the work that it started before."""
+    """Answers each message with a task; a repeated message joins the work that it started before."""
 
     def __init__(self, agent: Solver, keep_alive: float = KEEP_ALIVE) -> None:
         self._agent = agent
@@ -45,7 +45,7 @@ class TerminalAgentExecutor(ClosingExecutor):
         self._of_task: dict[str, asyncio.Task[Work]] = {}
 
     async def execute(self, context: RequestContext, event_queue: EventQueue) -> None:
-        """Work on the task that a message tells of."""
+        """Work on the task in a message."""
         message, updater = await open_task(context, event_queue)
         try:
             work = self._begin_work(message)
@@ -103,8 +103,8 @@ class TerminalAgentExecutor(ClosingExecutor):
 
 
 def serve_terminal_agent(config: TerminalAgentConfig) -> None:
-    """Serve the agent until SIGTERM or Ctrl-C; says ``terminal-agent listening on http://…`` once it is ready. Raises
-    OSError (the address can't be listened on), ModelNotUsableError (the model can't be made).
+    """Serve the agent until SIGTERM or Ctrl-C; prints ``terminal-agent listening on http://…`` once it is ready. Raises
+    OSError (the server can't listen at the address), ModelNotUsableError (the model can't be made).
     """
     agent = TerminalAgent(config)
 

@@ -1,4 +1,4 @@
-"""What an evaluator of Terminal-Bench tells its participant: as data, or in the words of the seed's evaluators."""
+"""A Terminal-Bench task from the evaluator's message: as data, or in the words of the seed's evaluators."""
 
 import re
 
@@ -23,7 +23,7 @@ _WORKDIR = re.compile(r"working directory(?: is|:)\s*(/[\w./-]*\w|/)", re.IGNORE
 
 
 class NoTaskError(Exception):
-    """A message that names no task, or no way to the task's container; the text says what is missing."""
+    """A message has no task, or no way to the task's container; the text names the missing part."""
 
 
 def read_task(message: Message) -> TerminalTaskMessage:
