@@ -2,7 +2,7 @@
 
 import pytest
 
-from proctor.terminal.parsers import PARSERS, UnparsableError, read_rewards, reward_of
+from proctor.terminal.parsers import PARSERS, UnparsableError, compute_reward, read_rewards
 
 HEADING = "=========================== short test summary info ============================"
 
@@ -88,7 +88,7 @@ def test_swe_lancer() -> None:
 )
 def test_reward_files(files: dict[str, bytes], rewards: dict[str, float], reward: float) -> None:
     assert read_rewards(files) == rewards
-    assert reward_of(rewards) == reward
+    assert compute_reward(rewards) == reward
 
 
 @pytest.mark.parametrize(
@@ -108,4 +108,4 @@ def test_reward_files(files: dict[str, bytes], rewards: dict[str, float], reward
 )
 def test_what_is_no_reward(files: dict[str, bytes], sentence: str) -> None:
     with pytest.raises(UnparsableError, match=sentence):
-        reward_of(read_rewards(files))
+        compute_reward(read_rewards(files))
