@@ -33,11 +33,11 @@ from proctor.observing.logs import set_up_logs
 from proctor.observing.readiness import log_problems
 from proctor.observing.requests import CountedRequests
 from proctor.observing.tracing import TracedRequests, is_tracing, start_tracing, stop_tracing
-from proctor.processes.slow_senders import settings_for
+from proctor.processes.slow_senders import make_config
 from proctor.protocol.callers import get_caller
 from proctor.settings.config import GreenAgentConfig
 from proctor.storage.temporal import connect
-from purple_sdk.processes.serving import Server, address_of, listen
+from purple_sdk.processes.serving import Server, get_address, listen
 from purple_sdk.settings.config import merge_configs
 
 RPC_PATH = "/"
@@ -134,13 +134,13 @@ async def serve(config: GreenAgentConfig, pages: Sequence[BaseRoute] = ()) -> No
     leave_refusals_to_us()
     app = create_app(config, partial(connect, config), pages)
     server = Server(
-        settings_for(
+        make_config(
             app,
             log_level=config.log_level.lower(),
             log_config=None,
             timeout_graceful_shutdown=SHUTDOWN_GRACE,
         ),
-        ready=f"proctor gateway listening on {address_of(listener)}",
+        ready=f"proctor gateway listening on {get_address(listener)}",
     )
     watching: Watching = app.state.watching
     address = (config.observe_host, config.observe_port)

@@ -1,9 +1,9 @@
-"""What a participant installs.
+"""The package that a participant installs.
 
-* ``BasePurpleAgent``: what an agent is made of
+* ``BasePurpleAgent``: the base class of an agent
 * ``serve``, ``create_app``: an agent as an A2A server
-* ``PurpleAgentExecutor``, ``Conversations``: the parts in between, for servers of one's own
-* ``PurpleUESClient``: the simulator by what an assistant does most; ``ues``: its client, route by route
+* ``PurpleAgentExecutor``, ``Conversations``: the parts in between, for custom servers
+* ``PurpleUESClient``: the most frequent actions of an assistant in the simulator; ``ues``: its client, route by route
 * ``examples``: whole agents to learn from, and to run as they are
 """
 
@@ -32,7 +32,7 @@ __all__ = [
     "serve",
 ]
 
-# Loaded when first asked for: who only wants the simulator's client needs no web server in memory, and no settings.
+# Loaded when first used: users of the simulator's client alone need no web server in memory, and no settings.
 _HOMES = {
     "AgentFactory": "purple_sdk.agent",
     "BasePurpleAgent": "purple_sdk.agent",

@@ -1,4 +1,4 @@
-"""The agent's report of its actions, written while it acts."""
+"""Records the agent's actions for its report, as they happen."""
 
 from datetime import datetime
 from typing import Any
@@ -11,10 +11,10 @@ from purple_sdk.ues._call import Call
 
 
 class ActionRecorder:
-    """An observer of a UES client: every call that may change something becomes an ``ActionLogEntry``.
+    """An observer of a UES client: each call that may change something becomes an ``ActionLogEntry``.
 
-    ``email.send`` with the request's fields as parameters; the time is the simulated one at which the simulator says
-    that it ran, or the turn's time where there is no such answer.
+    The entry of ``email.send`` has the request's fields as parameters. Its time is the simulated time of execution in
+    the simulator's answer, or the turn's time without such an answer.
     """
 
     def __init__(self, now: datetime) -> None:
@@ -45,6 +45,6 @@ class ActionRecorder:
 def _parameters(call: Call[Any]) -> dict[str, Any]:
     try:
         sent = from_json(call.content or b"{}")
-    except ValueError:  # what couldn't be sent can't be reported either
+    except ValueError:  # a call that couldn't be sent can't be reported either
         return {}
     return sent if isinstance(sent, dict) else {}

@@ -24,18 +24,18 @@ from purple_sdk.ues_wrapper import PurpleUESClient
 
 
 class BasePurpleAgent(ABC):
-    """One participant in one assessment: every A2A context gets an instance of its own.
+    """One participant in one assessment: every A2A context gets its own instance.
 
     Attributes:
-        state: everything that the agent remembers from turn to turn: a dataclass, a pydantic model, a dict, anything
-            that ``copy.deepcopy`` copies. It is copied when a turn starts, and set back when that turn is played
-            again. Other attributes aren't.
-        ues: the client of the assessment's simulation, route by route. Actions that go through it report themselves.
-        ues_client: the same by what an assistant does most: unread mail, replies, today's appointments, ... .
+        state: all memory that the agent keeps from turn to turn: a dataclass, a pydantic model, a dict, any object that
+            ``copy.deepcopy`` copies. It is copied when a turn starts, and restored when that turn is played again.
+            Other attributes aren't.
+        ues: the client of the assessment's simulation, route by route. Its actions are reported automatically.
+        ues_client: the most frequent actions of an assistant: unread mail, replies, today's appointments, ... .
         current_time: the simulated time at the turn's start.
-        attempt: which try of it this is, from 1.
-        instructions: what the evaluator said at the start.
-        context_id: the A2A context, which is the assessment's: the same after this process was started again.
+        attempt: the number of this try of the turn, from 1.
+        instructions: the evaluator's instructions at the start.
+        context_id: the A2A context of the assessment; it stays the same after a restart of this process.
     """
 
     name: ClassVar[str] = "purple-agent"
@@ -57,8 +57,8 @@ class BasePurpleAgent(ABC):
         self._model_usage: dict[str, ModelUsage] = {}
 
     def initialize(self, ues_url: str, api_key: str, current_time: datetime, instructions: str = "") -> None:
-        """Get access to the simulation; called once, before ``on_assessment_start``. Raises ValueError (``ues_url``
-        isn't an HTTP address).
+        """Connect to the simulation; called once, before ``on_assessment_start``. Raises ValueError (``ues_url`` isn't
+        an HTTP address).
         """
         self._recorder = ActionRecorder(current_time)
         self._connect(ues_url, api_key)
@@ -66,7 +66,7 @@ class BasePurpleAgent(ABC):
         self.instructions = instructions
 
     async def get_in_by(self, ues_url: str, api_key: str) -> None:
-        """Get access to the simulation by another address or key, in mid-assessment. Raises ValueError (``ues_url``
+        """Connect to the simulation by another address or key during an assessment. Raises ValueError (``ues_url``
         isn't an HTTP address).
         """
         before = self.ues
@@ -81,30 +81,32 @@ class BasePurpleAgent(ABC):
         self.ues_client = PurpleUESClient(self.ues)
 
     def begin_turn(self, turn: TurnStartMessage) -> None:
-        """Take note of the turn that comes next; called before ``execute_turn``."""
+        """Note the turn that comes next; called before ``execute_turn``."""
         self.turn_number, self.attempt, self.current_time = turn.turn_number, turn.attempt, turn.current_time
         self._recorder.begin_turn(turn.current_time)
         self._model_usage.clear()
 
     async def on_assessment_start(self, message: AssessmentStartMessage) -> None:  # noqa: B027 - optional
-        """Prepare; the simulation is already within reach."""
+        """Prepare; the simulation is already reachable."""
 
     @abstractmethod
     async def execute_turn(self) -> TurnCompleteMessage | EarlyCompletionMessage:
-        """Play one turn. ``complete_turn`` makes the answer; ``EarlyCompletionMessage`` says that all is done.
+        """Play one turn. Return ``complete_turn()``, or an ``EarlyCompletionMessage`` if all is done.
 
-        Cancelled when the evaluator gives the turn up. An exception fails this try of the turn.
+        Cancelled when the evaluator gives up the turn. An exception fails this try of the turn.
         """
 
     async def should_complete_early(self) -> tuple[bool, str | None]:
-        """Whether nothing is left to do, and why; asked after each turn. No, unless a subclass says otherwise."""
+        """Whether nothing is left to do, and the reason; called after each turn. False, unless a
+        subclass overrides it.
+        """
         return False, None
 
     async def play_turn(self) -> TurnCompleteMessage | EarlyCompletionMessage:
-        """Play the turn, and say whether it was the last: what the server calls.
+        """Play the turn, and decide whether it was the last; called by the server.
 
-        An early completion carries the turn's actions. Raises TypeError (``execute_turn`` returned something else than
-        one of the two messages).
+        An early completion carries the turn's actions. Raises TypeError (``execute_turn`` returned another type than
+        these two messages).
         """
         answer = await self.execute_turn()
         if isinstance(answer, TurnCompleteMessage):
@@ -123,11 +125,11 @@ class BasePurpleAgent(ABC):
         return answer
 
     async def on_assessment_complete(self, message: AssessmentCompleteMessage) -> None:  # noqa: B027 - optional
-        """Tidy up; the key may already be dead."""
+        """Clean up; the key may already be invalid."""
 
     @property
     def actions(self) -> list[ActionLogEntry]:
-        """What was done in this turn so far, in order."""
+        """Return the actions of this turn so far, in order."""
         return list(self._recorder.entries)
 
     def report_action(self, entry: ActionLogEntry) -> None:
@@ -137,13 +139,13 @@ class BasePurpleAgent(ABC):
     def complete_turn(
         self, notes: str | None = None, time_step: str | None = None, trajectory: dict[str, Any] | None = None
     ) -> TurnCompleteMessage:
-        """The answer to a turn, with the actions that were recorded.
+        """Return the answer to a turn, with the recorded actions.
 
         Args:
-            notes: anything that a reader of the result should know.
-            time_step: ISO 8601; how far the clock shall move. Without it, as far as the scenario has it by default.
-            trajectory: the turn's transcript in the Agent Trajectory Interchange Format. The evaluator shortens
-                one of more than 1 MB.
+            notes: text for readers of the result.
+            time_step: how far the clock shall move, in ISO 8601; by default the scenario's time step.
+            trajectory: the turn's transcript in the Agent Trajectory Interchange Format. The evaluator shortens a
+                transcript of more than 1 MB.
 
         Raises:
             pydantic.ValidationError: ``time_step`` is not a duration.
@@ -153,7 +155,7 @@ class BasePurpleAgent(ABC):
         return TurnCompleteMessage(actions=self.actions, notes=notes, **chosen, **self._usage_fields())
 
     def complete_early(self, reason: str | None = None) -> EarlyCompletionMessage:
-        """The answer to the last turn: nothing is left to do. It carries the actions that were recorded."""
+        """Return the answer to the last turn, with the recorded actions: nothing is left to do."""
         return EarlyCompletionMessage(reason=reason, actions=self.actions, **self._usage_fields())
 
     def note_model_use(self, model: str, input_tokens: int, output_tokens: int, calls: int = 1) -> None:
@@ -161,8 +163,8 @@ class BasePurpleAgent(ABC):
 
         Args:
             model: its name, such as ``openai/gpt-5``.
-            input_tokens: tokens of the prompts, to be added to the turn's.
-            calls: how many requests these were.
+            input_tokens: tokens of the prompts, added to the turn's sum.
+            calls: the number of requests.
         """
         known = self._model_usage.get(model, ModelUsage(model=model))
         self._model_usage[model] = ModelUsage(
@@ -177,25 +179,27 @@ class BasePurpleAgent(ABC):
 
     @property
     def model_usage(self) -> list[ModelUsage]:
-        """What was asked of models in this turn so far, as it was noted."""
+        """Return the use of models in this turn so far, as noted."""
         return list(self._model_usage.values())
 
     async def may_act(self) -> bool:
-        """Wait ``config.action_delay`` seconds; whether ``config.max_actions_per_turn`` still allows an action."""
+        """Wait ``config.action_delay`` seconds; returns whether ``config.max_actions_per_turn``
+        still allows an action.
+        """
         if self.config.action_delay:
             await asyncio.sleep(self.config.action_delay)
         return len(self._recorder.entries) < self.config.max_actions_per_turn
 
     async def get_user_instructions(self) -> str:
-        """What the user has written in the chat so far, oldest first; the evaluator's words where that is nothing."""
+        """Return the user's chat messages so far, oldest first; the evaluator's instructions if there are none."""
         answer = await self.ues.chat.query(role="user", sort_by="timestamp", sort_order="asc")
         texts = [chat_text(message["content"]) for message in answer["messages"]]
         return "\n\n".join(texts) or self.instructions
 
     async def aclose(self) -> None:
-        """Let go of the connections; called once, after everything else."""
+        """Close the connections; called once, after everything else."""
         await self.ues.aclose()
 
 
 AgentFactory = Callable[[PurpleAgentConfig], BasePurpleAgent]
-"""Makes the agent of one assessment: an agent class is one."""
+"""Makes the agent of one assessment, such as an agent class."""

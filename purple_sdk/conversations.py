@@ -1,13 +1,13 @@
-"""The memory of an agent process about its assessments: one conversation per A2A context.
+"""An agent process's memory of its assessments: one conversation per A2A context.
 
-Nothing is done twice: a message id that was seen before gets the same turn again, whether that still runs or has
-ended. A new id for a turn that was played before is a new try: the turn that runs is stopped, the agent's state is
-set back to what it was when the turn first started, and the turn is played from there.
+Nothing is done twice. A message id that was seen before gets the same turn again, whether that still runs or has ended.
+A new id for a turn that was played before starts a new try: the running turn is stopped, the agent's state is restored
+from the first start of the turn, and the turn is played from there.
 
-Old senders are refused: messages carry a fence that only rises, and a fence lower than an earlier one is refused.
+Old senders are refused: messages carry a fence that only rises, and lower fences than an earlier one are refused.
 
-An evaluator may greet again in mid-assessment, with another address or key, and says which turn comes next. An agent
-that knows the assessment gets in by these from then on, stops what it is still at, and forgets nothing else.
+An evaluator may send a start message during an assessment, with another address or key and the number of the next turn.
+An agent that knows the assessment uses these from then on, stops its running turn, and keeps everything else.
 """
 
 import asyncio
@@ -38,15 +38,15 @@ LONGEST_STOP = 10.0
 
 
 class NoAssessmentError(Exception):
-    """A turn in a context in which no assessment has started."""
+    """A turn was asked for in a context without an assessment."""
 
 
 class FromThePastError(Exception):
-    """A message of an evaluator's attempt that was stopped for a while, and has been given up since."""
+    """A message came from an evaluator's attempt that was paused, and has been given up since."""
 
 
 class TurnStuckError(Exception):
-    """A turn that was stopped and doesn't end."""
+    """A turn that was stopped doesn't end."""
 
 
 @dataclass(eq=False)
@@ -62,7 +62,7 @@ class Turn:
         return f"turn {self.number}, try {self.attempt}"
 
     async def stop(self, reason: str) -> None:
-        """End it, if it still runs. Raises TurnStuckError (it doesn't end within ``LONGEST_STOP``)."""
+        """Stop the turn, if it still runs. Raises TurnStuckError (it doesn't end within ``LONGEST_STOP``)."""
         if self.task.done():
             return
         self.stopped_because = reason
@@ -84,10 +84,10 @@ class Conversation:
         self.last_used = time.monotonic()
 
     def was_started_by(self, message_id: str, message: AssessmentStartMessage) -> bool:
-        """Whether a start message is about this assessment, rather than about a new one.
+        """Whether a start message is about this assessment, rather than a new one.
 
-        It is when it is a repeat, when it says which turn comes next, or when it speaks of the same simulation at a
-        later time: evaluators greet again in mid-assessment, for agents that were restarted, which this one wasn't.
+        That is so if the message is a repeat, names the next turn, or has the same simulation at a later time.
+        Evaluators send start messages during an assessment to agents that may have been restarted; this one wasn't.
         """
         known = self._start
         is_same_simulation = (message.ues_url, message.api_key) == (known.ues_url, known.api_key)
@@ -111,12 +111,12 @@ class Conversation:
 
     @property
     def running(self) -> Turn | None:
-        """The turn that is being played, if any; there is never more than one."""
+        """The running turn, if any; there is never more than one."""
         return next((turn for turn in reversed(self._turns.values()) if not turn.task.done()), None)
 
     async def take_turn(self, message_id: str, message: TurnStartMessage) -> Turn:
-        """The turn that belongs to a message: known already, or started now. Raises TurnStuckError (an earlier turn was
-        cancelled and keeps running).
+        """Return the turn of a message: a known one, or a new one that is started now. Raises TurnStuckError (an
+        earlier turn was cancelled and keeps running).
         """
         self.last_used = time.monotonic()
         if message_id not in self._turns:
@@ -130,16 +130,16 @@ class Conversation:
         return self._turns[message_id]
 
     async def stop(self, reason: str) -> None:
-        """End the turn that is being played, if any. Raises TurnStuckError (it doesn't end within ``LONGEST_STOP``)."""
+        """Stop the running turn, if any. Raises TurnStuckError (it doesn't end within ``LONGEST_STOP``)."""
         if self.running is not None:
             await self.running.stop(reason)
 
     async def close(self) -> None:
-        """Stop what runs and let go of the agent's connections."""
+        """Stop the running turn and close the agent's connections."""
         try:
             await self.stop("the assessment ended")
-        except TurnStuckError as problem:
-            _log.warning("%s; closing its connections", problem)
+        except TurnStuckError as error:
+            _log.warning("%s; closing its connections", error)
         await self.agent.aclose()
 
     def _set_state(self, number: int) -> None:
@@ -169,7 +169,7 @@ class Conversations:
         self._idle_limit = idle_limit
         self._known: dict[str, Conversation] = {}
         self._fences: OrderedDict[str, int] = OrderedDict()
-        # One message of a context after the other; a lock that nobody uses goes away by itself.
+        # One message of a context at a time; an unused lock is removed by garbage collection.
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     def __len__(self) -> int:
@@ -177,7 +177,7 @@ class Conversations:
 
     def take_fence(self, context_id: str, fence: int) -> None:
         """Store a message's fence (0: it has none), and refuse messages with lower ones in this context from now on.
-        Raises FromThePastError (a newer attempt has spoken since).
+        Raises FromThePastError (a newer attempt has sent messages since).
         """
         if not fence:
             return
@@ -191,8 +191,9 @@ class Conversations:
             )
 
     async def start(self, context_id: str, message_id: str, message: AssessmentStartMessage) -> None:
-        """Begin an assessment; a message about the running one has no effect, another one starts a new one. Raises
-        Exception (what the agent's ``initialize`` or ``on_assessment_start`` raised; the context has no agent then).
+        """Begin an assessment. A message about the running one has no effect; another one starts a new assessment.
+        Raises Exception (any error of the agent's ``initialize`` or ``on_assessment_start``; the context has no agent
+        then).
         """
         await self._drop_idle()
         async with self._lock(context_id):
@@ -212,8 +213,8 @@ class Conversations:
             self._known[context_id] = Conversation(agent, message_id, message)
 
     async def take_turn(self, context_id: str, message_id: str, message: TurnStartMessage) -> Turn:
-        """The turn that belongs to a message. Raises NoAssessmentError (no assessment runs in this context),
-        TurnStuckError (an earlier turn was cancelled and keeps running).
+        """Return the turn of a message. Raises NoAssessmentError (no assessment runs in this context), TurnStuckError
+        (an earlier turn was cancelled and keeps running).
         """
         await self._drop_idle()
         async with self._lock(context_id):
@@ -226,8 +227,8 @@ class Conversations:
             return await conversation.take_turn(message_id, message)
 
     async def complete(self, context_id: str, message: AssessmentCompleteMessage) -> None:
-        """End an assessment and drop its agent; one that isn't known has ended already. Raises Exception (what the
-        agent's ``on_assessment_complete`` raised; the agent is dropped nevertheless).
+        """End an assessment and drop its agent; an unknown assessment has ended already. Raises Exception (any error of
+        the agent's ``on_assessment_complete``; the agent is dropped nevertheless).
         """
         async with self._lock(context_id):
             conversation = self._known.get(context_id)

@@ -1,4 +1,4 @@
-"""Between A2A and the agent: reads the evaluator's messages, answers each with a task."""
+"""Connects A2A and the agent: reads the evaluator's messages, answers each with a task."""
 
 import asyncio
 import logging
@@ -31,19 +31,19 @@ _log = logging.getLogger(__name__)
 
 ANSWER_ARTIFACT = "turn_answer"
 KEEP_ALIVE = 15.0
-"""Seconds between two signs of life of a turn that takes long."""
+"""Seconds between two status updates of a long turn."""
 _LONGEST_REASON = 300
 
 
 class UnreadableMessageError(Exception):
-    """A message that isn't one of the evaluator's; the text says why."""
+    """A message isn't one of the evaluator's; the text has the reason."""
 
 
 class ClosingExecutor(AgentExecutor):
-    """An executor that has something to let go of at the end."""
+    """An executor with resources to release at the end."""
 
     async def aclose(self) -> None:
-        """Let go of it."""
+        """Release the resources."""
 
 
 class PurpleAgentExecutor(ClosingExecutor):
@@ -57,7 +57,7 @@ class PurpleAgentExecutor(ClosingExecutor):
     def __init__(self, conversations: Conversations, keep_alive: float = KEEP_ALIVE) -> None:
         self._conversations = conversations
         self._keep_alive = keep_alive
-        # Whoever takes a task out of here writes its end: the execution, or the cancellation that overtook it.
+        # The one that takes a task out of here writes its end: the execution, or the cancellation that overtook it.
         self._open: dict[str, Turn | None] = {}
 
     async def execute(self, context: RequestContext, event_queue: EventQueue) -> None:
@@ -68,16 +68,16 @@ class PurpleAgentExecutor(ClosingExecutor):
         try:
             with carrying(_headers(context)):
                 await self._answer(message, context_id, updater)
-        except (UnreadableMessageError, NoAssessmentError, FromThePastError) as problem:
-            await self._end(updater, TaskState.TASK_STATE_REJECTED, str(problem))
-        except Exception as problem:
+        except (UnreadableMessageError, NoAssessmentError, FromThePastError) as error:
+            await self._end(updater, TaskState.TASK_STATE_REJECTED, str(error))
+        except Exception as error:
             _log.exception("context %s: a message could not be answered", context_id)
-            await self._end(updater, TaskState.TASK_STATE_FAILED, _reason(problem))
+            await self._end(updater, TaskState.TASK_STATE_FAILED, _reason(error))
         finally:
             self._open.pop(task_id, None)
 
     async def cancel(self, context: RequestContext, event_queue: EventQueue) -> None:
-        """Stop the turn behind a task, for everybody who waits for it."""
+        """Stop the turn behind a task, for all callers that wait for it."""
         task_id = context.task_id or ""
         if task_id not in self._open:
             return
@@ -93,7 +93,7 @@ class PurpleAgentExecutor(ClosingExecutor):
 
     async def _answer(self, message: Message, context_id: str, updater: TaskUpdater) -> None:
         content = read_message(message)
-        self._conversations.take_fence(context_id, fence_of(message))
+        self._conversations.take_fence(context_id, read_fence(message))
         match content:
             case AssessmentStartMessage() as start:
                 await updater.start_work()
@@ -102,8 +102,8 @@ class PurpleAgentExecutor(ClosingExecutor):
             case TurnStartMessage() as turn_start:
                 turn = await self._conversations.take_turn(context_id, message.message_id, turn_start)
                 self._open[updater.task_id] = turn
-                await updater.start_work(sentence_of(updater, f"playing {turn}"))
-                await wait_for(turn.task, updater, f"still playing {turn}", self._keep_alive)
+                await updater.start_work(make_message(updater, f"playing {turn}"))
+                await await_work(turn.task, updater, f"still playing {turn}", self._keep_alive)
                 await self._report(turn, context_id, updater)
             case AssessmentCompleteMessage() as complete:
                 await self._conversations.complete(context_id, complete)
@@ -124,13 +124,13 @@ class PurpleAgentExecutor(ClosingExecutor):
         if updater.task_id not in self._open:
             return
         del self._open[updater.task_id]
-        await updater.update_status(state, message=None if sentence is None else sentence_of(updater, sentence))
+        await updater.update_status(state, message=None if sentence is None else make_message(updater, sentence))
 
 
 async def open_task(context: RequestContext, event_queue: EventQueue) -> tuple[Message, TaskUpdater]:
-    """Answer a message with a task, whose updates go through what is returned beside the message.
+    """Answer a message with a task; returns the message and the updater of the task.
 
-    It has no history: the message may carry a key, and every caller of this agent can read its tasks.
+    The task has no history: the message may carry a key, and every caller of this agent can read its tasks.
     """
     task_id, context_id = context.task_id or "", context.context_id or ""
     status = TaskStatus(state=TaskState.TASK_STATE_SUBMITTED)
@@ -138,39 +138,40 @@ async def open_task(context: RequestContext, event_queue: EventQueue) -> tuple[M
     return context.message or Message(), TaskUpdater(event_queue, task_id, context_id)
 
 
-async def wait_for(work: asyncio.Task[Any], updater: TaskUpdater, sentence: str, keep_alive: float) -> None:
-    """Wait until work is done, with a status update that says so every ``keep_alive`` seconds."""
+async def await_work(work: asyncio.Task[Any], updater: TaskUpdater, sentence: str, keep_alive: float) -> None:
+    """Wait until work is done; send ``sentence`` as a status update every ``keep_alive`` seconds."""
     while not (await asyncio.wait({work}, timeout=keep_alive))[0]:
-        await updater.start_work(sentence_of(updater, sentence))
+        await updater.start_work(make_message(updater, sentence))
 
 
-def sentence_of(updater: TaskUpdater, sentence: str) -> Message:
-    """A sentence as the message of a status."""
+def make_message(updater: TaskUpdater, sentence: str) -> Message:
+    """Wrap a sentence as the message of a status."""
     return updater.new_agent_message([new_text_part(sentence)])
 
 
 def read_message(message: Message) -> ToParticipant:
-    """Find the evaluator's message in an A2A message: a data part, else a text part that is JSON. Raises
-    UnreadableMessageError (there is none, or its fields don't fit).
+    """Find the evaluator's message in an A2A message: a data part, else a text part with JSON.
+
+    Raises UnreadableMessageError (there is none, or its fields don't fit).
     """
-    data = _object_in(message)
+    data = _find_object(message)
     try:
         return parse_to_participant(data)
-    except UnknownMessageTypeError as problem:
-        raise UnreadableMessageError(str(problem)) from None
-    except ValidationError as problem:
-        raise UnreadableMessageError(describe(problem)) from None
+    except UnknownMessageTypeError as error:
+        raise UnreadableMessageError(str(error)) from None
+    except ValidationError as error:
+        raise UnreadableMessageError(describe(error)) from None
 
 
-def fence_of(message: Message) -> int:
-    """The fence that the evaluator's message carries; 0 where it has none, as evaluators elsewhere know no fences."""
+def read_fence(message: Message) -> int:
+    """Return the fence of an evaluator's message; 0 if it has none, since other evaluators don't know fences."""
     if FENCE_METADATA not in message.metadata:
         return 0
     fence = message.metadata[FENCE_METADATA]
     return int(fence) if isinstance(fence, str) and fence.isdecimal() else 0
 
 
-def _object_in(message: Message) -> dict[str, Any]:
+def _find_object(message: Message) -> dict[str, Any]:
     for data in get_data_parts(message.parts):
         if isinstance(data, dict):
             return data
@@ -187,13 +188,13 @@ def _object_in(message: Message) -> dict[str, Any]:
 
 
 def _headers(context: RequestContext) -> Mapping[str, str]:
-    """Those of the HTTP request that brought a message."""
+    """Return the headers of the HTTP request that brought a message."""
     headers = context.call_context.state.get("headers") if context.call_context else None
     return headers if isinstance(headers, Mapping) else {}
 
 
 def _answer_parts(answer: FromParticipant) -> list[Part]:
-    # A time step that nobody chose is left out, so that the scenario's own default applies.
+    # An unset time step is left out, so the scenario's own default applies.
     unchosen = {"time_step", "model_usage", "trajectory"} - answer.model_fields_set
     data = answer.model_dump(mode="json", exclude=unchosen)
     text = answer.model_dump_json(exclude=unchosen)

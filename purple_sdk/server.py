@@ -30,18 +30,18 @@ from purple_sdk.processes.serving import Server, listen
 from purple_sdk.settings.config import PurpleAgentConfig, merge_configs
 
 _EARLY_CARD_PATH = "/.well-known/agent.json"
-"""Where evaluators of early 0.3 versions, and the seed's, look for the agent card."""
+"""Address of the agent card for evaluators of early 0.3 versions, and for the seed's."""
 
 _GRACE = 3
-"""Seconds that requests have to end after SIGTERM."""
+"""Time limit in seconds for requests to end after SIGTERM."""
 
 MOST_TASKS = 2000
 
 
 def agent_card(name: str, description: str, url: str) -> AgentCard:
-    """The agent's card: who it is, and the addresses and protocol versions at which it can be reached."""
+    """Return the agent's card: its name, and the addresses and protocol versions at which it can be reached."""
     modes = ["application/json", "text/plain"]
-    urls = {TransportProtocol.JSONRPC: url, TransportProtocol.HTTP_JSON: url.rstrip("/")}  # to which paths are appended
+    urls = {TransportProtocol.JSONRPC: url, TransportProtocol.HTTP_JSON: url.rstrip("/")}  # paths are appended to it
     return AgentCard(
         name=name,
         description=description,
@@ -74,11 +74,11 @@ def create_app(
     keep_alive: float = KEEP_ALIVE,
     conversations: Conversations | None = None,
 ) -> Starlette:
-    """The ASGI application of an agent.
+    """Make the ASGI application of an agent.
 
     Args:
-        agent_factory: makes the agent of one assessment; mostly the agent's class.
-        config: settings; the card carries its ``effective_card_url``, so a port 0 must have become a real one.
+        agent_factory: makes the agent of one assessment; usually the agent's class.
+        config: settings; the card carries its ``effective_card_url``, so replace a port 0 by a real one before.
         keep_alive: seconds between status updates while a turn runs.
     """
     if conversations is None:
@@ -97,9 +97,10 @@ def serve(
     description: str | None = None,
     keep_alive: float = KEEP_ALIVE,
 ) -> None:
-    """Serve an agent until SIGTERM or Ctrl-C; says ``NAME listening on http://...`` once it is ready.
+    """Serve an agent until SIGTERM or Ctrl-C; prints ``NAME listening on http://...`` once it is ready.
 
-    Port 0 takes a free one. Blocks, and belongs on the main thread. Raises OSError (the address can't be listened on).
+    Port 0 takes a free one. This blocks; call it on the main thread. Raises OSError (the server can't listen at the
+    address).
     """
 
     def make(config: PurpleAgentConfig) -> PurpleAgentExecutor:
@@ -119,17 +120,18 @@ def serve_executor(
         make: makes the executor from the final settings, in which port 0 has become a real one.
 
     Raises:
-        OSError: the address can't be listened on.
+        OSError: the server can't listen at the address.
     """
     logging.basicConfig(level=config.log_level, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     for chatty in ("httpx", "httpx2"):  # one line for every call is too much
         logging.getLogger(chatty).setLevel(logging.WARNING)
-    logging.getLogger("a2a.server.routes").setLevel(logging.INFO)  # below that whole messages, with the key in them
+    # Below that whole messages are logged, with the key in them.
+    logging.getLogger("a2a.server.routes").setLevel(logging.INFO)
     listener = listen(config.host, config.port, "the agent")
     config = merge_configs(config, {"port": listener.getsockname()[1]})
     app = create_executor_app(make(config), config, name=name, description=description)
     settings = uvicorn.Config(app, log_config=None, access_log=False, timeout_graceful_shutdown=_GRACE)
-    # Not the card's address, which may be a proxy's: the one that this process listens on.
+    # Not the card's address, which may be a proxy's: the address at which this process listens.
     address = merge_configs(config, {"card_url": None}).effective_card_url
     Server(settings, f"{name} listening on {address}").run(sockets=[listener])
 
@@ -137,7 +139,7 @@ def serve_executor(
 def create_executor_app(
     executor: ClosingExecutor, config: PurpleAgentConfig, *, name: str, description: str
 ) -> Starlette:
-    """The ASGI application of an agent that reads the evaluator's messages itself.
+    """Make the ASGI application of an agent that reads the evaluator's messages itself.
 
     Args:
         executor: handles each A2A message; closed with the application.
@@ -168,7 +170,7 @@ def _class_says(agent_factory: AgentFactory, attribute: Literal["name", "descrip
 
 
 class BoundedTaskStore(InMemoryTaskStore):
-    """The tasks that were written to last, ``most`` of them; the others are forgotten."""
+    """Stores the ``most`` latest written tasks; older ones are dropped."""
 
     def __init__(self, most: int = MOST_TASKS) -> None:
         super().__init__()
@@ -176,7 +178,7 @@ class BoundedTaskStore(InMemoryTaskStore):
         self._order: OrderedDict[str, ServerCallContext] = OrderedDict()
 
     async def save(self, task: Task, context: ServerCallContext) -> None:
-        """Keep a task, and forget the one that was longest untouched where there are too many."""
+        """Store a task, and drop the oldest one if there are too many."""
         await super().save(task, context)
         self._order[task.id] = context
         self._order.move_to_end(task.id)
@@ -185,7 +187,7 @@ class BoundedTaskStore(InMemoryTaskStore):
             await self.delete(oldest, its_context)
 
     async def delete(self, task_id: str, context: ServerCallContext) -> None:
-        """Forget a task."""
+        """Drop a task."""
         self._order.pop(task_id, None)
         await super().delete(task_id, context)
 
@@ -197,14 +199,14 @@ class WholeRequests:
     a traceback. The application then sends an answer that is not received.
 
     Args:
-        app: what answers them; its bodies are small enough to be held in memory, and it holds them there itself.
+        app: the application that answers them; its bodies are small enough for memory, where it holds them itself.
     """
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle one connection, as the ASGI specification says."""
+        """Handle one connection, according to the ASGI specification."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return

@@ -1,4 +1,4 @@
-"""The most frequent actions of participants, in the words of the task (seed 000, section 4.5), with typed answers."""
+"""The most frequent actions of participants, in the task's terms (seed 000, section 4.5), with typed answers."""
 
 import re
 from collections.abc import Awaitable, Callable, Sequence
@@ -7,7 +7,7 @@ from typing import Any, Literal
 from zoneinfo import ZoneInfo
 
 from purple_sdk.ues import ActionResult, AsyncUESClient, NotFoundError, UESResponseError, UnexpectedAnswerError
-from purple_sdk.ues.items import SMS, CalendarEvent, ChatMessage, Contact, Email, Item, items_of
+from purple_sdk.ues.items import SMS, CalendarEvent, ChatMessage, Contact, Email, Item, read_items
 
 _PAGE = 500
 _MOST = 10_000
@@ -15,20 +15,20 @@ _CREATED = re.compile(r"calendar_event_id: (\S+)")
 
 
 class PurpleUESClient:
-    """The user's environment by what a personal assistant does in it.
+    """The user's environment, by a personal assistant's most frequent actions.
 
-    All actions go through the given client, which reports them. An action answers an
-    ``ActionResult``, whose ``succeeded`` says whether it was carried out; ``create_event`` gives the new appointment.
+    All actions go through the given client, which reports them. An action returns an ``ActionResult``; its
+    ``succeeded`` tells whether the action was carried out. ``create_event`` returns the new appointment.
 
     Raises (every method):
-        purple_sdk.ues.UESError: one of its subclasses, by what went wrong.
+        purple_sdk.ues.UESError: the subclass tells the kind of error.
     """
 
     def __init__(self, client: AsyncUESClient) -> None:
         self._ues = client
 
     async def get_unread_emails(self, folder: str = "inbox") -> list[Email]:
-        """The unread emails of a folder, oldest first."""
+        """Return the unread emails of a folder, oldest first."""
         return await self._all(
             Email,
             "emails",
@@ -38,7 +38,7 @@ class PurpleUESClient:
         )
 
     async def get_emails_by_label(self, label: str) -> list[Email]:
-        """The emails that have a label, oldest first."""
+        """Return the emails with a label, oldest first."""
         return await self._all(
             Email,
             "emails",
@@ -46,17 +46,17 @@ class PurpleUESClient:
         )
 
     async def get_email(self, email_id: str) -> Email:
-        """One email. Raises NotFoundError (there is none with that id)."""
+        """Return one email. Raises NotFoundError (there is none with that id)."""
         state = await self._ues.email.get_state()
         email = state.get("emails", {}).get(email_id)
         if email is None:
             raise NotFoundError(f"there is no email with the id {email_id!r}", 404, None)
-        return items_of(Email, {"emails": [email]}, "emails")[0]
+        return read_items(Email, {"emails": [email]}, "emails")[0]
 
     async def reply_to_email(
         self, email: Email | str, body: str, cc: Sequence[str] | None = None, *, to_all: bool = False
     ) -> ActionResult:
-        """Answer an email (or the one with an id), to its sender, or ``to_all`` who got it but the user."""
+        """Answer an email (or the one with an id), to its sender, or ``to_all`` other people on it."""
         mail = await self.get_email(email) if isinstance(email, str) else email
         to = [mail.reply_to_address or mail.from_address]
         copies = list(cc or [])
@@ -90,14 +90,14 @@ class PurpleUESClient:
         return await self._ues.email.archive(list(email_ids))
 
     async def get_todays_events(self) -> list[CalendarEvent]:
-        """The appointments of the simulated day, in the user's time zone, by their start."""
+        """Return the appointments of the simulated day, in the user's time zone, by their start."""
         zone = await self.get_user_timezone()
         today = (await self.get_current_time()).astimezone(zone).date()
         start = datetime.combine(today, time(), zone)
         return await self.get_events_in_range(start, datetime.combine(today + timedelta(days=1), time(), zone))
 
     async def get_events_in_range(self, start: datetime, end: datetime) -> list[CalendarEvent]:
-        """The appointments that have a part between two times, recurring ones once for each occurrence."""
+        """Return the appointments that overlap a span of time, recurring ones once for each occurrence."""
         events = await self._all(
             CalendarEvent,
             "events",
@@ -122,7 +122,7 @@ class PurpleUESClient:
             raise UnexpectedAnswerError(f"the appointment was not made: {done.message or done.status}")
         state = await self._ues.calendar.get_state()
         made = state.get("events", {}).get(named[1])
-        return items_of(CalendarEvent, {"events": [made]}, "events")[0]
+        return read_items(CalendarEvent, {"events": [made]}, "events")[0]
 
     async def move_event(self, event_id: str, start: datetime, end: datetime) -> ActionResult:
         """Move an appointment: ``start`` and ``end`` are aware datetimes, ``end`` not before ``start``."""
@@ -135,7 +135,7 @@ class PurpleUESClient:
         return await self._ues.calendar.respond(event_id=event_id, response=status, response_comment=comment)
 
     async def get_user_timezone(self) -> ZoneInfo:
-        """The user's time zone; UTC if the simulator's is unknown here."""
+        """Return the user's time zone; UTC if the simulator's is unknown here."""
         state = await self._ues.calendar.get_state(compact=True)
         try:
             return ZoneInfo(str(state.get("user_timezone") or "UTC"))
@@ -143,7 +143,7 @@ class PurpleUESClient:
             return ZoneInfo("UTC")
 
     async def get_unread_sms(self) -> list[SMS]:
-        """The unread text messages that came in, oldest first."""
+        """Return the unread incoming text messages, oldest first."""
         return await self._all(
             SMS,
             "messages",
@@ -153,11 +153,11 @@ class PurpleUESClient:
         )
 
     async def send_sms(self, to: str, message: str) -> ActionResult:
-        """Write a text message as the user."""
+        """Send a text message as the user."""
         return await self._ues.sms.send(to_numbers=[to], body=message)
 
     async def get_chat_messages(self, role: Literal["user", "assistant"] | None = None) -> list[ChatMessage]:
-        """The chat between user and assistant, oldest first."""
+        """Return the chat between user and assistant, oldest first."""
         return await self._all(
             ChatMessage,
             "messages",
@@ -169,29 +169,31 @@ class PurpleUESClient:
         return await self._ues.chat.send(role="assistant", content=content)
 
     async def find_contacts(self, text: str | None = None) -> list[Contact]:
-        """Contacts whose names, addresses or notes contain a text (by default, all); empty without an address book."""
+        """Find contacts whose names, addresses or notes contain a text (by default, all); empty without an address
+        book.
+        """
         try:
             return await self._all(
                 Contact, "contacts", lambda **page: self._ues.contacts.query(search_text=text, **page)
             )
-        except UESResponseError as problem:
-            if problem.status == 404:  # a simulator of UES 0.1
+        except UESResponseError as error:
+            if error.status == 404:  # a simulator of UES 0.1
                 return []
             raise
 
     async def get_current_time(self) -> datetime:
-        """The simulated time."""
+        """Return the simulated time."""
         return (await self._ues.time.get_state()).current_time
 
     async def get_full_state(self) -> dict[str, Any]:
-        """Everything at once; large. ``ues.environment.get_state(compact=True)`` is a page of it."""
+        """Return the whole state at once; large. ``ues.environment.get_state(compact=True)`` is one page of it."""
         return await self._ues.environment.get_state()
 
     async def _all(self, kind: type[Item], key: str, ask: Callable[..., Awaitable[dict[str, Any]]]) -> list[Item]:
-        """Every page of a query."""
+        """Return the items of every page of a query."""
         items: list[Item] = []
         while len(items) < _MOST:
-            page = items_of(kind, await ask(limit=_PAGE, offset=len(items)), key)
+            page = read_items(kind, await ask(limit=_PAGE, offset=len(items)), key)
             items += page
             if len(page) < _PAGE:
                 break

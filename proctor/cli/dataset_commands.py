@@ -15,7 +15,7 @@ from proctor.common.settings import read_settings
 from proctor.settings.config import GreenAgentConfig
 from proctor.terminal.datasets import DatasetSource, KnownDataset, KnownDatasets, datasets_home
 from proctor.terminal.failures import TaskError
-from proctor.terminal.tasks import problems_of
+from proctor.terminal.tasks import find_problems
 from purple_sdk.protocol.problems import show_value
 
 _SHA = re.compile(r"[0-9a-f]{64}")
@@ -145,7 +145,7 @@ def show_dataset(label: str, state: str | None) -> None:
         folder = known.folder(dataset)
     console.print(Text(f"{'folder':<8}  ", style="bold").append(str(folder), style="not bold"), soft_wrap=True)
     for name, digest in list(dataset.tasks.items())[:_LISTED_TASKS]:
-        is_broken = any(each.is_fatal for each in problems_of(folder / name))
+        is_broken = any(each.is_fatal for each in find_problems(folder / name))
         console.print(Text(f"  {digest[:_SHOWN]}  {clean(name)}{'  (broken: see validate)' if is_broken else ''}"))
     if len(dataset.tasks) > _LISTED_TASKS:
         console.print(f"  and {len(dataset.tasks) - _LISTED_TASKS} more")

@@ -192,11 +192,11 @@ def codec_server(
     from proctor.common.errors import CommandError, UsageError, ending_as
     from proctor.common.settings import read_settings, require_guarded, warn
     from proctor.common.state import with_secret
-    from proctor.processes.slow_senders import settings_for
+    from proctor.processes.slow_senders import make_config
     from proctor.service.codec_server import create_codec_app
     from proctor.settings.config import GreenAgentConfig
     from proctor.storage.codec import PayloadKeyError
-    from purple_sdk.processes.serving import Server, address_of, listen
+    from purple_sdk.processes.serving import Server, get_address, listen
     from purple_sdk.settings.config import merge_configs
 
     config = with_secret(read_settings(GreenAgentConfig, host=host, state=state, open=is_open or None, card_url=""))
@@ -208,8 +208,8 @@ def codec_server(
     with ending_as(UsageError, PayloadKeyError):
         app = create_codec_app(merge_configs(config, {"port": listener.getsockname()[1]}), origins)
     warn(["every caller of this server can read encrypted data: let only the UI's users reach it"])
-    settings = settings_for(app, timeout_graceful_shutdown=2)
-    asyncio.run(Server(settings, ready=f"proctor codec-server listening on {address_of(listener)}").serve([listener]))
+    settings = make_config(app, timeout_graceful_shutdown=2)
+    asyncio.run(Server(settings, ready=f"proctor codec-server listening on {get_address(listener)}").serve([listener]))
 
 
 @app.command("doctor")

@@ -34,7 +34,7 @@ from proctor.settings.config import GreenAgentConfig
 from proctor.terminal.datasets import KnownDatasets, datasets_home
 from proctor.terminal.failures import TaskError
 from proctor.terminal.results import write_results
-from proctor.terminal.tasks import find_tasks, problems_of
+from proctor.terminal.tasks import find_problems, find_tasks
 from purple_sdk.processes.http_clients import make_http_client
 from purple_sdk.processes.ports import free_ports
 from purple_sdk.protocol.terminal import BENCHMARK, Blob, TerminalResults, TrialResult
@@ -198,7 +198,7 @@ def validate_dataset(dataset: str, task_ids: list[str] | None, state: str | None
     allowed = read_settings(GreenAgentConfig).containers_allow.replace(",", " ").split()
     broken = warned = 0
     for folder in folders:
-        problems = problems_of(folder, None, allowed)
+        problems = find_problems(folder, None, allowed)
         is_broken = any(each.is_fatal for each in problems)
         broken += is_broken
         warned += bool(problems) and not is_broken

@@ -11,7 +11,7 @@ from starlette.types import ASGIApp
 from proctor.activities.simulation.keys import host_key
 from proctor.settings.config import GreenAgentConfig
 from proctor.ues.server import create_app
-from purple_sdk.processes.serving import address_of, listen
+from purple_sdk.processes.serving import get_address, listen
 from purple_sdk.settings.config import merge_configs
 
 
@@ -37,7 +37,7 @@ def own_simulator(
     try:
         while thread.is_alive() and not server.started:
             thread.join(0.01)
-        own = {"ues_url": address_of(listener), "ues_public_url": None, "ues_command": None, "secret": secret}
+        own = {"ues_url": get_address(listener), "ues_public_url": None, "ues_command": None, "secret": secret}
         yield merge_configs(settings, own)
     finally:
         server.should_exit = True

@@ -20,7 +20,7 @@ from proctor.settings.config import GreenAgentConfig
 from purple_sdk.processes.addresses import in_url, own_host
 from purple_sdk.processes.child import python_command
 from purple_sdk.processes.http_clients import make_http_client
-from purple_sdk.processes.ports import free_ports, is_free, keep_port, listener_on
+from purple_sdk.processes.ports import find_listener, free_ports, is_free, keep_port
 
 DEV_SERVER_SETTINGS: dict[str, str] = {
     # One partition per task queue: on one machine more of them only add a hop to every task.
@@ -353,7 +353,7 @@ def require_free(addresses: dict[str, tuple[str, int]]) -> None:
     taken = []
     for flag, (host, port) in addresses.items():
         if not is_free(host, port):
-            who = listener_on(port)
+            who = find_listener(port)
             taken.append(f"port {port} is taken{f' by {who}' if who else ''}: end that, or choose another with {flag}")
     if taken:
         raise CommandError("\n".join(taken))

@@ -17,7 +17,7 @@ from starlette.routing import Route
 from proctor.observing import metrics
 from proctor.observing.readiness import Look, check_needs
 from purple_sdk.processes.announcing import announce
-from purple_sdk.processes.serving import InnerServer, address_of, listen
+from purple_sdk.processes.serving import InnerServer, get_address, listen
 
 
 def observing_app(needs: Mapping[str, Look], render: metrics.Render = metrics.render) -> Starlette:
@@ -71,9 +71,9 @@ async def observed(
     app = observing_app(needs, render)
     server = InnerServer(uvicorn.Config(app, log_level="warning", access_log=False, lifespan="off", log_config=None))
     serving = asyncio.create_task(server.serve(sockets=[listener]))
-    announce(f"{who} observed at {address_of(listener)}")
+    announce(f"{who} observed at {get_address(listener)}")
     try:
-        yield address_of(listener)
+        yield get_address(listener)
     finally:
         server.should_exit = True
         await asyncio.wait({serving}, timeout=5)

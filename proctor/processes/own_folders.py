@@ -1,4 +1,4 @@
-"""Temporary folders of one process, which the next one removes where it couldn't: it may have been killed."""
+"""Temporary folders of one process. If it is killed before it removes its folder, the next process does."""
 
 import fcntl
 import os
@@ -9,14 +9,18 @@ from pathlib import Path
 
 _LOCK = ".in-use"
 _YOUNG_SECONDS = 3600.0
-"""How old a folder without a lock has to be to count as left over: its maker may be about to lock it."""
+"""Minimum age in seconds of a leftover folder without a lock: the process that made a younger one may be about to lock
+it.
+"""
 
 
 class OwnFolder(tempfile.TemporaryDirectory[str]):
-    """A folder for as long as this process lives, and no longer than until the next one with the same prefix is made.
+    """A temporary folder for as long as this process lives.
+
+    If the process is killed, the next folder made with the same prefix removes it.
 
     Args:
-        prefix: how its name begins. Folders of that prefix whose process has ended are removed.
+        prefix: the start of its name. Folders with that prefix whose process has ended are removed.
     """
 
     def __init__(self, prefix: str) -> None:
@@ -33,7 +37,7 @@ class OwnFolder(tempfile.TemporaryDirectory[str]):
 
 
 def remove_left_over(prefix: str) -> list[str]:
-    """Remove the folders of a prefix whose processes have ended, as far as they are ours; returns their names."""
+    """Remove the folders with a prefix whose processes have ended, if they are ours; returns their names."""
     removed = []
     for folder in Path(tempfile.gettempdir()).glob(f"{prefix}*"):
         try:

@@ -1,20 +1,20 @@
-"""Children that come back when they die: how they ended, and how long they stay away."""
+"""Restarts of children that die: the reason of their end, and the pause before the next start."""
 
 import signal
 import time
 
 LONGEST_PAUSE = 10.0
-"""How long a child that dies again and again stays away."""
+"""The longest pause, in seconds, of a child that dies again and again."""
 
 _FIRST_PAUSE = 0.5
 _LONG_ENOUGH = 30.0
 
 
 class Pauses:
-    """How long one child stays away after each of its deaths: each one soon after the last doubles it.
+    """The pauses of one child after each of its deaths: each death soon after the last one doubles the pause.
 
     Args:
-        longest: seconds that it stays away at most.
+        longest: maximum of the pause, in seconds.
     """
 
     def __init__(self, longest: float = LONGEST_PAUSE) -> None:
@@ -23,11 +23,11 @@ class Pauses:
         self._began = time.monotonic()
 
     def begin(self) -> None:
-        """The child is started now."""
+        """Note that the child starts now."""
         self._began = time.monotonic()
 
     def after_death(self) -> float:
-        """Seconds to wait before it is started again."""
+        """Return the seconds to wait before the child is started again."""
         if time.monotonic() - self._began > _LONG_ENOUGH:
             self._next = _FIRST_PAUSE
         pause = min(self._next, self._longest)
@@ -36,6 +36,6 @@ class Pauses:
 
 
 def how_ended(exit_code: int | None) -> str:
-    """In words: by which signal, or with which exit code."""
+    """Describe an end in words: the signal or the exit code."""
     code = exit_code or 0
     return f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"

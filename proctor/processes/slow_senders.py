@@ -1,6 +1,6 @@
-"""Limits for public servers: slow senders lose their connection, and large heads don't fill memory.
+"""Limits for public servers: slow senders lose their connection, and large request heads don't fill memory.
 
-``settings_for`` has the settings of such a server.
+``make_config`` returns the settings of such a server.
 """
 
 import asyncio
@@ -10,14 +10,16 @@ import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 HEAD_WITHIN = 20.0
-"""Seconds within which the head of a request must have come, or the rest of one that was answered before its end."""
+"""Seconds for the head of a request to arrive, or for the rest of a request that was answered before its end."""
 
 LONGEST_HEAD = 128_000
-"""Bytes of a head that has not ended yet; our own callers' have some hundred."""
+"""Maximum bytes of an unfinished head; our callers' heads have a few hundred."""
 
 
 class NoSlowSenders(HttpToolsProtocol):
-    """uvicorn's protocol, which waits for heads without a limit by default, and keeps all received parts of them."""
+    """uvicorn's HTTP protocol with limits. By default, uvicorn waits for heads without a limit, and keeps all their
+    parts.
+    """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -52,7 +54,7 @@ class NoSlowSenders(HttpToolsProtocol):
         super().on_message_complete()
 
     def _watch(self) -> None:
-        """Its sender isn't who is waited for while a request is answered; between two there is uvicorn's own limit."""
+        """Watch the sender, except while a request is answered; between two requests uvicorn's own limit applies."""
         if self.cycle is not None and not self.cycle.response_complete:
             self._wait_no_longer()
         elif self._too_late is None:
@@ -69,7 +71,7 @@ class NoSlowSenders(HttpToolsProtocol):
             self.transport.close()
 
 
-def settings_for(app: Any, **own: Any) -> uvicorn.Config:
-    """uvicorn's settings of a server of ours; ``own`` are added to the usual ones, or stand in their place."""
+def make_config(app: Any, **own: Any) -> uvicorn.Config:
+    """Return uvicorn's settings for one of our servers; ``own`` ones are added to the usual ones, or replace them."""
     usual = {"http": NoSlowSenders, "ws": "none", "log_level": "warning", "access_log": False, "lifespan": "off"}
     return uvicorn.Config(app, **{**usual, **own})

@@ -27,7 +27,7 @@ def recordings_of(state: str) -> Recordings:
 
 def read_terminal(recordings: Recordings, trial_id: str) -> LiveTerminal | None:
     """A trial's terminal so far, without secrets; None where nothing of it is recorded here."""
-    files = recordings.files_of(trial_id)
+    files = recordings.find_files(trial_id)
     if not files:
         return None
     from proctor.activities.attempts.scrubbing import (  # a gateway needs its imports for such pages alone

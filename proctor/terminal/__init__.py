@@ -2,19 +2,20 @@
 
 A library of steps, with no Temporal in it; ``proctor.terminal.trials`` makes activities of them.
 
-``tasks``             a task of either format as one model (``format_one``, ``format_two``), and what is wrong with it
-``engine``            the connection to a Docker engine, and the labels of all there (``engine_address``: where it is)
+``tasks``             a task of either format as one model (``format_one``, ``format_two``), and its problems
+``engine``            the connection to a Docker engine, and the labels of all objects there (``engine_address``: its
+address)
 ``images``            a task's image, built once for all trials
 ``environments``      a trial's containers from the first to the last (``compose``: several services)
 ``commands``          commands in a container, with time limit and capped output
-``processes``         what the agent left running
-``testing``           a task's tests and what they say (``parsers``)
-``solutions``         a task's own solution, played
+``processes``         the processes that the agent left running
+``testing``           a task's tests, and parsers of their output (``parsers``)
+``solutions``         runs a task's own solution
 ``collecting``        logs and files of a trial
 ``command_endpoint``  commands over HTTP for agents without a Docker socket
-``exec_watch``        commands of agents that use ``docker exec``, as the engine tells of them
-``recording``         what of an agent's commands and of tests is written down
-``sweeping``          what dead workers left
+``exec_watch``        commands of agents that use ``docker exec``, from the engine's events
+``recording``         records of an agent's commands and of tests
+``sweeping``          removes leftovers of dead workers
 """
 
 from importlib import import_module
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
         testing,
     )
 
-# Loaded when first asked for: a worker that plays no trials needs no client of an engine in memory.
+# Loaded when first used: a worker that plays no trials shouldn't load an engine's client.
 __all__ = [
     "collecting",
     "command_endpoint",

@@ -1,8 +1,8 @@
-"""What an agent changed in its container, and which of these changes could move a verdict.
+"""The changes that an agent made in its container, and those of them that could move a verdict.
 
-``held_back`` is the rule. It finds the changes that a fresh container for the tests does not get: those of the shell,
-the common commands, Python and pytest, and of the files that these read when they start. A file that the task itself
-names is the agent's work.
+``held_back`` is the rule. It finds the changes that a fresh container for the tests does not get: changes of the shell,
+the common commands, Python and pytest, and of the files that these read at their start. A file that the task itself
+names belongs to the agent's work.
 """
 
 import re
@@ -23,12 +23,12 @@ from proctor.terminal.task_model import TerminalTask
 _KINDS: tuple[Literal["modified", "added", "deleted"], ...] = ("modified", "added", "deleted")
 
 _TEXT_AT_MOST = 200_000
-"""Bytes of each file of a task in which names are looked for."""
+"""Bytes of each file of a task that are searched for names."""
 
 _SETTINGS_AT_MOST = 100_000
 
 INTERPRETERS = frozenset(["bash", "busybox", "dash", "env", "py.test", "pytest", "python", "python2", "python3", "sh"])
-"""What runs the tests. No task makes these the agent's work."""
+"""The programs that run the tests. No task makes these the agent's work."""
 
 _COMMON = (
     "[ apt apt-get awk basename cat chmod chown cmp cp curl cut date diff dirname dpkg echo egrep expr false",
@@ -76,19 +76,19 @@ _FOLDER = re.compile(r"\bcd\s+[\"']?(/[^\s\"';&|]*)")
 
 
 class Change(BaseModel, frozen=True):
-    """A path of a container that is not as in its image."""
+    """A path of a container that differs from its image."""
 
     path: str
     kind: Literal["modified", "added", "deleted"]
 
 
 class TaskTexts(BaseModel, frozen=True):
-    """The texts of a task in which names are looked for.
+    """The texts of a task that are searched for names.
 
     Attributes:
         tests: the test script and all files of the tests.
-        solution: the task's own solution; empty where it has none.
-        folders: the folders where tests may run: the work folder, and those that the script changes to.
+        solution: the task's own solution; empty if it has none.
+        folders: the folders in which tests may run: the work folder, and folders that the script changes to.
         modules: the top-level modules that the tests import.
     """
 
@@ -101,7 +101,7 @@ class TaskTexts(BaseModel, frozen=True):
 
     @property
     def all_words(self) -> frozenset[str]:
-        return _words("\n".join([self.instruction, self.solution, self.tests]))
+        return _split_words("\n".join([self.instruction, self.solution, self.tests]))
 
 
 def read_texts(task: TerminalTask, workdir: str) -> TaskTexts:
@@ -110,7 +110,7 @@ def read_texts(task: TerminalTask, workdir: str) -> TaskTexts:
     solved: list[str] = []
     if task.solution is not None:
         solved = [_text(path) for path in _files(task.solution.folder or task.solution.script)]
-        solved += [each.command for each in task.solution.commands]
+        solved += [command.command for command in task.solution.commands]
     return TaskTexts(
         script=script,
         tests=tests,
@@ -137,21 +137,21 @@ def _text(path: Path) -> str:
         return ""
 
 
-def _words(text: str) -> frozenset[str]:
-    """Each word, also without the full stop behind it, and each path's last part."""
+def _split_words(text: str) -> frozenset[str]:
+    """Return each word, also without a full stop behind it, and the last part of each path."""
     words = {word.rstrip(".") for word in _WORD.findall(text)}
     return frozenset(words | {basename(word.rstrip("/")) for word in words})
 
 
-async def changes_of(engine: Engine, environment: EnvironmentRef) -> list[Change]:
-    """What is not as in the image, by path; volumes are not part of it.
+async def list_changes(engine: Engine, environment: EnvironmentRef) -> list[Change]:
+    """Return the paths that differ from the image, sorted; volumes are not included.
 
     Raises EnvironmentLostError (the container is gone), EngineUnavailableError (the engine doesn't answer).
     """
     with losing(environment):
         changes = await engine.ask("GET", f"containers/{environment.container_id}/changes", timeout=600)
     return sorted(
-        (Change(path=each["Path"], kind=_KINDS[each["Kind"]]) for each in changes or []), key=lambda c: c.path
+        (Change(path=change["Path"], kind=_KINDS[change["Kind"]]) for change in changes or []), key=lambda c: c.path
     )
 
 
@@ -160,7 +160,7 @@ class ImageCommands(BaseModel, frozen=True):
 
     Attributes:
         folders: the folders of its PATH, and the usual ones.
-        real: the files behind ``COMMANDS``, where links lead to others.
+        real: the files behind ``COMMANDS``, if links lead to others.
     """
 
     folders: frozenset[str]
@@ -172,9 +172,9 @@ USUAL_FOLDERS = ("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "
 
 
 def list_script(folders: Iterable[str]) -> str:
-    """A shell script that prints an image's commands, for ``read_listing``."""
+    """Return a shell script that prints an image's commands, for ``read_listing``."""
     return f"""
-for d in {" ".join(f"'{each}'" for each in folders if "'" not in each)}; do
+for d in {" ".join(f"'{folder}'" for folder in folders if "'" not in folder)}; do
   [ -d "$d" ] || continue
   for f in "$d"/*; do echo "name $f"; done
   for n in {" ".join(f"'{each}'" for each in sorted(COMMANDS))} "$d"/python3.*; do
@@ -194,8 +194,10 @@ def read_listing(text: str, folders: Iterable[str]) -> ImageCommands:
     )
 
 
-async def settings_in(engine: Engine, environment: EnvironmentRef, changes: Iterable[Change]) -> dict[str, bytes]:
-    """The contents of changed files of which ``held_back`` has to know what they say, by path.
+async def read_settings_files(
+    engine: Engine, environment: EnvironmentRef, changes: Iterable[Change]
+) -> dict[str, bytes]:
+    """Return the contents of those changed files that ``held_back`` must read, by path.
 
     Raises EngineUnavailableError (the engine doesn't answer).
     """
@@ -211,13 +213,13 @@ async def settings_in(engine: Engine, environment: EnvironmentRef, changes: Iter
 def held_back(
     changes: Sequence[Change], texts: TaskTexts, image: ImageCommands, settings: Mapping[str, bytes]
 ) -> dict[str, str]:
-    """The changes that could move the verdict, by path, each with what it is of.
+    """Return the changes that could move the verdict: for each path, the thing that it changes.
 
     Args:
-        settings: what ``settings_in`` returned.
+        settings: the result of ``read_settings_files``.
     """
-    rule = _Rule(texts, image, {each.path for each in changes if each.kind == "added"}, settings)
-    return {each.path: reason for each in changes if (reason := rule.reason(each)) is not None}
+    rule = _Rule(texts, image, {change.path for change in changes if change.kind == "added"}, settings)
+    return {change.path: reason for change in changes if (reason := rule.reason(change)) is not None}
 
 
 class _Rule:
@@ -225,20 +227,20 @@ class _Rule:
         self._image = image
         self._added = added
         self._settings = settings
-        self._words = texts.all_words
-        self._task_words = _words("\n".join([texts.instruction, texts.solution]))
-        self._instruction = _words(texts.instruction)
-        self._script = _words(texts.script)
+        self._all_words = texts.all_words
+        self._task_words = _split_words("\n".join([texts.instruction, texts.solution]))
+        self._instruction = _split_words(texts.instruction)
+        self._script = _split_words(texts.script)
         self._reads_shell_files = _READS_SHELL_FILES.search(texts.script) is not None
         self._uses_uv = bool({"uv", "uvx"} & self._script)
         self._modules = TEST_MODULES | {name for name in texts.modules if name not in self._task_words}
-        self._folders = {above for each in texts.folders for above in _above(each)} | {"/"}
-        self._test_folders = self._folders | {f"{each.rstrip('/')}/tests" for each in self._folders}
+        self._folders = {above for folder in texts.folders for above in _above(folder)} | {"/"}
+        self._test_folders = self._folders | {f"{folder.rstrip('/')}/tests" for folder in self._folders}
 
     def reason(self, change: Change) -> str | None:
-        """What a change is of, if it could move the verdict."""
+        """Return the thing that a change affects, if it could move the verdict."""
         path = change.path
-        if path in self._instruction and _plain(basename(path)) not in INTERPRETERS:
+        if path in self._instruction and _drop_version(basename(path)) not in INTERPRETERS:
             return None
         return (
             self._command(change)
@@ -250,7 +252,7 @@ class _Rule:
 
     def _command(self, change: Change) -> str | None:
         path, name = change.path, basename(change.path)
-        is_common = _plain(name) in COMMANDS
+        is_common = _drop_version(name) in COMMANDS
         if path in self._image.real:
             return f"the command {name}"
         folder = dirname(path)
@@ -259,11 +261,11 @@ class _Rule:
         if folder not in self._image.folders:
             return None
         if is_common:
-            # A common command that the image hasn't is held back only where the test script would run it.
+            # A common command that the image lacks is held back only if the test script would run it.
             if change.kind != "added" or name in self._image.names or name in self._script:
                 return f"the command {name}"
             return None
-        if name in self._words:
+        if name in self._all_words:
             return None
         return f"the command {name}" if change.kind != "added" or name in self._image.names else None
 
@@ -279,7 +281,7 @@ class _Rule:
             return "what a shell reads when it starts" if self._reads_shell_files else None
         if path == _PRELOAD:  # only an instruction that names it makes this the agent's work
             return "the loader's settings"
-        if _TOOL_SETTINGS.match(path) and basename(path) not in self._words:
+        if _TOOL_SETTINGS.match(path) and basename(path) not in self._all_words:
             return "the loader's settings" if "/ld.so" in path else "the settings of a tool that tests use"
         return None
 
@@ -317,7 +319,7 @@ class _Rule:
         return None
 
     def _shadow(self, path: str) -> str | None:
-        """A module in a folder where tests run, which Python may find before its own."""
+        """Describe a module in a folder of tests that Python may import before its own; else None."""
         name = basename(path)
         module, _, kind = name.partition(".")
         if dirname(path) not in self._folders or (name in self._task_words and module not in _PYTEST_ITSELF):
@@ -332,7 +334,7 @@ class _Rule:
 
     def _pytest(self, path: str) -> str | None:
         folder, name = dirname(path), basename(path)
-        is_named = name in self._words and folder != "/"
+        is_named = name in self._all_words and folder != "/"
         if folder not in self._test_folders or is_named:
             return None
         if name in _PYTEST_FILES:
@@ -344,7 +346,7 @@ class _Rule:
         return None
 
 
-def _plain(name: str) -> str:
+def _drop_version(name: str) -> str:
     return re.sub(r"^(python|pip)[23](?:\.\d+)?$", r"\g<1>3", name)
 
 

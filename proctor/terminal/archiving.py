@@ -1,4 +1,4 @@
-"""The activity that archives a trial at its end: its result, what its agent did in the terminal, and its logs."""
+"""The activity that archives a trial at its end: its result, its agent's terminal commands, and its logs."""
 
 import asyncio
 import re
@@ -21,20 +21,20 @@ from proctor.terminal.plan import TrialArchiveInput
 from purple_sdk.protocol.terminal import Blob, TrialResult
 
 _TRANSCRIPT_AT_MOST, _RECORDING_AT_MOST, _LOG_AT_MOST = 8_000_000, 8_000_000, 500_000
-"""Bytes that are kept of each."""
+"""Bytes that are kept of each log."""
 
 _MOST_LOGS = 60
 _OUTPUT_AT_MOST = 100_000
-"""Characters of what one command printed."""
+"""Characters that are kept of the output of one command."""
 
 _SESSIONS = "sessions/"
-"""What names of files begin with that the evaluator itself has recorded."""
+"""Prefix of the names of files that the evaluator itself has recorded."""
 
 _NO_NAME = re.compile(r"[^A-Za-z0-9_./-]+")
 
 
 class TrialArchiving:
-    """Writes what stays of a trial; needs no engine, as all of it is in the store."""
+    """Writes a trial's archive entry; needs no engine, since all of it is in the store."""
 
     def __init__(self, config: GreenAgentConfig, store: BlobStore, scrubber: Callable[[str], Scrubber]) -> None:
         self._store = store
@@ -99,19 +99,19 @@ class TrialArchiving:
                 files[RECORDING] = _whole_lines(self._content(blob), _RECORDING_AT_MOST)
             elif blob.size and len(logs) < _MOST_LOGS:
                 text = _shortened(self._content(blob), _LOG_AT_MOST).decode(errors="replace")
-                logs[_name_of(blob, logs)] = scrubber.text(text).encode()
+                logs[_make_name(blob, logs)] = scrubber.text(text).encode()
         clean = {name: scrubber.written(content) for name, content in files.items()}
         self._archive.write(entry, {**clean, **logs}, {})
 
     def _content(self, blob: Blob) -> bytes:
         try:
             return self._store.get_blocking(BlobRef(sha256=blob.sha256, size=blob.size))
-        except (BlobNotFoundError, BlobDamagedError) as problem:
-            return f"[{problem}]\n".encode()
+        except (BlobNotFoundError, BlobDamagedError) as error:
+            return f"[{error}]\n".encode()
 
 
-def _name_of(blob: Blob, taken: dict[str, bytes]) -> str:
-    """A log's name in the archive: an agent may have called it anything."""
+def _make_name(blob: Blob, taken: dict[str, bytes]) -> str:
+    """Return a log's name in the archive: an agent may have used any characters in it."""
     parts = [part.lstrip(".") for part in _NO_NAME.sub("_", blob.name).split("/")]
     name = LOGS + "/".join([part[:80] for part in parts if part][-3:] or ["log"])
     return name if name not in taken else f"{name}.{len(taken)}"
@@ -124,7 +124,7 @@ def _whole_lines(content: bytes, most: int) -> bytes:
 
 
 def _shortened(content: bytes, most: int) -> bytes:
-    """A log without its middle, which says the least."""
+    """Return a log without its middle, the least useful part."""
     if len(content) <= most:
         return content
     gap = f"\n[… {len(content) - most:,} bytes are left out here …]\n".encode()

@@ -5,7 +5,7 @@ from pydantic import BaseModel
 from proctor.terminal import fresh
 from proctor.terminal.copying import copy_out
 from proctor.terminal.engine import Engine, labelled
-from proctor.terminal.environments import output_of
+from proctor.terminal.environments import read_output
 from proctor.terminal.references import EnvironmentRef
 from proctor.terminal.task_model import TaskFormat, TerminalTask
 from purple_sdk.processes.together import do_all
@@ -14,11 +14,11 @@ _FOLDERS = {
     TaskFormat.ONE: {"/agent-logs": "agent-logs", "/logs": "sessions"},
     TaskFormat.TWO: {"/logs/agent": "agent", "/logs/verifier": "verifier", "/logs/artifacts": "artifacts"},
 }
-"""What the formats keep of a container, and what the folder is called in a trial's results."""
+"""The paths that the formats keep of a container, and the folders' names in a trial's results."""
 
 
 _MOST_BYTES = 20_000_000
-"""Of the folders together, an equal part for each."""
+"""Maximum bytes of all folders together; each folder gets an equal part."""
 
 
 class CollectedFile(BaseModel, frozen=True):
@@ -30,16 +30,16 @@ class CollectedFile(BaseModel, frozen=True):
 
 
 async def collect(engine: Engine, task: TerminalTask, environment: EnvironmentRef) -> list[CollectedFile]:
-    """Logs that the format keeps, and each service's output; nothing where the container is gone.
+    """Return the logs that the format keeps, and each service's output; nothing if the container is gone.
 
-    The agent may have written these files: they are data, and their sum is bounded.
+    The agent may have written these files: they are data, and their total size is limited.
 
     Raises:
         EngineUnavailableError: the engine doesn't answer.
     """
     folders = _FOLDERS[task.format]
     each = _MOST_BYTES // len(folders)
-    place = await fresh.find(engine, environment) or environment  # where the tests ran has all logs
+    place = await fresh.find(engine, environment) or environment  # the container in which the tests ran has all logs
     copied, containers = await do_all(
         do_all(*(copy_out(engine, place, path, each) for path in folders)),
         engine.ask("GET", "containers/json", {"all": True, "filters": labelled(environment.run, environment.trial)}),
@@ -56,7 +56,7 @@ async def collect(engine: Engine, task: TerminalTask, environment: EnvironmentRe
         if fresh.VERIFIER in container["Labels"]:
             continue
         service = container["Labels"].get("com.docker.compose.service", task.compose_main)
-        text = await output_of(engine, container["Id"])
+        text = await read_output(engine, container["Id"])
         if text:
             collected.append(CollectedFile(name=f"services/{service}.log", content=text.encode()))
     return collected

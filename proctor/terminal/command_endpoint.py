@@ -1,13 +1,13 @@
 """Commands over HTTP, for agents on machines that have no Docker socket.
 
-One server for all trials of a worker. ``GET /trials/CONTAINER`` says in JSON what can be asked for; all else is below
-that address. The bearer token is derived from the deployment's secret and the trial's id, and the environment is
-found on the engine. So another worker with the same engine answers to the same token, and nothing has to be passed
-on.
+One server for all trials of a worker. ``GET /trials/CONTAINER`` describes the available requests in JSON; their
+addresses are below that one. The bearer token is derived from the deployment's secret and the trial's id, and the
+environment is found on the engine. So another worker with the same engine accepts the same token, and workers need not
+pass anything on.
 
-Agents must reach a worker that was restarted at the same address: give the endpoint a fixed port, or advertise
-the address of something that stays and hands requests on to the workers of that engine, any of which can answer. An
-agent whose worker vanished gets a refused connection, and tries again.
+Agents must reach a restarted worker at the same address. So give the endpoint a fixed port, or advertise the address of
+a permanent proxy that passes requests on to the workers of that engine; any of them can answer. If a worker is gone,
+its agent gets a refused connection, and tries again.
 """
 
 import asyncio
@@ -25,18 +25,18 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 
 from proctor.activities.simulation.keys import commands_key
-from proctor.processes.slow_senders import settings_for
+from proctor.processes.slow_senders import make_config
 from proctor.terminal import environments, tmux
 from proctor.terminal.commands import LONGEST_COMMAND, CappedOutput, execute
 from proctor.terminal.engine import Engine
 from proctor.terminal.failures import EngineUnavailableError, EnvironmentLostError
 from proctor.terminal.recording import Recorder, Recordings
 from proctor.terminal.references import EnvironmentRef
-from purple_sdk.processes.serving import InnerServer, address_of, listen
+from purple_sdk.processes.serving import InnerServer, get_address, listen
 from purple_sdk.protocol.problems import describe
 
 AT_ONCE = 16
-"""Commands of one trial that may be under way at the same time."""
+"""Maximum of commands of one trial that run at the same time."""
 
 _LARGEST_BODY = 1_000_000
 _OUTPUT_CAP = 1_000_000
@@ -49,14 +49,16 @@ M = TypeVar("M", bound=BaseModel)
 
 
 class Access(BaseModel, frozen=True):
-    """Where an agent sends its commands, and what it shows; the token must stay out of Temporal's history."""
+    """The address and the token with which an agent sends its commands; the token must stay out of
+    Temporal's history.
+    """
 
     url: str
     token: str
 
 
 class _Asked(BaseModel, extra="forbid"):
-    """``POST …/exec``; seconds and bytes."""
+    """Body of ``POST …/exec``; in seconds and bytes."""
 
     command: str = Field(min_length=1)
     cwd: str | None = None
@@ -66,7 +68,7 @@ class _Asked(BaseModel, extra="forbid"):
 
 
 class _Keys(BaseModel, extra="forbid"):
-    """``POST …/tmux/keys``; ``wait`` seconds are let pass before the screen is read."""
+    """Body of ``POST …/tmux/keys``; the screen is read ``wait`` seconds later."""
 
     keys: list[str] = Field(min_length=1, max_length=1000)
     session: str = Field(default=tmux.SESSION, pattern=r"^[A-Za-z0-9_-]{1,64}$")
@@ -75,7 +77,7 @@ class _Keys(BaseModel, extra="forbid"):
 
 
 class _RefusedError(Exception):
-    """A request that is answered with an error: its status, and a sentence."""
+    """A request that gets an error as answer: its status, and a sentence."""
 
     def __init__(self, status: int, sentence: str) -> None:
         super().__init__(sentence)
@@ -105,18 +107,17 @@ class _Trial:
 
     @property
     def under_way(self) -> int:
-        return sum(each.ended is None for each in self.commands.values())
+        return sum(command.ended is None for command in self.commands.values())
 
 
 class CommandEndpoint:
-    """The server of a worker; it listens from ``open``'s first call on.
+    """The server of a worker; it listens from the first call of ``open`` on.
 
     Args:
-        secret: the deployment's; tokens are derived from it.
-        port: 0 takes a free one; a fixed one lets a worker that is started again be reached at the address that
-            agents have.
-        advertise: the address that agents get, such as that of a load balancer before several workers; the
-            server's own where None.
+        secret: the deployment's secret; tokens are derived from it.
+        port: 0 takes a free one. With a fixed one, a restarted worker is reached at the address that agents know.
+        advertise: the address that agents get, such as the address of a load balancer before several workers; None for
+            the server's own address.
     """
 
     def __init__(
@@ -143,28 +144,28 @@ class CommandEndpoint:
         self._unrecorded: set[str] = set()
 
     async def listen(self) -> None:
-        """Listen at once, for agents that got the address from a worker before this one.
+        """Listen at once, for agents that got the address from an earlier worker.
 
         Raises OSError (as ``open``).
         """
         await self._listening()
 
     async def open(self, environment: EnvironmentRef, *, record: bool = True) -> Access:
-        """Let a trial's agent send commands; opening again, here or on another worker, gives the same token.
+        """Let a trial's agent send commands; another call, here or on another worker, gives the same token.
 
-        Raises OSError (the port can't be listened on, with a sentence that says what to change).
+        Raises OSError (the server can't listen at the port; with a sentence that says what to change).
         """
         address = await self._listening()
         self._closed.discard(environment.trial)
         (self._unrecorded.discard if record else self._unrecorded.add)(environment.trial)
-        self._known(environment)
+        self._find_trial(environment)
         return Access(
             url=f"{(self._advertised or address).rstrip('/')}/trials/{environment.container}",
             token=commands_key(self._secret, environment.trial),
         )
 
     async def close(self, trial: str, *, leave_commands: bool = False) -> None:
-        """Refuse a trial's commands from now on, and end those that are under way, or leave them running.
+        """Refuse a trial's commands from now on; end its running commands, or leave them running.
 
         Other workers refuse them when the environment is closed to its agent (``close_to_agent``).
         """
@@ -173,14 +174,14 @@ class CommandEndpoint:
         if known is None:
             return
         known.leaves_commands = leave_commands
-        running = [each.running for each in known.commands.values() if each.running is not None]
+        running = [command.running for command in known.commands.values() if command.running is not None]
         for task in running:
             task.cancel()
         await asyncio.gather(*running, return_exceptions=True)
         known.recorder.note("closed")
 
     async def aclose(self) -> None:
-        """Stop listening, and end all commands that are under way."""
+        """Stop listening, and end all running commands."""
         for trial in list(self._trials):
             await self.close(trial)
         if self._server is not None and self._serving is not None:
@@ -192,7 +193,7 @@ class CommandEndpoint:
         async with self._starting:
             if self._address is None:
                 listener = listen(self._host, self._port, "the command endpoint")
-                self._address = address_of(listener)
+                self._address = get_address(listener)
                 app = Starlette(
                     routes=[
                         Route("/trials/{container}", self._answering(self._describe), methods=["GET"]),
@@ -203,11 +204,11 @@ class CommandEndpoint:
                         Route("/trials/{container}/tmux/screen", self._answering(self._screen), methods=["GET"]),
                     ]
                 )
-                self._server = InnerServer(settings_for(app))
+                self._server = InnerServer(make_config(app))
                 self._serving = asyncio.create_task(self._server.serve(sockets=[listener]))
             return self._address
 
-    def _known(self, environment: EnvironmentRef) -> _Trial:
+    def _find_trial(self, environment: EnvironmentRef) -> _Trial:
         known = self._trials.get(environment.trial)
         if known is None or known.environment.container_id != environment.container_id:
             is_recording = environment.trial not in self._unrecorded
@@ -219,19 +220,19 @@ class CommandEndpoint:
     def _answering(
         self, handle: Callable[[Request, _Trial], Awaitable[dict[str, Any]]]
     ) -> Callable[[Request], Awaitable[JSONResponse]]:
-        """Let in who shows the trial's token while the trial is open, and say in a sentence what is wrong if not."""
+        """Admit requests that carry the token of an open trial, and answer the others with a sentence on the error."""
 
         async def answer(request: Request) -> JSONResponse:
             try:
                 return JSONResponse(await handle(request, await self._admitted(request)))
-            except _RefusedError as refused:
-                return JSONResponse({"error": str(refused)}, refused.status)
-            except tmux.NoTmuxError as problem:
-                return JSONResponse({"error": str(problem)}, 422)
-            except EnvironmentLostError as problem:
-                return JSONResponse({"error": str(problem)}, 409)
-            except EngineUnavailableError as problem:
-                return JSONResponse({"error": str(problem)}, 503)
+            except _RefusedError as error:
+                return JSONResponse({"error": str(error)}, error.status)
+            except tmux.NoTmuxError as error:
+                return JSONResponse({"error": str(error)}, 422)
+            except EnvironmentLostError as error:
+                return JSONResponse({"error": str(error)}, 409)
+            except EngineUnavailableError as error:
+                return JSONResponse({"error": str(error)}, 503)
 
         return answer
 
@@ -239,12 +240,12 @@ class CommandEndpoint:
         environment = await environments.recorded(self._engine, request.path_params["container"])
         shown = request.headers.get("authorization", "")
         wanted = f"Bearer {commands_key(self._secret, environment.trial if environment else '')}"
-        # Whoever has no token learns nothing, not even which trials there are.
+        # Callers without a token learn nothing, not even which trials exist.
         if not hmac.compare_digest(shown.encode(), wanted.encode()) or environment is None:
             raise _RefusedError(401, "Show the trial's token: Authorization: Bearer TOKEN")
         if environment.trial in self._closed or await environments.is_closed(self._engine, environment):
             raise _RefusedError(410, "This trial takes no commands any more: its agent's time is over")
-        return self._known(environment)
+        return self._find_trial(environment)
 
     async def _describe(self, request: Request, trial: _Trial) -> dict[str, Any]:
         at = f"/trials/{trial.environment.container}"
@@ -284,7 +285,7 @@ class CommandEndpoint:
             trial.commands.popitem(last=False)
         command.running = asyncio.create_task(self._run(trial, command))
         if not asked.background:
-            # Whoever hangs up doesn't end the command: its time limit does.
+            # A caller that hangs up doesn't end the command: its time limit does.
             await asyncio.shield(command.running)
         return command.as_reply()
 
@@ -336,10 +337,10 @@ class CommandEndpoint:
         return facts
 
     async def _look(self, request: Request, trial: _Trial) -> dict[str, Any]:
-        return _command_of(request, trial).as_reply()
+        return _find_command(request, trial).as_reply()
 
     async def _end(self, request: Request, trial: _Trial) -> dict[str, Any]:
-        command = _command_of(request, trial)
+        command = _find_command(request, trial)
         if command.running is not None:
             command.running.cancel()
             await asyncio.gather(command.running, return_exceptions=True)
@@ -355,17 +356,17 @@ class CommandEndpoint:
             raise _RefusedError(422, f"tmux doesn't take these keys: {typed.output.strip()[:300]}")
         await asyncio.sleep(asked.wait)
         trial.recorder.note("keys", keys=asked.keys, session=asked.session, literal=asked.literal)
-        return await self._shown(trial, asked.session, is_whole=False)
+        return await self._capture(trial, asked.session, is_whole=False)
 
     async def _screen(self, request: Request, trial: _Trial) -> dict[str, Any]:
         try:
             session = _Keys(keys=[""], session=request.query_params.get("session", tmux.SESSION)).session
-        except ValidationError as problem:
-            raise _RefusedError(422, f"Bad request: {describe(problem)}") from None
+        except ValidationError as error:
+            raise _RefusedError(422, f"Bad request: {describe(error)}") from None
         await tmux.open_session(self._engine, trial.environment, session)
-        return await self._shown(trial, session, is_whole=request.query_params.get("whole") in ("1", "true"))
+        return await self._capture(trial, session, is_whole=request.query_params.get("whole") in ("1", "true"))
 
-    async def _shown(self, trial: _Trial, session: str, *, is_whole: bool) -> dict[str, Any]:
+    async def _capture(self, trial: _Trial, session: str, *, is_whole: bool) -> dict[str, Any]:
         shown = await tmux.capture(self._engine, trial.environment, session, is_whole=is_whole)
         if not is_whole:
             trial.recorder.screen(shown.output)
@@ -373,7 +374,7 @@ class CommandEndpoint:
         return {"session": session, "screen": shown.output}
 
 
-def _command_of(request: Request, trial: _Trial) -> _Command:
+def _find_command(request: Request, trial: _Trial) -> _Command:
     command = trial.commands.get(request.path_params["id"])
     if command is None:
         raise _RefusedError(404, "There is no such command here: its worker was started again, or it ended long ago")
@@ -381,7 +382,7 @@ def _command_of(request: Request, trial: _Trial) -> _Command:
 
 
 async def _body(request: Request, model: type[M]) -> M:
-    """A request's JSON, of bounded size."""
+    """Return a request's JSON, of limited size."""
     raw = bytearray()
     async for chunk in request.stream():
         raw += chunk
@@ -389,7 +390,7 @@ async def _body(request: Request, model: type[M]) -> M:
             raise _RefusedError(413, f"The request has more than {_LARGEST_BODY:,} bytes: send less at once")
     try:
         return model.model_validate(json.loads(raw))
-    except ValidationError as problem:
-        raise _RefusedError(422, f"Bad request: {describe(problem)}") from None
-    except ValueError as problem:
-        raise _RefusedError(422, f"The request isn't JSON ({problem}): send an object") from None
+    except ValidationError as error:
+        raise _RefusedError(422, f"Bad request: {describe(error)}") from None
+    except ValueError as error:
+        raise _RefusedError(422, f"The request isn't JSON ({error}): send an object") from None

@@ -1,4 +1,4 @@
-"""Commands in a trial's container: with a time limit that holds, and output that is capped."""
+"""Commands in a trial's container, with a reliable time limit and limited output."""
 
 import asyncio
 import time
@@ -27,21 +27,22 @@ _WRAPPER = (
     'printf "%s\\n" $$; '
     'if command -v bash >/dev/null 2>&1; then exec bash -c "$1" 2>&1; else exec /bin/sh -c "$1" 2>&1; fi'
 )
-"""Both streams are one, since the engine keeps no order between two. Says its process id first: an exec's first process
-leads a session of its own, and all that it starts is in that."""
+"""Runs a command with both streams in one, since the engine keeps no order between two. It prints its process id first:
+an exec's first process leads its own session, which contains all processes that it starts.
+"""
 
 
 def script(name: str) -> str:
-    """A shell script of ours, which runs in containers."""
+    """Return one of our shell scripts, which run in containers."""
     return (Path(__file__).parent / "scripts" / f"{name}.sh").read_text(encoding="utf-8")
 
 
 class Executed(BaseModel, frozen=True):
-    """What became of a command.
+    """The result of a command.
 
     Attributes:
-        exit_code: None where it was ended at its time limit.
-        output: what it printed to both standard streams, in order; the middle is left out where it is too long.
+        exit_code: None if the command was killed at its time limit.
+        output: the output on both standard streams, in order; the middle is left out if it is too long.
     """
 
     exit_code: int | None
@@ -52,7 +53,7 @@ class Executed(BaseModel, frozen=True):
 
 
 class CappedOutput:
-    """The beginning and the end of what was printed, together at most ``cap`` bytes."""
+    """The beginning and the end of an output, together at most ``cap`` bytes."""
 
     def __init__(self, cap: int) -> None:
         self._most = max(cap // 2, 1)
@@ -67,17 +68,17 @@ class CappedOutput:
             data = data[room:]
         self._tail += data
         if len(self._tail) > 2 * self._most:
-            self._cut()
+            self._drop_excess()
 
-    def _cut(self) -> None:
+    def _drop_excess(self) -> None:
         excess = len(self._tail) - self._most
         if excess > 0:
             self.dropped += excess
             del self._tail[:excess]
 
     def text(self) -> str:
-        """What is kept, with a line between beginning and end that says how much is left out."""
-        self._cut()
+        """Return the kept output, with a line between beginning and end that says how much is left out."""
+        self._drop_excess()
         gap = f"\n[… {self.dropped:,} bytes left out …]\n".encode() if self.dropped else b""
         return bytes(self._head + gap + self._tail).decode(errors="replace")
 
@@ -95,18 +96,18 @@ async def execute(
     on_output: Callable[[bytes], None] | None = None,
     runs_on: Callable[[], bool] = lambda: False,
 ) -> Executed:
-    """Run a command with ``bash -c`` (``sh`` where there is no bash) and wait for its end.
+    """Run a command with ``bash -c`` (``sh`` if there is no bash) and wait for its end.
 
-    At the time limit the command and what it started is killed, as long as that stayed in its session. Cancelling this
-    kills it, too, unless ``runs_on`` says that it runs on.
+    At the time limit the command is killed, with all its descendants that stayed in its session. Cancellation kills it,
+    too, unless ``runs_on`` returns true.
 
     Args:
         timeout: seconds; None waits without a limit.
-        cwd: the environment's ``workdir`` where None.
-        user: the container's own where None.
+        cwd: None for the environment's ``workdir``.
+        user: None for the container's own.
         output_cap: bytes of output that are kept.
-        on_output: is given all output as it comes.
-        runs_on: asked when this is cancelled: whether the command runs on.
+        on_output: called with all output as it comes.
+        runs_on: called at cancellation: whether the command keeps running.
 
     Raises:
         EnvironmentLostError: the container is gone.
@@ -133,7 +134,7 @@ async def execute(
 
     try:
         with losing(environment), engine.speaking():
-            async with _opened(made) as stream:
+            async with _open_stream(made) as stream:
                 is_timed_out = not await _read_to_end(stream, take, timeout)
                 if is_timed_out:
                     await _kill(engine, environment, session)
@@ -156,10 +157,10 @@ async def execute(
 async def run_plainly(
     engine: Engine, environment: EnvironmentRef, command: Sequence[str], timeout: float = 30.0
 ) -> tuple[int | None, str]:
-    """Run a command of our own as root, without a shell that the agent may have replaced more than need be.
+    """Run one of our commands as root, with as little use as possible of a shell that the agent may have replaced.
 
     Args:
-        environment: where it runs, in ``/``.
+        environment: the environment in which it runs, in ``/``.
         timeout: in seconds.
 
     Returns:
@@ -172,7 +173,7 @@ async def run_plainly(
     output = CappedOutput(_OWN_OUTPUT)
     made = await create_exec(engine, environment, command, cwd="/", user="root")
     with losing(environment), engine.speaking():
-        async with _opened(made) as stream:
+        async with _open_stream(made) as stream:
             if not await _read_to_end(stream, output.add, timeout):
                 return None, output.text()
     return await _exit_code(engine, environment, made), output.text()
@@ -212,7 +213,7 @@ async def create_exec(
 
 
 def lost(environment: EnvironmentRef, problem: DockerError) -> EnvironmentLostError:
-    """The failure of a container that takes no commands any more."""
+    """Return the error for a container that takes no commands any more."""
     return EnvironmentLostError(
         f"The container {environment.container} can't be used any more ({' '.join(problem.message.split())[:300]})"
     )
@@ -220,16 +221,16 @@ def lost(environment: EnvironmentRef, problem: DockerError) -> EnvironmentLostEr
 
 @contextmanager
 def losing(environment: EnvironmentRef) -> Iterator[None]:
-    """While the engine is asked about a container: what it refuses means that the container is gone (``lost``)."""
+    """Convert the engine's refusals about a container to the error that the container is gone (``lost``)."""
     try:
         yield
-    except DockerError as problem:
-        raise lost(environment, problem) from problem
+    except DockerError as error:
+        raise lost(environment, error) from error
 
 
 @asynccontextmanager
-async def _opened(made: Exec) -> AsyncIterator[Stream]:
-    """A command's output, from when the engine has begun it."""
+async def _open_stream(made: Exec) -> AsyncIterator[Stream]:
+    """Yield a command's output, once the engine has started the command."""
     stream = made.start()
     async with asyncio.timeout(engine_of.ANSWERS_WITHIN):
         await stream.__aenter__()
@@ -240,7 +241,7 @@ async def _opened(made: Exec) -> AsyncIterator[Stream]:
 
 
 async def _read_to_end(stream: Stream, take: Callable[[bytes], None], timeout: float | None) -> bool:
-    """Whether a command's output ended within its time; a TimeoutError is another one's."""
+    """Whether a command's output ended within its time; a TimeoutError comes from somewhere else."""
     try:
         async with asyncio.timeout(timeout) as limit:
             while (message := await stream.read_out()) is not None:
@@ -253,7 +254,7 @@ async def _read_to_end(stream: Stream, take: Callable[[bytes], None], timeout: f
 
 
 class _Session:
-    """The process id that the wrapper printed before all other output."""
+    """The process id that the wrapper prints before all other output."""
 
     def __init__(self) -> None:
         self.pid: int | None = None
@@ -269,7 +270,7 @@ class _Session:
         if not newline and len(line) < 20 and (line.isdigit() or not line):
             self._line = line
             return b""
-        self._line = None  # there is no shell: this is what the engine says about that
+        self._line = None  # there is no shell: this is the engine's message about that
         return line + newline + rest
 
 
@@ -282,7 +283,7 @@ async def _kill(engine: Engine, environment: EnvironmentRef, session: _Session) 
 
 
 async def _exit_code(engine: Engine, environment: EnvironmentRef, made: Exec) -> int | None:
-    """How a command ended; its output may end a moment before it."""
+    """Return the exit code of a command; its output may end a moment before it."""
     for wait in (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0):
         await asyncio.sleep(wait)
         with losing(environment):

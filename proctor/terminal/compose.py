@@ -1,8 +1,8 @@
 """Tasks of several services: ``docker compose`` runs them, from a file that we write for the trial.
 
-The file is the task's own with its variables filled in, the images that we built, labels on everything, and limits on
-each container. Everything through which two trials could meet is taken out: fixed names, published ports, and mounts
-of the task's folder, which become volumes of the trial.
+The file is the task's own with these changes: its variables are filled in, it names the images that we built, and it
+has labels on everything and limits on each container. Everything that two trials could share is taken out: fixed names,
+published ports, and mounts of the task's folder, which become volumes of the trial.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from proctor.terminal import compose_files, host_access, shell
-from proctor.terminal.copying import copy_to
+from proctor.terminal.copying import copy_to_container
 from proctor.terminal.engine import RUN, TRIAL, Engine
 from proctor.terminal.failures import EngineUnavailableError, EnvironmentFailedError, EnvironmentLostError
 from proctor.terminal.host_access import HostMount
@@ -32,11 +32,11 @@ async def up(engine: Engine, task: TerminalTask, image: ImageRef, name: str, run
     """Start all services of a task.
 
     Args:
-        name: of the project, and of the container that the agent works in.
+        name: the name of the project, and of the container that the agent works in.
 
     Raises:
-        EnvironmentFailedError: compose can't start them; with what it says.
-        EnvironmentLostError: an image of theirs is gone.
+        EnvironmentFailedError: compose can't start them; with compose's message.
+        EnvironmentLostError: an image of a service is gone.
         EngineUnavailableError: there is no compose on this machine, or the engine fails.
     """
     document = await asyncio.to_thread(written, engine, task, image, name, run, trial)
@@ -77,7 +77,7 @@ async def _command(url: str) -> list[str]:
     if not _known and shutil.which("docker"):
         ended = await shell.run(["docker", "compose", "version"], 30, {"DOCKER_HOST": url}, Path("/"))
         if ended.exit_code == 0:
-            _known[:] = ["docker", "compose"]  # as a whole, since several tasks may ask at once
+            _known[:] = ["docker", "compose"]  # assigned as a whole, since several tasks may ask at once
     if not _known and shutil.which("docker-compose"):
         _known[:] = ["docker-compose"]
     if not _known:
@@ -89,7 +89,7 @@ async def _command(url: str) -> list[str]:
 
 
 _known: list[str] = []
-"""How compose is called on this machine, once that is known."""
+"""The command of compose on this machine, once it is known."""
 
 
 def written(engine: Engine, task: TerminalTask, image: ImageRef, name: str, run: str, trial: str) -> dict[str, Any]:
@@ -111,7 +111,7 @@ def written(engine: Engine, task: TerminalTask, image: ImageRef, name: str, run:
     volumes = dict(kept.get("volumes") or {})
     is_offline = task.limits.network == "none"
     return {
-        # Compose 1.29 reads a file without a version as one of its first format's.
+        # Compose 1.29 reads a file without a version as its first format.
         "version": "3.8",
         **kept,
         "services": services,
@@ -119,12 +119,12 @@ def written(engine: Engine, task: TerminalTask, image: ImageRef, name: str, run:
             key: _owned(value, labels, {"internal": True} if is_offline else {}) for key, value in networks.items()
         },
         "volumes": {key: _owned(value, labels, {}) for key, value in volumes.items()}
-        | {each: {"external": True, "name": each} for each in _mount_volumes(task, name, document)},
+        | {volume: {"external": True, "name": volume} for volume in _mount_volumes(task, name, document)},
     }
 
 
 def _owned(definition: Any, labels: dict[str, str], more: dict[str, Any]) -> dict[str, Any]:
-    """A network or volume of the trial's own; external ones are kept."""
+    """Return a network or volume owned by the trial; external ones are kept."""
     own: dict[str, Any] = dict(definition or {})
     if own.get("external"):
         return own
@@ -150,7 +150,7 @@ def _service(
     fixed = definition.get("container_name")
     own["image"] = image.services.get(service) or definition.get("image")
     own["labels"] = {**compose_files.as_mapping(definition.get("labels")), **labels}
-    own["volumes"] = _volumes_of(task, name, service, definition)
+    own["volumes"] = _list_volumes(task, name, service, definition)
     own.setdefault("logging", {"driver": "json-file", "options": {"max-size": "5m", "max-file": "1"}})
     if is_main:
         own["container_name"] = name
@@ -159,7 +159,7 @@ def _service(
             plain = task.service.environment if task.service else {}
             own["environment"] = {**compose_files.as_mapping(definition.get("environment")), **plain}
     elif fixed and "network_mode" not in own:
-        # Others know it by the name that it no longer has.
+        # Other services know it by the name that it no longer has.
         networks = own.get("networks") or ["default"]
         if isinstance(networks, list):
             networks = {network: {} for network in networks}
@@ -176,7 +176,7 @@ def _service(
     return own
 
 
-# Mounts of the task's own files. Each trial gets a copy in a volume that is removed with the trial: all trials would
+# Mounts of the task's own files. Each trial gets a copy in a volume that is removed with the trial. All trials would
 # share a mount of the folder itself, and an engine on another machine couldn't reach it.
 
 
@@ -185,7 +185,7 @@ def _own_mounts(task: TerminalTask, definition: dict[str, Any]) -> list[HostMoun
 
 
 def _all_mounts(task: TerminalTask, document: dict[str, Any]) -> list[tuple[str, HostMount]]:
-    """The mounts of the task's own files, each with its service."""
+    """Return the mounts of the task's own files, each with its service."""
     services = document["services"].items()
     return [(service, mount) for service, definition in services for mount in _own_mounts(task, definition)]
 
@@ -194,8 +194,10 @@ def _volume_name(name: str, service: str, mount: HostMount) -> str:
     return f"{name}-{sha256(f'{service} {mount.target}'.encode()).hexdigest()[:8]}"
 
 
-def _volumes_of(task: TerminalTask, name: str, service: str, definition: dict[str, Any]) -> list[Any]:
-    """A service's volumes: the task's folders as volumes of the trial, no single files and no folders for logs."""
+def _list_volumes(task: TerminalTask, name: str, service: str, definition: dict[str, Any]) -> list[Any]:
+    """Return a service's volumes: the task's folders as volumes of the trial, without single files and folders for
+    logs.
+    """
     kept = [
         each
         for each in definition.get("volumes") or []
@@ -223,14 +225,14 @@ async def _fill_volumes(
         body = {"Image": image.name, "Labels": labels, "HostConfig": {"Binds": [f"{volume}:{_FILLED_AT}"]}}
         helper = (await engine.ask("POST", "containers/create", body=body))["Id"]
         try:
-            await copy_to(engine, helper, visible_files(task, mount), _FILLED_AT)
+            await copy_to_container(engine, helper, visible_files(task, mount), _FILLED_AT)
         finally:
             await engine.ask("DELETE", f"containers/{helper}", {"force": True})
     return [(service, mount) for service, mount in _all_mounts(task, document) if mount.source.is_file()]
 
 
 def visible_files(task: TerminalTask, mount: HostMount) -> list[Path]:
-    """What of a mounted folder the agent may see: all but tests and solution."""
+    """Return the files of a mounted folder that the agent may see: all but tests and solution."""
     hidden = {task.folder.resolve() / name for name in host_access.HIDDEN}
     if mount.source in hidden:
         return []
@@ -238,7 +240,9 @@ def visible_files(task: TerminalTask, mount: HostMount) -> list[Path]:
 
 
 def hidden_files(task: TerminalTask) -> dict[str, Path]:
-    """Tests and solution below a mount of the agent's service, by path in the container. They come with the tests."""
+    """Return tests and solution below a mount of the agent's service, by path in the container; they come with the
+    tests.
+    """
     if task.compose_file is None:
         return {}
     main = read_compose(task)["services"].get(task.compose_main) or {}
@@ -257,4 +261,4 @@ async def _copy_files(engine: Engine, project: str, files: list[tuple[str, HostM
         for container in await engine.ask("GET", "containers/json", {"all": True, "filters": labels}):
             target = posixpath.dirname(mount.target) or "/"
             content = {posixpath.basename(mount.target): mount.source.read_bytes()}
-            await copy_to(engine, container["Id"], content, target)
+            await copy_to_container(engine, container["Id"], content, target)

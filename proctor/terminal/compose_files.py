@@ -1,7 +1,7 @@
 """Compose files: their variables, and services that can be run without compose.
 
-The file's format is that of the Compose Specification (compose-spec.io), as far as one service needs it; the rest of
-a file is left to compose (``compose``).
+The file's format is the Compose Specification (compose-spec.io), limited to the keys that one service needs; compose
+handles the rest of a file (``compose``).
 """
 
 import re
@@ -21,7 +21,7 @@ CONTAINER_NAME = "T_BENCH_TASK_DOCKER_CLIENT_CONTAINER_NAME"
 NAME_PREFIX = "T_BENCH_TASK_DOCKER_NAME_PREFIX"
 
 LOGS_ON_HOST = "proctor-logs"
-"""Replaces the folder of the host that the formats mount for logs: we copy those out of the container instead."""
+"""Replaces the host's folder that the formats mount for logs: we copy the logs out of the container instead."""
 
 PLACEHOLDERS: dict[str, str] = {
     IMAGE_NAME: "proctor-client-image",
@@ -44,7 +44,7 @@ PLACEHOLDERS: dict[str, str] = {
     "CPUS": "1",
     "MEMORY": "2048M",
 }
-"""What the formats' own variables stand for while a file is only read; a trial has its own names."""
+"""Values for the formats' own variables while a file is only read; a trial has its own names."""
 
 _VARIABLE = re.compile(
     r"\$(?:(?P<escaped>\$)|(?P<plain>[A-Za-z_]\w*)|\{(?P<name>[A-Za-z_]\w*)(?:(?P<how>:?[-?+])(?P<other>[^}]*))?\})"
@@ -62,7 +62,7 @@ _PLAIN_ROOT = {"services", "version", "name", "x-comment"}
 
 
 def read(raw: Any, values: Mapping[str, str], main: str, notes: Notes) -> dict[str, Any] | None:
-    """A compose file's content with its variables filled in; None, with a note, where it isn't one."""
+    """Return a compose file's content with its variables filled in; None, with a note, if it isn't one."""
     if not isinstance(raw, dict) or not isinstance(raw.get("services"), dict):
         notes.fatal(f"docker-compose.yaml is {show_value(raw)}: write services: there")
         return None
@@ -98,7 +98,7 @@ def _filled(value: Any, values: Mapping[str, str], missing: dict[str, str]) -> A
 
 
 def interpolated(text: str, values: Mapping[str, str], missing: dict[str, str]) -> str:
-    """A text with its variables filled in; names without a value go into ``missing`` with the file's reason."""
+    """Fill in a text's variables; names without a value go into ``missing`` with the file's reason."""
 
     def fill(match: re.Match[str]) -> str:
         if match["escaped"]:
@@ -118,8 +118,8 @@ def interpolated(text: str, values: Mapping[str, str], missing: dict[str, str]) 
     return _VARIABLE.sub(fill, text)
 
 
-def build_of(definition: Mapping[str, Any], folder: Path) -> Build | None:
-    """What a service's image is built from; None where it is not built."""
+def read_build(definition: Mapping[str, Any], folder: Path) -> Build | None:
+    """Return the build of a service's image; None if it is not built."""
     build = definition.get("build")
     if build is None:
         return None
@@ -135,7 +135,7 @@ def build_of(definition: Mapping[str, Any], folder: Path) -> Build | None:
 
 
 def as_mapping(value: Any) -> dict[str, str]:
-    """Variables, which compose writes as a mapping or as a list of ``NAME=VALUE``."""
+    """Return variables as a mapping; compose writes a mapping or a list of ``NAME=VALUE``."""
     if isinstance(value, dict):
         return {str(name): _as_text(each) for name, each in value.items()}
     pairs = [str(each).partition("=") for each in value or []]
@@ -153,7 +153,7 @@ def is_log_mount(volume: Any) -> bool:
 
 
 def as_service(document: Mapping[str, Any], main: str, folder: Path) -> Service | None:
-    """The one service of a file as we run it ourselves; None where it takes compose to do what the file says."""
+    """Return the only service of a file, for a run without compose; None if the file needs compose."""
     definition = document["services"][main]
     if len(document["services"]) > 1 or set(document) - _PLAIN_ROOT or set(definition) - _PLAIN_KEYS:
         return None
@@ -169,13 +169,13 @@ def as_service(document: Mapping[str, Any], main: str, folder: Path) -> Service 
     network = definition.get("network_mode")
     if network not in (None, "none", "host", "bridge", "default"):
         return None
-    build = build_of(definition, folder)
+    build = read_build(definition, folder)
     try:
         return Service(
             build=build,
             image=None if build else definition.get("image"),
-            command=_words(definition.get("command")),
-            entrypoint=_words(definition.get("entrypoint")),
+            command=_parse_words(definition.get("command")),
+            entrypoint=_parse_words(definition.get("entrypoint")),
             environment=as_mapping(definition.get("environment")),
             working_dir=definition.get("working_dir"),
             user=None if definition.get("user") is None else str(definition["user"]),
@@ -183,27 +183,27 @@ def as_service(document: Mapping[str, Any], main: str, folder: Path) -> Service 
             more=_host_config(definition),
         )
     except (ValidationError, ValueError, TypeError, AttributeError):
-        return None  # compose says better what is wrong with it
+        return None  # compose explains better what is wrong with it
 
 
-def _words(value: Any) -> list[str] | None:
+def _parse_words(value: Any) -> list[str] | None:
     if value is None:
         return None
     return shlex.split(value) if isinstance(value, str) else [str(each) for each in value]
 
 
 def _host_config(definition: Mapping[str, Any]) -> dict[str, object]:
-    """A service's settings in the engine's own words (Docker Engine API, HostConfig)."""
+    """Return a service's settings in the engine's terms (Docker Engine API, HostConfig)."""
     limits = ((definition.get("deploy") or {}).get("resources") or {}).get("limits") or {}
     more: dict[str, object] = {}
     if (memory := definition.get("mem_limit") or limits.get("memory")) is not None:
-        more["Memory"] = bytes_of(memory)
+        more["Memory"] = parse_size(memory)
     if (cpus := definition.get("cpus") or limits.get("cpus")) is not None:
         more["NanoCpus"] = int(float(cpus) * 1e9)
-    if int(processes := definition.get("pids_limit") or limits.get("pids") or 0) > 0:  # -1 asks for no end of them
+    if int(processes := definition.get("pids_limit") or limits.get("pids") or 0) > 0:  # -1 asks for no limit
         more["PidsLimit"] = int(processes)
     if (shared := definition.get("shm_size")) is not None:
-        more["ShmSize"] = bytes_of(shared)
+        more["ShmSize"] = parse_size(shared)
     if definition.get("tmpfs"):
         paths = [definition["tmpfs"]] if isinstance(definition["tmpfs"], str) else definition["tmpfs"]
         more["Tmpfs"] = {path.partition(":")[0]: path.partition(":")[2] for path in paths}
@@ -225,8 +225,8 @@ def _host_config(definition: Mapping[str, Any]) -> dict[str, object]:
 _UNITS = {"": 1, "b": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
 
 
-def bytes_of(size: Any) -> int:
-    """A size as compose and task files write it (``512m``, ``2G``, ``1.5gb``), in bytes.
+def parse_size(size: Any) -> int:
+    """Convert a size in the syntax of compose and task files (``512m``, ``2G``, ``1.5gb``) to bytes.
 
     Raises ValueError (it isn't a size).
     """

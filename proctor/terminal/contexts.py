@@ -1,4 +1,4 @@
-"""Build contexts: what is sent to an engine to build an image from, and the name that its content gives the image."""
+"""Build contexts: the files that an engine gets to build an image, and the image's name by their content."""
 
 import hashlib
 import io
@@ -18,11 +18,12 @@ _IN_MEMORY = 20_000_000
 
 
 def pack(build: Build, is_secret_left_out: bool) -> tuple[IO[bytes], str]:
-    """A build's context as a tar file, the same one for the same content, and the hash that names its image.
+    """Pack a build's context as a tar file, identical for identical content; returns it with the hash for the image's
+    name.
 
     Args:
-        is_secret_left_out: leave tests and solution out, unless the Dockerfile copies them by name: in the first format
-            they lie in the context, and ``COPY . .`` would show them to the agent.
+        is_secret_left_out: leave tests and solution out, unless the Dockerfile copies them by name. In the first format
+            they are in the context, and ``COPY . .`` would show them to the agent.
     """
     text = (build.context / build.dockerfile).read_text(errors="replace")
     left_out = {name for name in SECRET if name not in copied(text)} if is_secret_left_out else set[str]()
@@ -54,7 +55,9 @@ def pack(build: Build, is_secret_left_out: bool) -> tuple[IO[bytes], str]:
 
 
 def with_label(context: IO[bytes], build: Build, run: str) -> IO[bytes]:
-    """The same context with a label set at the beginning of each stage, so that what a broken build leaves is known."""
+    """Return the same context with a label at the beginning of each stage, to identify the
+    leftovers of a broken build.
+    """
     text = (build.context / build.dockerfile).read_text(errors="replace")
     lines = text.splitlines()
     ends = [end for end, word in _ends(text) if word == "FROM"]
@@ -74,7 +77,7 @@ def with_label(context: IO[bytes], build: Build, run: str) -> IO[bytes]:
 
 
 def _ends(text: str) -> Iterator[tuple[int, str]]:
-    """The number of the last line of each step, and its instruction."""
+    """Yield the number of the last line of each step, and its instruction."""
     lines = text.splitlines()
     for began, word, _ in instructions(text):
         end = began
@@ -91,7 +94,7 @@ def _files(folder: Path) -> Iterator[Path]:
 
 
 def _ignored(context: Path) -> Callable[[str], bool]:
-    """Whether a path is left out by the context's ``.dockerignore`` (Docker's documentation, "Build context")."""
+    """Return a check whether ``.dockerignore`` leaves a path out (Docker's documentation, "Build context")."""
     try:
         lines = (context / ".dockerignore").read_text(errors="replace").splitlines()
     except OSError:

@@ -1,4 +1,4 @@
-"""Files into a container and out of it, through the engine: nothing in the container takes part in it."""
+"""Copies of files into a container and out of it, through the engine: nothing in the container takes part."""
 
 import asyncio
 import base64
@@ -17,19 +17,19 @@ from proctor.terminal.engine import Engine
 from proctor.terminal.references import EnvironmentRef
 
 Sources = Path | Sequence[Path] | Mapping[str, bytes]
-"""What is copied in: folders' contents, files, or contents by name."""
+"""A source of files: the contents of folders, single files, or contents by name."""
 
 _IS_FOLDER = 1 << 31
-"""In the mode that the engine tells, which is Go's."""
+"""The bit for folders in the engine's modes, which are Go's."""
 
 _ENOUGH = 65_536
-"""Bytes of an archive in which a second entry shows, if there is one."""
+"""Bytes of an archive that suffice to show a second entry, if there is one."""
 
 
-async def copy_in(engine: Engine, environment: EnvironmentRef, source: Sources, target: str) -> None:
-    """Copy folders' contents, files, or contents by name into a folder of the container, which is made where missing.
+async def copy_into(engine: Engine, environment: EnvironmentRef, source: Sources, target: str) -> None:
+    """Copy folders' contents, files, or contents by name into a folder of the container, which is made if missing.
 
-    All belongs to root and may be read and run by everybody.
+    All files belong to root and may be read and run by all users.
 
     Args:
         source: a folder, several paths, or contents by file name.
@@ -39,11 +39,11 @@ async def copy_in(engine: Engine, environment: EnvironmentRef, source: Sources, 
         EnvironmentLostError: the container is gone.
     """
     with losing(environment):
-        await copy_to(engine, environment.container_id, source, target)
+        await copy_to_container(engine, environment.container_id, source, target)
 
 
-async def copy_to(engine: Engine, container: str, source: Sources, target: str) -> None:
-    """``copy_in`` for any container, also one that isn't started.
+async def copy_to_container(engine: Engine, container: str, source: Sources, target: str) -> None:
+    """``copy_into`` for any container, also one that isn't started.
 
     Raises DockerError (the engine refuses, since there is no such container).
     """
@@ -82,10 +82,10 @@ def _packed(source: Sources, target: str) -> bytes:
 
 
 async def is_free(engine: Engine, environment: EnvironmentRef, path: str) -> bool:
-    """Whether there is nothing at a path of the container, or an empty folder that isn't a link.
+    """Whether a path of the container doesn't exist, or is an empty folder that isn't a link.
 
-    The engine looks, not the container, in which an agent may have replaced any command. Raises EnvironmentLostError
-    (the container is gone).
+    The engine looks, not the container: an agent may have replaced any command there. Raises EnvironmentLostError (the
+    container is gone).
     """
     try:
         async with engine.asking("GET", f"containers/{environment.container_id}/archive", {"path": path}) as response:
@@ -93,10 +93,10 @@ async def is_free(engine: Engine, environment: EnvironmentRef, path: str) -> boo
             if not about["mode"] & _IS_FOLDER:
                 return False
             start = await response.content.read(_ENOUGH)
-    except DockerError as problem:
-        if problem.status == 404 and not problem.message.startswith("No such container"):
+    except DockerError as error:
+        if error.status == 404 and not error.message.startswith("No such container"):
             return True
-        raise lost(environment, problem) from problem
+        raise lost(environment, error) from error
     count = 0
     with suppress(tarfile.ReadError, EOFError), tarfile.open(fileobj=io.BytesIO(start), mode="r|") as tar:
         count = sum(1 for _ in tar)
@@ -106,10 +106,10 @@ async def is_free(engine: Engine, environment: EnvironmentRef, path: str) -> boo
 async def copy_out(
     engine: Engine, environment: EnvironmentRef, path: str, most_bytes: int = 10_000_000
 ) -> dict[str, bytes]:
-    """Files at or below a path of the container, by path relative to it, links and devices left out.
+    """Return the files at or below a path of the container, by relative path; links and devices are left out.
 
-    Those that would exceed ``most_bytes`` in all are cut short or left out; nothing where there is no such path. Raises
-    EngineUnavailableError (the engine doesn't answer).
+    Files that would exceed ``most_bytes`` in all are cut short or left out; the result is empty if the path doesn't
+    exist. Raises EngineUnavailableError (the engine doesn't answer).
     """
     files: dict[str, bytes] = {}
     raw = bytearray()
@@ -119,8 +119,8 @@ async def copy_out(
                 raw += chunk
                 if len(raw) > most_bytes:
                     break
-    except DockerError as problem:
-        if problem.status in (404, 409):
+    except DockerError as error:
+        if error.status in (404, 409):
             return {}
         raise
     remaining = most_bytes

@@ -1,4 +1,4 @@
-"""Datasets of terminal tasks that an evaluator knows by name and version, with their files as they were pulled.
+"""Datasets of terminal tasks that an evaluator knows by name and version, with the files of their pull.
 
 A dataset is a folder ``NAME/VERSION`` below ``STATE/datasets``: ``dataset.json``, and the tasks in a folder that is
 named by their hash. So a pull never changes files that a run may be reading.
@@ -25,7 +25,7 @@ _FILE = "dataset.json"
 
 
 class TaskSource(BaseModel, frozen=True):
-    """One task of a registry that lists tasks: a folder of a git repository, or a local one without ``git_url``."""
+    """One task of a registry that lists tasks: a folder of a git repository, or a local folder without ``git_url``."""
 
     git_url: str | None = None
     commit: str | None = None
@@ -33,11 +33,11 @@ class TaskSource(BaseModel, frozen=True):
 
 
 class DatasetSource(BaseModel, frozen=True):
-    """Where a dataset's files come from.
+    """The origin of a dataset's files.
 
     Attributes:
-        kind: what ``location`` is; with ``tasks`` each task is at a place of its own.
-        branch, commit: what to take of a git repository; its default branch where both are missing.
+        kind: the meaning of ``location``; with ``tasks`` each task has its own place.
+        branch, commit: the version in a git repository; its default branch if both are missing.
         path: the folder of tasks below the location.
         task_ids: only these tasks.
     """
@@ -55,9 +55,9 @@ class KnownDataset(BaseModel, frozen=True):
     """A dataset that was added.
 
     Attributes:
-        sha256: the hash that its tasks must have, or had when they were pulled; None where neither is known.
+        sha256: the hash that its tasks must have, or had at their pull; None if neither is known.
         commit: the commit of the git repository that was pulled.
-        tasks: the hash of each task's files, by the task's name; empty where it was not pulled.
+        tasks: the hash of each task's files, by the task's name; empty if it was not pulled.
     """
 
     name: str
@@ -74,7 +74,7 @@ class KnownDataset(BaseModel, frozen=True):
 
 
 def dataset_hash(tasks: Mapping[str, str]) -> str:
-    """The hash of a dataset: of its tasks' names and the hashes of their files, by name."""
+    """Compute the hash of a dataset from its tasks' names and the hashes of their files, by name."""
     return hashlib.sha256("\n".join(f"{name} {tasks[name]}" for name in sorted(tasks)).encode()).hexdigest()
 
 
@@ -85,12 +85,12 @@ class KnownDatasets:
         self._home = home
 
     def all(self) -> list[KnownDataset]:
-        """All of them, by name and version; one whose file is damaged raises ``TaskError``."""
-        datasets = [_read(path) for path in self._home.glob(f"*/*/{_FILE}")]
+        """Return all datasets, by name and version; one with a damaged file raises ``TaskError``."""
+        datasets = [_read_dataset(path) for path in self._home.glob(f"*/*/{_FILE}")]
         return sorted(datasets, key=lambda each: (each.name, _order(each.version)))
 
     def find(self, label: str) -> KnownDataset:
-        """The dataset of a name, or ``NAME@VERSION``; without a version ``head``, else the highest.
+        """Return the dataset with a name, or ``NAME@VERSION``; without a version ``head``, else the highest.
 
         Raises TaskError (there is none).
         """
@@ -99,7 +99,7 @@ class KnownDatasets:
         versions = [each for each in known if each.name == name]
         matches = [each for each in versions if version in ("", each.version)]
         if not matches:
-            have = ", ".join(each.label for each in versions or known) or "none"
+            have = ", ".join(version.label for version in versions or known) or "none"
             raise TaskError(
                 f"No dataset is called {show_value(label)}; these are known: {have}. "
                 "Add it with: proctor terminal-bench datasets add"
@@ -107,7 +107,7 @@ class KnownDatasets:
         return matches[-1]
 
     def folder(self, dataset: KnownDataset) -> Path:
-        """The folder of its tasks. Raises TaskError (it was not pulled, or the folder was removed)."""
+        """Return the folder of its tasks. Raises TaskError (it was not pulled, or the folder was removed)."""
         tasks = self._place(dataset) / f"tasks-{(dataset.sha256 or '')[:16]}"
         if not dataset.tasks or not tasks.is_dir():
             raise TaskError(
@@ -117,7 +117,7 @@ class KnownDatasets:
         return tasks
 
     def write(self, dataset: KnownDataset) -> None:
-        """Keep what is known of a dataset.
+        """Store a dataset's description.
 
         Raises TaskError (its name or version can't be the name of a folder), OSError (it can't be written).
         """
@@ -136,10 +136,10 @@ class KnownDatasets:
         """Copy folders of tasks in and pin them by their hash.
 
         Args:
-            is_update: take files with another hash, too.
+            is_update: accept files with another hash, too.
 
         Raises:
-            TaskError: two tasks have one name, a task can't be packed, or the hash does not fit.
+            TaskError: two tasks have one name, a task can't be packed, or the hash differs.
             OSError: the files can't be written.
         """
         place = self._place(dataset)
@@ -182,16 +182,16 @@ def datasets_home(state: str) -> Path:
     return Path(state) / "datasets"
 
 
-def _read(path: Path) -> KnownDataset:
+def _read_dataset(path: Path) -> KnownDataset:
     try:
         return KnownDataset.model_validate(json.loads(path.read_text()))
-    except ValidationError as problem:
-        raise TaskError(f"{path} is damaged: {describe(problem)}. Remove it, and add the dataset again") from None
-    except (OSError, ValueError) as problem:
-        raise TaskError(f"{path} can't be read: {problem}. Remove it, and add the dataset again") from None
+    except ValidationError as error:
+        raise TaskError(f"{path} is damaged: {describe(error)}. Remove it, and add the dataset again") from None
+    except (OSError, ValueError) as error:
+        raise TaskError(f"{path} can't be read: {error}. Remove it, and add the dataset again") from None
 
 
 def _order(version: str) -> tuple[bool, list[tuple[int, str]]]:
-    """Versions in order: numbers as numbers, and ``head`` last."""
+    """Return a sort key for versions: numbers sort as numbers, and ``head`` last."""
     parts = re.findall(r"\d+|[A-Za-z]+", version)
     return version == "head", [(int(part), "") if part.isdigit() else (-1, part) for part in parts]

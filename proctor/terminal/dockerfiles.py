@@ -1,4 +1,4 @@
-"""Dockerfiles, as far as they can be checked without building them."""
+"""Checks of Dockerfiles without building them."""
 
 import json
 import re
@@ -19,7 +19,7 @@ SECRET = ("solution.sh", "solution.yaml", "solution", "tests", "run-tests.sh")
 
 
 def check(dockerfile: Path, context: Path, folder: Path, notes: Notes) -> None:
-    """Note what is wrong with a Dockerfile: it is missing, has no FROM, misspelt words, or copies what isn't there."""
+    """Note a Dockerfile's problems: it is missing, has no FROM, has misspelt words, or copies missing files."""
     name = _name(dockerfile, folder)
     if not context.is_dir():
         notes.fatal(f"the folder {_name(context, folder)}, which the image is built from, is missing: add it")
@@ -44,7 +44,7 @@ def check(dockerfile: Path, context: Path, folder: Path, notes: Notes) -> None:
 
 
 def instructions(text: str) -> list[tuple[int, str, str]]:
-    """A Dockerfile's steps: line, instruction in capitals, the rest; comments and bodies of heredocs left out."""
+    """Return a Dockerfile's steps: line, instruction in capitals, the rest; without comments and bodies of heredocs."""
     steps: list[tuple[int, str, str]] = []
     lines = text.splitlines()
     at = 0
@@ -69,7 +69,7 @@ def instructions(text: str) -> list[tuple[int, str, str]]:
 
 
 def needs_buildkit(text: str) -> bool:
-    """Whether a Dockerfile uses what only BuildKit knows: mounts in RUN, heredocs, links, a syntax line."""
+    """Whether a Dockerfile needs BuildKit: for mounts in RUN, heredocs, links, or a syntax line."""
     if re.match(r"\s*#\s*syntax\s*=", text, re.IGNORECASE):
         return True
     return any(
@@ -81,7 +81,7 @@ def needs_buildkit(text: str) -> bool:
 
 
 def copied(text: str) -> set[str]:
-    """The first part of every path that a Dockerfile copies by name."""
+    """Return the first part of every path that a Dockerfile copies by name."""
     sources = [source for _, word, rest in instructions(text) if word in ("COPY", "ADD") for source in _sources(rest)]
     return {source.removeprefix("./").removeprefix("/").partition("/")[0] for source in sources}
 
@@ -94,7 +94,7 @@ def _sources(rest: str) -> list[str]:
         words.pop(0)
     rest = " ".join(words)
     try:
-        parts = [str(each) for each in json.loads(rest)] if rest.startswith("[") else shlex.split(rest)
+        parts = [str(part) for part in json.loads(rest)] if rest.startswith("[") else shlex.split(rest)
     except ValueError:
         return []
     return [

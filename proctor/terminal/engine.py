@@ -1,4 +1,4 @@
-"""The connection to a Docker engine, and the labels by which everything that is made there is found again."""
+"""The connection to a Docker engine, and the labels that identify all our objects there."""
 
 import json
 import re
@@ -15,13 +15,13 @@ from proctor.terminal.engine_address import USUAL_SOCKET, engine_address
 from proctor.terminal.failures import EngineUnavailableError, RegistryUnavailableError
 
 RUN = "proctor.run"
-"""Label of every container, network, volume and image: the run that it was made for."""
+"""Label of every container, network, volume and image: its run."""
 
 TRIAL = "proctor.trial"
 """Label of every container, network and volume of a trial: the trial's id."""
 
 ANSWERS_WITHIN = 120.0
-"""Seconds; an engine on a busy machine takes long to start a container, and one that is frozen says nothing at all."""
+"""Seconds. An engine on a busy machine takes long to start a container; a frozen one never answers."""
 
 _UNIX = "unix://"
 
@@ -32,7 +32,7 @@ _NETWORK = re.compile(
     r"|Client\.Timeout|context deadline|temporary failure|server misbehaving|50[0234] ",
     re.IGNORECASE,
 )
-"""How an engine says that it can't reach a registry."""
+"""An engine's messages if it can't reach a registry."""
 
 _ENGINES_OWN = re.compile(
     r"too many open files|layer does not exist|input/output error|read-only file system|ttrpc: closed"
@@ -41,19 +41,19 @@ _ENGINES_OWN = re.compile(
     re.IGNORECASE,
 )
 _COMMAND_FAILED = re.compile(r"returned a non-zero code|did not complete successfully")
-"""How an engine says that a command of the Dockerfile failed."""
+"""An engine's message if a command of the Dockerfile failed."""
 
-"""How an engine says that it or its machine fails: the task is not to blame, and it may work at the next attempt."""
+"""Messages of a failing engine or machine: the task is not to blame, and the next attempt may work."""
 
 _OWN_COMMANDS = 100_000
-"""How many are remembered."""
+"""The number of own commands to remember."""
 
 _UNREACHABLE = 900
-"""The status that aiodocker gives to what never reached the engine."""
+"""The status that aiodocker gives to requests that never reached the engine."""
 
 
 class DefaultLimits(BaseModel, frozen=True):
-    """What a container may use where its task doesn't say."""
+    """Limits of a container whose task sets none."""
 
     cpus: float | None = None
     memory_mb: int = Field(default=8192, description="at most half of what the engine's machine has")
@@ -62,7 +62,7 @@ class DefaultLimits(BaseModel, frozen=True):
 
 
 class Machine(BaseModel, frozen=True):
-    """What an engine says about itself and its machine."""
+    """Facts about an engine and its machine."""
 
     id: str
     cpus: int
@@ -73,8 +73,8 @@ class Engine:
     """A Docker engine, over its API.
 
     Args:
-        url: where it listens (``unix:///var/run/docker.sock``, ``tcp://host:2375``); ``DOCKER_HOST`` where None, and
-            the usual socket where that isn't set.
+        url: its address (``unix:///var/run/docker.sock``, ``tcp://host:2375``); None for ``DOCKER_HOST``, or the usual
+            socket if that isn't set.
         limits: the limits of containers whose tasks set none.
     """
 
@@ -82,9 +82,9 @@ class Engine:
         self.url = engine_address(url)
         self.limits = limits or DefaultLimits()
         self.has_init = True
-        """Whether the engine has an init process to give to containers; found out by the first that can't start."""
+        """Whether the engine has an init process for containers; learned from the first one that can't start."""
         self.own_commands: OrderedDict[str, None] = OrderedDict()
-        """Commands that this process has prepared in containers, the latest ones: the others are an agent's."""
+        """The latest commands that this process has prepared in containers; all others are an agent's."""
         self._docker: Docker | None = None
         self._connector: aiohttp.BaseConnector | None = None
         self._machine: Machine | None = None
@@ -94,21 +94,20 @@ class Engine:
         """The client, made at its first use, in the event loop that uses it."""
         if self._docker is None:
             try:
-                # Each command of a trial holds a connection for as long as it runs: there must be no end of them.
+                # Each command of a trial holds a connection while it runs: their number must be unlimited.
                 if self.url.startswith(_UNIX):
                     self._connector = aiohttp.UnixConnector(self.url.removeprefix(_UNIX), limit=0)
                     self._docker = Docker(url=f"{_UNIX}localhost", connector=self._connector)
                 else:
                     self._docker = Docker(url=self.url)
-            except ValueError as problem:
+            except ValueError as error:
                 raise EngineUnavailableError(
-                    f"The Docker engine's address {self.url} can't be used ({problem}): "
-                    f"write one such as {USUAL_SOCKET}"
+                    f"The Docker engine's address {self.url} can't be used ({error}): write one such as {USUAL_SOCKET}"
                 ) from None
         return self._docker
 
     async def machine(self) -> Machine:
-        """What the engine says about itself; asked once.
+        """Return facts about the engine and its machine; asked once.
 
         Raises EngineUnavailableError (the engine doesn't answer; with the address and the remedy).
         """
@@ -118,7 +117,7 @@ class Engine:
         return self._machine
 
     async def check(self) -> str:
-        """The engine's id, which another engine doesn't have.
+        """Return the engine's id, unique among engines.
 
         Raises EngineUnavailableError (the engine doesn't answer; with the address and the remedy).
         """
@@ -133,16 +132,16 @@ class Engine:
         body: Mapping[str, Any] | None = None,
         timeout: float | None = None,
     ) -> Any:
-        """Send a request and return the answer's JSON; None where the answer is empty.
+        """Send a request and return the answer's JSON; None if the answer is empty.
 
         Args:
             path: below the engine's address, such as ``containers/json``.
-            params: the query; values that are None are left out, and mappings are written as JSON.
-            timeout: seconds for the whole answer; ``ANSWERS_WITHIN`` where None.
+            params: the query; None values are left out, and mappings are written as JSON.
+            timeout: seconds for the whole answer; None for ``ANSWERS_WITHIN``.
 
         Raises:
             DockerError: the engine refuses.
-            EngineUnavailableError: it doesn't answer.
+            EngineUnavailableError: the engine doesn't answer.
         """
         async with self.asking(
             method, path, params, None if body is None else json.dumps(body).encode(), timeout
@@ -160,7 +159,7 @@ class Engine:
         timeout: float | None = None,
         content_type: str = "application/json",
     ) -> AsyncIterator[aiohttp.ClientResponse]:
-        """The same, with an answer that is read piece by piece, and a body of any ``content_type``.
+        """Send a request with a body of any ``content_type``, and yield an answer that is read piece by piece.
 
         Raises DockerError (the engine refuses), EngineUnavailableError (it doesn't answer).
         """
@@ -182,19 +181,19 @@ class Engine:
 
     @contextmanager
     def speaking(self) -> Iterator[None]:
-        """Make one failure of everything by which an engine can be out of reach."""
+        """Convert all errors of an engine that is out of reach to one."""
         try:
             yield
-        except DockerError as problem:
-            if problem.status in (_UNREACHABLE, 502, 503, 504):
-                raise self.unavailable(problem.message) from problem
-            if _FULL in problem.message:
-                raise self.full() from problem
-            if problem.status >= 500 and (own := self.refused(problem.message)) is not None:
-                raise own from problem
+        except DockerError as error:
+            if error.status in (_UNREACHABLE, 502, 503, 504):
+                raise self.unavailable(error.message) from error
+            if _FULL in error.message:
+                raise self.full() from error
+            if error.status >= 500 and (own := self.refused(error.message)) is not None:
+                raise own from error
             raise
-        except (TimeoutError, aiohttp.ClientError, OSError, AssertionError) as problem:
-            raise self.unavailable(str(problem) or type(problem).__name__) from problem
+        except (TimeoutError, aiohttp.ClientError, OSError, AssertionError) as error:
+            raise self.unavailable(str(error) or type(error).__name__) from error
 
     def note_own(self, command_id: str) -> None:
         self.own_commands[command_id] = None
@@ -218,8 +217,10 @@ class Engine:
         )
 
     def refused(self, message: str) -> EngineUnavailableError | RegistryUnavailableError | None:
-        """The message of an engine that can't build or pull for a reason of its own; None where its input is to
-        blame."""
+        """Return the error for a message of an engine that can't build or pull for its own reasons.
+
+        Returns None if the input is at fault.
+        """
         if _FULL in message:
             return self.full()
         if _ENGINES_OWN.search(message) and not _COMMAND_FAILED.search(message):
@@ -240,7 +241,7 @@ class Engine:
 
 
 def labelled(run: str | None = None, trial: str | None = None) -> dict[str, list[str]]:
-    """A filter for what is labelled with a run and a trial, or with any where None."""
+    """Return a filter for objects with the labels of a run and a trial; None for any run or trial."""
     return {"label": [RUN if run is None else f"{RUN}={run}", *([] if trial is None else [f"{TRIAL}={trial}"])]}
 
 

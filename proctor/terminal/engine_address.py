@@ -1,11 +1,11 @@
-"""Where the Docker engine is; known without a client of one."""
+"""The Docker engine's address; needs no client."""
 
 import os
 
 USUAL_SOCKET = "unix:///var/run/docker.sock"
-"""The address at which an engine listens by default."""
+"""The default address of an engine."""
 
 
 def engine_address(url: str | None) -> str:
-    """The address that a setting names; else what ``DOCKER_HOST`` says, else the usual socket."""
+    """Return the address that a setting names; else ``DOCKER_HOST``, else the usual socket."""
     return url or os.environ.get("DOCKER_HOST") or USUAL_SOCKET

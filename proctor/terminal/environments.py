@@ -1,4 +1,4 @@
-"""A trial's containers, from the first to the last; each step may be repeated, by another worker too."""
+"""A trial's containers, from the first to the last; each step may be repeated, also by another worker."""
 
 import asyncio
 import json
@@ -21,18 +21,18 @@ from proctor.terminal.task_model import Healthcheck, Service, TerminalTask
 from purple_sdk.protocol.terminal import LeaveRunning
 
 _REF = "proctor.environment"
-"""The label that says what ``start`` found out."""
+"""The label with the findings of ``start``."""
 
 _NAME = re.compile(r"proctor-[a-z0-9-]+")
 
 CLOSED = "-tests"
-"""The suffix of a container's name when its agent's time is over: so every worker knows, whichever closed it."""
+"""The suffix of a container's name after its agent's time: so every worker knows that it is closed."""
 
 _SIZE_CHECKS = 2.0
-"""Seconds between two looks at how much a container has written."""
+"""Seconds between two checks of a container's written size."""
 
 _SIZE_SHARE = 20
-"""The pause after a slow look, as a multiple of its duration."""
+"""The pause after a slow check, as a multiple of its duration."""
 
 IDLE = ("sleep infinity", "sleep inf", "tail -f /dev/null")
 
@@ -43,13 +43,13 @@ mkdir -p /logs/agent /logs/verifier /logs/artifacts /agent-logs && chmod 777 /lo
 
 
 async def start(engine: Engine, task: TerminalTask, image: ImageRef, run: str, trial: str) -> EnvironmentRef:
-    """Start a trial's environment, or find the one that exists and that no tests were run in.
+    """Start a trial's environment, or find an existing one in which no tests were run.
 
-    One that has stopped, was left half made, or was closed to its agent is removed and made again: then
+    An environment that has stopped, was left half made, or was closed to its agent is removed and made again. Then
     ``container_id`` differs from before, and the agent has to begin again, too.
 
     Args:
-        trial: the trial's id, another one for each attempt at a task; any text, since names are derived from it.
+        trial: the trial's id, a different one for each attempt at a task; any text, since names are derived from it.
 
     Raises:
         EnvironmentFailedError: it doesn't start, or its healthcheck fails.
@@ -68,14 +68,14 @@ async def start(engine: Engine, task: TerminalTask, image: ImageRef, run: str, t
         else:
             container = await _start_one(engine, task, image, name, run, trial)
         ref = await _prepared(engine, task, container, name, run, trial)
-    except DockerError as problem:
-        if problem.status == 404 and "o such image" in problem.message:
-            raise EnvironmentLostError(f"The image of {task.id} was removed before its container started") from problem
+    except DockerError as error:
+        if error.status == 404 and "o such image" in error.message:
+            raise EnvironmentLostError(f"The image of {task.id} was removed before its container started") from error
         raise EnvironmentFailedError(
-            f"The container of {task.id} doesn't start: {' '.join(problem.message.split())[:500]}"
-        ) from problem
-    # Volumes keep what they were made with: this one says which container the agent works in, and what ran before it.
-    # What is known about a trial stands with its container, so that it is gone when that is.
+            f"The container of {task.id} doesn't start: {' '.join(error.message.split())[:500]}"
+        ) from error
+    # Volumes keep their initial labels: this one names the agent's container, and the processes from before the agent.
+    # A trial's facts are stored with its container, to vanish with it.
     await engine.ask(
         "POST",
         "volumes/create",
@@ -90,7 +90,7 @@ def container_name(task_id: str, run: str, trial: str) -> str:
 
 
 async def recorded(engine: Engine, container: str) -> EnvironmentRef | None:
-    """The environment in which an agent works in the container of that name, whether or not that exists; None if none.
+    """Return the environment of the container with that name, whether or not it exists; None if there is no record.
 
     Raises EngineUnavailableError (the engine doesn't answer).
     """
@@ -104,7 +104,7 @@ async def recorded(engine: Engine, container: str) -> EnvironmentRef | None:
 
 
 async def _standing(engine: Engine, name: str, trial: str) -> EnvironmentRef | None:
-    """The environment of that name, if it was made to the end, runs, and is still open to its agent."""
+    """Return the environment of that name, if it is complete, runs, and is still open to its agent."""
     ref = await recorded(engine, name)
     if ref is None or ref.trial != trial or not await stands(engine, ref):
         return None
@@ -127,8 +127,8 @@ async def _start_one(engine: Engine, task: TerminalTask, image: ImageRef, name: 
     container = await _create(engine, name, body)
     try:
         await engine.ask("POST", f"containers/{container}/start")
-    except DockerError as problem:
-        if "docker-init" not in problem.message:
+    except DockerError as error:
+        if "docker-init" not in error.message:
             raise
         engine.has_init = False
         await engine.ask("DELETE", f"containers/{container}", {"force": True, "v": True})
@@ -141,10 +141,10 @@ async def _start_one(engine: Engine, task: TerminalTask, image: ImageRef, name: 
 async def _create(engine: Engine, name: str, body: Mapping[str, Any]) -> str:
     try:
         made = await engine.ask("POST", "containers/create", {"name": name}, body)
-    except DockerError as problem:
-        if problem.status != 409:
+    except DockerError as error:
+        if error.status != 409:
             raise
-        # A worker that was frozen in mid-way went on just now; whoever comes last goes on.
+        # A worker that was frozen in mid-way has continued just now; the last one continues.
         await engine.ask("DELETE", f"containers/{name}", {"force": True, "v": True})
         made = await engine.ask("POST", "containers/create", {"name": name}, body)
     container: str = made["Id"]
@@ -152,18 +152,18 @@ async def _create(engine: Engine, name: str, body: Mapping[str, Any]) -> str:
 
 
 async def _host_config(engine: Engine, task: TerminalTask, service: Service) -> dict[str, Any]:
-    limits = await limits_of(engine, task)
+    limits = await find_limits(engine, task)
     config: dict[str, Any] = {
         "Memory": limits["memory"],
         "PidsLimit": engine.limits.processes,
-        # What a container's first process prints is kept on the host's disk: no more of it than this.
+        # The host's disk keeps the output of a container's first process: this is its limit.
         "LogConfig": {"Type": "json-file", "Config": {"max-size": "5m", "max-file": "1"}},
     }
     if limits["cpus"]:
         config["NanoCpus"] = int(limits["cpus"] * 1e9)
     if task.limits.network == "none":
         config["NetworkMode"] = "none"
-    # Somebody has to bury the processes that an agent leaves; but a task that runs an init of its own needs its place.
+    # An init must reap the processes that an agent leaves; but a task that runs its own init needs its place.
     if engine.has_init and " ".join(service.command or ()).removeprefix("sh -c ") in IDLE and not service.entrypoint:
         config["Init"] = True
     config.update(service.more)
@@ -171,8 +171,8 @@ async def _host_config(engine: Engine, task: TerminalTask, service: Service) -> 
     return config
 
 
-async def limits_of(engine: Engine, task: TerminalTask) -> dict[str, Any]:
-    """What a task's container may use: ``cpus`` (None: all), bytes of ``memory`` and ``storage``."""
+async def find_limits(engine: Engine, task: TerminalTask) -> dict[str, Any]:
+    """Return the limits of a task's container: ``cpus`` (None: all), bytes of ``memory`` and ``storage``."""
     machine = await engine.machine()
     default = min(engine.limits.memory_mb * 2**20, machine.memory // 2)
     cpus = task.limits.cpus or engine.limits.cpus
@@ -186,7 +186,7 @@ async def limits_of(engine: Engine, task: TerminalTask) -> dict[str, Any]:
 async def _prepared(
     engine: Engine, task: TerminalTask, container: str, name: str, run: str, trial: str
 ) -> EnvironmentRef:
-    """Make the formats' folders, wait until the environment is healthy, and note what runs."""
+    """Make the formats' folders, wait until the environment is healthy, and note its processes."""
     about = await engine.ask("GET", f"containers/{container}/json")
     ref = EnvironmentRef(
         run=run,
@@ -203,17 +203,17 @@ async def _prepared(
             raise EnvironmentFailedError(
                 f"The container of {task.id} ended as soon as it was started, or has no /bin/sh to run: "
                 f"{' '.join(output.split())[:300]}",
-                await output_of(engine, container),
+                await read_output(engine, container),
             )
         own = processes.read_listing(output)
         if task.healthcheck is not None:
             await wait_until_healthy(engine, ref, task.healthcheck)
             own = await processes.running(engine, ref)
-    except EnvironmentLostError as problem:
-        log = await output_of(engine, container)
+    except EnvironmentLostError as error:
+        log = await read_output(engine, container)
         raise EnvironmentFailedError(
-            f"The container of {task.id} ended as soon as it was started: {problem}", log
-        ) from problem
+            f"The container of {task.id} ended as soon as it was started: {error}", log
+        ) from error
     return ref.model_copy(
         update={
             "own_processes": tuple(each.process for each in own.values()),
@@ -223,7 +223,7 @@ async def _prepared(
 
 
 async def wait_until_healthy(engine: Engine, ref: EnvironmentRef, health: Healthcheck) -> None:
-    """Ask until the answer is yes, by the rules of a Dockerfile's HEALTHCHECK."""
+    """Repeat the health check until it succeeds, by the rules of a Dockerfile's HEALTHCHECK."""
     began, failures = time.monotonic(), 0
     while True:
         checked = await execute(engine, ref, health.command, timeout=health.timeout_sec, output_cap=4000)
@@ -238,8 +238,8 @@ async def wait_until_healthy(engine: Engine, ref: EnvironmentRef, health: Health
         await asyncio.sleep(health.start_interval_sec if is_starting else health.interval_sec)
 
 
-async def output_of(engine: Engine, container: str, lines: int = 200) -> str:
-    """The last lines that a container's first process printed; empty where they can't be had."""
+async def read_output(engine: Engine, container: str, lines: int = 200) -> str:
+    """Return the last lines of a container's first process; empty if they are unavailable."""
     try:
         async with engine.asking(
             "GET", f"containers/{container}/logs", {"stdout": True, "stderr": True, "tail": lines}
@@ -258,16 +258,17 @@ async def output_of(engine: Engine, container: str, lines: int = 200) -> str:
 async def stands(engine: Engine, environment: EnvironmentRef) -> bool:
     try:
         about = await engine.ask("GET", f"containers/{environment.container_id}/json")
-    except DockerError as problem:
-        if problem.status == 404:
+    except DockerError as error:
+        if error.status == 404:
             return False
         raise
     return bool(about["State"]["Running"])
 
 
 async def ended_by_itself(engine: Engine, environment: EnvironmentRef) -> str | None:
-    """A sentence where the container's first process exited; None where it runs, or where it was ended from outside. A
-    container killed through the engine is seen there, and a restarted engine reports no exit. Raises
+    """Return a sentence if the container's first process exited; None if it runs, or was ended from outside.
+
+    The engine's events show a container that was killed through the engine; a restarted engine reports no exit. Raises
     EngineUnavailableError (the engine doesn't answer).
     """
     if await stands(engine, environment):
@@ -279,7 +280,7 @@ async def ended_by_itself(engine: Engine, environment: EnvironmentRef) -> str | 
             events = [json.loads(line) for line in (await response.read()).splitlines() if line.strip()]
     except DockerError:
         return None
-    if not events or any(str(each.get("Action")) == "kill" for each in events):
+    if not events or any(str(event.get("Action")) == "kill" for event in events):
         return None
     code = events[-1].get("Actor", {}).get("Attributes", {}).get("exitCode", "unknown")
     return f"The first process of the container ended (exit code {code}), and all that ran there with it"
@@ -296,7 +297,7 @@ async def is_closed(engine: Engine, environment: EnvironmentRef) -> bool:
 
 
 async def watch(engine: Engine, environment: EnvironmentRef, task: TerminalTask) -> None:
-    """Look after an environment while an agent works in it; returns never, to be cancelled.
+    """Check an environment repeatedly while an agent works in it; never returns, so cancel it.
 
     Raises LimitExceededError (the agent wrote more than the task's storage allows; the container was stopped),
     EnvironmentLostError (the container is gone).
@@ -308,12 +309,12 @@ async def watch(engine: Engine, environment: EnvironmentRef, task: TerminalTask)
 
 
 async def look(engine: Engine, environment: EnvironmentRef, task: TerminalTask) -> None:
-    """Look once whether an environment exists and is within its storage; one that isn't is stopped.
+    """Check once that an environment exists and is within its storage; stop it if it isn't.
 
     Raises LimitExceededError (more was written than the task's storage allows; the container was stopped),
     EnvironmentLostError (the container is gone).
     """
-    most = (await limits_of(engine, task))["storage"]
+    most = (await find_limits(engine, task))["storage"]
     with losing(environment):
         about = await engine.ask("GET", f"containers/{environment.container_id}/json", {"size": True})
     written = about.get("SizeRw") or 0
@@ -331,9 +332,9 @@ async def look(engine: Engine, environment: EnvironmentRef, task: TerminalTask) 
 async def close_to_agent(
     engine: Engine, environment: EnvironmentRef, task: TerminalTask, kept: LeaveRunning = "everything"
 ) -> tuple[Process, ...]:
-    """End the agent's time: its commands are refused from now on, and its processes end that ``kept`` excludes.
+    """End the agent's time: refuse its commands from now on, and end its processes that ``kept`` doesn't cover.
 
-    Returns the agent's processes that run on. ``run_tests`` does this itself where it wasn't done. Repeating it does no
+    Returns the agent's processes that keep running. ``run_tests`` calls this if it wasn't done. Repeating it does no
     harm. Raises EnvironmentLostError (the container is gone).
     """
     with suppress(DockerError):  # it has that name already

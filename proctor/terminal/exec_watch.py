@@ -1,7 +1,7 @@
-"""Commands that an agent runs by ``docker exec``, past the command endpoint: the engine tells of each of them.
+"""Commands that an agent runs by ``docker exec``, past the command endpoint, from the engine's events.
 
-What was run, when, and how it ended is the engine's own word, not the agent's. What it printed went to the agent alone:
-neither the engine nor anybody else keeps that, and the recording says so.
+The engine, not the agent, reports the command, its time and its end. The output went to the agent alone: neither the
+engine nor any other part keeps it, and the recording says so.
 """
 
 import asyncio
@@ -18,13 +18,13 @@ from proctor.terminal.recording import Recorder
 from proctor.terminal.references import EnvironmentRef
 
 KIND = "docker exec"
-"""What such a command is called in the transcript."""
+"""The name of such a command in the transcript."""
 
 _LONGEST = 20_000
-"""Characters of a command that are kept."""
+"""Characters that are kept of a command."""
 
 _LISTENS, _PAUSE, _LAST_LOOK = 86_400.0, 1.0, 10.0
-"""Seconds for which one request listens, before an engine that went away is asked again, and for the last look."""
+"""Seconds that one request listens before an engine that was away is asked again, and seconds of the last look."""
 
 _REMARK = "(by docker exec: the output of these commands goes to the agent only)"
 
@@ -32,13 +32,14 @@ _REMARK = "(by docker exec: the output of these commands goes to the agent only)
 async def record_commands(
     engine: Engine, environment: EnvironmentRef, recorder: Recorder, since: datetime, until: asyncio.Event
 ) -> None:
-    """Write down what is run in an environment from an instant on, until ``until`` is set and all before that is read.
+    """Record the commands run in an environment from an instant on, until ``until`` is set and all events before that
+    are read.
 
     Entries that are already in the transcript are not written again. An engine that is away is asked again when it is
     back.
 
     Args:
-        since: the first instant; the engine may tell of it again.
+        since: the first instant; the engine may report its events again.
         until: ends the recording.
     """
     watch = _Watch(engine, environment, recorder)
@@ -61,7 +62,7 @@ async def record_commands(
 
 
 class _Watch:
-    """What the engine tells of one container, each thing once."""
+    """The events of one container, each once."""
 
     def __init__(self, engine: Engine, environment: EnvironmentRef, recorder: Recorder) -> None:
         self._engine = engine
@@ -105,7 +106,7 @@ class _Watch:
             self._recorder.remarked(f"[exit code {code}]")
 
     async def _healthcheck(self) -> str:
-        """The command by which the engine looks after the container's health; it isn't the agent's."""
+        """Return the command of the container's healthcheck, which isn't the agent's."""
         about = await self._engine.ask("GET", f"containers/{self._environment.container_id}/json")
         kind, *words = (about["Config"].get("Healthcheck") or {}).get("Test") or ["NONE"]
         return " ".join(["/bin/sh", "-c", *words] if kind == "CMD-SHELL" else words)

@@ -1,4 +1,4 @@
-"""How steps of a terminal trial fail: each class says whose fault it is, and the failure mode of its trial."""
+"""Errors of the steps of a terminal trial: each class has the party to blame, and the failure mode of its trial."""
 
 from typing import ClassVar
 
@@ -9,7 +9,7 @@ class TerminalError(Exception):
     """A step that failed; the message is a sentence that says what was wrong and what to do.
 
     Attributes:
-        blame: whose fault it is; the evaluator's own failures may be gone at the next attempt.
+        blame: the party at fault; the evaluator's own failures may be gone at the next attempt.
         failure_mode: the trial's result if it can't continue.
     """
 
@@ -28,13 +28,13 @@ class TaskError(TerminalError):
 
 
 class ImageFailedError(TerminalError):
-    """The task's image can't be built (its Dockerfile fails, or takes too long); ``log`` is the build's last lines."""
+    """The task's image can't be built (its Dockerfile fails, or takes too long); ``log`` has the build's last lines."""
 
     blame = "task"
 
 
 class RegistryUnavailableError(TerminalError):
-    """An image can't be fetched for no fault of its task's: the registry is out of reach, or asks to wait."""
+    """An image can't be fetched, through no fault of its task: the registry is out of reach, or asks to wait."""
 
 
 class EnvironmentFailedError(TerminalError):
@@ -50,14 +50,16 @@ class SolutionFailedError(TerminalError):
 
 
 class LimitExceededError(TerminalError):
-    """The agent went over a limit that ends the trial, such as the task's storage; its container is stopped."""
+    """The agent exceeded a limit that ends the trial, such as the task's storage; its container is stopped."""
 
     blame = "participant"
     failure_mode = FailureMode.UNKNOWN_AGENT_ERROR
 
 
 class ContainerEndedError(TerminalError):
-    """The container's first process ended while the tests ran: by what the agent left there, or by the tests' doing."""
+    """The container's first process ended while the tests ran: because of the agent's leftovers
+    there, or of the tests.
+    """
 
     blame = "participant"
     failure_mode = FailureMode.UNKNOWN_AGENT_ERROR
@@ -68,4 +70,4 @@ class EnvironmentLostError(TerminalError):
 
 
 class EngineUnavailableError(TerminalError):
-    """The engine doesn't answer, or can't do what is asked just now: it may at the next attempt."""
+    """The engine doesn't answer, or can't do the request now; it may at the next attempt."""

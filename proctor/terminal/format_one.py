@@ -49,7 +49,7 @@ class _TaskYaml(BaseModel):
 
 
 def read(folder: Path, variables: Mapping[str, str], allowed: Collection[str], notes: Notes) -> TerminalTask | None:
-    """Read a task; problems are noted, and None is returned where it can't be used.
+    """Read a task; problems are noted, and None is returned if it can't be used.
 
     Args:
         variables: values for the ``${NAME}`` in its files.
@@ -59,7 +59,7 @@ def read(folder: Path, variables: Mapping[str, str], allowed: Collection[str], n
     if written is None:
         return None
     instruction = written.instruction or next(
-        (each.description for each in written.descriptions if each.key == "base"), ""
+        (description.description for description in written.descriptions if description.key == "base"), ""
     )
     if not instruction.strip():
         notes.fatal("task.yaml: instruction is missing: say there what the agent is to do")
@@ -106,8 +106,8 @@ def _task_yaml(folder: Path, notes: Notes) -> _TaskYaml | None:
         return None
     try:
         written = _TaskYaml.model_validate({str(name): value for name, value in raw.items() if value is not None})
-    except ValidationError as problem:
-        notes.fatal(f"task.yaml: {describe(problem)}")
+    except ValidationError as error:
+        notes.fatal(f"task.yaml: {describe(error)}")
         return None
     notes.unknown("task.yaml", written.model_extra or (), _TaskYaml.model_fields)
     if written.difficulty not in ("easy", "medium", "hard", "unknown"):
@@ -116,20 +116,20 @@ def _task_yaml(folder: Path, notes: Notes) -> _TaskYaml | None:
 
 
 def load_yaml(file: Path, folder: Path, notes: Notes) -> Any:
-    """A YAML file's content; None, noted, where it can't be read or is empty."""
+    """Return a YAML file's content; None, with a note, if it can't be read or is empty."""
     text = notes.text(file, folder)
     if text is None:
         return None
     name = file.relative_to(folder)
     try:
         value = yaml.safe_load(text)
-    except yaml.MarkedYAMLError as problem:
-        mark = problem.problem_mark
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark
         where = f" line {mark.line + 1}, column {mark.column + 1}" if mark else ""
-        notes.fatal(f"{name}{where} isn't YAML ({problem.problem or problem.context}): correct it")
+        notes.fatal(f"{name}{where} isn't YAML ({error.problem or error.context}): correct it")
         return None
-    except (yaml.YAMLError, ValueError, RecursionError) as problem:
-        notes.fatal(f"{name} isn't YAML ({' '.join(str(problem).split())[:200]}): correct it")
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        notes.fatal(f"{name} isn't YAML ({' '.join(str(error).split())[:200]}): correct it")
         return None
     if value is None:
         notes.fatal(f"{name} is empty: write the task there")
@@ -139,7 +139,7 @@ def load_yaml(file: Path, folder: Path, notes: Notes) -> Any:
 def _service(
     folder: Path, variables: Mapping[str, str], allowed: Collection[str], notes: Notes
 ) -> tuple[Service | None, bool]:
-    """The agent's container, and whether it takes compose to run it."""
+    """Return the agent's container, and whether it needs compose."""
     compose = folder / "docker-compose.yaml"
     if not compose.is_file():
         if not (folder / "Dockerfile").is_file():
@@ -157,7 +157,7 @@ def _service(
         return None, False
     host_access.note_demands(document, compose, folder, allowed, notes, compose.name)
     for name, definition in document["services"].items():
-        build = compose_files.build_of(definition, folder)
+        build = compose_files.read_build(definition, folder)
         if build is not None:
             dockerfiles.check(build.context / build.dockerfile, build.context, folder, notes)
         elif name == MAIN and definition.get("image") in (None, values[compose_files.IMAGE_NAME]):
@@ -182,6 +182,6 @@ def _solution(folder: Path, notes: Notes) -> Solution | None:
         return Solution(commands=[SolutionCommand.model_validate(each) for each in raw])
     except TypeError:
         notes.fatal(f"solution.yaml is {show_value(raw)}: write a list of commands there, each with command: …")
-    except ValidationError as problem:
-        notes.fatal(f"solution.yaml: {describe(problem)}")
+    except ValidationError as error:
+        notes.fatal(f"solution.yaml: {describe(error)}")
     return None

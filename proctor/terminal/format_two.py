@@ -22,7 +22,7 @@ MAIN = "main"
 """The service that the agent works in."""
 
 AGENT_SECONDS = 3600.0
-"""How long an agent may work at a task that doesn't say."""
+"""Seconds that an agent may work at a task without its own limit."""
 
 _TEMPLATE = re.compile(r"\$\{([A-Za-z_]\w*)(?::-([^}]*))?\}")
 
@@ -57,7 +57,7 @@ class _Environment(_Section):
         for old, new in (("memory", "memory_mb"), ("storage", "storage_mb")):
             text = getattr(self, old)
             if text is not None:
-                size = compose_files.bytes_of(text) // 2**20
+                size = compose_files.parse_size(text) // 2**20
                 if getattr(self, new) not in (None, size):
                     raise ValueError(f"{old} is {text} and {new} is {getattr(self, new)}: leave {old} out")
                 setattr(self, new, size)
@@ -168,11 +168,11 @@ def _task_toml(folder: Path, notes: Notes) -> _TaskToml | None:
         return None
     try:
         written = _TaskToml.model_validate(tomllib.loads(text))
-    except tomllib.TOMLDecodeError as problem:
-        notes.fatal(f"task.toml isn't TOML ({problem}): correct it")
+    except tomllib.TOMLDecodeError as error:
+        notes.fatal(f"task.toml isn't TOML ({error}): correct it")
         return None
-    except ValidationError as problem:
-        notes.fatal(f"task.toml: {describe(problem)}")
+    except ValidationError as error:
+        notes.fatal(f"task.toml: {describe(error)}")
         return None
     notes.unknown("task.toml", written.model_extra or (), _TaskToml.model_fields)
     for name in ("verifier", "agent", "environment", "solution"):
@@ -182,7 +182,7 @@ def _task_toml(folder: Path, notes: Notes) -> _TaskToml | None:
 
 
 def _note_what_is_not_played(written: _TaskToml, notes: Notes) -> None:
-    """What the format has and this evaluator hasn't: better said at once than played wrongly."""
+    """Note features of the format that this evaluator lacks: better reported at once than played wrongly."""
     environment, verifier = written.environment, written.verifier
     if environment.os.lower() != "linux":
         notes.fatal(f'task.toml: environment.os is "{environment.os}": this evaluator plays linux')
@@ -220,7 +220,7 @@ def _note_what_is_not_played(written: _TaskToml, notes: Notes) -> None:
 
 
 def _resolved(values: Mapping[str, str], where: str, variables: Mapping[str, str], notes: Notes) -> dict[str, str]:
-    """Variables whose values may be ``${NAME}`` or ``${NAME:-default}``."""
+    """Fill in variables whose values may be ``${NAME}`` or ``${NAME:-default}``."""
 
     def fill(match: re.Match[str]) -> str:
         name, default = match[1], match[2]
@@ -239,7 +239,7 @@ def _service(
     allowed: Collection[str],
     notes: Notes,
 ) -> tuple[Service | None, Path | None]:
-    """The agent's container, and the compose file where it takes compose to run it."""
+    """Return the agent's container, and the compose file if it needs compose."""
     context = folder / "environment"
     has_dockerfile = (context / "Dockerfile").is_file()
     plain = Service(
@@ -268,7 +268,7 @@ def _service(
         return None, None
     host_access.note_demands(document, compose, folder, allowed, notes, f"environment/{compose.name}")
     for name, definition in document["services"].items():
-        build = compose_files.build_of(definition, context)
+        build = compose_files.read_build(definition, context)
         if build is not None:
             dockerfiles.check(build.context / build.dockerfile, build.context, folder, notes)
         elif not definition.get("image") and not (name == MAIN and (plain.build or plain.image)):

@@ -1,8 +1,8 @@
-"""A fresh container for a trial's tests: the task's image, with what the agent changed laid over it.
+"""A fresh container for a trial's tests: the task's image, with the agent's changes on top.
 
-Nothing of the agent runs in it. Its own container is stopped, and the engine copies the files: no command of the
-agent's container takes part. Files in the fresh container are removed by the image's own ``rm``, before a file of the
-agent's comes in.
+No process of the agent runs in it. The agent's container is stopped, and the engine copies the files: no command of
+that container takes part. The image's own ``rm`` removes files in the fresh container, before any file of the agent is
+copied in.
 """
 
 import asyncio
@@ -29,20 +29,20 @@ from proctor.terminal.task_model import TerminalTask
 from purple_sdk.processes.together import do_all
 
 SUFFIX = "-verifier"
-"""What is added to the name of an agent's container: the container of its tests."""
+"""Suffix of the name of an agent's container, for the container of its tests."""
 
 SECOND = "-verifier-2"
-"""The same for a second look, with all of the agent's changes or with none."""
+"""Suffix for a second run, with all of the agent's changes or with none."""
 
 VERIFIER = "proctor.verifier"
 """The label of such a container."""
 
 _LEFTOVERS = "proctor.left"
-"""The label of a volume that has ``Leftovers`` as JSON."""
+"""The label of a volume that stores ``Leftovers`` as JSON."""
 
 _EXCLUDED = ("/tests", "/logs/verifier", "/proc", "/sys", "/dev")
 _GUARDED = (*USUAL_FOLDERS, "/usr/lib", "/usr/local/lib", "/lib", "/lib64", "/etc")
-"""Folders that stay folders, also where the agent put a link in their place."""
+"""Folders that stay folders, even if the agent put a link in their place."""
 
 _AT_ONCE = 8
 _LOOKS = 5
@@ -57,14 +57,14 @@ _known_commands: dict[str, ImageCommands] = {}
 
 
 class Leftovers(BaseModel, frozen=True):
-    """The state of an agent's container when the agent's time was over."""
+    """The state of an agent's container at the end of the agent's time."""
 
     processes: tuple[Process, ...] = ()
     quotas: QuotasReached = QuotasReached()
 
 
 async def image_commands(engine: Engine, environment: EnvironmentRef) -> ImageCommands:
-    """The commands of the image that an agent's container is made from; looked up once for each image.
+    """Return the commands of the image behind an agent's container; looked up once for each image.
 
     Raises EnvironmentLostError (the container is gone), EngineUnavailableError (the engine doesn't answer).
     """
@@ -86,7 +86,7 @@ async def image_commands(engine: Engine, environment: EnvironmentRef) -> ImageCo
             try:
                 await engine.ask("POST", f"containers/{made}/start")
                 await engine.ask("POST", f"containers/{made}/wait")
-                output = await environments.output_of(engine, made, 100_000)
+                output = await environments.read_output(engine, made, 100_000)
             finally:
                 await engine.ask("DELETE", f"containers/{made}", {"force": True, "v": True})
         _known_commands[image] = read_listing(output, folders)
@@ -98,7 +98,7 @@ def _labels(environment: EnvironmentRef) -> dict[str, str]:
 
 
 async def find(engine: Engine, environment: EnvironmentRef) -> EnvironmentRef | None:
-    """The fresh container of a trial's tests, whether or not it runs; None where there is none."""
+    """Return the fresh container of a trial's tests, whether or not it runs; None if there is none."""
     try:
         about = await engine.ask("GET", f"containers/{environment.container}{SUFFIX}/json")
     except DockerError:
@@ -125,11 +125,11 @@ async def start(
     held: Collection[str],
     suffix: str = SUFFIX,
 ) -> EnvironmentRef:
-    """Start a fresh container with the agent's changes; one that is there is replaced.
+    """Start a fresh container with the agent's changes; an existing one is replaced.
 
     Args:
-        held: the paths that stay as in the image, with all below them.
-        suffix: what is added to the name of the agent's container.
+        held: the paths that stay as in the image, with everything below them.
+        suffix: added to the name of the agent's container.
 
     Raises:
         EnvironmentFailedError: the fresh container doesn't start with the agent's files or volumes.
@@ -141,16 +141,16 @@ async def start(
     about = await _inspect(engine, environment.container_id, environment)
     try:
         made = await _make(engine, environment, about, suffix)
-    except DockerError as problem:
-        # The agent's container was made in the same way, and started.
-        raise engine.failed(f"a fresh container of {task.id} for its tests doesn't start", problem.message) from problem
+    except DockerError as error:
+        # The agent's container was made in the same way, and it started.
+        raise engine.failed(f"a fresh container of {task.id} for its tests doesn't start", error.message) from error
     fresh = _reference(environment, made, suffix)
     await _prepare(engine, task, fresh)
     mounts = [str(each["Destination"]).rstrip("/") for each in about.get("Mounts") or []]
     excluded = {*held, *mounts, *(each for each in _EXCLUDED if each != "/tests" or not environment.had_tests)}
-    most = (await environments.limits_of(engine, task))["storage"]
+    most = (await environments.find_limits(engine, task))["storage"]
     await _lay_over(engine, environment, fresh, changes, excluded, most)
-    if any(each.path.startswith("/etc/ld.so") or "/lib" in each.path for each in changes):
+    if any(change.path.startswith("/etc/ld.so") or "/lib" in change.path for change in changes):
         await run_plainly(engine, fresh, ["/bin/sh", "-c", "ldconfig 2>/dev/null || true"])
     if not is_idle(about["Config"]):
         await _begin_again(engine, task, fresh)
@@ -158,33 +158,33 @@ async def start(
 
 
 async def note_leftovers(engine: Engine, environment: EnvironmentRef, leftovers: Leftovers) -> None:
-    """Note on the engine that the tests run in a fresh container, and what is known of the agent's one.
+    """Note on the engine that the tests run in a fresh container, and the state of the agent's container.
 
-    The agent's container may be stopped after that. A worker that comes later reads the note. Raises
-    EngineUnavailableError (the engine doesn't answer).
+    The agent's container may be stopped after that. A later worker reads the note. Raises EngineUnavailableError (the
+    engine doesn't answer).
     """
     labels = {RUN: environment.run, TRIAL: environment.trial, _LEFTOVERS: leftovers.model_dump_json()}
-    await engine.ask("POST", "volumes/create", body={"Name": _note_of(environment), "Labels": labels})
+    await engine.ask("POST", "volumes/create", body={"Name": _make_note(environment), "Labels": labels})
 
 
 async def noted_leftovers(engine: Engine, environment: EnvironmentRef) -> Leftovers | None:
-    """What ``note_leftovers`` noted; None where it noted nothing.
+    """Return the note of ``note_leftovers``; None if there is none.
 
     Raises EngineUnavailableError (the engine doesn't answer).
     """
     try:
-        volume = await engine.ask("GET", f"volumes/{_note_of(environment)}")
+        volume = await engine.ask("GET", f"volumes/{_make_note(environment)}")
         return Leftovers.model_validate_json(volume["Labels"][_LEFTOVERS])
     except (DockerError, KeyError, ValueError):
         return None
 
 
-def _note_of(environment: EnvironmentRef) -> str:
+def _make_note(environment: EnvironmentRef) -> str:
     return f"{environment.container}-left-{environment.container_id[:12]}"
 
 
 async def is_kept(engine: Engine, environment: EnvironmentRef) -> bool:
-    """Whether the files of the agent's container are there, and its tests run elsewhere: they can begin again.
+    """Whether the files of the agent's container exist, and its tests run elsewhere: then the tests can begin again.
 
     Raises EngineUnavailableError (the engine doesn't answer).
     """
@@ -198,13 +198,13 @@ async def is_kept(engine: Engine, environment: EnvironmentRef) -> bool:
 
 
 async def stop(engine: Engine, environment: EnvironmentRef) -> None:
-    """End all that runs in the agent's container; its files stay. Repeating it does no harm."""
+    """End all processes in the agent's container; its files stay. Repeating it does no harm."""
     with suppress(DockerError):  # it has stopped already
         await engine.ask("POST", f"containers/{environment.container_id}/kill")
 
 
 def is_idle(config: Mapping[str, Any]) -> bool:
-    """Whether a container's own command does nothing but wait."""
+    """Whether a container's own command only waits."""
     words = [*(config.get("Entrypoint") or []), *(config.get("Cmd") or [])]
     plain = " ".join(words).replace("/usr", "").replace("/bin/", "")
     for shell in ("sh -c ", "bash -c "):
@@ -213,7 +213,7 @@ def is_idle(config: Mapping[str, Any]) -> bool:
 
 
 async def restore(engine: Engine, environment: EnvironmentRef, held: Collection[str]) -> None:
-    """Make files of the agent's container as in its image; what the image hasn't is removed, by the image's ``rm``.
+    """Restore files of the agent's container from its image; the image's ``rm`` removes files that the image lacks.
 
     Raises EnvironmentLostError (the container is gone), EngineUnavailableError (the engine doesn't answer).
     """
@@ -236,7 +236,7 @@ async def restore(engine: Engine, environment: EnvironmentRef, held: Collection[
                     with piece:
                         await asyncio.to_thread(_append, tar, piece, path, False, False)
             if "/etc/ld.so.preload" in added:
-                tar.addfile(tarfile.TarInfo("etc/ld.so.preload"))  # empty: even rm would read another one
+                tar.addfile(tarfile.TarInfo("etc/ld.so.preload"))  # empty: even rm would load another one
             await _put(engine, environment, tar, out)
     finally:
         with suppress(DockerError):
@@ -288,17 +288,17 @@ async def _prepare(engine: Engine, task: TerminalTask, fresh: EnvironmentRef) ->
 
 
 async def _begin_again(engine: Engine, task: TerminalTask, fresh: EnvironmentRef) -> None:
-    """Have the image's own services read the agent's files."""
+    """Make the image's own services read the agent's files."""
     try:
         await engine.ask("POST", f"containers/{fresh.container_id}/restart", {"t": 1})
         for _ in range(_LOOKS):
             await asyncio.sleep(0.2)
             if not await environments.stands(engine, fresh):
                 raise EnvironmentFailedError(f"The command of {task.id}'s image ends with the agent's files")
-    except DockerError as problem:
+    except DockerError as error:
         raise EnvironmentFailedError(
-            f"The command of {task.id}'s image doesn't start with the agent's files: {problem.message[:300]}"
-        ) from problem
+            f"The command of {task.id}'s image doesn't start with the agent's files: {error.message[:300]}"
+        ) from error
     if task.healthcheck is not None:
         await environments.wait_until_healthy(engine, fresh, task.healthcheck)
 
@@ -311,15 +311,15 @@ async def _lay_over(
     excluded: Collection[str],
     most: int,
 ) -> None:
-    """Make the fresh container's files those of the agent's, apart from what is left out; ``most`` bytes of them."""
-    wanted = [each for each in changes if not _is_below(each.path, excluded)]
+    """Copy the agent's files to the fresh container, except those to leave out; ``most`` bytes of them."""
+    wanted = [change for change in changes if not _is_below(change.path, excluded)]
     await _delete(engine, fresh, [each.path for each in wanted if each.kind == "deleted"])
     parents_of_others = {above for path in excluded for above in _parents(path)}
     steps: list[tuple[str, bool]] = []
     done = ""
     for each in wanted:
         if done and each.path.startswith(f"{done}/"):
-            continue  # came with the folder that it is in
+            continue  # came with its folder
         is_whole = each.kind != "modified" and each.path not in parents_of_others
         steps.append((each.path, is_whole))
         if each.kind == "added" and is_whole:
@@ -367,7 +367,7 @@ async def _delete(engine: Engine, fresh: EnvironmentRef, paths: Sequence[str]) -
 
 
 class _Room:
-    """How many bytes of an agent's files may still come."""
+    """A counter of the bytes of an agent's files that may still come."""
 
     def __init__(self, most: int) -> None:
         self.most = self.remaining = most
@@ -384,7 +384,7 @@ class _Room:
 async def _get(
     engine: Engine, environment: EnvironmentRef, path: str, is_whole: bool, room: _Room | None = None
 ) -> IO[bytes] | None:
-    """A path of the agent's container as a tar file; of a folder only itself, unless ``is_whole``."""
+    """Return a path of the agent's container as a tar file; only the folder itself, unless ``is_whole``."""
     piece: IO[bytes] = tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY)  # noqa: SIM115
     try:
         async with engine.asking(
@@ -399,11 +399,11 @@ async def _get(
                     if _begins_with_folder(piece):
                         break
                     is_first = False
-    except DockerError as problem:
+    except DockerError as error:
         piece.close()
-        if problem.status == 404:
+        if error.status == 404:
             return None
-        raise lost(environment, problem) from problem
+        raise lost(environment, error) from error
     except BaseException:
         piece.close()
         raise
@@ -412,7 +412,7 @@ async def _get(
 
 
 def _begins_with_folder(piece: IO[bytes]) -> bool:
-    """Whether the first entry is a folder; with a long name, that is said further on, and all is read."""
+    """Whether the first entry is a folder; a long name is stored before that, so the header is read to its end."""
     at = piece.tell()
     piece.seek(156)
     kind = piece.read(1)
@@ -421,9 +421,9 @@ def _begins_with_folder(piece: IO[bytes]) -> bool:
 
 
 def _append(tar: tarfile.TarFile, piece: IO[bytes], path: str, is_whole: bool, is_guarded: bool) -> None:
-    """Add entries to a tar file under their whole paths: the first alone, unless ``is_whole``.
+    """Add entries to a tar file under their full paths: the first alone, unless ``is_whole``.
 
-    A link in a guarded folder's place is left out.
+    A link in the place of a guarded folder is left out.
     """
     folder = posixpath.dirname(path).strip("/")
     prefix = f"{folder}/" if folder else ""

@@ -1,7 +1,7 @@
-"""What a task's compose file asks of the host: its folders, and settings that lead out of the container.
+"""Demands of a task's compose file on the host: its folders, and settings that reach out of the container.
 
-A folder below the task's own is mounted as a volume of the trial (``own_mounts``), so that no trial can touch another
-trial or the task's files. Everything else that reaches the host is refused when the task is read, unless the operator
+A folder below the task's own is mounted as a volume of the trial (``own_mounts``): no trial can touch another trial or
+the task's files. Everything else that reaches the host is refused when the task is read, unless the operator
 allows it by name (``AGENTBEATS_GREEN_CONTAINERS_ALLOW``).
 
 Names and shapes of the settings are those of the Compose Specification (compose-spec.io).
@@ -20,7 +20,7 @@ from proctor.terminal.notes import Notes
 from purple_sdk.protocol.problems import show_value
 
 HIDDEN = ("tests", "solution", "run-tests.sh", "solution.sh", "solution.yaml")
-"""What of a task's folder an agent may not see, in either format."""
+"""The parts of a task's folder that an agent may not see, in either format."""
 
 ENGINE_SOCKETS = ("docker.sock", "containerd.sock", "podman.sock")
 
@@ -32,7 +32,7 @@ _HOST_MODES = {
     "uts": "host-users",
     "cgroup": "host-cgroup",
 }
-"""Settings that may join a namespace: ``host``, or ``container:NAME`` of a container that isn't the trial's."""
+"""Settings that may join a namespace: ``host``, or ``container:NAME`` of a container outside the trial."""
 
 _NEVER_PLAIN = {
     "privileged": "privileged",
@@ -48,15 +48,15 @@ _NEVER_PLAIN = {
 }
 
 _FILES = ("env_file", "extends", "label_file")
-"""Settings of a service that read a file, which has to be the task's own."""
+"""Settings of a service that read a file, which must belong to the task."""
 
 
 class HostMount(BaseModel, frozen=True):
-    """A folder or file of the task's that a service mounts.
+    """A folder or file of the task that a service mounts.
 
     Attributes:
-        source: where it is, inside the task's folder.
-        target: where the service sees it.
+        source: its path, inside the task's folder.
+        target: its path in the service.
     """
 
     source: Path
@@ -65,12 +65,12 @@ class HostMount(BaseModel, frozen=True):
 
 
 class Demand(BaseModel, frozen=True):
-    """Something that a compose file asks of the host.
+    """A compose file's demand on the host.
 
     Attributes:
         allowance: the name by which an operator allows it.
         place: its path in the file, such as ``services``, ``client``, ``privileged``.
-        value: what the file says there.
+        value: the file's value there.
     """
 
     allowance: str
@@ -81,17 +81,17 @@ class Demand(BaseModel, frozen=True):
 def note_demands(
     document: Mapping[str, Any], file: Path, task: Path, allowed: Collection[str], notes: Notes, name: str
 ) -> None:
-    """Note what a compose file asks of the host: fatal where the operator hasn't allowed it, a remark for every mount
-    of the task's.
+    """Note a compose file's demands on the host: fatal ones that the operator hasn't allowed, and a remark for every
+    mount of the task.
 
     Args:
         document: the file's content with its variables filled in.
         allowed: names out of ``proctor.settings.config.ALLOWANCES``.
-        name: what the file is called in sentences.
+        name: the file's name in sentences.
     """
     for demand in find_demands(document, file.parent, task):
         if demand.allowance not in allowed:
-            line = _line_of(file, demand.place)
+            line = _find_line(file, demand.place)
             where = f"{name} line {line}" if line else name
             notes.fatal(
                 f"{where}: {'.'.join(map(str, demand.place))} is {show_value(demand.value)}, which gives the task "
@@ -108,14 +108,14 @@ def note_demands(
 
 
 def find_demands(document: Mapping[str, Any], folder: Path, task: Path) -> Iterator[Demand]:
-    """What a compose file asks of the host, apart from mounts of the task's own files.
+    """Yield a compose file's demands on the host, except mounts of the task's own files.
 
     Args:
         document: the file's content with its variables filled in.
-        folder: where the file is, from which its paths count.
+        folder: the file's folder; its paths are relative to it.
     """
     for service, definition in document["services"].items():
-        yield from _demands_of(("services", service), definition, folder, task)
+        yield from _find_demands(("services", service), definition, folder, task)
     for kind in ("volumes", "networks"):
         for name, definition in _mapping(document.get(kind)).items():
             options = _mapping(_mapping(definition).get("driver_opts"))
@@ -135,7 +135,7 @@ def find_demands(document: Mapping[str, Any], folder: Path, task: Path) -> Itera
             yield Demand(allowance="host-files", place=("include",), value=source)
 
 
-def _demands_of(
+def _find_demands(
     place: tuple[str | int, ...], definition: Mapping[str, Any], folder: Path, task: Path
 ) -> Iterator[Demand]:
     for key, allowance in _NEVER_PLAIN.items():
@@ -157,7 +157,7 @@ def _demands_of(
     if context is not None and "://" not in str(context) and not _is_inside(folder / str(context), task):
         yield Demand(allowance="host-files", place=(*place, "build"), value=context)
     for number, volume in enumerate(definition.get("volumes") or []):
-        mounted, _, _ = _parts_of(volume)
+        mounted, _, _ = _split_volume(volume)
         if mounted is None or compose_files.is_log_mount(volume):
             continue
         if posixpath.basename(mounted) in ENGINE_SOCKETS:
@@ -167,10 +167,10 @@ def _demands_of(
 
 
 def own_mounts(definition: Mapping[str, Any], folder: Path, task: Path) -> list[HostMount]:
-    """The mounts of a service that are files or folders of the task's."""
+    """Return the mounts of a service that are files or folders of the task."""
     mounts = []
     for volume in definition.get("volumes") or []:
-        source, target, read_only = _parts_of(volume)
+        source, target, read_only = _split_volume(volume)
         if source is None or compose_files.is_log_mount(volume):
             continue
         path = (folder / Path(source).expanduser()).resolve()
@@ -179,8 +179,10 @@ def own_mounts(definition: Mapping[str, Any], folder: Path, task: Path) -> list[
     return mounts
 
 
-def _parts_of(volume: Any) -> tuple[str | None, str, bool]:
-    """Source on the host (None for named and anonymous volumes and tmpfs), target, and whether it is read-only."""
+def _split_volume(volume: Any) -> tuple[str | None, str, bool]:
+    """Return the source on the host (None for named and anonymous volumes and tmpfs), the target,
+    and "is read-only".
+    """
     if isinstance(volume, Mapping):
         is_bind = volume.get("type") == "bind"
         return (
@@ -203,7 +205,7 @@ def _mapping(value: Any) -> Mapping[str, Any]:
 
 
 def _texts(value: Any) -> Sequence[str]:
-    """File names, which compose writes as one, as a list, or as objects with ``path`` or ``file``."""
+    """Return file names, which compose writes as one name, as a list, or as objects with ``path`` or ``file``."""
     names = []
     for each in value if isinstance(value, list) else [value]:
         name: Any = each.get("path", each.get("file")) if isinstance(each, Mapping) else each
@@ -211,8 +213,8 @@ def _texts(value: Any) -> Sequence[str]:
     return names
 
 
-def _line_of(file: Path, place: Sequence[str | int]) -> int | None:
-    """The line of a value in a YAML file, from 1; of the nearest thing around it that has one."""
+def _find_line(file: Path, place: Sequence[str | int]) -> int | None:
+    """Return the line of a value in a YAML file, from 1; or the line of the nearest value around it that has one."""
     try:
         node = yaml.compose(file.read_text(encoding="utf-8"), Loader=yaml.SafeLoader)
     except (OSError, ValueError, yaml.YAMLError):

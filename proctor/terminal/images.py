@@ -1,4 +1,4 @@
-"""A task's image: named by the content that it is built from, and so built once for all trials and runs."""
+"""A task's image, named by the content that it is built from, and so built once for all trials and runs."""
 
 import asyncio
 import json
@@ -24,10 +24,10 @@ from proctor.terminal.task_model import Build, TaskFormat, TerminalTask
 from purple_sdk.processes.locks import BusyError, builds_folder, locked_without_blocking
 
 BUILD_SECONDS = 1800.0
-"""How long a build may take where neither task nor caller says."""
+"""Seconds for a build if neither task nor caller sets a limit."""
 
 _TURNS = 2
-"""Builds of an image that another build waits for: the first one may fail."""
+"""How many builds of an image by others are waited for: the first one may fail."""
 
 _BUILT = "proctor-task"
 _USED = "proctor-run"
@@ -40,10 +40,10 @@ _locks: dict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 
 
 async def prepare_image(engine: Engine, task: TerminalTask, run: str, timeout: float | None = None) -> ImageRef:
-    """Have a task's image: found, built or pulled; another caller waits while it is being built.
+    """Find, build or pull a task's image; other callers wait while it is being built.
 
     Args:
-        run: who it is for; ``remove_images`` removes what no run needs any more.
+        run: the run that needs it; ``remove_images`` removes images that no run needs any more.
         timeout: seconds for a build, in place of the task's own.
 
     Raises:
@@ -57,19 +57,19 @@ async def prepare_image(engine: Engine, task: TerminalTask, run: str, timeout: f
             raise ImageFailedError(f"{task.id} says nothing about its container: add a Dockerfile")
         return ImageRef(name=await _image(engine, task, task.service.build, task.service.image, run, seconds))
     services: dict[str, str] = {}
-    for name, (build, image) in builds_of(task).items():
+    for name, (build, image) in read_builds(task).items():
         if build is not None or image is not None:
             services[name] = await _image(engine, task, build, image, run, seconds)
     return ImageRef(name=services[task.compose_main], services=services)
 
 
-def builds_of(task: TerminalTask) -> dict[str, tuple[Build | None, str | None]]:
-    """What the image of each service of a task with several is built from, or its name."""
+def read_builds(task: TerminalTask) -> dict[str, tuple[Build | None, str | None]]:
+    """Return, for each service of a task with several, the build of its image, or the image's name."""
     document = read_compose(task)
     folder = (task.compose_file or task.folder).parent
     builds: dict[str, tuple[Build | None, str | None]] = {}
     for name, definition in document["services"].items():
-        build = compose_files.build_of(definition, folder)
+        build = compose_files.read_build(definition, folder)
         image = None if build else definition.get("image")
         if name == task.compose_main and build is None and task.service is not None:
             is_named = image and image != compose_files.PLACEHOLDERS[compose_files.IMAGE_NAME]
@@ -79,7 +79,7 @@ def builds_of(task: TerminalTask) -> dict[str, tuple[Build | None, str | None]]:
 
 
 def read_compose(task: TerminalTask, names: dict[str, str] | None = None) -> dict[str, Any]:
-    """A task's compose file with its variables filled in, ``names`` being the trial's own.
+    """Return a task's compose file with its variables filled in, with the trial's own ``names``.
 
     Raises ImageFailedError (it can't be read, which ``load_task`` would have reported).
     """
@@ -98,7 +98,7 @@ def read_compose(task: TerminalTask, names: dict[str, str] | None = None) -> dic
 async def remove_images(engine: Engine, run: str) -> None:
     """Remove the images that were built for a run and that no other run uses; repeating it does no harm.
 
-    While one is still in use by a container, ``runs_on`` continues to name the run.
+    While a container still uses one, ``list_runs`` continues to list the run.
     """
     prefix = f"{_USED}:{_slug(run)}-"
     await remove_builds(engine, labelled(run), but_with=TRIAL)
@@ -120,7 +120,7 @@ async def _remove_use(engine: Engine, run: str, digest: str) -> None:
     """Remove a run's name of an image, and the image if no other run uses it.
 
     Runs that end at the same time do this one after the other: otherwise each could leave the image to the other one.
-    The run's name goes last: an attempt that is killed in between begins again.
+    The run's name is removed last, so an attempt that is killed before that begins again.
     """
     built, own = f"{_BUILT}:{digest}", f"{_USED}:{_slug(run)}-{digest}"
     async with _alone(f"{engine.url} {digest}"):
@@ -154,9 +154,9 @@ async def _image(
     assert build is not None
     try:
         context, digest = await asyncio.to_thread(contexts.pack, build, task.format == TaskFormat.ONE)
-    except OSError as problem:
+    except OSError as error:
         raise ImageFailedError(
-            f"The files that {task.id} is built from can't be read ({problem.strerror}: {problem.filename}): mend that"
+            f"The files that {task.id} is built from can't be read ({error.strerror}: {error.filename}): mend that"
         ) from None
     digest = digest[:_DIGEST]
     name, used = f"{_BUILT}:{digest}", f"{_USED}:{_slug(run)}-{digest}"
@@ -175,7 +175,7 @@ async def _image(
 
 @asynccontextmanager
 async def _alone(what: str, seconds: float = BUILD_SECONDS) -> AsyncIterator[None]:
-    """Let one process on this machine do this at a time, which takes at most that many seconds.
+    """Let one process on this machine at a time do this, for at most that many seconds.
 
     Raises TerminalError (another one takes longer than that).
     """
@@ -185,17 +185,17 @@ async def _alone(what: str, seconds: float = BUILD_SECONDS) -> AsyncIterator[Non
         try:
             async with locked_without_blocking(file, _TURNS * seconds):
                 yield
-        except BusyError as problem:
-            raise TerminalError(f"The task's image can't be built: {problem}") from None
+        except BusyError as error:
+            raise TerminalError(f"The task's image can't be built: {error}") from None
 
 
 async def _is_there(engine: Engine, name: str) -> bool:
     try:
         await engine.ask("GET", f"images/{name}/json")
-    except DockerError as problem:
-        if problem.status == 404:
+    except DockerError as error:
+        if error.status == 404:
             return False
-        raise ImageFailedError(f"The image {name} can't be used: {problem.message[:300]}") from problem
+        raise ImageFailedError(f"The image {name} can't be used: {error.message[:300]}") from error
     return True
 
 
@@ -237,7 +237,7 @@ async def _build(
 async def _stream(
     engine: Engine, path: str, parameters: dict[str, Any], body: IO[bytes] | None, seconds: float, done: str
 ) -> str:
-    """Have the engine build or pull; returns what it prints, and fails with that where it fails."""
+    """Make the engine build or pull; returns its output, and raises an error with that output if it fails."""
     printed = ""
     wrong: str | None = None
     try:
@@ -251,7 +251,7 @@ async def _stream(
                 for line in filter(None, map(bytes.strip, whole)):
                     message = json.loads(line)
                     wrong = message.get("error") or wrong
-                    # A line that a command prints may come in several pieces, each of them in colour.
+                    # A line of a command's output may come in several pieces, each of them in colour.
                     printed += str(message["stream"]) if "stream" in message else f"{message.get('status') or ''}\n"
                 printed = "\n".join(printed.split("\n")[-_LOG_LINES:])
     except TimeoutError:
@@ -259,8 +259,8 @@ async def _stream(
             f"The image could not be {done} in {seconds:g} s: make it quicker, or allow more with build_timeout_sec",
             _COLOUR.sub("", printed),
         ) from None
-    except DockerError as problem:
-        wrong = problem.message
+    except DockerError as error:
+        wrong = error.message
     log = "\n".join(line for line in _COLOUR.sub("", printed).splitlines() if line.strip())
     if wrong and (passing := engine.refused(wrong)) is not None:
         raise passing
@@ -272,7 +272,7 @@ async def _stream(
 async def _build_with_buildkit(
     engine: Engine, task: TerminalTask, build: Build, context: IO[bytes], name: str, run: str, seconds: float
 ) -> None:
-    """Dockerfiles that need BuildKit are built by Docker's own command, which speaks to it."""
+    """Build a Dockerfile that needs BuildKit with Docker's own command, which can use it."""
     arguments = ["docker", "build", "--tag", name, "--file", build.dockerfile, "--label", f"{RUN}={run}", "--force-rm"]
     for variable, value in build.args.items():
         arguments += ["--build-arg", f"{variable}={value}"]

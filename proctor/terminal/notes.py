@@ -1,4 +1,4 @@
-"""What is wrong with a task's files, noted while they are read, so that all of it can be reported at once."""
+"""Problems of a task's files, noted while they are read, to report all of them at once."""
 
 import difflib
 from collections.abc import Iterable
@@ -10,10 +10,10 @@ _LARGEST = 1_000_000
 
 
 class Problem(BaseModel, frozen=True):
-    """Something about a task's files; the sentence names file, field, value and remedy.
+    """A problem of a task's files; the sentence names file, field, value and remedy.
 
     Attributes:
-        is_fatal: the task can't be played; otherwise it can, and somebody should know.
+        is_fatal: the task can't be played; otherwise it can, and the problem is worth a remark.
     """
 
     task_id: str
@@ -32,11 +32,11 @@ class Notes:
         self.problems.append(Problem(task_id=self._task_id, sentence=sentence))
 
     def remark(self, sentence: str) -> None:
-        """Note what somebody should know, though the task can be played."""
+        """Note a problem that is worth knowing, although the task can be played."""
         self.problems.append(Problem(task_id=self._task_id, sentence=sentence, is_fatal=False))
 
     def unknown(self, where: str, names: Iterable[str], known: Iterable[str]) -> None:
-        """Remark on fields that the format doesn't have, with the one that may have been meant."""
+        """Remark on fields that the format lacks, and suggest the nearest known name."""
         known = list(known)
         for name in names:
             close = difflib.get_close_matches(name, known, n=1)
@@ -44,7 +44,7 @@ class Notes:
             self.remark(f"{where}: {name} isn't a field of the format{meant}")
 
     def text(self, file: Path, folder: Path) -> str | None:
-        """A file's text; None, noted, where it can't be read."""
+        """Return a file's text; None, with a note, if it can't be read."""
         name = file.relative_to(folder)
         try:
             if file.stat().st_size > _LARGEST:
@@ -53,6 +53,6 @@ class Notes:
             return file.read_text(encoding="utf-8")
         except UnicodeDecodeError:
             self.fatal(f"{name} isn't UTF-8 text: save it as UTF-8")
-        except OSError as problem:
-            self.fatal(f"{name} can't be read ({problem.strerror}): add it, or let the evaluator read it")
+        except OSError as error:
+            self.fatal(f"{name} can't be read ({error.strerror}): add it, or let the evaluator read it")
         return None

@@ -1,4 +1,4 @@
-"""Parsers of what tests print, by name (``PARSERS`` is where another one is added), and of reward files."""
+"""Parsers of the tests' output, by name (add another one in ``PARSERS``), and of reward files."""
 
 import json
 import math
@@ -21,11 +21,10 @@ _GOOD = {"PASSED", "XFAIL", "SKIPPED"}
 
 
 def _pytest_summary(text: str) -> Mapping[str, TestStatus]:
-    """Each test by its name, as written below the heading of pytest's first short test summary (``pytest -rA``).
+    """Read each test and its result below the heading of pytest's first short test summary (``pytest -rA``).
 
-    A test that failed once stays failed, even if a later line says otherwise; a summary without a test isn't a verdict,
-    since "all of none passed" would be one that nothing was done for. Raises UnparsableError (there is no summary, or
-    no test in it).
+    A test that failed once stays failed, even if a later line says otherwise. A summary without a test isn't a verdict:
+    "all of none passed" would be a success for no work. Raises UnparsableError (there is no summary, or no test in it).
     """
     text = _ANSI.sub("", text).replace("\r\n", "\n").replace("\r", "\n")
     heading = _HEADING.search(text)
@@ -52,7 +51,7 @@ def _pytest_summary(text: str) -> Mapping[str, TestStatus]:
 
 
 def _swelancer(text: str) -> Mapping[str, TestStatus]:
-    """``SWE Lancer success`` or ``SWE Lancer failure``; where both are printed, it failed.
+    """Read ``SWE Lancer success`` or ``SWE Lancer failure``; if both are printed, the test failed.
 
     Raises UnparsableError (neither is printed).
     """
@@ -65,7 +64,7 @@ def _swelancer(text: str) -> Mapping[str, TestStatus]:
 
 
 def _between(text: str, what: str, good: str) -> Mapping[str, TestStatus]:
-    """Whether ``good`` is printed between two lines, as the tasks made from other benchmarks do; the last pair counts.
+    """Whether ``good`` is printed between two lines, as in tasks made from other benchmarks; the last pair counts.
 
     Raises UnparsableError (the lines are missing).
     """
@@ -78,7 +77,7 @@ def _between(text: str, what: str, good: str) -> Mapping[str, TestStatus]:
 
 
 Parser = Callable[[str], Mapping[str, TestStatus]]
-"""Reads what the tests printed; raises ``UnparsableError`` with a sentence where it isn't what it should be."""
+"""Reads the tests' output; raises ``UnparsableError`` with a sentence if the output is malformed."""
 
 PARSERS: dict[str, Parser] = {
     "pytest": _pytest_summary,
@@ -87,26 +86,26 @@ PARSERS: dict[str, Parser] = {
     "mlebench": partial(_between, what="MLEBench results", good="ALL TESTS PASSED"),
     "swelancer": _swelancer,
 }
-"""By the names that ``parser_name`` has in tasks of the first format."""
+"""Parsers by their ``parser_name`` in tasks of the first format."""
 
-# Reward files, which a verifier of the second format writes
+# Reward files, written by a verifier of the second format
 
 REWARD = "reward"
-"""The parser's name in tasks of the second format, whose verdict is a reward file's."""
+"""The parser's name in tasks of the second format, whose verdict comes from a reward file."""
 
 REWARD_JSON, REWARD_TEXT = "reward.json", "reward.txt"
 
 
 def read_rewards(files: Mapping[str, bytes]) -> dict[str, float]:
-    """The numbers of a reward file by name; a single one is called ``reward``. ``reward.json`` goes first.
+    """Return the numbers of a reward file by name; a single one is called ``reward``. ``reward.json`` goes first.
 
     Raises UnparsableError (the file is missing, or its content isn't a finite number).
     """
     if REWARD_JSON in files:
         try:
             value = json.loads(files[REWARD_JSON])
-        except ValueError as problem:
-            raise UnparsableError(f"{REWARD_JSON} isn't JSON ({problem}): write numbers by name there") from None
+        except ValueError as error:
+            raise UnparsableError(f"{REWARD_JSON} isn't JSON ({error}): write numbers by name there") from None
         named = value if isinstance(value, dict) else {"reward": value}
         for name, each in named.items():
             if isinstance(each, bool) or not isinstance(each, int | float) or not math.isfinite(each):
@@ -126,8 +125,8 @@ def read_rewards(files: Mapping[str, bytes]) -> dict[str, float]:
     raise UnparsableError("The tests wrote neither /logs/verifier/reward.txt nor reward.json: see in the log why")
 
 
-def reward_of(rewards: Mapping[str, float]) -> float:
-    """The one number of a trial: ``reward`` where there is one by that name, the mean of all where not; 0 to 1.
+def compute_reward(rewards: Mapping[str, float]) -> float:
+    """Return the reward of a trial, from 0 to 1: the one named ``reward`` if there is one, else the mean of all.
 
     Raises UnparsableError (it is not between 0 and 1).
     """

@@ -1,4 +1,4 @@
-"""What passes between a terminal trial and its activities. Timeouts are in seconds."""
+"""Payloads between a terminal trial and its activities. Timeouts are in seconds."""
 
 from datetime import datetime
 
@@ -22,12 +22,12 @@ from purple_sdk.protocol.terminal import (
 
 
 class TrialPlan(Model):
-    """One attempt at one task, as the campaign decided it.
+    """One attempt at one task, as the campaign planned it.
 
     Attributes:
         trial_id: the id of the trial's workflow. run_id: the campaign's. trial_name: the folder of its results.
-        files: all of the task's files, as they were when the run was admitted.
-        play: how often the cell was played with this one.
+        files: all of the task's files, as they were at the run's admission.
+        play: the number of plays of the cell, including this one.
         queue: the task queue of workers whose machine has an engine.
         participant: the agent's name in the run.
     """
@@ -54,7 +54,7 @@ class TrialPlan(Model):
 
 
 class PreparedTrial(Model):
-    """The task's image is on a host; ``host_queue`` is the task queue of the workers there."""
+    """The task's image on a host; ``host_queue`` is the task queue of the workers there."""
 
     host_queue: str
     image: JsonValue = None
@@ -63,7 +63,7 @@ class PreparedTrial(Model):
 
 
 class EnvironmentInput(Model):
-    """Start an environment; ``number`` counts those of this trial, from 1."""
+    """Starts an environment; ``number`` counts the environments of this trial, from 1."""
 
     plan: TrialPlan
     prepared: PreparedTrial
@@ -71,7 +71,7 @@ class EnvironmentInput(Model):
 
 
 class StartedTrial(Model):
-    """A running environment, by what the host's engine needs to find it again."""
+    """A running environment, by the facts that the host's engine needs to find it again."""
 
     environment: JsonValue
     container: str
@@ -88,9 +88,9 @@ class StepInput(Model):
 
 
 class Worked(Model):
-    """What came of the agent's work; ``failure_mode`` is ``none`` where it ended well.
+    """The outcome of the agent's work; ``failure_mode`` is ``none`` if it ended well.
 
-    ``is_over`` says that its container ended by its own doing, so that there is nothing to test.
+    ``is_over`` says that the agent ended its own container, so there is nothing to test.
     """
 
     failure_mode: FailureMode
@@ -104,11 +104,11 @@ class Worked(Model):
 
 
 class Tested(Model):
-    """What came of the tests; ``is_resolved`` is None where they gave no verdict.
+    """The outcome of the tests; ``is_resolved`` is None if they gave no verdict.
 
-    ``rewards`` are a reward file's numbers by name; ``left_running`` are the processes that the agent left,
-    ``limits_reached`` sentences on the limits of its container. For
-    ``verifier``, ``verifier_reason`` and ``doubts`` see ``TrialResult``.
+    ``rewards`` are a reward file's numbers by name. ``left_running`` are the processes that the agent left.
+    ``limits_reached`` are sentences on the limits of its container. For ``verifier``, ``verifier_reason`` and
+    ``doubts`` see ``TrialResult``.
     """
 
     failure_mode: FailureMode
@@ -129,7 +129,7 @@ class Tested(Model):
 
 
 class TrialArchiveInput(Model):
-    """A trial that has ended. ``updates`` as of an assessment's ``ArchiveInput``."""
+    """A trial that has ended. For ``updates`` see an assessment's ``ArchiveInput``."""
 
     plan: TrialPlan
     owner: str = ""
@@ -139,14 +139,14 @@ class TrialArchiveInput(Model):
 
 
 class CollectInput(Model):
-    """Keep what an environment has; ``more`` are files that are in the store already, by name."""
+    """Stores the files of an environment; ``more`` are files that are in the store already, by name."""
 
     step: StepInput
     more: dict[str, BlobRef] = Field(default_factory=dict)
 
 
 class Collected(Model):
-    """Everything of the environment that is kept."""
+    """All stored files of the environment."""
 
     files: list[Blob]
     seconds: float

@@ -1,4 +1,4 @@
-"""Whether a task's tests need the agent's own container: its processes, or what no copy of its files has."""
+"""Whether a task's tests need the agent's own container: its processes, or state that a copy of its files lacks."""
 
 import re
 
@@ -12,25 +12,27 @@ _LOOKS_FOR = re.compile(
     r"|\bps\s+-?[a-z]|[\"']ps[\"']|\bss\s+-|[\"']ss[\"']|\bservice\s+\w+\s+\w+|\bsleep\s*\(?\s*\d|process_iter"
     r"|\b(?:requests|httpx)\.\w+\(|\burlopen\b|https?://(?!astral\.sh|pypi|files\.pythonhosted|github\.com)[\w.-]+:\d"
 )
-"""What tests write that look for a process, a port, or something that happens while they wait."""
+"""Patterns of tests that look for a process, a port, or an event while they wait."""
 
 _STATE = re.compile(
     r"/dev/shm|/etc/(?:hosts|hostname|resolv\.conf)\b|/proc/(?:sys|mounts|net)\b|/sys/class/net"
     r"|\b(?:iptables|nft|sysctl|findmnt|mountpoint|swapon|gethostname)\b"
     r"|\bip\s+(?:addr|route|link|rule)\s+(?:show|list|ls|add|get)\b"
 )
-"""What tests write that look for memory, mounts and networks of a container; an engine copies none of these."""
+"""Patterns of tests that look for memory, mounts and networks of a container; an engine copies none of these."""
 
 
 def state_need(task: TerminalTask, texts: TaskTexts) -> str | None:
-    """Why the tests need what only the agent's container has besides processes; None where they don't."""
+    """Return the reason why the tests need state besides processes that only the agent's container has; None if they
+    don't.
+    """
     return None if task.needs_processes is False else _line_matching(_STATE, texts)
 
 
 def process_need(task: TerminalTask, texts: TaskTexts) -> str | None:
-    """Why the tests need the agent's processes; None where they don't.
+    """Return the reason why the tests need the agent's processes; None if they don't.
 
-    The task's own word counts (``needs_processes``). Without it, the texts of the tests are searched.
+    The task's own setting decides (``needs_processes``). Without it, the texts of the tests are searched.
     """
     if task.run_tests_in_same_shell:
         return "the tests are typed into the agent's shell"

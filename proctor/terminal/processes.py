@@ -1,4 +1,4 @@
-"""The processes of a container by who started them; ending those that an agent left."""
+"""The processes of a container by the party that started them; functions to end those that an agent left."""
 
 from collections.abc import Iterable
 
@@ -13,7 +13,7 @@ from purple_sdk.protocol.terminal import LeaveRunning
 LIST = script("list_processes")
 
 _WAITING = {"tcp": "0A", "tcp6": "0A", "udp": "07", "udp6": "07"}
-"""The state of a socket that others can reach, in the tables of ``/proc/net``."""
+"""The state of a listening socket in the tables of ``/proc/net``, if it is reachable from outside."""
 
 _ACCEPTS = 0x10000
 
@@ -27,7 +27,7 @@ class Running(BaseModel, frozen=True):
 
 
 async def running(engine: Engine, environment: EnvironmentRef) -> dict[int, Running]:
-    """What runs in a container, by process id, the first one and our own look at it left out.
+    """Return the processes of a container by id, without the first one and our own listing.
 
     Raises EnvironmentLostError (the container is gone, or can't run another command (a fork bomb does that)).
     """
@@ -61,7 +61,7 @@ def read_listing(text: str) -> dict[int, Running]:
         pid: Running(
             process=Process(pid=pid, began=began, command=name),
             parent=parent,
-            # A terminal multiplexer is no service, though it listens to its clients.
+            # A terminal multiplexer isn't a service, although it listens to its clients.
             is_listening=bool(holds.get(pid, set()) & sockets) and not name.startswith("tmux"),
         )
         for pid, (began, parent, name) in rows.items()
@@ -73,8 +73,8 @@ def _is_hex(word: str) -> bool:
     return all(letter in "0123456789abcdefABCDEF" for letter in word)
 
 
-def services_of(everything: dict[int, Running], spared: Iterable[Process]) -> list[Process]:
-    """What listens, and all that was started by what listens, apart from what is spared anyway."""
+def find_services(everything: dict[int, Running], spared: Iterable[Process]) -> list[Process]:
+    """Return the listening processes and all their descendants, apart from those that are spared anyway."""
     own = {(each.pid, each.began) for each in spared}
     kept: set[int] = {pid for pid, each in everything.items() if each.is_listening}
     grown = True
@@ -86,12 +86,11 @@ def services_of(everything: dict[int, Running], spared: Iterable[Process]) -> li
 
 
 async def end_leftovers(engine: Engine, environment: EnvironmentRef, kept: LeaveRunning) -> tuple[Process, ...]:
-    """Kill what the agent left, apart from what is kept; returns the processes of the agent that run on.
+    """Kill the agent's processes, apart from those to keep; returns the agent's processes that keep running.
 
-    All of them are stopped first, so that none can start another one meanwhile. A container that can't list its
-    processes is restarted, with each value of ``kept``: that ends all of them. With ``everything``, an agent's
-    processes are killed if they are more than half of those that its container may have: tests could start none. Raises
-    EnvironmentLostError (the container has stopped).
+    All of them are stopped first, to prevent new ones. A container that can't list its processes is restarted, with
+    each value of ``kept``: that ends all of them. With ``everything``, an agent's processes are killed if they are more
+    than half of its container's limit: tests could start none. Raises EnvironmentLostError (the container has stopped).
     """
     if kept == "everything":
         try:
@@ -99,7 +98,7 @@ async def end_leftovers(engine: Engine, environment: EnvironmentRef, kept: Leave
         except EnvironmentLostError:
             await _start_again(engine, environment)
             return ()
-        own = {(each.pid, each.began) for each in environment.own_processes}
+        own = {(process.pid, process.began) for process in environment.own_processes}
         leftovers = [each.process for each in everything.values() if (each.process.pid, each.process.began) not in own]
         if len(leftovers) <= engine.limits.processes // 2:
             return tuple(leftovers)
@@ -109,9 +108,9 @@ async def end_leftovers(engine: Engine, environment: EnvironmentRef, kept: Leave
         except EnvironmentLostError:
             await _start_again(engine, environment)
             return ()
-        own = {(each.pid, each.began) for each in environment.own_processes}
-        services = services_of(everything, environment.own_processes) if kept == "services" else []
-        spared = own | {(each.pid, each.began) for each in services}
+        own = {(process.pid, process.began) for process in environment.own_processes}
+        services = find_services(everything, environment.own_processes) if kept == "services" else []
+        spared = own | {(service.pid, service.began) for service in services}
         doomed = [pid for pid, each in everything.items() if (pid, each.process.began) not in spared]
         if not doomed:
             return tuple(services)
@@ -129,6 +128,6 @@ async def end_leftovers(engine: Engine, environment: EnvironmentRef, kept: Leave
 async def _start_again(engine: Engine, environment: EnvironmentRef) -> None:
     with losing(environment):
         about = await engine.ask("GET", f"containers/{environment.container_id}/json")
-        if not about["State"]["Running"]:  # what stopped by itself has lost what the agent started, too
+        if not about["State"]["Running"]:  # a container that stopped by itself has lost the agent's processes, too
             raise EnvironmentLostError(f"The container {environment.container} has stopped")
         await engine.ask("POST", f"containers/{environment.container_id}/restart", {"t": 0})

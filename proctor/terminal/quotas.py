@@ -10,11 +10,11 @@ from proctor.terminal.references import EnvironmentRef
 
 
 class QuotasReached(BaseModel, frozen=True):
-    """How often a container's limits held.
+    """Counts of the times that a container hit its limits.
 
     Attributes:
         memory: processes that the kernel killed because the container had used up its memory.
-        processes: attempts to start a process over the container's limit; None where not even one could be made there
+        processes: attempts to start a process over the container's limit; None if not even one could be started there
             to count them.
     """
 
@@ -33,7 +33,7 @@ class QuotasReached(BaseModel, frozen=True):
 
 
 async def quotas_reached(engine: Engine, environment: EnvironmentRef) -> QuotasReached:
-    """What the kernel has counted of a container since its start; an agent may have moved this, as it may lie.
+    """Return the kernel's counts of a container since its start; an agent may have falsified them.
 
     Raises EngineUnavailableError (the engine doesn't answer).
     """

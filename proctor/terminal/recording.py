@@ -1,9 +1,10 @@
-"""What a trial's agent does, written down: a transcript, and a recording for asciinema; another one of its tests.
+"""Records of an agent's actions in a trial: a transcript, and a recording for asciinema; another recording of its
+tests.
 
-Commands that come by the command endpoint are recorded with what they print, those of ``docker exec`` as the engine
-tells of them (``exec_watch``). The transcript has a JSON object a line. A recording is asciicast v2
-(docs.asciinema.org/manual/asciicast/v2), made from the same, so that it needs nothing in the image. All are appended to
-by whichever worker of this machine serves the trial; none grows beyond a bound.
+Commands of the command endpoint are recorded with their output, commands of ``docker exec`` from the engine's events
+(``exec_watch``). The transcript has a JSON object a line. A recording is asciicast v2
+(docs.asciinema.org/manual/asciicast/v2), made from the same data, so the image needs no extra program. Any worker of
+this machine that serves the trial appends to these files; their size is limited.
 """
 
 import json
@@ -24,16 +25,16 @@ COLUMNS, LINES = 160, 40
 
 
 class Recording:
-    """A recording for asciinema; one that is there already is continued. Without a file it keeps nothing."""
+    """A recording for asciinema; an existing one is continued. Without a file nothing is recorded."""
 
     def __init__(self, file: Path | None) -> None:
         self._file = file
         if file is not None:
             file.parent.mkdir(parents=True, exist_ok=True)
-            self._began = _begun(file, time.time())
+            self._began = _begin(file, time.time())
 
     def typed(self, text: str) -> None:
-        """Record what was entered, shown as it would stand in a terminal."""
+        """Record an input, shown as in a terminal."""
         self._event("i", text)
         self._event("o", f"\x1b[1m$ {_as_shown(text)}\x1b[0m\r\n")
 
@@ -41,11 +42,11 @@ class Recording:
         self._event("o", _as_shown(data.decode(errors="replace")))
 
     def remarked(self, text: str) -> None:
-        """Record a remark of our own, marked by its brightness."""
+        """Record a remark of the evaluator, marked by its brightness."""
         self._event("o", f"\x1b[2m{text}\x1b[0m\r\n")
 
     def screen(self, text: str) -> None:
-        """Record what a terminal showed in place of what was there."""
+        """Record the new content of a terminal's screen."""
         self._event("o", f"\x1b[2J\x1b[H{_as_shown(text)}")
 
     def _event(self, kind: str, text: str) -> None:
@@ -54,7 +55,7 @@ class Recording:
 
 
 class Recorder(Recording):
-    """Writes down what the agent of one trial does: a transcript, and a recording where ``is_recording``."""
+    """Records the actions of one trial's agent: a transcript, and a recording if ``is_recording``."""
 
     def __init__(self, folder: Path, *, is_recording: bool = True) -> None:
         super().__init__(folder / RECORDING if is_recording else None)
@@ -66,7 +67,7 @@ class Recorder(Recording):
         _append(self._transcript, lambda: json.dumps({"at": at, "kind": kind, **facts}))
 
     def noted(self, kind: str) -> list[dict[str, Any]]:
-        """What was written down of a kind, by this worker or one before it."""
+        """Return the recorded entries of a kind, by this worker or an earlier one."""
         if not self._transcript.exists():
             return []
         with self._transcript.open(encoding="utf-8") as lines:
@@ -74,35 +75,35 @@ class Recorder(Recording):
 
 
 class Recordings:
-    """What is recorded of the trials of this machine, in a folder for each, until it is kept elsewhere."""
+    """The records of this machine's trials, a folder for each, until they are stored elsewhere."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     def of_agent(self, trial: str, *, is_recording: bool = True) -> Recorder:
-        """Where what the agent of a trial does is written down."""
-        return Recorder(self._of(trial), is_recording=is_recording)
+        """Return the recorder for the actions of a trial's agent."""
+        return Recorder(self._trial_folder(trial), is_recording=is_recording)
 
     def of_tests(self, trial: str) -> Recording:
-        file = self._of(trial) / TESTS_RECORDING
+        file = self._trial_folder(trial) / TESTS_RECORDING
         file.unlink(missing_ok=True)
         return Recording(file)
 
-    def files_of(self, trial: str) -> dict[str, Path]:
-        folder = self._of(trial)
+    def find_files(self, trial: str) -> dict[str, Path]:
+        folder = self._trial_folder(trial)
         names = (RECORDING, TESTS_RECORDING, TRANSCRIPT)
         return {name: folder / name for name in names if (folder / name).exists()}
 
     def forget(self, trial: str) -> None:
-        """Remove what was recorded of a trial, once it is kept elsewhere."""
-        shutil.rmtree(self._of(trial), ignore_errors=True)
+        """Remove the records of a trial, once they are stored elsewhere."""
+        shutil.rmtree(self._trial_folder(trial), ignore_errors=True)
 
-    def _of(self, trial: str) -> Path:
+    def _trial_folder(self, trial: str) -> Path:
         return self._folder / sha256(trial.encode()).hexdigest()[:32]
 
 
-def _begun(file: Path, now: float) -> float:
-    """When a recording began; a new one is begun with its header."""
+def _begin(file: Path, now: float) -> float:
+    """Return the start of a recording; write the header of a new one."""
     try:
         with file.open() as lines:
             return float(json.loads(lines.readline())["timestamp"])
@@ -120,7 +121,7 @@ def _begun(file: Path, now: float) -> float:
 
 def _append(file: Path, line: Callable[[], str]) -> None:
     if not file.parent.is_dir():
-        return  # what was recorded is kept elsewhere by now, and forgotten here
+        return  # the records are stored elsewhere by now, and removed here
     with file.open("a", encoding="utf-8") as out:
         if out.tell() < MOST_BYTES:
             text = line()
@@ -129,7 +130,7 @@ def _append(file: Path, line: Callable[[], str]) -> None:
 
 
 def _read_line(line: str) -> dict[str, Any]:
-    """A line of the transcript; empty where the worker that wrote it died over it."""
+    """Parse a line of the transcript; empty if the worker died while it wrote the line."""
     try:
         read = json.loads(line)
     except ValueError:

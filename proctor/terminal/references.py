@@ -1,4 +1,4 @@
-"""What names an image, an environment and a process in it, as it goes through payloads."""
+"""Names of an image, an environment and a process in it, for payloads."""
 
 from collections.abc import Mapping
 
@@ -10,7 +10,7 @@ class ImageRef(BaseModel, frozen=True):
 
     Attributes:
         name: the image of the container that the agent works in.
-        services: the images of all services that were built, by service, where there are several.
+        services: the images of all services that were built, by service, if there are several.
     """
 
     name: str
@@ -18,7 +18,7 @@ class ImageRef(BaseModel, frozen=True):
 
 
 class Process(BaseModel, frozen=True):
-    """A process in a container: its number there, and when it began (clock ticks since the machine's start)."""
+    """A process in a container: its number there, and its start (clock ticks since the machine's start)."""
 
     pid: int
     began: int
@@ -26,16 +26,16 @@ class Process(BaseModel, frozen=True):
 
 
 class EnvironmentRef(BaseModel, frozen=True):
-    """A trial's environment, as it is named in payloads.
+    """A trial's environment, as payloads name it.
 
     Attributes:
         container: the name of the container that the agent works in, for ``docker exec``.
         container_id: the engine's own id; another container of the same name is another environment.
-        project: the name that compose knows the services by; None where there is one container.
-        workdir: where commands run.
-        agent_user: who the agent's commands run as; None is the container's own user.
-        own_processes: the processes from before the agent, which are not ended.
-        had_tests: the image has a folder ``/tests`` of its own, which is not removed before the tests come.
+        project: compose's name for the services; None if there is one container.
+        workdir: the working directory of commands.
+        agent_user: the user of the agent's commands; None is the container's own user.
+        own_processes: the processes from before the agent, which are spared.
+        had_tests: the image has its own folder ``/tests``, which is not removed before the tests come.
     """
 
     run: str

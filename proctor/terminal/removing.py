@@ -1,4 +1,4 @@
-"""Removing by label what was made on an engine."""
+"""Removal of objects on an engine by label."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -11,16 +11,18 @@ from purple_sdk.processes.together import do_all
 
 
 async def remove_labelled(engine: Engine, labels: Mapping[str, list[str]]) -> int:
-    """Remove all containers, networks and volumes with labels; returns how many there were."""
+    """Remove all containers, networks and volumes with labels; returns their number."""
     containers = await engine.ask("GET", "containers/json", {"all": True, "filters": labels})
-    gone = await _all_removed(engine, [f"containers/{each['Id']}" for each in containers], {"force": True, "v": True})
-    # Networks and volumes only when nothing uses them any more.
+    gone = await _all_removed(
+        engine, [f"containers/{container['Id']}" for container in containers], {"force": True, "v": True}
+    )
+    # Networks and volumes only after their last user is gone.
     networks, volumes = await do_all(
         engine.ask("GET", "networks", {"filters": labels}), engine.ask("GET", "volumes", {"filters": labels})
     )
-    gone += await _all_removed(engine, [f"networks/{each['Id']}" for each in networks], {})
+    gone += await _all_removed(engine, [f"networks/{network['Id']}" for network in networks], {})
     gone += await _all_removed(
-        engine, [f"volumes/{each['Name']}" for each in volumes["Volumes"] or []], {"force": True}
+        engine, [f"volumes/{volume['Name']}" for volume in volumes["Volumes"] or []], {"force": True}
     )
     return sum(gone)
 
@@ -30,7 +32,9 @@ async def _all_removed(engine: Engine, paths: Sequence[str], params: Mapping[str
 
 
 async def remove_builds(engine: Engine, labels: Mapping[str, list[str]], but_with: str) -> None:
-    """Remove the containers of builds that broke off: those with labels, apart from those that have another one too."""
+    """Remove the containers of broken builds: those with ``labels``, except those that also have the label
+    ``but_with``.
+    """
     for container in await engine.ask("GET", "containers/json", {"all": True, "filters": labels}):
         if but_with not in container["Labels"]:
             await _removed(engine, f"containers/{container['Id']}", {"force": True, "v": True})
@@ -41,13 +45,13 @@ async def _removed(engine: Engine, path: str, params: Mapping[str, Any]) -> bool
         await asyncio.sleep(wait)
         try:
             await engine.ask("DELETE", path, params)
-        except DockerError as problem:
-            if problem.status == 404:
+        except DockerError as error:
+            if error.status == 404:
                 return False
-            if problem.status == 409 and "already in progress" in problem.message:
+            if error.status == 409 and "already in progress" in error.message:
                 continue
             if wait == 3.0:
-                raise engine.unavailable(f"{path} can't be removed: {problem.message}") from problem
+                raise engine.unavailable(f"{path} can't be removed: {error.message}") from error
             continue
         return True
     return False

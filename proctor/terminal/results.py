@@ -1,4 +1,4 @@
-"""A run's results as a folder, laid out as the seed's evaluator does it."""
+"""A run's results as a folder, in the layout of the seed's evaluator."""
 
 import json
 from collections.abc import Awaitable, Callable, Iterable
@@ -9,17 +9,17 @@ from typing import Any
 from purple_sdk.protocol.terminal import Blob, TerminalResults, TrialResult
 
 Fetch = Callable[[Blob], Awaitable[bytes | None]]
-"""Gets a file of a trial; None where it is lost."""
+"""Gets a file of a trial; None if it is lost."""
 
 
 async def write_results(folder: Path, results: TerminalResults, fetch: Fetch) -> list[str]:
-    """Write everything of a run.
+    """Write all results of a run.
 
     Args:
         fetch: gets a file of a trial.
 
     Returns:
-        Sentences on what could not be written.
+        Sentences on files that could not be written.
 
     Raises:
         OSError: the folder can't be written.
@@ -50,7 +50,7 @@ async def _write_trial(folder: Path, trial: TrialResult, fetch: Fetch) -> list[s
 
 
 def _folders_of_agents(agents: Iterable[str]) -> dict[str, str]:
-    """A folder of its own for each agent, named like it."""
+    """Return a separate folder for each agent, named like it."""
     folders: dict[str, str] = {}
     for name in agents:
         wanted = _safe(name)
@@ -61,7 +61,7 @@ def _folders_of_agents(agents: Iterable[str]) -> dict[str, str]:
 
 
 def folder_of_run(output: Path, name: str, results: TerminalResults) -> Path:
-    """The folder of a run below another one: a new one, or the one that an earlier attempt has written.
+    """Return the folder of a run below another one: a new one, or the one that an earlier attempt has written.
 
     Raises OSError (it can't be made).
     """
@@ -71,12 +71,12 @@ def folder_of_run(output: Path, name: str, results: TerminalResults) -> Path:
             folder.mkdir(parents=True)
             return folder
         except FileExistsError:
-            if _run_of(folder) == results.run_id:
+            if _read_run(folder) == results.run_id:
                 return folder
     raise AssertionError
 
 
-def _run_of(folder: Path) -> str | None:
+def _read_run(folder: Path) -> str | None:
     try:
         metadata = json.loads((folder / "run_metadata.json").read_text())
     except (OSError, ValueError):
@@ -85,13 +85,15 @@ def _run_of(folder: Path) -> str | None:
 
 
 def _safe(name: str) -> str:
-    """A name as one step of a path: participants choose names of files, and mean no folder of ours."""
+    """Convert a name to one step of a path: participants choose names of files, which must not name another folder of
+    ours.
+    """
     kept = "".join(character if character.isprintable() and character not in "/\\:" else "_" for character in name)
     return "_" if kept in ("", ".", "..") else kept[:200]
 
 
 def _metadata(folder: Path, results: TerminalResults) -> dict[str, Any]:
-    """What ``terminal-bench`` calls a run's metadata."""
+    """Return a run's metadata in the form of ``terminal-bench``."""
     config = results.config
     return {
         "run_id": folder.name,

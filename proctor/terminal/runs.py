@@ -1,4 +1,4 @@
-"""Terminal-Bench as a kind of campaign: which trials a request asks for, and what they come to."""
+"""Terminal-Bench as a kind of campaign: the trials of a request, and the sum of their results."""
 
 import asyncio
 import json
@@ -55,10 +55,10 @@ log = logging.getLogger(__name__)
 
 _MOST_TRIALS = 100_000
 _AGENT_SECONDS, _TEST_SECONDS = 900.0, 180.0
-"""For a task whose files can't be read, which its trial will say."""
+"""Placeholder for a task whose files can't be read, which its trial will report."""
 
 _INSTRUCTION = 2_000
-"""Characters of an instruction in a run's result; the trial's own has all of it."""
+"""Characters of an instruction in a run's result; the trial's result has all of it."""
 
 _READ_AT_ONCE = 32
 _KS = (1, 2, 4, 5, 8, 10, 16, 32, 64)
@@ -78,7 +78,7 @@ class TerminalRuns:
         return is_terminal_request(request)
 
     async def plan(self, campaign_id: str, request: Raw, owner: str = "") -> CampaignPlan:
-        """Find the tasks, keep their files as they are now, and lay out every attempt at each of them."""
+        """Find the tasks, store their files as they are now, and lay out every attempt at each of them."""
         asked = parse_terminal_request(request, self._defaults)
         config = asked.config
         wanted = config.dataset
@@ -111,7 +111,7 @@ class TerminalRuns:
                 )
             hashes[folder.name] = task.files.sha256
             tasks.append(task)
-        # All tasks once, then all of them again: a run that is broken off has attempted as many as it could.
+        # All tasks once, then all of them again: so an interrupted run has attempted as many tasks as possible.
         rounds = product(range(1, config.n_attempts + 1), tasks, agents)
         cells = [_cell(campaign_id, task, attempt, agent, agents, config) for attempt, task, agent in rounds]
         taken = None
@@ -149,7 +149,7 @@ class TerminalRuns:
         async def read(each: EndedCell, ref: BlobRef) -> TrialResult:
             async with slots:
                 trial = TrialResult.model_validate_json(await self._store.get(ref))
-            # Trials of version 0.9 and before have no agent's name: their run had one agent.
+            # Trials of version 0.9 and before have no agent name: their run had one agent.
             whose = trial.participant or payload.plan.participant
             return trial.model_copy(update={"participant": whose, "taken_over": each.cell_id in taken})
 
@@ -163,7 +163,7 @@ class TerminalRuns:
             f"{name} resolved {n} of {of} trials of {results.dataset} (accuracy {a:.1%})" for name, n, of, a in whose
         ]
         sentences = [*shares, *([results.doubts_in_words()] if results.n_doubtful else [])]
-        sentence = " ".join([*(f"{each}." for each in sentences), *filter(None, [results.stopped])])
+        sentence = " ".join([*(f"{sentence}." for sentence in sentences), *filter(None, [results.stopped])])
         await self._write(results)
         return Summed(
             results=await self._store.put(results.model_dump_json().encode()),
@@ -173,7 +173,7 @@ class TerminalRuns:
         )
 
     async def _write(self, results: TerminalResults) -> None:
-        """Write the folder of a run; if that fails, the run doesn't: its results are stored."""
+        """Write the folder of a run. An error there doesn't fail the run: its results are stored."""
         if self._config.terminal_results_dir is None:
             return
 
@@ -190,11 +190,13 @@ class TerminalRuns:
             for problem in await write_results(folder, results, read):
                 log.warning("%s", problem)
             log.info("%s: the results are in %s", results.run_id, folder)
-        except OSError as problem:
-            log.error("%s: the results can't be written to %s: %s", results.run_id, name, problem)
+        except OSError as error:
+            log.error("%s: the results can't be written to %s: %s", results.run_id, name, error)
 
     def _find(self, config: TerminalConfig) -> tuple[TerminalConfig, list[Path], Mapping[str, str]]:
-        """The settings with the dataset's version, the folders of its tasks, and the hashes that these must have."""
+        """Return the settings with the dataset's version, the folders of its tasks, and the hashes that these must
+        have.
+        """
         home = Path(self._config.datasets_dir).resolve()
         dataset = (home / config.dataset).resolve()
         unversioned = (home / config.dataset.partition("@")[0]).resolve()
@@ -204,7 +206,7 @@ class TerminalRuns:
             try:
                 pulled = known.find(config.dataset)
                 dataset, pinned, label = known.folder(pulled), pulled.tasks, pulled.label
-            except TaskError as problem:
+            except TaskError as error:
                 if unversioned.is_relative_to(home) and unversioned.is_dir() and unversioned != home:
                     config = config.model_copy(update={"dataset": config.dataset.partition("@")[0]})
                     return self._find(config)
@@ -212,13 +214,13 @@ class TerminalRuns:
                 there_are = ", ".join(sorted(folders)[:20])
                 raise BadRequestError(
                     f"config.dataset is {show_value(config.dataset)}, and the evaluator has no such folder of tasks "
-                    f"below its datasets_dir ({there_are or 'which is empty'}). {problem}."
+                    f"below its datasets_dir ({there_are or 'which is empty'}). {error}."
                 ) from None
             config = config.model_copy(update={"dataset": label})
         try:
             tasks = terminal.tasks.find_tasks(dataset, config.task_ids, config.exclude_task_ids)
-        except TaskError as problem:
-            raise BadRequestError(f"The dataset {config.dataset} can't be played: {problem}") from None
+        except TaskError as error:
+            raise BadRequestError(f"The dataset {config.dataset} can't be played: {error}") from None
         if not tasks:
             raise BadRequestError(f"No task of {config.dataset} is left: see config.task_ids and exclude_task_ids.")
         return config, sorted(tasks, key=lambda folder: folder.name)[: config.n_tasks], pinned
@@ -231,8 +233,8 @@ class TerminalRuns:
             agent_seconds, test_seconds = _AGENT_SECONDS, _TEST_SECONDS
         try:
             files = await self._store.put(await asyncio.to_thread(packed, folder))
-        except TaskError as problem:
-            raise BadRequestError(str(problem)) from None
+        except TaskError as error:
+            raise BadRequestError(str(error)) from None
         return _Task(folder.name, files, config.agent_seconds(agent_seconds), config.test_seconds(test_seconds))
 
     async def _has_hosts(self) -> bool:
@@ -249,7 +251,7 @@ class TerminalRuns:
 
 @dataclass(frozen=True)
 class _Task:
-    """A task's files in the store, and how long agent and tests may take."""
+    """A task's files in the store, and the time limits of agent and tests."""
 
     name: str
     files: BlobRef
@@ -265,7 +267,7 @@ def _cell(
     agents: Sequence[TerminalAgent],
     config: TerminalConfig,
 ) -> Cell:
-    """One trial; its id says all that a result depends on, so that two runs can share it."""
+    """Make one trial's cell; its id covers all that a result depends on, so two runs can share it."""
     payload: dict[str, JsonValue] = {
         "task_id": task.name,
         "files": task.files.model_dump(mode="json"),
@@ -290,7 +292,7 @@ def _cell(
 
 
 def summed_up(payload: SumUpInput, trials: Sequence[TrialResult]) -> TerminalResults:
-    """The result of a run, whose sums follow from its trials.
+    """Sum up a run's trials as its result.
 
     Attempts at one task resemble each other: the accuracy's interval is that of a share of the effective number of
     trials. pass@k is a mean over tasks, with the interval of ``estimated``.
@@ -305,7 +307,7 @@ def summed_up(payload: SumUpInput, trials: Sequence[TrialResult]) -> TerminalRes
     resolved = [trial.task_id for trial in trials if trial.is_resolved]
     config = plan.shared["config"]
     assert isinstance(config, dict)
-    agents = _agents_in(plan, trials)
+    agents = _read_agents(plan, trials)
     runs = [run_of_trial(trial) for trial in trials]
     of_all = _of_agent("", trials)
     return TerminalResults(
@@ -364,7 +366,7 @@ def _of_agent(name: str, trials: Sequence[TrialResult]) -> AgentResult:
         return Share(value=round(value, 6), low=next(rounded), high=next(rounded), tasks=len(by_task))
 
     def mean_share(values: Sequence[float]) -> Share:
-        estimate = estimated([Unit((each,)) for each in values], bounds=(0.0, 1.0))
+        estimate = estimated([Unit((value,)) for value in values], bounds=(0.0, 1.0))
         return share(estimate.mean, estimate.low, estimate.high)
 
     n_resolved = sum(bool(trial.is_resolved) for trial in trials)
@@ -392,7 +394,7 @@ def _of_agent(name: str, trials: Sequence[TrialResult]) -> AgentResult:
     )
 
 
-def _agents_in(plan: CampaignPlan, trials: Sequence[TrialResult]) -> dict[str, str]:
+def _read_agents(plan: CampaignPlan, trials: Sequence[TrialResult]) -> dict[str, str]:
     agents = plan.shared.get("agents")
     if isinstance(agents, dict):
         return {name: str(url) for name, url in agents.items()}
@@ -400,13 +402,13 @@ def _agents_in(plan: CampaignPlan, trials: Sequence[TrialResult]) -> dict[str, s
 
 
 def _without_doubtful(trials: Sequence[TrialResult]) -> float | None:
-    """The accuracy of the trials whose verdict is not doubtful; None where that is all of them or none."""
+    """Return the accuracy of the trials without a doubtful verdict; None if all or none are doubtful."""
     certain = [bool(trial.is_resolved) for trial in trials if not trial.doubts]
     return round(sum(certain) / len(certain), 6) if 0 < len(certain) < len(trials) else None
 
 
 def _settled(trials: Sequence[TrialResult]) -> tuple[float, float] | None:
-    """The least and the most that the accuracy would be if each doubtful verdict were settled."""
+    """Return the lowest and highest accuracy that settled doubtful verdicts could give."""
     doubtful = sum(bool(trial.doubts) for trial in trials)
     if not doubtful:
         return None
@@ -431,6 +433,6 @@ def _shared(asked: TerminalRequest, queue: str, dataset_hash: str) -> dict[str, 
 
 
 def _as_id(name: str) -> str:
-    """A task's name as part of a workflow's id; names that differ stay different."""
+    """Return a task's name as part of a workflow's id; different names stay different."""
     plain = re.sub(r"[^A-Za-z0-9_-]", "-", name)[:100]
     return plain if plain == name else f"{plain}-{sha256(name.encode()).hexdigest()[:8]}"

@@ -1,4 +1,4 @@
-"""Docker's own commands, where the engine's API can't do what they do (compose, BuildKit)."""
+"""Docker's own commands, for work that the engine's API can't do (compose, BuildKit)."""
 
 import asyncio
 import os
@@ -15,7 +15,7 @@ _KEPT = 20_000
 
 
 class Ended(BaseModel, frozen=True):
-    """How a command ended: its exit code (None at its time limit) and the end of what it printed."""
+    """The end of a command: its exit code (None at its time limit) and the end of its output."""
 
     exit_code: int | None
     output: str
@@ -24,13 +24,13 @@ class Ended(BaseModel, frozen=True):
 async def run(
     command: Sequence[str], seconds: float, variables: Mapping[str, str], folder: Path, stdin: IO[bytes] | None = None
 ) -> Ended:
-    """Run a command of this machine; it is killed at its time limit, and when this is cancelled.
+    """Run a command of this machine; it is killed at its time limit, and at cancellation.
 
-    It sees of our own environment only what it needs to find its parts: no secrets. One that can't be started ends with
-    code 127.
+    The command sees only those variables of our environment that it needs to find its parts: no secrets. A command that
+    can't be started ends with code 127.
 
     Args:
-        variables: besides those of our environment that it sees.
+        variables: added to those of our environment.
         stdin: its standard input; None for an empty one.
     """
     own = {
@@ -45,13 +45,13 @@ async def run(
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.STDOUT,
         )
-    except OSError as problem:
-        return Ended(exit_code=127, output=f"{command[0]} can't be run ({problem.strerror}): install it")
+    except OSError as error:
+        return Ended(exit_code=127, output=f"{command[0]} can't be run ({error.strerror}): install it")
     kept = bytearray()
 
     async def feed() -> None:
         if stdin is not None and process.stdin is not None:
-            with suppress(ConnectionError, RuntimeError):  # the other is uvloop's word for a pipe that is closed
+            with suppress(ConnectionError, RuntimeError):  # RuntimeError is uvloop's error for a closed pipe
                 while block := await asyncio.to_thread(stdin.read, 1 << 20):
                     process.stdin.write(block)
                     await process.stdin.drain()

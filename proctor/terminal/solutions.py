@@ -1,11 +1,11 @@
-"""A task's own solution, played in its container: for checking tasks, and the evaluator."""
+"""Runs of a task's own solution in its container: to check tasks, and the evaluator."""
 
 import time
 from collections.abc import Callable
 
 from proctor.terminal import tmux
 from proctor.terminal.commands import Executed, execute
-from proctor.terminal.copying import copy_in
+from proctor.terminal.copying import copy_into
 from proctor.terminal.engine import Engine
 from proctor.terminal.failures import SolutionFailedError
 from proctor.terminal.references import EnvironmentRef
@@ -21,14 +21,14 @@ async def play_solution(
     timeout: float | None = None,
     on_output: Callable[[bytes], None] | None = None,
 ) -> Executed:
-    """Copy a task's solution in and run it; ``is_timed_out`` says that it took longer than it may.
+    """Copy a task's solution in and run it; ``is_timed_out`` says that it exceeded its time limit.
 
     Args:
         timeout: seconds, in place of the task's own for agents.
-        on_output: is called with the output as it comes; where the solution is typed into a terminal, at its end.
+        on_output: called with the output as it comes; if the solution is typed into a terminal, at its end.
 
     Raises:
-        SolutionFailedError: the task has none, or it takes tmux and the image has none.
+        SolutionFailedError: the task has none, or it needs tmux and the image has none.
         EnvironmentLostError: the container is gone.
     """
     seconds = timeout or task.agent_timeout
@@ -39,15 +39,15 @@ async def play_solution(
         )
     try:
         if solution.script is None:
-            return _shown(await _typed(engine, task, environment, seconds), on_output)
-        # Both formats run it as whoever the container runs as, from the working directory.
+            return _show(await _typed(engine, task, environment, seconds), on_output)
+        # Both formats run it as the container's user, in the working directory.
         folder = "/solution" if solution.folder else "/oracle"
-        await copy_in(engine, environment, solution.folder or solution.script, folder)
+        await copy_into(engine, environment, solution.folder or solution.script, folder)
         command = f"bash {folder}/{solution.script.name}"
         if task.run_tests_in_same_shell:
-            return _shown(await tmux.run_logged(engine, environment, command, _LOG, seconds), on_output)
-    except tmux.NoTmuxError as problem:
-        raise SolutionFailedError(f"The solution of {task.id} can't be played: {problem}") from problem
+            return _show(await tmux.run_logged(engine, environment, command, _LOG, seconds), on_output)
+    except tmux.NoTmuxError as error:
+        raise SolutionFailedError(f"The solution of {task.id} can't be played: {error}") from error
     return await execute(
         engine,
         environment,
@@ -59,7 +59,7 @@ async def play_solution(
     )
 
 
-def _shown(played: Executed, on_output: Callable[[bytes], None] | None) -> Executed:
+def _show(played: Executed, on_output: Callable[[bytes], None] | None) -> Executed:
     if on_output is not None:
         on_output(played.output.encode())
     return played

@@ -1,4 +1,4 @@
-"""The leftovers of dead workers on an engine: the next worker removes them."""
+"""Removes the leftovers of dead workers on an engine; the next worker runs it."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -8,8 +8,8 @@ from proctor.terminal.images import remove_images
 from proctor.terminal.removing import remove_labelled
 
 
-async def runs_on(engine: Engine) -> set[tuple[str, str | None]]:
-    """Runs and trials that anything on this engine is labelled with; the trial is None for images.
+async def list_runs(engine: Engine) -> set[tuple[str, str | None]]:
+    """Return the runs and trials in the labels of all objects on this engine; the trial is None for images.
 
     Raises EngineUnavailableError (the engine doesn't answer).
     """
@@ -18,20 +18,20 @@ async def runs_on(engine: Engine) -> set[tuple[str, str | None]]:
         *await engine.ask("GET", "networks", {"filters": labelled()}),
         *((await engine.ask("GET", "volumes", {"filters": labelled()}))["Volumes"] or []),
     ]
-    return {(each["Labels"][RUN], each["Labels"].get(TRIAL)) for each in things}
+    return {(thing["Labels"][RUN], thing["Labels"].get(TRIAL)) for thing in things}
 
 
 async def sweep(engine: Engine, is_over: Callable[[str, str | None], Awaitable[bool]]) -> int:
-    """Remove everything of runs and trials that are over; returns how many of them something was removed of.
+    """Remove all objects of runs and trials that are over; returns the number of runs and trials that had some.
 
     Args:
-        is_over: whether a run (with None) or one of its trials is over, so that its leftovers aren't needed.
+        is_over: whether a run (with None) or one of its trials is over, so its leftovers aren't needed.
 
     Raises:
         EngineUnavailableError: the engine doesn't answer.
     """
     count = 0
-    for run, trial in sorted(await runs_on(engine), key=lambda each: (each[0], each[1] is None, each[1] or "")):
+    for run, trial in sorted(await list_runs(engine), key=lambda each: (each[0], each[1] is None, each[1] or "")):
         if not await is_over(run, trial):
             continue
         count += 1

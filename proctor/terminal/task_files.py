@@ -1,4 +1,4 @@
-"""A terminal task's files as one blob, the same for the same content, so that any host plays what was admitted."""
+"""A terminal task's files as one blob, the same for the same content: so any host plays the admitted files."""
 
 import asyncio
 import io
@@ -18,14 +18,16 @@ from proctor.terminal.failures import TaskError
 log = logging.getLogger(__name__)
 
 MOST_BYTES = 256 * 1024 * 1024
-"""How large all files of a task together may be."""
+"""Maximum bytes of all files of a task together."""
 
 _FOLDERS_KEPT = 100
 
 
 def packed(folder: Path) -> bytes:
-    """All files of a task's folder as an archive, with their modes and the links that stay inside; neither times nor
-    owners nor the order of reading show. Raises TaskError (they are too large, or can't be read).
+    """Pack all files of a task's folder in an archive, with their modes and the links that stay inside.
+
+    The archive doesn't depend on times, owners or the order of reading. Raises TaskError (they are too large, or can't
+    be read).
     """
     content, total = io.BytesIO(), 0
     with tarfile.open(fileobj=content, mode="w", format=tarfile.PAX_FORMAT) as archive:
@@ -52,8 +54,8 @@ def packed(folder: Path) -> bytes:
                     )
                 try:
                     body = path.read_bytes()
-                except OSError as problem:
-                    raise TaskError(f"{folder.name}/{member.name} can't be read: {problem.strerror}") from None
+                except OSError as error:
+                    raise TaskError(f"{folder.name}/{member.name} can't be read: {error.strerror}") from None
                 member.size = len(body)
                 archive.addfile(member, io.BytesIO(body))
             else:
@@ -62,7 +64,7 @@ def packed(folder: Path) -> bytes:
 
 
 class TaskFolders:
-    """Tasks' files, unpacked for this worker alone; those used last stay longest."""
+    """Tasks' files, unpacked for this worker alone; the latest used stay longest."""
 
     def __init__(self, store: BlobStore) -> None:
         self._store = store
@@ -72,7 +74,7 @@ class TaskFolders:
         self._unpacking = asyncio.Lock()
 
     async def folder(self, task_id: str, ref: BlobRef) -> Path:
-        """The folder with a task's files, named like the task."""
+        """Return the folder with a task's files, named like the task."""
         async with self._unpacking:
             folder = self._folders.pop(ref.sha256, None)
             if folder is None or not folder.is_dir():
@@ -86,7 +88,7 @@ class TaskFolders:
         return folder
 
     async def checked_folder(self, task_id: str, ref: BlobRef) -> Path:
-        """The folder, unpacked again if a file in it has changed since it was unpacked."""
+        """Return the folder, unpacked again if a file in it has changed since it was unpacked."""
         folder = await self.folder(task_id, ref)
         if await asyncio.to_thread(_digest, folder) != self._digests[ref.sha256]:
             log.warning("The files of the task %s were changed on this machine; they are unpacked again.", task_id)
@@ -100,7 +102,7 @@ class TaskFolders:
 
 
 def _digest(folder: Path) -> str:
-    """What changes with any file's name, mode or content; empty for a folder that can't be packed any more."""
+    """Return a digest of all files' names, modes and contents; empty for a folder that can't be packed any more."""
     try:
         return sha256(packed(folder)).hexdigest()
     except (TaskError, OSError):
@@ -112,6 +114,6 @@ def _unpack(content: bytes, folder: Path) -> None:
     for left_over in (beside, folder):
         shutil.rmtree(left_over, ignore_errors=True)
     beside.mkdir(parents=True)
-    # Not "data", which takes the right to execute from whoever isn't the owner: Dockerfiles copy modes along.
+    # Not "data": it drops the right to execute of users other than the owner, and Dockerfiles copy modes along.
     extract(content, beside, "tar")
     beside.rename(folder)

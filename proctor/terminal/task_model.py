@@ -1,4 +1,4 @@
-"""A terminal task, whichever of the two formats it is written in."""
+"""A terminal task, in either of the two formats."""
 
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 
 
 class TaskFormat(StrEnum):
-    """How a task is written."""
+    """The format of a task."""
 
     ONE = "task.yaml"
     """Terminal-Bench 0.x: ``task.yaml``, ``Dockerfile``, ``docker-compose.yaml``, ``run-tests.sh``, ``tests/``."""
@@ -19,7 +19,7 @@ class TaskFormat(StrEnum):
 
 
 class Limits(BaseModel, frozen=True):
-    """What a task's containers may use, each; None is the evaluator's own default (``engine.DefaultLimits``)."""
+    """Limits of each of a task's containers; None is the evaluator's own default (``engine.DefaultLimits``)."""
 
     cpus: float | None = Field(default=None, gt=0)
     memory_mb: int | None = Field(default=None, ge=6)
@@ -28,7 +28,7 @@ class Limits(BaseModel, frozen=True):
 
 
 class Build(BaseModel, frozen=True):
-    """An image that is built: the context's folder, and the Dockerfile's path in it."""
+    """A build of an image: the context's folder, and the Dockerfile's path in it."""
 
     context: Path
     dockerfile: str = "Dockerfile"
@@ -37,7 +37,7 @@ class Build(BaseModel, frozen=True):
 
 
 class Healthcheck(BaseModel, frozen=True):
-    """A command that must end with 0 before the agent begins, as the second format writes it."""
+    """A command that must exit with 0 before the agent begins, as the second format writes it."""
 
     command: str
     interval_sec: float = Field(default=5.0, gt=0)
@@ -48,16 +48,16 @@ class Healthcheck(BaseModel, frozen=True):
 
 
 class Service(BaseModel, frozen=True):
-    """How the container that the agent works in is run, where it is the only one.
+    """Settings of the agent's container, if it is the only one.
 
     Attributes:
-        image: an image by name; with ``build``, that is what is built where the name can't be pulled.
+        image: an image by name; with ``build``, the image is built if the name can't be pulled.
         command: in place of the image's own.
         entrypoint: in place of the image's own.
         environment: variables besides the image's.
         working_dir: in place of the image's own.
         user: in place of the image's own.
-        more: further settings of the engine's API (``HostConfig``), as the compose file asks for them.
+        more: further settings of the engine's API (``HostConfig``), from the compose file.
     """
 
     build: Build | None = None
@@ -82,7 +82,7 @@ class SolutionCommand(BaseModel):
 
 
 class Solution(BaseModel, frozen=True):
-    """A task's own solution: a script with the folder that it needs beside it, or commands one after another."""
+    """A task's own solution: a script with the folder that it needs beside it, or a sequence of commands."""
 
     folder: Path | None = None
     script: Path | None = None
@@ -91,22 +91,22 @@ class Solution(BaseModel, frozen=True):
 
 
 class TerminalTask(BaseModel, frozen=True):
-    """A task as it can be played; all times in seconds.
+    """A playable task; all times in seconds.
 
     Attributes:
         id: the name of its folder.
-        build_timeout: how long its image may take to be built; None where the task doesn't say.
-        parser: the name of the parser that reads what the tests say (``parsers.PARSERS``).
-        run_tests_in_same_shell: the tests are typed into the shell that the agent worked in.
-        service: the agent's container; with ``compose_file``, what that one has where the file doesn't say.
-        compose_variables: what ``${NAME}`` in the compose file stands for, besides the formats' own names.
+        build_timeout: time limit for the build of its image; None if the task sets none.
+        parser: the name of the parser that reads the tests' output (``parsers.PARSERS``).
+        run_tests_in_same_shell: the tests are typed into the agent's shell.
+        service: the agent's container; with ``compose_file``, its values for settings that the file lacks.
+        compose_variables: values of ``${NAME}`` in the compose file, besides the formats' own names.
         compose_main: the name of the service that the agent works in.
-        agent_user: who the agent's commands run as; None is the image's own user.
-        test_user: who the tests run as; None is root in format one, the image's own user in format two.
-        test_script: what is run to test.
+        agent_user: the user of the agent's commands; None is the image's own user.
+        test_user: the user of the tests; None is root in format one, the image's own user in format two.
+        test_script: the script that runs the tests.
         test_environment: variables for the tests besides the container's.
-        needs_processes: whether the tests need the processes that the agent left; None where the task doesn't say.
-        solution: None where the task has none.
+        needs_processes: whether the tests need the processes that the agent left; None if the task doesn't say.
+        solution: None if the task has none.
     """
 
     id: str

@@ -1,4 +1,4 @@
-"""Tasks in folders: finding them, reading them, and what keeps one from being played."""
+"""Tasks in folders: functions to find and read them, and to list their problems."""
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -10,7 +10,7 @@ from proctor.terminal.failures import TaskError
 from proctor.terminal.notes import Notes, Problem
 from proctor.terminal.task_model import Solution, TaskFormat, TerminalTask
 
-__all__ = ["Problem", "Solution", "TaskFormat", "TerminalTask", "find_tasks", "load_task", "problems_of"]
+__all__ = ["Problem", "Solution", "TaskFormat", "TerminalTask", "find_problems", "find_tasks", "load_task"]
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 
@@ -20,29 +20,29 @@ def load_task(folder: Path, variables: Mapping[str, str] | None = None, allowed:
 
     Args:
         folder: the task's folder, with ``task.yaml`` or ``task.toml``.
-        variables: what ``${NAME}`` in a task's files may stand for, besides the defaults that it gives itself. Of the
-            worker's own environment a task sees nothing.
+        variables: possible values of ``${NAME}`` in a task's files, besides the task's own defaults. A task sees
+            nothing of the worker's own environment.
         allowed: the access to the host that the operator gives tasks, by names out of ``host_access.ALLOWANCES``.
 
     Raises:
-        TaskError: it can't be played; the message has every fatal problem.
+        TaskError: the task can't be played; the message has every fatal problem.
     """
-    task, notes = _read(folder, variables or {}, allowed)
+    task, notes = _read_task(folder, variables or {}, allowed)
     fatal = [problem.sentence for problem in notes.problems if problem.is_fatal]
     if task is None or fatal:
         raise TaskError("; ".join(fatal))
     return task
 
 
-def problems_of(
+def find_problems(
     folder: Path, variables: Mapping[str, str] | None = None, allowed: Collection[str] = ()
 ) -> list[Problem]:
-    """What keeps a task from being played, and what somebody should know about it; for ``validate``."""
-    return _read(folder, variables or {}, allowed)[1].problems
+    """Return the problems that keep a task from being played, and remarks about it; for ``validate``."""
+    return _read_task(folder, variables or {}, allowed)[1].problems
 
 
 def find_tasks(dataset: Path, patterns: Sequence[str] | None = None, exclude: Iterable[str] = ()) -> list[Path]:
-    """Folders of a dataset's tasks, by name.
+    """Return the folders of a dataset's tasks, by name.
 
     Args:
         patterns: shell patterns of names, of which one has to match; None for all tasks.
@@ -53,8 +53,8 @@ def find_tasks(dataset: Path, patterns: Sequence[str] | None = None, exclude: It
     """
     try:
         folders = sorted(path for path in dataset.iterdir() if path.is_dir() and not path.name.startswith((".", "_")))
-    except OSError as problem:
-        raise TaskError(f"The dataset {dataset} can't be read ({problem.strerror}): name a folder of tasks.") from None
+    except OSError as error:
+        raise TaskError(f"The dataset {dataset} can't be read ({error.strerror}): name a folder of tasks.") from None
     tasks = [folder for folder in folders if any((folder / file).exists() for file in TaskFormat)]
     if not tasks:
         raise TaskError(f"The dataset {dataset} has no task: each is a folder with a task.yaml or a task.toml.")
@@ -74,7 +74,9 @@ def _matching(pattern: str, tasks: Sequence[Path], dataset: Path) -> set[str]:
     return names
 
 
-def _read(folder: Path, variables: Mapping[str, str], allowed: Collection[str]) -> tuple[TerminalTask | None, Notes]:
+def _read_task(
+    folder: Path, variables: Mapping[str, str], allowed: Collection[str]
+) -> tuple[TerminalTask | None, Notes]:
     notes = Notes(folder.name)
     is_one, is_two = ((folder / file).is_file() for file in TaskFormat)
     if not _ID.fullmatch(folder.name):

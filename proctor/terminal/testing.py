@@ -1,19 +1,19 @@
-"""A task's tests: brought into a container when the agent is done, run, and read.
+"""A task's tests: copied into a container when the agent is done, run, and read.
 
-With ``separate`` they run in a fresh container (``fresh``): the task's image with what the agent changed laid over it.
-Changes of what runs the tests stay behind (``agent_changes``). If the tests fail then, they run once more with all of
-the agent's changes. If they pass only that way, the verdict stays a failure and is doubtful.
+With ``separate`` they run in a fresh container (``fresh``): the task's image with the agent's changes on top. Changes
+of the programs that run the tests are left out (``agent_changes``). If the tests fail then, they run once more with all
+of the agent's changes. If they pass only that way, the verdict stays a failure and is doubtful.
 
-Some tests look for the agent's processes (``process_needs``). Where it left some, these tests run in its own container.
-The programs that run the tests are restored from the image before. The outcome says so.
+Some tests look for the agent's processes (``process_needs``). If the agent left some, these tests run in its own
+container. The programs that run the tests are restored from the image before. The outcome says so.
 
-With ``same-container`` tests run as in the official harnesses: where the agent worked, with what it left. A verdict in
-the agent's favour is doubtful if it changed what runs the tests.
+With ``same-container`` tests run as in the official harnesses: in the agent's container, with everything that it left.
+A verdict in the agent's favour is doubtful if the agent changed the programs that run the tests.
 
 In both cases:
 
 - tests and solution come into a container only after the agent's commands are refused (``close_to_agent``);
-- files where tests and verdicts go are removed before; the engine looks whether they are gone;
+- files at the places of tests and verdicts are removed before; the engine checks that they are gone;
 - test files that changed while the tests ran make the verdict doubtful;
 - a summary without a test, and a reward out of its range, are not verdicts.
 """
@@ -29,12 +29,20 @@ from typing import Literal
 from pydantic import BaseModel, Field
 
 from proctor.terminal import compose, environments, fresh, tmux
-from proctor.terminal.agent_changes import Change, changes_of, held_back, read_texts, settings_in
+from proctor.terminal.agent_changes import Change, held_back, list_changes, read_settings_files, read_texts
 from proctor.terminal.commands import Executed, execute, run_plainly
-from proctor.terminal.copying import copy_in, copy_out, is_free
+from proctor.terminal.copying import copy_into, copy_out, is_free
 from proctor.terminal.engine import Engine
 from proctor.terminal.failures import EnvironmentFailedError, EnvironmentLostError, LimitExceededError
-from proctor.terminal.parsers import PARSERS, REWARD, REWARD_JSON, REWARD_TEXT, UnparsableError, read_rewards, reward_of
+from proctor.terminal.parsers import (
+    PARSERS,
+    REWARD,
+    REWARD_JSON,
+    REWARD_TEXT,
+    UnparsableError,
+    compute_reward,
+    read_rewards,
+)
 from proctor.terminal.process_needs import process_need, state_need
 from proctor.terminal.quotas import QuotasReached, quotas_reached
 from proctor.terminal.references import EnvironmentRef, Process
@@ -46,10 +54,10 @@ from purple_sdk.protocol.terminal import Blame, FailureMode, LeaveRunning, Verif
 TESTS = "/tests"
 VERIFIER_LOGS = "/logs/verifier"
 LOG_CAP = 4_000_000
-"""Bytes of what tests print that are kept and read: the beginning, and the end, where verdicts stand."""
+"""Bytes of test output that are kept and read: the beginning, and the end, which has the verdicts."""
 
 _COMPARED_AT_MOST = 50_000_000
-"""Bytes of test files that are compared with the task's when the tests have run."""
+"""Bytes of test files that are compared with the task's after the tests."""
 
 _DOUBTS_AT_MOST = 20
 _KILLED = 137
@@ -62,18 +70,18 @@ class TestsOutcome(BaseModel, frozen=True):
     """The outcome of a trial's tests.
 
     Attributes:
-        failure_mode: ``none``, ``test_timeout``, ``parse_error``, or ``unknown_agent_error`` where the image's command
+        failure_mode: ``none``, ``test_timeout``, ``parse_error``, or ``unknown_agent_error`` if the image's command
             doesn't run with the agent's files.
-        failure: the same as a sentence; None where nothing failed.
-        blame: ``participant`` where the agent kept the tests from running; None where that isn't known.
-        tests: each test by name; None where that can't be said.
-        reward: 0 to 1; None where the tests gave no verdict.
-        is_resolved: all tests passed, or the reward is 1; None where the tests gave no verdict.
+        failure: the same as a sentence; None if nothing failed.
+        blame: ``participant`` if the agent kept the tests from running; None if that isn't known.
+        tests: each test by name; None if the output doesn't tell.
+        reward: 0 to 1; None if the tests gave no verdict.
+        is_resolved: all tests passed, or the reward is 1; None if the tests gave no verdict.
         rewards: every number of the reward file, by name.
-        log: what the tests printed, capped.
-        left_running: the processes that the agent left. They ran on beside the tests where these ran in its container.
-        verifier_reason: why they ran in the agent's container although a fresh one was asked for.
-        doubts: why the verdict may be another one than that of an untouched container.
+        log: the tests' output, shortened.
+        left_running: the processes that the agent left. They ran on beside the tests if these ran in its container.
+        verifier_reason: the reason why they ran in the agent's container although a fresh one was asked for.
+        doubts: reasons why an untouched container might have given another verdict.
     """
 
     failure_mode: FailureMode = FailureMode.NONE
@@ -101,12 +109,12 @@ async def run_tests(
     verifier: VerifierKind = "separate",
     on_output: Callable[[bytes], None] | None = None,
 ) -> TestsOutcome:
-    """Close the environment to its agent, run the tests and read what they say; repeating it does no harm.
+    """Close the environment to its agent, run the tests and read their output; repeating it does no harm.
 
     Args:
         timeout: seconds for the tests, in place of the task's own.
-        kept: the agent's processes that continue to run, where tests run in its container.
-        on_output: is given what the tests print, as it comes; where they are typed into a shell, when they have ended.
+        kept: the agent's processes that keep running, if tests run in its container.
+        on_output: called with the tests' output as it comes; if they are typed into a shell, at their end.
 
     Raises:
         EnvironmentLostError: the container is gone.
@@ -138,8 +146,8 @@ async def run_tests(
 
 
 def _has_services(environment: EnvironmentRef) -> bool:
-    """Whether the image's own command runs more than something that waits."""
-    return any(each.command not in _WAITING for each in environment.own_processes)
+    """Whether the image's own command does more than wait."""
+    return any(process.command not in _WAITING for process in environment.own_processes)
 
 
 _WAITING = frozenset(["sleep", "tail", "sh", "bash", "dash", "docker-init", "tini", "dumb-init", "catatonit"])
@@ -181,22 +189,22 @@ class _Tests:
     on_output: Callable[[bytes], None] | None
 
     async def run_beside_agent(self) -> TestsOutcome:
-        held = await self._held(await changes_of(self.engine, self.environment))
-        outcome = await self._run_in(self.environment)
+        held = await self._find_held_changes(await list_changes(self.engine, self.environment))
+        outcome = await self._run_tests(self.environment)
         doubts = _doubts(held, "The tests ran where the agent had changed it.") if _rate(outcome) else ()
         return outcome.model_copy(update={"doubts": (*doubts, *outcome.doubts)})
 
     async def run_fresh(self) -> TestsOutcome:
-        """Run the tests in a fresh container; if they fail without a change that is held back, once more with it."""
+        """Run the tests in a fresh container; if they fail without a held-back change, run them once more with it."""
         await fresh.stop(self.engine, self.environment)
-        changes = await changes_of(self.engine, self.environment)
-        held = await self._held(changes)
+        changes = await list_changes(self.engine, self.environment)
+        held = await self._find_held_changes(changes)
         try:
             place = await fresh.start(self.engine, self.task, self.environment, changes, held)
-        except EnvironmentFailedError as problem:
-            outcome = _failed_by_agent(FailureMode.UNKNOWN_AGENT_ERROR, str(problem))
+        except EnvironmentFailedError as error:
+            outcome = _failed_by_agent(FailureMode.UNKNOWN_AGENT_ERROR, str(error))
             return outcome.model_copy(update={"verifier": "separate"})
-        outcome = await self._run_in(place)
+        outcome = await self._run_tests(place)
         doubts: tuple[Doubt, ...] = ()
         if held and _rate(outcome) < 1:
             await fresh.stop(self.engine, place)
@@ -206,16 +214,16 @@ class _Tests:
         return outcome.model_copy(update={"verifier": "separate", "doubts": (*doubts, *outcome.doubts)})
 
     async def run_restored(self, need: str) -> TestsOutcome:
-        """Run the tests beside the agent's processes, when what runs the tests has been restored from the image."""
-        held = await self._held(await changes_of(self.engine, self.environment))
+        """Run the tests beside the agent's processes, after the programs that run them are restored from the image."""
+        held = await self._find_held_changes(await list_changes(self.engine, self.environment))
         await fresh.restore(self.engine, self.environment, held)
-        outcome = await self._run_in(self.environment)
+        outcome = await self._run_tests(self.environment)
         is_doubtful = held and _rate(outcome) < 1
         doubts = _doubts(held, "It was restored from the image before the tests.") if is_doubtful else ()
         return outcome.model_copy(update={"verifier_reason": need, "doubts": (*doubts, *outcome.doubts)})
 
     async def blamed(self, outcome: TestsOutcome) -> TestsOutcome:
-        """Say who is to blame where tests say nothing readable: the agent, if they do without its changes."""
+        """Add the blame for unreadable test output: the agent, if the output is readable without its changes."""
         if outcome.failure_mode != FailureMode.PARSE_ERROR or outcome.blame is not None:
             return outcome
         control = await self._run_second(())
@@ -226,44 +234,44 @@ class _Tests:
         return outcome.model_copy(update=update)
 
     async def _run_second(self, changes: Sequence[Change]) -> TestsOutcome | None:
-        """Run the tests in a second fresh container, with nothing held back of these changes; None if that fails."""
+        """Run the tests in a second fresh container, with all of these changes; None if that fails."""
         try:
             place = await fresh.start(self.engine, self.task, self.environment, changes, (), fresh.SECOND)
-            return await replace(self, on_output=None)._run_in(place)
+            return await replace(self, on_output=None)._run_tests(place)
         except (EnvironmentFailedError, EnvironmentLostError, LimitExceededError):
             return None
         finally:
             await fresh.remove(self.engine, self.environment, fresh.SECOND)
 
-    async def _held(self, changes: Sequence[Change]) -> dict[str, str]:
-        """The agent's changes that could move the verdict, by path, each with what it is of."""
+    async def _find_held_changes(self, changes: Sequence[Change]) -> dict[str, str]:
+        """Return the agent's changes that could move the verdict: for each path, the thing that it changes."""
         texts = await asyncio.to_thread(read_texts, self.task, self.environment.workdir)
-        settings = await settings_in(self.engine, self.environment, changes)
+        settings = await read_settings_files(self.engine, self.environment, changes)
         image = await fresh.image_commands(self.engine, self.environment)
         return await asyncio.to_thread(held_back, changes, texts, image, settings)
 
-    async def _run_in(self, place: EnvironmentRef) -> TestsOutcome:
-        """Copy the tests into a container that is closed to its agent, run them and read what they say."""
+    async def _run_tests(self, place: EnvironmentRef) -> TestsOutcome:
+        """Copy the tests into a container that is closed to its agent, run them and read their output."""
         hidden = await asyncio.to_thread(compose.hidden_files, self.task)
         if (obstacle := await self._cleared(place, list(hidden))) is not None:
             return _failed_by_agent(FailureMode.PARSE_ERROR, obstacle)
         sources = [self.task.tests] if self.task.tests is not None else []
         if self.task.format == TaskFormat.ONE:
             sources.append(self.task.test_script)
-        await copy_in(self.engine, place, sources, TESTS)
+        await copy_into(self.engine, place, sources, TESTS)
         for path, source in hidden.items():
             folder, name = posixpath.split(path)
             if source.is_dir():
-                await copy_in(self.engine, place, source, path)
+                await copy_into(self.engine, place, source, path)
             else:
-                await copy_in(self.engine, place, {name: await asyncio.to_thread(source.read_bytes)}, folder)
+                await copy_into(self.engine, place, {name: await asyncio.to_thread(source.read_bytes)}, folder)
         ended = await self._watched(place)
-        outcome = self._too_late() if ended.is_timed_out else await self._read(place, ended)
+        outcome = self._too_late() if ended.is_timed_out else await self._read_outcome(place, ended)
         doubts = await self._changed_tests(place) if _rate(outcome) else ()
         return outcome.model_copy(update={"log": ended.output, "seconds": ended.seconds, "doubts": doubts})
 
     async def _changed_tests(self, place: EnvironmentRef) -> tuple[Doubt, ...]:
-        """A doubt where a test file is not as the task has it, after the tests."""
+        """Return a doubt if a test file differs from the task's after the tests."""
         files = await asyncio.to_thread(_test_files, self.task)
         size = sum(map(len, files.values()))
         if size > _COMPARED_AT_MOST:
@@ -280,7 +288,7 @@ class _Tests:
         )
 
     async def _cleared(self, place: EnvironmentRef, hidden: Sequence[str]) -> str | None:
-        """Remove what may stand where tests and verdicts go; a sentence where something withstands."""
+        """Remove files at the places of tests and verdicts; return a sentence if something can't be removed."""
         folders = [VERIFIER_LOGS, *([] if place.had_tests else [TESTS]), *hidden]
         if not await self._occupied(place, folders):
             return None
@@ -294,12 +302,12 @@ class _Tests:
         return None
 
     async def _occupied(self, place: EnvironmentRef, folders: Sequence[str]) -> list[str]:
-        """Those that are neither missing nor an empty folder."""
+        """Return the folders that are neither missing nor empty."""
         free = await do_all(*(is_free(self.engine, place, folder) for folder in folders))
         return [folder for folder, is_so in zip(folders, free, strict=True) if not is_so]
 
     async def _watched(self, place: EnvironmentRef) -> Executed:
-        """Run the tests while somebody looks after the container's size."""
+        """Run the tests while another task watches the container's size."""
         testing = asyncio.create_task(self._run(place))
         watching = asyncio.create_task(environments.watch(self.engine, place, self.task))
         try:
@@ -309,9 +317,10 @@ class _Tests:
             try:
                 ended = await testing
             except EnvironmentLostError:
-                await environments.look(self.engine, place, self.task)  # says why, if it was stopped over its storage
+                # Raises with the reason, if it was stopped over its storage.
+                await environments.look(self.engine, place, self.task)
                 raise
-            # What was killed may have been so with its container, which the engine notices a little later.
+            # A killed process may have died with its container, which the engine notices a little later.
             for wait in (0.0, *([0.2] * 5 if ended.exit_code == _KILLED else [])):
                 await asyncio.sleep(wait)
                 await environments.look(self.engine, place, self.task)
@@ -344,28 +353,28 @@ class _Tests:
         )
 
     async def _run_in_shell(self, place: EnvironmentRef, command: str) -> Executed:
-        """Type the tests into the shell that the agent worked in, or a new one where it had none."""
+        """Type the tests into the agent's shell, or into a new one if there was none."""
         typed = f"TEST_DIR={TESTS} {command}"
         try:
             return await tmux.run_logged(self.engine, place, typed, _LOG_IN_SHELL, self.seconds, LOG_CAP)
-        except tmux.NoTmuxError as problem:
-            return Executed(exit_code=127, output=str(problem))
+        except tmux.NoTmuxError as error:
+            return Executed(exit_code=127, output=str(error))
 
     def _too_late(self) -> TestsOutcome:
         failure = f"The tests were still at work after {self.seconds:g} s and were stopped"
         return TestsOutcome(failure_mode=FailureMode.TEST_TIMEOUT, failure=failure)
 
-    async def _read(self, place: EnvironmentRef, ended: Executed) -> TestsOutcome:
+    async def _read_outcome(self, place: EnvironmentRef, ended: Executed) -> TestsOutcome:
         try:
             if self.task.parser == REWARD:
                 rewards = read_rewards(
                     await copy_out(self.engine, place, f"{VERIFIER_LOGS}/{REWARD_JSON}", 1_000_000)
                     | await copy_out(self.engine, place, f"{VERIFIER_LOGS}/{REWARD_TEXT}", 1_000_000)
                 )
-                reward = reward_of(rewards)
+                reward = compute_reward(rewards)
                 return TestsOutcome(reward=reward, is_resolved=reward >= 1, rewards=rewards)
             tests = PARSERS[self.task.parser](ended.output)
-        except UnparsableError as problem:
-            return TestsOutcome(failure_mode=FailureMode.PARSE_ERROR, failure=str(problem))
+        except UnparsableError as error:
+            return TestsOutcome(failure_mode=FailureMode.PARSE_ERROR, failure=str(error))
         is_resolved = all(status == "passed" for status in tests.values())
         return TestsOutcome(tests=tests, reward=float(is_resolved), is_resolved=is_resolved)

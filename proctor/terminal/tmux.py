@@ -12,7 +12,7 @@ from proctor.terminal.engine import Engine
 from proctor.terminal.references import EnvironmentRef
 
 SESSION = "agent"
-"""The session that an agent works in if it works in one."""
+"""The session in which an agent works, if it uses tmux."""
 
 COLUMNS, LINES = 160, 40
 
@@ -22,7 +22,7 @@ class NoTmuxError(Exception):
 
 
 async def open_session(engine: Engine, environment: EnvironmentRef, session: str = SESSION) -> None:
-    """Have a session; one that is there is left as it is.
+    """Open a session; an existing one is left as it is.
 
     Raises NoTmuxError (the image has no tmux, or it doesn't start), EnvironmentLostError (the container is gone).
     """
@@ -60,14 +60,14 @@ async def send_keys(
 async def capture(
     engine: Engine, environment: EnvironmentRef, session: str = SESSION, *, is_whole: bool = False
 ) -> Executed:
-    """What is on the screen, or all that ever was."""
+    """Return the screen's content, or the whole history."""
     return await _tmux(
         engine, environment, f"tmux capture-pane -p -J {'-S - ' if is_whole else ''}-t {shlex.quote(session)}"
     )
 
 
-async def run_in(engine: Engine, environment: EnvironmentRef, command: str, timeout: float) -> bool:
-    """Type a command into the session's shell and wait for its end; False where it took over ``timeout`` seconds.
+async def type_command(engine: Engine, environment: EnvironmentRef, command: str, timeout: float) -> bool:
+    """Type a command into the session's shell and wait for its end; False if it took over ``timeout`` seconds.
 
     Raises EnvironmentLostError (the container is gone).
     """
@@ -80,13 +80,13 @@ async def run_in(engine: Engine, environment: EnvironmentRef, command: str, time
 async def run_logged(
     engine: Engine, environment: EnvironmentRef, command: str, log: str, seconds: float, output_cap: int = 10_000_000
 ) -> Executed:
-    """``run_in`` of the agent's session, which is opened where there is none, with the output in a file there.
+    """Run ``type_command`` in the agent's session, with the output in a file; open the session if there is none.
 
     Raises NoTmuxError (as ``open_session``), EnvironmentLostError (the container is gone).
     """
     await open_session(engine, environment)
     began = time.monotonic()
-    is_done = await run_in(engine, environment, f"{command} > {log} 2>&1", seconds)
+    is_done = await type_command(engine, environment, f"{command} > {log} 2>&1", seconds)
     content = (await copy_out(engine, environment, log, output_cap)).get(log.rpartition("/")[2], b"")
     return Executed(
         exit_code=0 if is_done else None,
@@ -106,7 +106,7 @@ async def type_commands(
     at_least: float,
     at_most: float,
 ) -> bool:
-    """Play a step of a ``solution.yaml``; False where it took too long.
+    """Play a step of a ``solution.yaml``; False if it took too long.
 
     Args:
         at_least: seconds to wait if the end isn't awaited.
@@ -116,7 +116,7 @@ async def type_commands(
         EnvironmentLostError: the container is gone.
     """
     if is_awaited and is_entered:
-        return await run_in(engine, environment, command, at_most)
+        return await type_command(engine, environment, command, at_most)
     await send_keys(engine, environment, [command, *(["Enter"] if is_entered else [])])
     await asyncio.sleep(min(at_least, at_most))
     return True

@@ -1,4 +1,4 @@
-"""A terminal trial's activities: thin, over the library of ``proctor.terminal`` and the participant's client."""
+"""A terminal trial's activities: thin, on the library of ``proctor.terminal`` and the participant's client."""
 
 import asyncio
 import logging
@@ -54,29 +54,29 @@ log = logging.getLogger(__name__)
 _LONGEST_REPLY = 4_000
 _LONGEST_LOG = 8_000
 _MOST_NAMED = 50
-"""Rewards, and processes left running, that are named in a result."""
+"""Maximum of rewards, and of processes left running, in a result."""
 
 _CANCEL_SECONDS = 1.0
-"""How long the participant is waited for when it is to stop."""
+"""Time for the participant to stop."""
 
 _KEPT_IMAGES = "kept"
-"""The run that images are made for which are to stay."""
+"""The run of images that are kept."""
 
 INTERACTION_LOG = "agent_interaction.log"
 
 
 def host_queue(queue: str, engine_id: str) -> str:
-    """The task queue of the workers beside one engine."""
+    """Return the task queue of the workers beside one engine."""
     return f"{queue}-{engine_id}"
 
 
 class TrialActivities:
-    """What a trial does to the world; for workers beside a Docker engine.
+    """The activities of a trial; for workers beside a Docker engine.
 
     Args:
-        allowed: what the operator allows tasks to have of the host.
-        engine_id: the engine's own, by which a trial finds the engine of its environment again.
-        endpoint: where agents without a Docker socket send their commands.
+        allowed: the access to the host that the operator allows tasks.
+        engine_id: the engine's id, by which a trial finds the engine of its environment again.
+        endpoint: the server for commands of agents without a Docker socket.
     """
 
     def __init__(
@@ -117,7 +117,7 @@ class TrialActivities:
 
     @activity.defn
     async def start_environment(self, payload: EnvironmentInput) -> StartedTrial:
-        """Start the trial's containers, or find those that stand."""
+        """Start the trial's containers, or find existing ones."""
         began_at = datetime.now(UTC)
         plan = payload.plan
         async with _failing():
@@ -132,9 +132,9 @@ class TrialActivities:
 
     @activity.defn
     async def hand_over(self, payload: StepInput) -> Worked:
-        """Let the agent work, for as long as it may; how it fails is a result."""
+        """Let the agent work within its time limit; its failure is a result."""
         async with _failing():
-            task, environment = await self._task(payload.plan), _environment_of(payload)
+            task, environment = await self._task(payload.plan), _read_environment(payload)
             match payload.plan.agent:
                 case "null":
                     now = datetime.now(UTC)
@@ -146,12 +146,12 @@ class TrialActivities:
 
     @activity.defn
     async def run_trial_tests(self, payload: StepInput) -> Tested:
-        """Close the environment to the agent, bring the tests in, run and read them."""
+        """Close the environment to the agent, then copy the tests in, run them and read their output."""
         began_at = datetime.now(UTC)
         async with _failing():
             await self._endpoint.close(payload.plan.trial_id, leave_commands=payload.plan.leave_running != "nothing")
             await self._folders.checked_folder(payload.plan.task_id, payload.plan.files)
-            task, environment = await self._task(payload.plan), _environment_of(payload)
+            task, environment = await self._task(payload.plan), _read_environment(payload)
             show = self._recorded_tests(payload, task)
             try:
                 outcome = await terminal.testing.run_tests(
@@ -173,7 +173,7 @@ class TrialActivities:
         return Tested(
             failure_mode=outcome.failure_mode,
             failure=outcome.failure,
-            blame=_blame_of(outcome, payload.plan) if outcome.failure_mode != FailureMode.NONE else None,
+            blame=_decide_blame(outcome, payload.plan) if outcome.failure_mode != FailureMode.NONE else None,
             is_resolved=outcome.is_resolved,
             reward=outcome.reward,
             parser_results=None if outcome.tests is None else dict(outcome.tests),
@@ -183,8 +183,10 @@ class TrialActivities:
             verifier=outcome.verifier,
             verifier_reason=outcome.verifier_reason and json_safe_text(outcome.verifier_reason),
             doubts=[
-                each.model_copy(update={"item": json_safe_text(each.item), "statement": json_safe_text(each.statement)})
-                for each in outcome.doubts
+                doubt.model_copy(
+                    update={"item": json_safe_text(doubt.item), "statement": json_safe_text(doubt.statement)}
+                )
+                for doubt in outcome.doubts
             ],
             output=await self._keep(json_safe_text(outcome.log).encode()),
             started_at=began_at,
@@ -193,15 +195,15 @@ class TrialActivities:
 
     @activity.defn
     async def collect_logs(self, payload: CollectInput) -> Collected:
-        """Put everything of the environment that is kept into the store."""
+        """Store all files of the environment that are kept."""
         began_at = datetime.now(UTC)
         trial_id = payload.step.plan.trial_id
         async with _failing():
-            task, environment = await self._task(payload.step.plan), _environment_of(payload.step)
+            task, environment = await self._task(payload.step.plan), _read_environment(payload.step)
             collected = await terminal.collecting.collect(self._engine, task, environment)
         collected += [
             terminal.collecting.CollectedFile(name=f"sessions/{name}", content=await asyncio.to_thread(path.read_bytes))
-            for name, path in sorted(self._recordings.files_of(trial_id).items())
+            for name, path in sorted(self._recordings.find_files(trial_id).items())
         ]
         files = [
             Blob(name=each.name, sha256=ref.sha256, size=ref.size, is_cut=each.is_cut)
@@ -227,7 +229,7 @@ class TrialActivities:
 
     async def _play_solution(self, payload: StepInput, task: "TerminalTask", environment: EnvironmentRef) -> Worked:
         if activity.info().attempt > 1:
-            # Half a solution can't be gone on with, and the whole of it on top of that may do something else.
+            # Half a solution can't be continued, and a whole run on top of it may have another effect.
             raise failures.ENVIRONMENT_LOST.final(
                 "The worker was lost while the task's solution was played: it begins again."
             )
@@ -251,7 +253,7 @@ class TrialActivities:
         self, payload: StepInput, task: "TerminalTask", environment: EnvironmentRef
     ) -> Worked:
         plan = payload.plan
-        began_at = _began_at()
+        began_at = _find_begin()
         message = await self._message(payload, environment)
         remaining = plan.agent_seconds - _seconds_since(began_at)
         failure_mode, failure, answer, is_over = FailureMode.NONE, None, None, False
@@ -267,7 +269,7 @@ class TrialActivities:
                     {working, watching}, timeout=max(remaining, 1.0), return_when=asyncio.FIRST_COMPLETED
                 )
                 if watching.done():
-                    watching.result()  # raises: it ends by no other way
+                    watching.result()  # raises: it has no other end
                 if working.done():
                     # An agent whose container was just stopped may have noticed it before us.
                     await terminal.environments.look(self._engine, environment, task)
@@ -277,8 +279,8 @@ class TrialActivities:
                     failure_mode = FailureMode.AGENT_TIMEOUT
                     failure = f"The agent did not finish within {plan.agent_seconds:g} s."
                     await _abandon(participant)
-            except LimitExceededError as problem:
-                failure_mode, failure, is_over = FailureMode.UNKNOWN_AGENT_ERROR, str(problem), True
+            except LimitExceededError as error:
+                failure_mode, failure, is_over = FailureMode.UNKNOWN_AGENT_ERROR, str(error), True
                 await _abandon(participant)
             except EnvironmentLostError:
                 await _abandon(participant)
@@ -293,14 +295,14 @@ class TrialActivities:
                     each.cancel()
                 await asyncio.gather(working, watching, return_exceptions=True)
         if not is_over and (ended := await terminal.environments.ended_by_itself(self._engine, environment)):
-            # Who ends its own container begins no second time: that would be one more try for the asking.
+            # An agent that ends its own container gets no second start: otherwise it could have another try at will.
             failure_mode, failure, is_over = FailureMode.UNKNOWN_AGENT_ERROR, f"{ended}, while the agent worked.", True
         reply = json_safe_text(answer.find_text(_LONGEST_REPLY)) if answer is not None else ""
         return Worked(
             failure_mode=failure_mode,
             failure=failure,
             said=reply or None,
-            usage=_usage_in(answer) if answer is not None else [],
+            usage=_read_usage(answer) if answer is not None else [],
             interaction=await self._keep(_as_log(message, reply, failure, began_at)),
             is_over=is_over,
             started_at=began_at,
@@ -314,7 +316,7 @@ class TrialActivities:
         environment: EnvironmentRef,
         message: TerminalTaskMessage,
     ) -> Answer:
-        """Tell the participant, or wait for the task that an earlier attempt was given."""
+        """Send the participant the task, or wait for the task of an earlier attempt."""
         if tasks := notes.noted_tasks():
             known = await participant.rejoin(tasks[-1])
             if known is not None:
@@ -345,13 +347,13 @@ class TrialActivities:
             timeout_seconds=plan.agent_seconds,
         )
 
-    # What is recorded
+    # Records
 
     @asynccontextmanager
     async def _commands_recorded(
         self, plan: TrialPlan, environment: EnvironmentRef, since: datetime
     ) -> AsyncIterator[None]:
-        """Record the commands that the agent runs past the command endpoint; if that fails, the trial doesn't."""
+        """Record the commands that the agent runs past the command endpoint; an error there doesn't fail the trial."""
         recorder = self._recordings.of_agent(plan.trial_id, is_recording=plan.record)
         is_done = asyncio.Event()
         watching = asyncio.create_task(
@@ -386,36 +388,36 @@ class TrialActivities:
 
 @asynccontextmanager
 async def _failing() -> AsyncIterator[None]:
-    """Failures of the library as failures of an activity: what may be gone at the next attempt, and what may not."""
+    """Convert errors of the library to errors of an activity, retryable or not."""
     try:
         yield
-    except EngineUnavailableError as problem:
-        raise failures.ENGINE_UNAVAILABLE.passing(str(problem)) from None
-    except EnvironmentLostError as problem:
-        raise failures.ENVIRONMENT_LOST.final(str(problem)) from None
-    except TerminalError as problem:
+    except EngineUnavailableError as error:
+        raise failures.ENGINE_UNAVAILABLE.passing(str(error)) from None
+    except EnvironmentLostError as error:
+        raise failures.ENVIRONMENT_LOST.final(str(error)) from None
+    except TerminalError as error:
         details = {
-            "blame": problem.blame,
-            "failure_mode": str(problem.failure_mode),
-            "log": json_safe_text(problem.log[-_LONGEST_LOG:]),
-            "build_failed": isinstance(problem, ImageFailedError),
+            "blame": error.blame,
+            "failure_mode": str(error.failure_mode),
+            "log": json_safe_text(error.log[-_LONGEST_LOG:]),
+            "build_failed": isinstance(error, ImageFailedError),
         }
         raise ApplicationError(
-            json_safe_text(str(problem)), details, type=failures.TRIAL_FAILED, non_retryable=True
+            json_safe_text(str(error)), details, type=failures.TRIAL_FAILED, non_retryable=True
         ) from None
 
 
-def _blame_of(outcome: "TestsOutcome", plan: TrialPlan) -> Blame:
-    """Who is to blame for tests that fail; where the task's own solution is played, not the agent."""
+def _decide_blame(outcome: "TestsOutcome", plan: TrialPlan) -> Blame:
+    """Return the party to blame for failing tests; if the task's own solution is played, not the agent."""
     return outcome.blame if outcome.blame is not None and plan.agent == "a2a" else "task"
 
 
-def _environment_of(payload: StepInput) -> EnvironmentRef:
+def _read_environment(payload: StepInput) -> EnvironmentRef:
     return EnvironmentRef.model_validate(payload.started.environment)
 
 
-def _began_at() -> datetime:
-    """When the agent's time began: at the first attempt that came to it."""
+def _find_begin() -> datetime:
+    """Return the start of the agent's time: the first attempt that reached the agent."""
     if noted := notes.noted(notes.BeginNote):
         return noted[0].at
     began = notes.BeginNote(at=datetime.now(UTC))
@@ -435,25 +437,25 @@ async def _abandon(participant: ParticipantClient | PlainParticipant) -> None:
 
 
 def _is_unwanted() -> bool:
-    """Whether this attempt is canceled because the trial wants no answer any more."""
+    """Whether this attempt is canceled because the trial no longer wants an answer."""
     details = activity.cancellation_details()
     return details is not None and details.cancel_requested
 
 
 def _read_failure(answer: Answer) -> tuple[FailureMode, str | None]:
-    """How the agent failed: as it says itself, where it names one of Terminal-Bench's modes."""
-    mode = next((each["failure_mode"] for each in answer.find_documents() if "failure_mode" in each), None)
+    """Return the agent's failure; in its own terms, if it names one of Terminal-Bench's modes."""
+    mode = next((document["failure_mode"] for document in answer.find_documents() if "failure_mode" in document), None)
     if mode in set(FailureMode) - {FailureMode.NONE, FailureMode.UNSET}:
         return FailureMode(mode), f"The agent says that it failed: {mode}."
     try:
         answer.require_success()
-    except ApplicationError as problem:
-        return FailureMode.UNKNOWN_AGENT_ERROR, json_safe_text(problem.message)
+    except ApplicationError as error:
+        return FailureMode.UNKNOWN_AGENT_ERROR, json_safe_text(error.message)
     return FailureMode.NONE, None
 
 
-def _usage_in(answer: Answer) -> list[ModelUse]:
-    """Tokens and cost as the agent tells them: ``usage``, an object or a list of them, each named by ``model``."""
+def _read_usage(answer: Answer) -> list[ModelUse]:
+    """Read tokens and cost from the agent's answer: ``usage``, an object or a list of them, each named by ``model``."""
     for document in answer.find_documents():
         usage = document.get("usage")
         uses = usage if isinstance(usage, list) else [usage]
@@ -463,7 +465,7 @@ def _usage_in(answer: Answer) -> list[ModelUse]:
 
 
 def _as_log(message: TerminalTaskMessage, reply: str, failure: str | None, began_at: datetime) -> bytes:
-    """The conversation of evaluator and agent, without the token."""
+    """Return the conversation of evaluator and agent, without the token."""
     shown = message.model_copy(update={"token": "…" if message.token else None}).as_text()
     lines = [
         f"[{began_at.isoformat()}] to the agent:",

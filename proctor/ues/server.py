@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from proctor.observing.tracing import TracedRequests, start_tracing, stop_tracing
-from proctor.processes.slow_senders import settings_for
+from proctor.processes.slow_senders import make_config
 from proctor.ues.host import Host
 from proctor.ues.http.app import Application
 from proctor.ues.keys import new_secret
 from proctor.ues.metrics import counted
 from purple_sdk.processes.announcing import announce
-from purple_sdk.processes.serving import Server, address_of, listen
+from purple_sdk.processes.serving import Server, get_address, listen
 
 _SIMULATION = re.compile(r"^(/simulations/)[^/]+")
 
@@ -88,7 +88,7 @@ def serve(
     app: Any = counted(served.app, lambda: len(served.app.host.simulations))
     if start_tracing("proctor-simulator"):
         app = TracedRequests(app, _without_ids)
-    config = settings_for(
+    config = make_config(
         app,
         lifespan="auto",
         log_config=None,
@@ -103,7 +103,7 @@ def serve(
     # Simulations are long-lived trees of plain data without cycles: a search for garbage in them is wasted time.
     gc.freeze()
     gc.set_threshold(50_000, 20, 100)
-    server = Server(config, f"proctor.ues listening on {address_of(listener)}")
+    server = Server(config, f"proctor.ues listening on {get_address(listener)}")
 
     async def serve_observed() -> None:
         if observe_port is None:

@@ -1,4 +1,4 @@
-"""A terminal task for an A2A agent, and what it answers."""
+"""Sends a terminal task to an A2A agent, and reads the answer."""
 
 import asyncio
 import uuid
@@ -37,7 +37,7 @@ _CANCEL_SECONDS = 5.0
 
 @dataclass
 class AgentReport:
-    """What an agent reported: its last words, its failure, and the tokens it used."""
+    """An agent's report: its last words, its failure, and the tokens it used."""
 
     text: str = ""
     failure_mode: FailureMode = FailureMode.NONE
@@ -46,17 +46,17 @@ class AgentReport:
 
     @property
     def input_tokens(self) -> int:
-        """Over all models."""
+        """The input tokens of all models."""
         return sum(int(use.get("input_tokens") or 0) for use in self.usage)
 
     @property
     def output_tokens(self) -> int:
-        """Over all models."""
+        """The output tokens of all models."""
         return sum(int(use.get("output_tokens") or 0) for use in self.usage)
 
 
 async def ask(url: str, task: TerminalTaskMessage) -> AgentReport:
-    """Send a task to an agent and wait until it is done; a caller that gives up has the agent's task canceled.
+    """Send a task to an agent and wait until it is done; if the caller gives up, the agent's task is canceled.
 
     The answer reports errors, too.
     """
@@ -65,8 +65,8 @@ async def ask(url: str, task: TerminalTaskMessage) -> AgentReport:
         try:
             client = await ClientFactory(ClientConfig(httpx_client=http, streaming=True)).create_from_url(url)
             return await _converse(client, task)
-        except Exception as problem:  # the SDK lets through whatever reading an odd answer raises
-            reason = f"{type(problem).__name__}: {problem}"[:500]
+        except Exception as error:  # the SDK passes on any exception from reading an odd answer
+            reason = f"{type(error).__name__}: {error}"[:500]
             return AgentReport(
                 failure_mode=FailureMode.UNKNOWN_AGENT_ERROR, failure=f"The agent at {url} failed: {reason}"
             )

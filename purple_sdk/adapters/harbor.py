@@ -1,11 +1,12 @@
-"""An A2A agent in Harbor (0.24), the successor of Terminal-Bench's harness, and a Docker environment for old composes.
+"""Adapters for Harbor (0.24), the successor of Terminal-Bench's harness: an A2A agent, and an environment for old
+composes.
 
     harbor run --path TASKS --agent purple_sdk.adapters.harbor:A2AAgent --agent-kwarg agent_url=http://HOST:8001 \\
         --env purple_sdk.adapters.harbor:DockerEnvironment
 
-``A2AAgent`` tells the agent the container's name, so the environment must be one of containers on this host.
-``DockerEnvironment`` plays tasks of one Dockerfile through ``docker`` alone, and those of several services with
-the installed compose. Harbor's own environment needs a newer compose than many distributions have.
+``A2AAgent`` sends the agent the container's name, so the environment must use containers on this host.
+``DockerEnvironment`` plays tasks of one Dockerfile through ``docker`` alone, and tasks of several services with the
+installed compose. Harbor's own environment needs a newer compose than many distributions have.
 """
 
 import asyncio
@@ -27,7 +28,7 @@ try:
     from harbor.environments.capabilities import EnvironmentCapabilities, EnvironmentResourceCapabilities
 
     _IS_INSTALLED = True
-except ImportError:  # whoever only looks at this module needs no harness
+except ImportError:  # users who only inspect this module need no harness
     BaseAgent, BaseEnvironment, ExecResult, _IS_INSTALLED = object, object, None, False
     EnvironmentCapabilities = EnvironmentResourceCapabilities = None
     NonZeroAgentExitCodeError = RuntimeError
@@ -37,15 +38,17 @@ _BUILD_SECONDS = 1_800
 
 
 class AgentFailedError(NonZeroAgentExitCodeError):  # type: ignore[misc, unused-ignore]  # Any where it isn't installed
-    """The A2A agent failed, by its own words; of this kind, since Harbor then tests what the agent has done so far."""
+    """The A2A agent failed, in its own words. With this base class Harbor tests the work that the agent has done so
+    far.
+    """
 
 
 class A2AAgent(BaseAgent):
     """Hands each task to an A2A agent.
 
     Args:
-        agent_url: the agent's address; ``A2A_AGENT_URL`` where it isn't given.
-        args, kwargs: what Harbor gives to every agent.
+        agent_url: the agent's address; by default ``A2A_AGENT_URL``.
+        args, kwargs: Harbor's arguments for every agent.
     """
 
     def __init__(self, *args: Any, agent_url: str | None = None, **kwargs: Any) -> None:
@@ -56,26 +59,26 @@ class A2AAgent(BaseAgent):
 
     @staticmethod
     def name() -> str:
-        """What Harbor calls it."""
+        """Return the agent's name in Harbor."""
         return "a2a-agent"
 
     def version(self) -> str:
-        """Of this adapter."""
+        """Return the version of this adapter."""
         return "1.0.0"
 
     async def setup(self, environment: Any) -> None:
-        """Nothing has to be put into the environment: the agent stays where it is."""
+        """Do nothing: the agent stays outside of the environment."""
 
     async def run(self, instruction: str, environment: Any, context: Any) -> None:
-        """Have the agent work on a task; what it used goes into the context. Raises AgentFailedError (the agent
-        failed).
+        """Run the agent on a task; its use of models goes into the context. Raises AgentFailedError
+        (the agent failed).
         """
         report = await ask(
             self._url,
             TerminalTaskMessage(
                 task_id=environment.environment_name,
                 instruction=instruction,
-                container=await _container_of(environment),
+                container=await _find_container(environment),
                 workdir=(await environment.exec("pwd")).stdout.strip() or "/app",
             ),
         )
@@ -85,8 +88,8 @@ class A2AAgent(BaseAgent):
             raise AgentFailedError(f"{report.failure_mode}: {report.failure or report.text}")
 
 
-async def _container_of(environment: Any) -> str:
-    """The container's name: our environment has it; in others, the container knows its own id as its host name."""
+async def _find_container(environment: Any) -> str:
+    """Return the container's name: our environment has it; in others, the container's host name is its id."""
     if isinstance(environment, DockerEnvironment):
         return environment.container
     return str((await environment.exec("hostname")).stdout.strip())
@@ -95,28 +98,28 @@ async def _container_of(environment: Any) -> str:
 class DockerEnvironment(BaseEnvironment):
     """One container, by ``docker build``, ``run``, ``exec`` and ``cp``; several by ``docker compose``, 1.29 or newer.
 
-    Networks: ``network_mode`` none is kept; otherwise the engine's bridge, or the host's network where the engine has
-    no bridge.
+    Networks: ``network_mode`` none is kept; otherwise the engine's bridge, or the host's network if the engine has no
+    bridge.
     """
 
     @property
     def container(self) -> str:
         """The container's name."""
-        return f"harbor-{_plain(self.session_id)}"
+        return f"harbor-{_make_plain(self.session_id)}"
 
     @staticmethod
     def type() -> str:
-        """What Harbor calls it."""
+        """Return the environment's type in Harbor."""
         return "proctor-docker"
 
     @property
     def capabilities(self) -> Any:
-        """It can do without a network, and has no mounts."""
+        """Report that it can work without a network, and has no mounts."""
         return EnvironmentCapabilities(disable_internet=True)
 
     @classmethod
     def resource_capabilities(cls) -> Any:
-        """Limits on processors and memory are kept."""
+        """Report that it enforces limits on processors and memory."""
         return EnvironmentResourceCapabilities(cpu_limit=True, memory_limit=True)
 
     def _validate_definition(self) -> None:
@@ -127,12 +130,12 @@ class DockerEnvironment(BaseEnvironment):
             )
 
     async def start(self, force_build: bool) -> None:
-        """Build the image, unless it is there, and start the container; or all services, where there are several."""
+        """Build the image, unless it exists, and start the container; or all services, if there are several."""
         if self._compose_file.is_file():
             await self._start_services()
         else:
             await self._start_one(force_build)
-        # Whoever the task's users are: agent and tests write there.
+        # All users of the task, since agent and tests write there.
         folders = "/logs/agent /logs/verifier /logs/artifacts"
         await _must("exec", "--user", "root", self.container, "sh", "-c", f"mkdir -p {folders}; chmod 777 {folders}")
 
@@ -145,7 +148,7 @@ class DockerEnvironment(BaseEnvironment):
         image = config.docker_image
         network = "none" if self._network_disabled else await _network()
         if not image:
-            image = f"proctor-harbor/{_plain(self.environment_name)}:{_plain(self.environment_id)[:20]}"
+            image = f"proctor-harbor/{_make_plain(self.environment_name)}:{_make_plain(self.environment_id)[:20]}"
             if force_build or (await _docker("image", "inspect", image))[0]:
                 build = await _network()
                 await _must("build", "--network", build, "-t", image, str(self.environment_dir), seconds=_BUILD_SECONDS)
@@ -180,7 +183,7 @@ class DockerEnvironment(BaseEnvironment):
             main.setdefault("cpus", config.cpus)
         if config.memory_mb:
             main.setdefault("mem_limit", f"{config.memory_mb}m")
-        # Compose 1.29 reads a file without a version as one of its first format's.
+        # Compose 1.29 reads a file without a version as its first format.
         whole = {"version": "3.8", **document, "services": services}
         if self._network_disabled:
             whole["networks"] = {"default": {"internal": True}, **(document.get("networks") or {})}
@@ -190,7 +193,7 @@ class DockerEnvironment(BaseEnvironment):
             await self._compose("-f", file.name, "up", "--detach", "--build", seconds=_BUILD_SECONDS)
 
     async def _compose(self, *arguments: str, seconds: float | None = None) -> None:
-        """Run compose on this environment's services. Raises RuntimeError (it fails, or there is none)."""
+        """Run compose on this environment's services. Raises RuntimeError (it fails, or isn't installed)."""
         is_plugin = (await _docker("compose", "version"))[0] == 0
         program = ("docker", "compose") if is_plugin else ("docker-compose",)
         where = ("--project-name", self.container, "--project-directory", str(self.environment_dir))
@@ -199,7 +202,7 @@ class DockerEnvironment(BaseEnvironment):
             raise RuntimeError(f"{' '.join(program)} failed ({code}): {stderr.strip()[-1000:]}")
 
     async def stop(self, delete: bool) -> None:
-        """Stop the containers, and remove them where that is wanted."""
+        """Stop the containers, and remove them on request."""
         if self._compose_file.is_file():
             label = f"label=com.docker.compose.project={self.container}"
             for kind, *options in (("container", "--all"), ("network",), ("volume",)) if delete else ():
@@ -253,7 +256,7 @@ class DockerEnvironment(BaseEnvironment):
         return ExecResult(stdout=stdout, stderr=stderr, return_code=code)
 
 
-def _plain(name: str) -> str:
+def _make_plain(name: str) -> str:
     return re.sub(r"[^a-z0-9_.-]+", "-", name.lower()).strip("-._") or "x"
 
 
@@ -263,7 +266,7 @@ async def _network() -> str:
 
 
 def _read_yaml(file: Path) -> dict[str, Any]:
-    """A compose file; Harbor brings the library that reads it."""
+    """Read a compose file with Harbor's YAML library."""
     import yaml
 
     document = yaml.safe_load(file.read_text())
@@ -271,7 +274,7 @@ def _read_yaml(file: Path) -> dict[str, Any]:
 
 
 async def _docker(*arguments: str, seconds: float | None = None) -> tuple[int, str, str]:
-    """Run ``docker``; its exit code and what it printed."""
+    """Run ``docker``; returns its exit code, output and errors."""
     return await _ran("docker", *arguments, seconds=seconds)
 
 

@@ -1,12 +1,12 @@
-"""An A2A agent in the harness of the ``terminal-bench`` package (0.2.18), as the seed has it.
+"""An adapter for the harness of the ``terminal-bench`` package (0.2.18): an A2A agent, as the seed has it.
 
     tb run --agent-import-path purple_sdk.adapters.terminal_bench:A2AWhiteAgent --agent-kwarg agent_url=http://HOST:8001
 
-The agent gets in by ``docker exec``: it needs Docker's command and its socket on the harness's host.
+The agent uses ``docker exec`` on the container: it needs Docker's command and its socket on the harness's host.
 
-The harness can't stop an agent whose time is over: it waits some five minutes for it before it tests, and forever at
-its own end. So name the limit here, too, where agents may take long (``--agent-kwarg agent_timeout_sec=600``). In any
-case an agent is stopped when its container is gone.
+The harness can't stop an agent whose time is over. It waits some five minutes for the agent before it tests, and
+forever at its own end. So set the limit here, too, if agents may take long (``--agent-kwarg agent_timeout_sec=600``).
+An agent is always stopped when its container is gone.
 """
 
 import asyncio
@@ -24,11 +24,11 @@ try:
     from terminal_bench.agents.failure_mode import FailureMode
 
     _IS_INSTALLED = True
-except ImportError:  # whoever only looks at this module needs no harness
+except ImportError:  # users who only inspect this module need no harness
     BaseAgent, AgentResult, FailureMode, _IS_INSTALLED = object, None, None, False
 
 _LOOK_SECONDS = 5.0
-"""Between two looks at the container."""
+"""Seconds between two checks of the container."""
 
 
 class A2AWhiteAgent(BaseAgent):
@@ -47,11 +47,11 @@ class A2AWhiteAgent(BaseAgent):
 
     @staticmethod
     def name() -> str:
-        """What the harness calls it."""
+        """Return the agent's name in the harness."""
         return "a2a-white-agent"
 
     def perform_task(self, instruction: str, session: Any, logging_dir: Path | None = None) -> Any:
-        """Have the agent work on a task; returns the harness's ``AgentResult``."""
+        """Run the agent on a task; returns the harness's ``AgentResult``."""
         container = session.container
         workdir = container.attrs.get("Config", {}).get("WorkingDir") or "/app"
         message = TerminalTaskMessage(
@@ -61,7 +61,7 @@ class A2AWhiteAgent(BaseAgent):
             workdir=workdir,
         )
         began_at = datetime.now(UTC)
-        report = asyncio.run(_asked(self._url, message, container, self._seconds))
+        report = asyncio.run(_ask_agent(self._url, message, container, self._seconds))
         if logging_dir is not None:
             _log(logging_dir, message, report, began_at)
         return AgentResult(
@@ -71,8 +71,8 @@ class A2AWhiteAgent(BaseAgent):
         )
 
 
-async def _asked(url: str, message: TerminalTaskMessage, container: Any, seconds: float | None) -> AgentReport:
-    """The agent's answer, within its time and while its container runs."""
+async def _ask_agent(url: str, message: TerminalTaskMessage, container: Any, seconds: float | None) -> AgentReport:
+    """Return the agent's answer, within its time and while its container runs."""
     asking, watching = asyncio.create_task(ask(url, message)), asyncio.create_task(_while_it_exists(container))
     try:
         await asyncio.wait({asking, watching}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
@@ -91,8 +91,8 @@ async def _while_it_exists(container: Any) -> None:
         await asyncio.sleep(_LOOK_SECONDS)
         try:
             await asyncio.to_thread(container.reload)
-        except Exception as problem:  # of Docker's package, which need not be installed
-            if getattr(problem, "status_code", None) == 404:
+        except Exception as error:  # of Docker's package, which may be missing
+            if getattr(error, "status_code", None) == 404:
                 return
 
 
@@ -106,5 +106,5 @@ def _log(folder: Path, message: TerminalTaskMessage, report: AgentReport, began_
         report.text or "(nothing)",
         *([f"failure: {report.failure}"] if report.failure else []),
     ]
-    # The harness mounts the folder in the container, so that the agent can leave links there.
+    # The harness mounts the folder in the container, so the agent may have left links there.
     agents_files.write(folder, "agent_interaction.log", "\n".join(lines) + "\n")

@@ -2,10 +2,10 @@
 
     acp_client.py SESSION WORK MCP_URL PROMPT PROGRAM ARGUMENT…
 
-Runs in the CLI agent's confinement, as its parent, so it needs the standard library only. It starts a session with the
-simulation's MCP server, or loads SESSION, unless that is empty. It sends the prompt, and prints one JSON object:
-``text``, ``session``, ``problem`` (null where the turn is complete). A session that can't be loaded is followed by a
-new one, whose prompt begins with that of the first turn.
+It runs in the CLI agent's confinement, as its parent, so it needs the standard library only. It starts a session with
+the simulation's MCP server, or loads SESSION, unless that is empty. It sends the prompt, and prints one JSON object:
+``text``, ``session``, ``problem`` (null if the turn is complete). If a session can't be loaded, it starts a new one,
+whose prompt begins with the prompt of the first turn.
 """
 
 import json
@@ -30,7 +30,7 @@ Json = dict[str, Any]
 
 
 class AcpError(Exception):
-    """The program refused a request, or ended; ``code`` is that of JSON-RPC."""
+    """The program refused a request, or ended; ``code`` is JSON-RPC's error code."""
 
     def __init__(self, sentence: str, code: int = 0) -> None:
         super().__init__(sentence)
@@ -38,7 +38,7 @@ class AcpError(Exception):
 
 
 class Program:
-    """An ACP program; ``text`` is what it has said since it was last emptied."""
+    """An ACP program; ``text`` collects its messages since it was last emptied."""
 
     def __init__(self, command: Sequence[str]) -> None:
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
@@ -46,7 +46,7 @@ class Program:
         self.text = ""
 
     def request(self, method: str, **params: Any) -> Json:
-        """Send a request and wait for its result; the program's own requests are answered meanwhile. Raises AcpError
+        """Send a request and wait for its result; answer the program's own requests during the wait. Raises AcpError
         (it answered with an error, or ended).
         """
         self._requests += 1
@@ -71,7 +71,7 @@ class Program:
         raise AcpError(f"ended during {method} (exit code {self._process.wait()})")
 
     def close(self) -> None:
-        """Have it end, so that it can write its session to the disk."""
+        """End the program in a way that lets it write its session to the disk."""
         assert self._process.stdin is not None
         with suppress(BrokenPipeError):
             self._process.stdin.close()
@@ -105,7 +105,7 @@ class Program:
 
 
 def decide(params: Mapping[str, Any]) -> Json:
-    """The answer to a request for a permission: tools of the simulation are allowed, built-in ones aren't."""
+    """Return the answer to a request for a permission: tools of the simulation are allowed, built-in ones aren't."""
     call = params.get("toolCall") or {}
     is_built_in = call.get("kind") in _OF_BUILT_IN_TOOLS and SERVER not in json.dumps(call)
     wanted = ("reject_once", "reject_always") if is_built_in else ("allow_always", "allow_once")
@@ -115,7 +115,7 @@ def decide(params: Mapping[str, Any]) -> Json:
 
 
 def play(program: Program, session: str, place: Json, prompt: str) -> Json:
-    """Play the turn in the session; returns what is printed."""
+    """Play the turn in the session; returns the object to print."""
     capabilities = {"fs": {"readTextFile": False, "writeTextFile": False}, "terminal": False}
     found = program.request("initialize", protocolVersion=1, clientCapabilities=capabilities)
     can_load = bool((found.get("agentCapabilities") or {}).get("loadSession"))
@@ -125,7 +125,7 @@ def play(program: Program, session: str, place: Json, prompt: str) -> Json:
         else:
             FIRST_PROMPT.write_text(prompt)
         session = _enter(program, place, [str(each.get("id")) for each in found.get("authMethods") or []])
-    program.text = ""  # a session that is loaded repeats its history
+    program.text = ""  # a loaded session repeats its history
     ended = program.request("session/prompt", sessionId=session, prompt=[{"type": "text", "text": prompt}])
     reason = ended.get("stopReason")
     problem = None if reason == "end_turn" else f'ended its turn with the reason "{reason}"'
@@ -135,31 +135,31 @@ def play(program: Program, session: str, place: Json, prompt: str) -> Json:
 def _load(program: Program, session: str, place: Json) -> bool:
     try:
         program.request("session/load", sessionId=session, **place)
-    except AcpError as problem:
-        print(problem, file=sys.stderr)
+    except AcpError as error:
+        print(error, file=sys.stderr)
         return False
     return True
 
 
 def _begin_again(prompt: str) -> str:
-    """The prompt of a new session in a later turn: the first prompt has the user's instructions."""
+    """Return the prompt of a new session in a later turn: the first prompt has the user's instructions."""
     return f"{FIRST_PROMPT.read_text()}\n\nYou played that turn, but your session is lost. {prompt}"
 
 
 def _enter(program: Program, place: Json, methods: Sequence[str]) -> str:
-    """Begin a session; a key is used where the program wants one of the methods of authentication."""
+    """Begin a session; authenticate by key if the program asks for one of the methods."""
     try:
         return str(program.request("session/new", **place)["sessionId"])
-    except AcpError as problem:
+    except AcpError as error:
         by_key = next((method for method in methods if "key" in method.lower()), None)
-        if problem.code != _AUTH_REQUIRED or by_key is None:
+        if error.code != _AUTH_REQUIRED or by_key is None:
             raise
     program.request("authenticate", methodId=by_key)
     return str(program.request("session/new", **place)["sessionId"])
 
 
 def main() -> None:
-    """Play the turn and print its end."""
+    """Play the turn and print its result."""
     session, work, mcp_url, prompt, *command = sys.argv[1:]
     key = {"name": "Authorization", "value": f"Bearer {os.environ['PROCTOR_TURN_TOKEN']}"}
     place = {"cwd": work, "mcpServers": [{"type": "http", "name": SERVER, "url": mcp_url, "headers": [key]}]}
@@ -170,8 +170,8 @@ def main() -> None:
             end = play(program, session, place, prompt)
         finally:
             program.close()
-    except (AcpError, OSError, KeyError) as problem:
-        end["problem"] = str(problem)
+    except (AcpError, OSError, KeyError) as error:
+        end["problem"] = str(error)
     print(json.dumps(end), flush=True)
 
 

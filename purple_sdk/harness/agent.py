@@ -1,6 +1,6 @@
-"""``HarnessAgent``: a participant whose turns are played by a CLI agent, started once for each turn.
+"""``HarnessAgent``: a participant whose turns a CLI agent plays; it is started once for each turn.
 
-All that the CLI agent remembers is in its home folder. It is copied before each turn, for a turn that is played again.
+The home folder holds the CLI agent's whole memory. It is copied before each turn, in case the turn is played again.
 """
 
 import time
@@ -22,14 +22,14 @@ from purple_sdk.protocol.messages import (
 from purple_sdk.settings.config import HarnessConfig
 
 _LEAST_SECONDS = 1.0
-"""What the CLI agent gets even where its folders took all of the turn's time."""
+"""Minimum seconds for the CLI agent, even if its folders took all of the turn's time."""
 
 
 class HarnessAgent(BasePurpleAgent):
     """One CLI agent in one assessment.
 
     Args:
-        version: the program's version, for transcripts; by default the one that ``install`` installs.
+        version: the program's version, for transcripts; by default the version of ``install``.
 
     Raises:
         HarnessError: its program isn't there, the model's key or address is missing, or it has no MCP.
@@ -54,7 +54,7 @@ class HarnessAgent(BasePurpleAgent):
         self._folders: Folders | None = None
 
     async def on_assessment_start(self, message: AssessmentStartMessage) -> None:
-        """Take the assessment's folder; an assessment that begins, or begins again, finds it empty."""
+        """Take the assessment's folder; clear it if the assessment begins, or begins again."""
         if message.mcp_url is None:
             raise HarnessError("the simulation speaks no MCP: CLI agents need the embedded simulator")
         self._folders = Folders(self.config.homes.expanduser(), self.context_id or str(uuid.uuid4()))
@@ -63,14 +63,14 @@ class HarnessAgent(BasePurpleAgent):
             await to_the_end(self._folders.clear)
 
     async def execute_turn(self) -> TurnCompleteMessage:
-        """Start the CLI agent, and wait for the end of its turn. Raises HarnessError (it didn't play the turn to its
-        end; the sentence says why).
+        """Start the CLI agent, and wait for the end of its turn. Raises HarnessError (it didn't complete the turn; the
+        sentence has the reason).
         """
         assert self._folders is not None
         began = time.monotonic()
         folders, turn = self._folders, self.turn_number
-        await to_the_end(lambda: folders.go_to(turn))
-        self._budget.continue_from(folders.base / "used.json")
+        await to_the_end(lambda: folders.restore(turn))
+        self._budget.load_spending(folders.base / "used.json")
         if (excess := self._budget.check()) is not None:
             raise HarnessError(f"{self.harness.name} {excess.problem}: {excess.remedy}")
         prompt = await self._prompt(folders.session)

@@ -1,6 +1,7 @@
-"""Works on files in folders that a CLI agent can write. No other module of the harness opens, makes or removes files.
+"""Functions for files in folders that a CLI agent can write. No other module of the harness opens, makes or removes
+files.
 
-No link is followed (``purple_sdk.processes.local_files``). The CLI agent may have left links to its user's files,
+They follow no links (``purple_sdk.processes.local_files``). The CLI agent may have left links to its user's files,
 pipes, or files of 10 TB without content.
 """
 
@@ -19,18 +20,18 @@ from purple_sdk.processes.local_files import NEW, PLAIN, LocalFiles, entered, op
 MOST_BYTES = 2_000_000_000
 MOST_FILES = 200_000
 MOST_DEPTH = 100
-"""Limits of a copy: its content, its files and folders, its folders inside each other."""
+"""Limits of a copy: its content, its number of files and folders, and the depth of its folders."""
 
 _NAMED = 5
 _LONGEST_NAME = 200
-"""How many of the files that a copy leaves out are named, and up to how many characters."""
+"""Maximum of skipped files that are named, and of characters of each name."""
 
 _PIECE = 1 << 16
 _entered = partial(entered, opens_closed=True)
 
 
 def write(folder: Path, path: str, text: str) -> None:
-    """Write a file below a folder, all at once. A link, pipe or folder in its way is removed."""
+    """Write a file below a folder atomically. A link, pipe or folder in its way is removed."""
     files = _files(folder)
     for parent in list(PurePosixPath(path).parents)[-2::-1]:
         if not files.is_folder(str(parent)):
@@ -42,7 +43,9 @@ def write(folder: Path, path: str, text: str) -> None:
 
 
 def read(folder: Path, name: str, most: int = 20_000_000) -> str:
-    """The content of a plain file in a folder. Raises OSError and ValueError (there is none, or it is longer)."""
+    """Return the content of a regular file in a folder. Raises OSError and ValueError (there is
+    none, or it is longer).
+    """
     return _files(folder).read(name, most).decode(errors="replace")
 
 
@@ -52,7 +55,7 @@ def _files(folder: Path) -> LocalFiles:
 
 @dataclass
 class LeftOut:
-    """What a copy lacks: sockets, pipes and devices. ``names`` has the first ones, cut to a length."""
+    """The files that a copy lacks: sockets, pipes and devices. ``names`` has the first ones, cut to a length."""
 
     files: int = 0
     names: list[str] = field(default_factory=list)
@@ -65,7 +68,7 @@ class LeftOut:
 
 
 def copy(source: Path, target: Path) -> LeftOut:
-    """Copy a folder to a new one: plain files, folders and links, with their modes and times.
+    """Copy a folder to a new one: regular files, folders and links, with their modes and times.
 
     Raises:
         HarnessError: it is larger than a copy may be.
@@ -78,16 +81,16 @@ def copy(source: Path, target: Path) -> LeftOut:
 
 
 def remove(folder: Path) -> None:
-    """Remove a folder with all in it, if it is there."""
+    """Remove a folder with its contents, if it exists."""
     with suppress(FileNotFoundError):
         _files(folder.parent).remove(folder.name)
 
 
 @contextmanager
 def temporary_folder(prefix: str) -> Iterator[Path]:
-    """A new folder for homes of CLI agents, removed at the end as far as it can be.
+    """Make a new folder for homes of CLI agents; at the end, remove as much of it as possible.
 
-    ``TemporaryDirectory`` follows what they left: before Python 3.11.8 it changes modes of files that links lead to.
+    ``TemporaryDirectory`` follows links in it: before Python 3.11.8 it changes modes of files that links lead to.
     """
     folder = Path(tempfile.mkdtemp(prefix=prefix)).resolve()
     try:
@@ -118,14 +121,14 @@ class _Copying:
             os.mkdir(entry.name, 0o700, dir_fd=to)
             with _entered(entry.name, at) as inside, _entered(entry.name, to) as copied:
                 self.copy_inside(inside, copied, path)
-                _set_as(about, copied)
+                _copy_attributes(about, copied)
         elif entry.is_file(follow_symlinks=False):
             with (
                 open(opened(entry.name, PLAIN, at), "rb", buffering=0) as source,
                 open(os.open(entry.name, NEW, 0o600, dir_fd=to), "wb", buffering=0) as target,
             ):
                 self._copy_content(source.fileno(), target.fileno())
-                _set_as(about, target.fileno())
+                _copy_attributes(about, target.fileno())
         else:
             self.left_out.add(path)
 
@@ -151,6 +154,6 @@ class _Copying:
             )
 
 
-def _set_as(about: os.stat_result, file: int) -> None:
+def _copy_attributes(about: os.stat_result, file: int) -> None:
     os.utime(file, ns=(about.st_atime_ns, about.st_mtime_ns))
     os.fchmod(file, about.st_mode & 0o777)

@@ -1,7 +1,7 @@
-"""What a relay lets through to a model's endpoint: a list of paths, queries, headers and fields.
+"""The requests that a relay passes on to a model's endpoint: a list of paths, queries, headers and fields.
 
-Anything else is refused or left out: it may cost something that answers don't report, or change something with the
-user's key. New fields of CLI agents are left out, so that their requests pass.
+Anything else is refused or left out: it may cause costs that answers don't report, or change something with the user's
+key. New fields of CLI agents are left out, so their requests pass.
 """
 
 import re
@@ -42,7 +42,7 @@ _GENERATION = """
 
 
 def _spellings(names: str) -> frozenset[str]:
-    """Names as they are, and as Google's servers take them, too: with underscores."""
+    """Split names; add their spelling with underscores, which Google's servers also accept."""
     listed = names.split()
     return frozenset([*listed, *(re.sub("[A-Z]", lambda letter: f"_{letter[0].lower()}", name) for name in listed)])
 
@@ -52,8 +52,8 @@ class Route:
     """A kind of request.
 
     Attributes:
-        wire: the protocol of its answer, which is counted; None for requests that are free.
-        fields: those that pass. Others are left out: a field that the relay doesn't know may cost anything.
+        wire: the protocol of its answer, whose tokens are counted; None for free requests.
+        fields: the fields that pass. Others are left out: an unknown field may cost anything.
     """
 
     method: str
@@ -88,20 +88,20 @@ ROUTES: dict[Wire, tuple[Route, ...]] = {
 }
 
 _QUERIES = {"alt": r"sse|json", "beta": r"true", "limit": r"\d+", "pageSize": r"\d+", "client_version": r"[\w.-]+"}
-"""Others may change the answer: Google's ``fields`` would leave out the usage."""
+"""Other parameters may change the answer: Google's ``fields`` would leave out the usage."""
 
 _HEADERS = ("user-agent", "anthropic-version", "anthropic-beta", "openai-beta")
-"""Others may change who pays (``OpenAI-Organization``) or what is done (``X-HTTP-Method-Override``)."""
+"""Other headers may change the payer (``OpenAI-Organization``) or the action (``X-HTTP-Method-Override``)."""
 
 _INSIDE = {name: _spellings(_GENERATION) for name in ("generationConfig", "generation_config")}
-"""Fields whose own fields are options, too."""
+"""Fields with fields that are options, too."""
 
 _TOOL = _spellings("""
     type name description function custom parameters input_schema strict format tools cache_control defer_loading
     eager_input_streaming input_examples output_schema annotations execution display_width_px display_height_px
     display_number max_characters functionDeclarations
 """)
-"""Fields of a tool: routers read a search by the provider from any other."""
+"""Fields of a tool: routers distinguish a provider's search from other tools by them."""
 
 _TEXT: tuple[Any, ...] = (None, [], ["text"], ["TEXT"])
 _VALUES: dict[str, tuple[Any, ...]] = {
@@ -111,15 +111,15 @@ _VALUES: dict[str, tuple[Any, ...]] = {
     "responsemodalities": _TEXT,
     "store": (None, False),
 }
-"""Values that pass, by the names of known fields without case and underscores. With others a field is left out."""
+"""Allowed values, by names of known fields without case and underscores. A field with another value is left out."""
 
 _ELSEWHERE = {"background", "cachedcontent", "container", "conversation", "previousresponseid", "prompt"}
-"""Fields that can't be left out: without them the answer would be to another question, or at another place."""
+"""Fields that can't be left out: the answer would be to another question, or at another place."""
 
 _FILES = {"fileid", "fileuri", "fileurl"}
 _ADDRESSES = {"audiourl", "imageurl", "url", "videourl"}
 _INNER = sorted(_spellings("content parts output source file fileData functionResponse"))
-"""Fields of a conversation's parts that have parts."""
+"""Fields of a conversation's parts that contain parts."""
 
 _OWN_TOOLS = re.compile(
     r"function|custom|namespace|local_shell|apply_patch|tool_search\w*|(bash|text_editor|computer|memory)_\d+"
@@ -128,24 +128,26 @@ _GEMINI_TOOLS = {"functiondeclarations"}
 
 
 def find_route(wire: Wire, method: str, path: str) -> Route | None:
-    """The kind of a request; ``path`` is as it was sent, not decoded. None for one that isn't let through."""
+    """Return the kind of a request; ``path`` is as it was sent, not decoded. None for a request
+    that isn't passed on.
+    """
     return next((each for each in ROUTES[wire] if each.method == method and each.path.fullmatch(path)), None)
 
 
 def allowed_query(query: Mapping[str, str]) -> dict[str, str]:
-    """The part of a query that is passed on."""
+    """Return the part of a query that is passed on."""
     known = {name: value for name, value in query.items() if name in _QUERIES}
     return {name: value for name, value in known.items() if re.fullmatch(_QUERIES[name], value, re.ASCII)}
 
 
 def allowed_headers(headers: Mapping[str, str], names: Iterable[str] = _HEADERS) -> dict[str, str]:
-    """The headers that are passed on, beside those that the relay sets: HTTP clients send ASCII alone."""
+    """Return the headers that are passed on; the relay adds its own. HTTP clients send ASCII alone."""
     return {name: headers[name] for name in names if name in headers and headers[name].isascii()}
 
 
 def keep_known(route: Route, question: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """A request's body with the fields that are known, and the names of those that are left out. Tools lose unknown
-    fields in place.
+    """Return a request's body with its known fields, and the names of the fields that are left out. Unknown fields of
+    tools are removed in place.
     """
     left_out: list[str] = []
 
@@ -158,7 +160,7 @@ def keep_known(route: Route, question: Mapping[str, Any]) -> tuple[dict[str, Any
         }
 
     kept = known(question, route.fields)
-    for tool in _tools_of(kept) if route.wire != "gemini" else ():
+    for tool in _list_tools(kept) if route.wire != "gemini" else ():
         for name in [name for name in tool if name not in _TOOL]:
             del tool[name]
             left_out.append(f"tools.{name}")
@@ -166,37 +168,37 @@ def keep_known(route: Route, question: Mapping[str, Any]) -> tuple[dict[str, Any
 
 
 def find_refused(wire: Wire, question: Mapping[str, Any]) -> str | None:
-    """The first part of a request that can't be left out of it and costs beside its text, in words; else None."""
+    """Describe the first part of a request that can't be left out and costs more than its text; else None."""
     for name, value in question.items():
-        if _plain(name) in _ELSEWHERE and value:
+        if _make_plain(name) in _ELSEWHERE and value:
             return f'the field "{name}"'
-    for tool in _tools_of(question):
+    for tool in _list_tools(question):
         kind = tool.get("type")
         if wire == "gemini":
-            names = {name for name in tool if _plain(name) not in _GEMINI_TOOLS}
+            names = {name for name in tool if _make_plain(name) not in _GEMINI_TOOLS}
         elif kind is None:
             names = set() if tool.keys() & {"name", "function", "tools"} else {next(iter(tool), "")}
         else:
             names = set() if _OWN_TOOLS.fullmatch(str(kind)) else {str(kind)}
         if names:
             return f'the tool "{min(names)[:50]}", which the provider runs'
-    return next(filter(None, map(_find_reference, _parts_of(question))), None)
+    return next(filter(None, map(_find_reference, _list_parts(question))), None)
 
 
 def _may_be(name: str, value: Any) -> bool:
-    return value in _VALUES.get(_plain(name), (value,))
+    return value in _VALUES.get(_make_plain(name), (value,))
 
 
-def _plain(name: str) -> str:
+def _make_plain(name: str) -> str:
     return name.replace("_", "").lower()
 
 
 def _find_reference(part: Mapping[str, Any]) -> str | None:
-    """What a part of a conversation has only by a name or an address, in words: the provider would fetch it."""
+    """Describe a reference in a part of a conversation, by name or address: the provider would fetch its target."""
     if part.get("type") in ("item_reference", "container_upload") or {"id"} <= part.keys() <= {"id", "type"}:
         return "a reference to a part that is not in it"
     for name, value in part.items():
-        plain = _plain(name)
+        plain = _make_plain(name)
         address = value.get("url") if isinstance(value, dict) else value
         if plain in _FILES and value:
             return f'"{name}", whose file is not in it'
@@ -205,8 +207,8 @@ def _find_reference(part: Mapping[str, Any]) -> str | None:
     return None
 
 
-def _parts_of(question: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """The items of a conversation and their parts; not what tools are asked and say in fields of their own."""
+def _list_parts(question: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield the items of a conversation and their parts; without tools' arguments and results in separate fields."""
     names = ("input", "messages", "contents", "system", "systemInstruction", "system_instruction")
     rest: list[Any] = [question.get(name) for name in names]
     while rest:
@@ -218,8 +220,8 @@ def _parts_of(question: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
             rest.extend(part[name] for name in _INNER if name in part)
 
 
-def _tools_of(question: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The tools of a request, of the items of its conversation, which may bring some, and those in its namespaces."""
+def _list_tools(question: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the tools of a request and of the items of its conversation, including the tools in their namespaces."""
     found: list[dict[str, Any]] = []
     lists = [value for name in ("input", "messages") if isinstance(value := question.get(name), list)]
     groups = [question, *(item for items in lists for item in items if isinstance(item, dict))]

@@ -1,4 +1,4 @@
-"""Asks the model for a CLI agent: lets requests through, and counts their answers against the budget."""
+"""Requests of a CLI agent to its model: passes requests on, and counts their answers against the budget."""
 
 import asyncio
 import json
@@ -30,10 +30,12 @@ from purple_sdk.harness.upstream import Upstream
 
 CLOSED = "this key is not valid: the turn that it was made for has ended"
 RETURNED = ("content-type", "retry-after", "request-id", "x-request-id", "mcp-session-id", "mcp-protocol-version")
-"""Headers of answers that the CLI agent gets."""
+"""Headers of answers that are passed on to the CLI agent."""
 
 _AT_ONCE = 8
-"""Requests that are under way; others wait, before their bodies are read. So all bodies together are bounded."""
+"""Maximum of running requests; others wait before their bodies are read. This limits the size of
+all bodies together.
+"""
 
 _log = logging.getLogger(__name__)
 
@@ -46,10 +48,10 @@ _LOST = 504
 
 
 class Asking:
-    """The requests of one try to its model.
+    """The requests to the model in one try.
 
     Attributes:
-        excess: the limit for which a request was refused.
+        excess: the limit that caused the refusal of a request.
     """
 
     def __init__(self, upstream: Upstream, budget: Budget, record: Record) -> None:
@@ -63,7 +65,7 @@ class Asking:
 
     @property
     def unanswered_seconds(self) -> float:
-        """How long the oldest request has waited that has no answer yet; 0 if there is none."""
+        """Return the waiting time of the oldest unanswered request; 0 if there is none."""
         now = asyncio.get_running_loop().time()
         return max((now - fetching.began for fetching in self._under_way if fetching.reply is None), default=0.0)
 
@@ -97,7 +99,7 @@ class Asking:
         return _Passing(fetching, lambda: self._let_go(fetching), reply.status_code, headers)
 
     async def aclose(self, seconds: float) -> None:
-        """Refuse further requests, and count those under way: those that don't end in time as far as they came."""
+        """Refuse further requests, and count running ones; those that don't end in time count as far as they came."""
         self._is_closed = True
         self._budget.has_ended_one.set()
         for fetching in list(self._under_way):
@@ -117,7 +119,7 @@ class Asking:
         return {"content-type": "application/json", "accept-encoding": "identity", **self._upstream.headers}
 
     async def _admit(self, request: Request, route: Route, path: str) -> tuple[bytes, Question | None]:
-        """The body to send, written again so that the endpoint reads it as it was read here; and what is asked for."""
+        """Return the body to send, written again so the endpoint reads it as the relay did; and the question in it."""
         if self._is_closed:
             raise RefusedError(401, CLOSED)
         if route.method == "GET":
@@ -131,18 +133,20 @@ class Asking:
         _tell(left_out)
         if route.wire == "chat" and fields.get("stream"):
             fields["stream_options"] = {"include_usage": True}
-        content = _written(fields)
+        content = _write_json(fields)
         if route.wire is None:
             return content, None
         question = read_question(route.wire, fields, path, len(content), is_kept_to=self._upstream.keeps_limits)
-        if self._budget.requires_price_of(question.model):
+        if self._budget.lacks_price(question.model):
             raise RefusedError(400, f'the price of the model "{question.model}" is not known, and cost is limited')
         self._record.has_offered_tools |= bool(fields.get("tools"))
         await self._wait_for_room(question, request)
         return content, question
 
     async def _wait_for_room(self, question: Question, request: Request) -> None:
-        """Wait until the request has room beside those under way; it is sent before anything else is awaited."""
+        """Wait until the budget has room for the request beside the running ones; nothing else is awaited before it is
+        sent.
+        """
         while True:
             if await request.is_disconnected():
                 raise RefusedError(400, "the connection was closed")
@@ -151,19 +155,19 @@ class Asking:
             if (excess := self._budget.check()) is not None:
                 self.excess = excess
                 raise RefusedError(400, f"no more requests to the model: the agent {excess.problem}")
-            if self._budget.has_room_for(question):
+            if self._budget.can_afford(question):
                 return
             self._budget.has_ended_one.clear()
             await self._budget.has_ended_one.wait()
 
     def _let_go(self, fetching: Fetching) -> None:
-        """Give the place of a request to another one, when its answer was both read and passed on: both hold bytes."""
+        """Free a request's place once its answer is both read and passed on: both hold bytes."""
         fetching.holders -= 1
         if not fetching.holders:
             self._places.release()
 
     def _begin(self, http: httpx.AsyncClient, asked: httpx.Request, question: Question | None) -> Fetching:
-        """Send a request; when it has ended, its answer is counted, at its place among the events."""
+        """Send a request; when it has ended, count its answer, at its place among the events."""
         place, at = len(self._record.events), datetime.now(UTC)
 
         def is_whole(body: bytes) -> bool:
@@ -176,7 +180,7 @@ class Asking:
                 return
             answer = None
             try:
-                self._record.events[place] = noted = _noted(fetching, question, at)
+                self._record.events[place] = noted = _make_note(fetching, question, at)
                 answer = noted.answer
             finally:
                 self._budget.settle(question, answer)
@@ -191,7 +195,7 @@ class Asking:
 
 
 class _Passing(StreamingResponse):
-    """An answer that is passed on; ``ended`` is called at the end, also if the CLI agent has hung up."""
+    """A response that passes on an answer; ``ended`` is called at the end, also if the CLI agent has hung up."""
 
     def __init__(self, fetching: Fetching, ended: Callable[[], None], status: int, headers: Mapping[str, str]) -> None:
         super().__init__(fetching.pieces(), status, headers)
@@ -200,14 +204,14 @@ class _Passing(StreamingResponse):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
             await super().__call__(scope, receive, send)
-        except httpx.HTTPError as problem:  # the response is not complete, so the server cuts the connection
-            _log.warning("an answer of the model was cut off: %s", problem)
+        except httpx.HTTPError as error:  # the response is incomplete, so the server cuts the connection
+            _log.warning("an answer of the model was cut off: %s", error)
         finally:
             self._fetching.end_if_whole()
             self._ended()
 
 
-def _noted(fetching: Fetching, question: Question, at: datetime) -> AskedModel:
+def _make_note(fetching: Fetching, question: Question, at: datetime) -> AskedModel:
     status = _LOST if fetching.reply is None else fetching.reply.status_code
     is_error = fetching.reply is not None and not fetching.reply.is_success
     if is_error or not fetching.was_sent:
@@ -216,7 +220,7 @@ def _noted(fetching: Fetching, question: Question, at: datetime) -> AskedModel:
 
 
 def _tell(left_out: Iterable[str]) -> None:
-    """Name the fields in the log that were left out, each once in this process."""
+    """Log the names of fields that were left out, each once in this process."""
     new = sorted({name[:_LONGEST_FIELD] for name in left_out} - _told)[: _MOST_TOLD - len(_told)]
     _told.update(new)
     if new:
@@ -224,11 +228,11 @@ def _tell(left_out: Iterable[str]) -> None:
         _log.warning("requests to the model are sent without fields that the relay doesn't know: %s", names)
 
 
-def _written(fields: Mapping[str, Any]) -> bytes:
+def _write_json(fields: Mapping[str, Any]) -> bytes:
     try:
         text = json.dumps(fields, allow_nan=False, ensure_ascii=False)
     except ValueError:
         raise RefusedError(400, "the body has a number that JSON doesn't know, such as NaN") from None
-    content = text.encode(errors="backslashreplace")  # half of a pair stays the escape that it was
+    content = text.encode(errors="backslashreplace")  # half of a surrogate pair stays escaped, as it came
     check_length(len(content))
     return content

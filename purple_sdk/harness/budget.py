@@ -1,6 +1,6 @@
-"""What a participant may use of models in an assessment, in money and tokens, and what it has used.
+"""The budget of a participant for models in an assessment, in money and tokens, and its use so far.
 
-Tries that failed count, too. A file keeps the sum, so that a server that is started again continues from it.
+Failed tries count, too. A file stores the sum, so a restarted server continues from it.
 """
 
 import asyncio
@@ -20,27 +20,27 @@ from purple_sdk.settings.prices import Price, Prices, PricesError, read_prices
 
 @dataclass(frozen=True)
 class Excess:
-    """A limit that is reached: what was used, and the remedy."""
+    """A limit that is reached: the amount used, and the remedy."""
 
     problem: str
     remedy: str
 
 
 class Budget:
-    """The limits of one assessment. All its tries share them, also one that is still being ended.
+    """The limits of one assessment. All its tries share them, including one that is still ending.
 
     Attributes:
         has_ended_one: set when a request has ended.
 
     Raises:
-        HarnessError: the table of prices can't be read, or lacks the model though money is limited.
+        HarnessError: the price table can't be read, or lacks the model although money is limited.
     """
 
     def __init__(self, config: HarnessConfig) -> None:
         try:
             self._prices: Prices = read_prices(config.prices)
-        except PricesError as problem:
-            raise HarnessError(str(problem)) from None
+        except PricesError as error:
+            raise HarnessError(str(error)) from None
         if config.max_cost is not None and config.model not in self._prices.models:
             raise HarnessError(
                 f'--max-cost {config.max_cost:g}: the price of the model "{config.model}" is not known. Name a table '
@@ -54,8 +54,8 @@ class Budget:
         self._beyond = 0
         self.has_ended_one = asyncio.Event()
 
-    def continue_from(self, file: Path) -> None:
-        """Begin a try with what the file of the assessment has, if there is one; it is kept there from now on."""
+    def load_spending(self, file: Path) -> None:
+        """Begin a try with the sum in the assessment's file, if it exists; store the sum there from now on."""
         self._file = file
         self.begin_try()
         with suppress(OSError, ValueError, KeyError, TypeError):
@@ -63,16 +63,18 @@ class Budget:
             self._now = (int(kept["tokens"]), float(kept["cost"]))
 
     def begin_try(self) -> None:
-        """Begin with a turn's tokens at 0."""
+        """Begin with the turn's tokens at 0."""
         self._of_try = 0
 
     def reserve(self, question: Question) -> None:
-        """Count a request as long as it may be, until it is settled."""
+        """Count a request at its maximum length, until it is settled."""
         self._under_way.append(question)
 
     def settle(self, question: Question, answer: ModelAnswer | None) -> None:
-        """Count a request's answer instead. One that is longer than it could be is expected of later requests, too."""
-        most = self._most_tokens_of(question)
+        """Count a request's answer instead. If it is longer than its maximum, later requests are expected to be as
+        long.
+        """
+        most = self._count_most_tokens(question)
         self._under_way.remove(question)
         self.has_ended_one.set()
         if answer is not None:
@@ -80,10 +82,10 @@ class Budget:
             self.count(answer)
 
     def count(self, answer: ModelAnswer) -> None:
-        """Count an answer, also one of an earlier try that ends now."""
+        """Count an answer, including one of an earlier try that ends now."""
         tokens = answer.input_tokens + answer.counted_output
         self._of_try += tokens
-        self._now = (self._now[0] + tokens, self._now[1] + self._cost_of(answer))
+        self._now = (self._now[0] + tokens, self._now[1] + self._compute_cost(answer))
         self._keep()
 
     def check(self) -> Excess | None:
@@ -107,24 +109,24 @@ class Budget:
             )
         return None
 
-    def has_room_for(self, question: Question) -> bool:
-        """Whether the limits are kept even if this answer and those under way are as long as they may be. One that is
-        alone always has room. So an assessment passes its limits by one answer at most.
+    def can_afford(self, question: Question) -> bool:
+        """Whether the limits hold even if this answer and the running ones have their maximum length. A single request
+        always has room. So an assessment exceeds its limits by one answer at most.
         """
         config, (used, cost), questions = self._config, self._now, [*self._under_way, question]
-        tokens = sum(map(self._most_tokens_of, questions))
+        tokens = sum(map(self._count_most_tokens, questions))
         return not self._under_way or (
             self._of_try + tokens < config.tokens_per_turn
             and (config.max_tokens is None or used + tokens < config.max_tokens)
-            and (config.max_cost is None or cost + sum(map(self._most_cost_of, questions)) < config.max_cost)
+            and (config.max_cost is None or cost + sum(map(self._compute_most_cost, questions)) < config.max_cost)
         )
 
-    def requires_price_of(self, model: str) -> bool:
+    def lacks_price(self, model: str) -> bool:
         """Whether money is limited and this model's price is not known."""
         return self._config.max_cost is not None and model not in self._prices.models
 
     def uses(self, answers: Sequence[ModelAnswer]) -> list[ModelUse]:
-        """The use of each model, with its cost where the price is known."""
+        """Return the use of each model, with its cost if the price is known."""
         return added_up(
             ModelUse(
                 model=answer.model,
@@ -132,28 +134,28 @@ class Budget:
                 input_tokens=answer.input_tokens,
                 output_tokens=answer.output_tokens,
                 cached_tokens=answer.cached_tokens,
-                cost=None if (price := self._price_of(answer)) is None else _cost(price, answer),
+                cost=None if (price := self._find_price(answer)) is None else _cost(price, answer),
                 currency=None if price is None else self._prices.currency,
             )
             for answer in answers
         )
 
-    def _price_of(self, answer: ModelAnswer) -> Price | None:
-        """That of the model that answered, else of the one that was asked, else of the participant's own."""
+    def _find_price(self, answer: ModelAnswer) -> Price | None:
+        """Return the price of the answering model, else of the requested one, else of the participant's own."""
         known = self._prices.models
         return known.get(answer.model) or known.get(answer.asked_model) or known.get(self._config.model)
 
-    def _cost_of(self, answer: ModelAnswer) -> float:
-        price = self._price_of(answer)
+    def _compute_cost(self, answer: ModelAnswer) -> float:
+        price = self._find_price(answer)
         most = replace(answer, output_tokens=answer.counted_output)
         return 0.0 if price is None else _cost(price, most)
 
-    def _most_tokens_of(self, question: Question) -> int:
-        """Those of the request and its answers, at most; a token has at least one byte."""
+    def _count_most_tokens(self, question: Question) -> int:
+        """Return the maximum tokens of the request and its answers; a token has at least one byte."""
         return question.size + question.most_output + self._beyond
 
-    def _most_cost_of(self, question: Question) -> float:
-        price = self._price_of(ModelAnswer(question.model))
+    def _compute_most_cost(self, question: Question) -> float:
+        price = self._find_price(ModelAnswer(question.model))
         prompt = question.size * (2 if question.wire == "anthropic" else 1)  # writing to a cache costs twice as much
         return 0.0 if price is None else price.of(prompt, question.most_output + self._beyond)
 

@@ -1,4 +1,4 @@
-"""What a model's answer says, in four protocols, as one JSON body or as server-sent events: text, calls, tokens."""
+"""Parsers of models' answers in four protocols, as one JSON body or as server-sent events: text, calls, tokens."""
 
 import io
 import json
@@ -14,24 +14,24 @@ from purple_sdk.harness.declared import Wire
 Json = dict[str, Any]
 
 _TOKEN = 4
-"""Characters, about, of a token of English text."""
+"""Approximate characters of a token of English text."""
 
 _LONGEST_NAME = 200
 _LONGEST_TEXT = 1_000_000
 
 _MOST_VALUES = 1_000_000
-"""In a JSON text; each takes some hundred bytes of memory, however short it is."""
+"""Maximum of values in a JSON text; each takes some hundred bytes of memory, however short it is."""
 
 _MOST_LEVELS = 100
-"""Of arguments: they are written as JSON later, and writers fail at values that are nested without bounds."""
+"""Maximum depth of arguments: they are written as JSON later, and writers fail at unlimited nesting."""
 
 _UNSAID_OUTPUT = 128_000
-"""Tokens that an answer may have whose request sets no limit, or whose endpoint may not keep it."""
+"""Tokens of an answer without a limit in its request, or from an endpoint that may ignore the limit."""
 
 _MOST_COPIES = 128
 
 _MOST_COUNT = 10**12
-"""What a count may say: larger ones can't be multiplied by a price."""
+"""The largest count that is accepted: larger ones can't be multiplied by a price."""
 
 _LENGTHS: dict[Wire, tuple[str, ...]] = {
     "anthropic": ("max_tokens",),
@@ -57,17 +57,17 @@ class ModelAnswer:
     """One answer of a model.
 
     Attributes:
-        model: by the answer, else by the request.
-        calls: the tools that it asked for.
-        input_tokens: of the prompt, with those that came from a cache.
-        output_tokens: of the answer, with those of its thoughts.
-        cached_tokens: of the prompt, those that came from a cache.
-        is_estimated: whether the endpoint didn't report all tokens, and they are estimated by the length of the texts.
-        is_whole: whether the answer has come to its end.
-        asked_model: by the request.
-        most_output: the tokens of the answer, at most, where it was cut off or can't be read: hidden thoughts may be
-            as long as the request allows. Else 0.
-        surcharge: tokens of the prompt by which writing it to a cache is dearer (Anthropic).
+        model: named by the answer, else by the request.
+        calls: the tools that the model called.
+        input_tokens: tokens of the prompt, with those from a cache.
+        output_tokens: tokens of the answer, with those of its thoughts.
+        cached_tokens: tokens of the prompt from a cache.
+        is_estimated: the endpoint didn't report all tokens; they are estimated by the length of the texts.
+        is_whole: the answer has come to its end.
+        asked_model: the model named by the request.
+        most_output: maximum tokens of an answer that was cut off or can't be read, else 0: hidden thoughts may be as
+            long as the request allows.
+        surcharge: tokens of the prompt that stand for the extra cost of writing it to a cache (Anthropic).
     """
 
     model: str = ""
@@ -85,19 +85,19 @@ class ModelAnswer:
 
     @property
     def counted_output(self) -> int:
-        """The tokens of the answer that count against limits."""
+        """Return the tokens of the answer that count against limits."""
         return max(self.output_tokens, self.most_output)
 
 
 @dataclass(frozen=True)
 class Question:
-    """A request for an answer, as far as it matters for what the answer costs.
+    """A request for an answer, reduced to the facts that determine the answer's cost.
 
     Attributes:
         size: bytes of the request.
-        copies: answers that are asked for at once.
-        longest: tokens that it allows for all these answers, at most.
-        is_kept_to: whether its endpoint is known to keep that limit.
+        copies: the number of answers requested at once.
+        longest: maximum tokens that it allows for all these answers.
+        is_kept_to: whether its endpoint is known to enforce that limit.
     """
 
     wire: Wire
@@ -109,14 +109,14 @@ class Question:
 
     @property
     def most_output(self) -> int:
-        """Tokens of all these answers, at most, also where the endpoint ignores what the request allows."""
+        """Return the maximum tokens of all these answers, also if the endpoint ignores the request's limit."""
         return self.longest if self.is_kept_to else max(self.longest, self.copies * _UNSAID_OUTPUT)
 
 
 def read_question(
     wire: Wire, request: Mapping[str, Any], path: str, size: int, *, is_kept_to: bool = False
 ) -> Question:
-    """Read a request's body; ``path`` has the model's name for Gemini."""
+    """Read a request's body; for Gemini, ``path`` has the model's name."""
     named = re.search(r"/models/([^/:]+):", path)
     model = str((named[1] if named else request.get("model")) or "")[:_LONGEST_NAME]
     places: list[Any] = [request]
@@ -128,16 +128,16 @@ def read_question(
 
 
 def read_answer(question: Question, body: bytes, *, has_ended: bool = True) -> ModelAnswer:
-    """What a model answered.
+    """Read a model's answer.
 
     Args:
-        body: the answer, also one that was cut off.
-        has_ended: whether that is all of the answer; else it is looked for in the answer itself.
+        body: the answer, possibly cut off.
+        has_ended: whether the answer is complete; otherwise the answer itself is checked for its end.
     """
     try:
-        answer = _READERS[question.wire](values_in(body))
+        answer = _READERS[question.wire](read_values(body))
     except (TypeError, ValueError, ArithmeticError, AttributeError, LookupError, RecursionError):
-        answer = ModelAnswer()  # not the protocol's answer: its length counts
+        answer = ModelAnswer()  # not an answer of the protocol: its length counts
     is_ended = has_ended or body.rstrip().endswith(b"\ndata: [DONE]")
     is_whole = is_ended or (answer.is_whole and question.copies == 1)  # other copies may still be written
     length = len(answer.text) + len(answer.thoughts) + sum(len(json.dumps(call.arguments)) for call in answer.calls)
@@ -160,19 +160,19 @@ def read_answer(question: Question, body: bytes, *, has_ended: bool = True) -> M
     )
 
 
-def values_in(body: bytes) -> Iterator[Json]:
-    """The JSON objects of a body, of an array (Gemini streams one without ``alt=sse``), or of the events in it."""
+def read_values(body: bytes) -> Iterator[Json]:
+    """Yield the JSON objects of a body, of an array (Gemini streams one without ``alt=sse``), or of its events."""
     if body.lstrip()[:1] in (b"{", b"["):
         whole = parsed_json(body)
         yield from _objects(whole if isinstance(whole, list) else [whole])
         return
-    for line in io.BytesIO(body):  # which shares the bytes, where splitting would copy them
+    for line in io.BytesIO(body):  # shares the bytes; splitting would copy them
         if line.startswith(b"data:"):
             yield from _objects([parsed_json(line[5:])])
 
 
 def parsed_json(text: bytes) -> Any:
-    """The value of a JSON text; None where it isn't one, or has too many values."""
+    """Parse a JSON text; None if it isn't JSON, or has too many values."""
     if sum(map(text.count, (b"[", b"{", b","))) > _MOST_VALUES:
         return None
     try:
@@ -182,18 +182,18 @@ def parsed_json(text: bytes) -> Any:
 
 
 def _number(counts: Any, *names: str) -> int:
-    """The sum of counts in an object."""
+    """Return the sum of counts in an object."""
     return sum(_count(counts.get(name)) for name in names) if isinstance(counts, Mapping) else 0
 
 
 def _count(value: Any) -> int:
-    """A count, also one in digits; 0 for other values."""
+    """Read a count, also one in digits; 0 for other values."""
     number = int(value[:20]) if isinstance(value, str) and value.isdecimal() else value
     return min(int(number), _MOST_COUNT) if isinstance(number, int | float) and 0 < number < math.inf else 0
 
 
-def _joined(usage: Json, more: Any) -> Json:
-    """Both, with the larger one of each count: endpoints may say them as they grow, or a second time."""
+def _join(usage: Json, more: Any) -> Json:
+    """Join both, with the larger one of each count: endpoints may report growing counts, or report them twice."""
     said = more.items() if isinstance(more, dict) else ()
     return usage | {name: max(count, usage.get(name), key=_count) for name, count in said if count is not None}
 
@@ -207,7 +207,9 @@ def _objects(value: Any) -> list[Json]:
 
 
 def read_arguments(given: Any) -> Any:
-    """A call's arguments, given as JSON text or as its value; as text where it isn't JSON or is nested too deeply."""
+    """Read a call's arguments from JSON text or a value; they stay text if they aren't JSON or are
+    nested too deeply.
+    """
     try:
         value = json.loads(given) if isinstance(given, str) and given else given or {}
     except (ValueError, RecursionError):
@@ -230,7 +232,7 @@ def _read_anthropic(values: Iterable[Json]) -> ModelAnswer:
         is_whole |= value.get("type") in ("message", "message_stop")
         message = value.get("message") if value.get("type") == "message_start" else value
         if isinstance(message, dict) and "usage" in message:
-            usage = _joined(usage, message["usage"])
+            usage = _join(usage, message["usage"])
             model = str(message.get("model") or model)
             blocks |= dict(enumerate(_objects(message.get("content"))))
         index = value.get("index", 0)
@@ -251,7 +253,7 @@ def _read_anthropic(values: Iterable[Json]) -> ModelAnswer:
         for block in blocks.values()
         if block.get("type") == "tool_use"
     ]
-    rounds = _objects(usage.get("iterations"))  # also those that the whole leaves out: compactions
+    rounds = _objects(usage.get("iterations"))  # includes rounds that the total leaves out: compactions
 
     def total(*names: str) -> int:
         return max(_number(usage, *names), sum(_number(each, *names) for each in rounds))
@@ -279,7 +281,7 @@ def _read_responses(values: Iterable[Json]) -> ModelAnswer:
         response = value.get("response") if "response" in value else value
         if isinstance(response, dict) and "output" in response:
             whole = response
-            usage = _joined(usage, response.get("usage"))
+            usage = _join(usage, response.get("usage"))
         if value.get("type") == "response.output_item.done" and isinstance(value.get("item"), dict):
             items.append(value["item"])
     items = _objects(whole.get("output")) or items
@@ -308,9 +310,9 @@ def _read_chat(values: Iterable[Json]) -> ModelAnswer:
     model, text, thoughts, is_whole = "", "", "", False
     calls: dict[int, Json] = {}
     for value in values:
-        usage = _joined(usage, value.get("usage"))
+        usage = _join(usage, value.get("usage"))
         counts = _number(value.get("usage"), "prompt_tokens", "completion_tokens")
-        is_whole |= bool(counts) and not value.get("choices")  # beside choices they may still grow
+        is_whole |= bool(counts) and not value.get("choices")  # beside choices the counts may still grow
         model = str(value.get("model") or model)
         for choice in _objects(value.get("choices"))[:1]:
             part = choice.get("message") or choice.get("delta") or {}
@@ -344,7 +346,7 @@ def _read_gemini(values: Iterable[Json]) -> ModelAnswer:
     model, is_whole = "", False
     parts: list[Json] = []
     for value in values:
-        usage = _joined(usage, value.get("usageMetadata"))
+        usage = _join(usage, value.get("usageMetadata"))
         model = str(value.get("modelVersion") or model)
         is_whole |= "blockReason" in (value.get("promptFeedback") or {})
         for candidate in _objects(value.get("candidates"))[:1]:

@@ -1,4 +1,4 @@
-"""The declaration of a CLI agent that can play: a ``Harness``."""
+"""The declaration of a CLI agent that can play a participant: a ``Harness``."""
 
 import json
 import re
@@ -9,7 +9,7 @@ from string import Template
 from typing import Any, Literal
 
 Wire = Literal["anthropic", "responses", "chat", "gemini"]
-"""The protocol in which a CLI agent asks its model."""
+"""The protocol of a CLI agent's requests to its model."""
 
 SERVER = "proctor"
 """The name of the MCP server in every CLI agent's configuration."""
@@ -22,7 +22,7 @@ _CONFIGS = Path(__file__).with_name("clis") / "configs"
 
 
 class HarnessError(Exception):
-    """A CLI agent can't play, or didn't play its turn; the text names it and says what to do."""
+    """A CLI agent can't play, or didn't complete its turn; the text names it and the remedy."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Launch:
     """One start of a CLI agent: one try of one turn.
 
     Attributes:
-        program: the executable; a command line where the CLI agent has no executable of its own.
+        program: the executable; a command line if the CLI agent has no own executable.
         model: the model's name.
         session: the session to resume; None starts a new one.
         new_session: the id of the new session, for CLI agents that let the caller choose it.
@@ -48,7 +48,7 @@ class Launch:
 
     @property
     def mcp(self) -> str:
-        """Where the simulation speaks MCP."""
+        """The address of the simulation's MCP server."""
         return f"{self.relay}/mcp"
 
 
@@ -61,19 +61,19 @@ class Printed:
     exit_code: int
 
     def ending(self) -> str:
-        """The last words of its output, for an error."""
+        """The end of its output, for an error."""
         text = (self.stderr.strip() or self.stdout.strip())[-_LONGEST_QUOTE:]
         return f"its output ends with: {text}" if text else "it printed nothing"
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a CLI agent's turn ended, by its output.
+    """The result of a CLI agent's turn, read from its output.
 
     Attributes:
-        answer: its last words.
+        answer: the agent's last words.
         session: the session to resume in the next turn.
-        problem: why the turn doesn't count; None where it is complete.
+        problem: the reason why the turn doesn't count; None if it is complete.
     """
 
     answer: str = ""
@@ -86,18 +86,18 @@ class Harness:
     """One CLI agent.
 
     Attributes:
-        name: as in ``--harness NAME``.
-        title: as people write it.
-        packages: what is installed, in this order; each with its version.
+        name: the name in ``--harness NAME``.
+        title: the name in texts.
+        packages: the packages to install, in this order; each with its version.
         program: the executable's name; empty for any that ``--program`` names with its arguments.
         files: the configuration files of a launch: paths below the home folder, and their content.
         command: the command line of a launch.
         oldest: the oldest version that works; empty for any.
-        size: of an installation, in words.
-        installer: with which tool the packages are installed.
-        hints: regular expressions of output that means a known problem, each with the remedy.
-        has_mcp: whether it uses tools by MCP; those without play terminal tasks only.
-        writes: folders outside of its home in which it has to write, since their paths are fixed.
+        size: the size of an installation, in words.
+        installer: the tool that installs the packages.
+        hints: regular expressions of output that indicates a known problem, each with the remedy.
+        has_mcp: whether it uses tools by MCP; CLI agents without MCP play terminal tasks only.
+        writes: folders outside of its home that it must write, since their paths are fixed.
     """
 
     name: str
@@ -118,7 +118,7 @@ class Harness:
 
     @property
     def version(self) -> str:
-        """The version that is installed."""
+        """The installed version."""
         return re.split(r"==|@(?=[^@/]+$)", self.packages[-1])[-1] if self.packages else ""
 
 
@@ -127,22 +127,24 @@ class _Template(Template):
 
 
 def config_file(path: str, template: str) -> Callable[[Launch], Mapping[str, str]]:
-    """What makes a launch's one configuration file: at a path below the home folder, by a template in ``configs``."""
+    """Return a function that makes a launch's only configuration file, at a path below the home folder, from a
+    template.
+    """
     text = _Template((_CONFIGS / template).read_text())
 
-    def fill_in(launch: Launch) -> Mapping[str, str]:
+    def fill_places(launch: Launch) -> Mapping[str, str]:
         places = {"model": launch.model, "relay": launch.relay, "mcp": launch.mcp, "home": str(launch.home)}
         values = {**places, "variable": TOKEN_VARIABLE, "server": SERVER}
-        # JSON, and so strings in double quotes of TOML and YAML.
+        # Strings in JSON, which are also strings in double quotes of TOML and YAML.
         return {
             path: text.substitute({name: json.dumps(value, ensure_ascii=False)[1:-1] for name, value in values.items()})
         }
 
-    return fill_in
+    return fill_places
 
 
 def json_lines(text: str) -> list[dict[str, Any]]:
-    """The JSON objects among the lines of a text; other lines are left out."""
+    """Return the JSON objects among the lines of a text; other lines are left out."""
     found = []
     for line in text.splitlines():
         try:

@@ -1,4 +1,4 @@
-"""An answer of a model that is read to its end, also if the CLI agent hangs up: the end says what it cost."""
+"""A model's answer that is read to its end, also if the CLI agent hangs up: the end has its cost."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -8,25 +8,25 @@ import httpx
 from purple_sdk.harness.refusing import MOST_BODY
 
 _ENCODINGS = ("identity", "gzip", "deflate")
-"""Those that make a piece of a body at most a thousand times as long; none is asked for."""
+"""Encodings that enlarge a piece of a body at most a thousand times; the relay requests none."""
 
 _NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.UnsupportedProtocol)
 
 
 class Fetching:
-    """A request that was sent, and its answer as far as it is there.
+    """A sent request, and its answer so far.
 
     Args:
-        is_whole: whether the bytes so far are all that matters of the answer.
+        is_whole: whether the bytes so far contain all of the answer that matters.
 
     Attributes:
-        reply: the answer's head; None as long as there is none.
-        problem: why the answer is cut off, in words.
+        reply: the answer's head; None until it arrives.
+        problem: the reason why the answer is cut off, in words.
         was_sent: whether the endpoint may have got the request.
         has_ended: whether the answer came to its end.
         task: ends with the answer. Cancelled, it closes the connection.
-        began: when it was sent, by the loop's clock.
-        holders: how many still need the answer's bytes: the one that reads them, and the one that passes them on.
+        began: the sending time, by the loop's clock.
+        holders: how many still need the answer's bytes: its reader, and the part that passes them on.
     """
 
     def __init__(self, http: httpx.AsyncClient, asked: httpx.Request, is_whole: Callable[[bytes], bool]) -> None:
@@ -48,14 +48,16 @@ class Fetching:
         return b"".join(self._pieces)
 
     async def wait_for_head(self) -> httpx.Response | None:
-        """The head of the answer; None if the connection ends before it."""
+        """Return the head of the answer; None if the connection ends before it."""
         while self.reply is None and not self.task.done():
             self._news.clear()
             await self._news.wait()
         return self.reply
 
     async def pieces(self) -> AsyncIterator[bytes]:
-        """The body, piece by piece. Raises httpx.HTTPError where it is cut off, so that the connection is cut, too."""
+        """Yield the body, piece by piece. Raises httpx.HTTPError (it is cut off, so the caller's connection is cut,
+        too).
+        """
         place = 0
         while place < len(self._pieces) or not self.task.done():
             if place < len(self._pieces):
@@ -68,7 +70,7 @@ class Fetching:
             raise httpx.RemoteProtocolError(self.problem or "the relay was closed")
 
     def end_if_whole(self) -> None:
-        """Close the connection if nothing that matters is missing: some endpoints don't end their streams."""
+        """Close the connection if everything that matters has arrived: some endpoints don't end their streams."""
         if not self.task.done() and self._is_whole(self.body):
             self.task.cancel()
 
@@ -76,14 +78,14 @@ class Fetching:
         try:
             reply = await http.send(asked, stream=True)
             try:
-                await self._read(reply)
+                await self._read_body(reply)
             finally:
                 await asyncio.shield(reply.aclose())
-        except httpx.HTTPError as problem:
-            self.problem = f"{type(problem).__name__} {problem}"
-            self.was_sent = not isinstance(problem, _NOT_SENT)
+        except httpx.HTTPError as error:
+            self.problem = f"{type(error).__name__} {error}"
+            self.was_sent = not isinstance(error, _NOT_SENT)
 
-    async def _read(self, reply: httpx.Response) -> None:
+    async def _read_body(self, reply: httpx.Response) -> None:
         if reply.headers.get("content-encoding", "identity").lower() not in _ENCODINGS:
             self.problem = "it is compressed, which was not asked for"
             return

@@ -1,4 +1,4 @@
-"""The folder of an assessment: the CLI agent's home as it is now, and a copy of it from before each turn.
+"""The folder of an assessment: the CLI agent's current home, and a copy of it from before each turn.
 
     NAME/now/home        the home folder; always at this path
     NAME/now/work        the working directory; always at this path
@@ -8,9 +8,8 @@
     NAME/used.json       the use of models in all tries so far (``budget``)
     NAME/process         id and start time of the last CLI agent's launcher
 
-A session that was killed in mid-turn keeps the killed turn's prompt and must not be resumed: a turn that is played
-again begins with the copy from before it. The folder outlives the process that made it, so that an agent that is
-started again continues where it was.
+A session that was killed during a turn keeps the killed turn's prompt and must not be resumed. So a repeated turn
+begins with the copy from before it. The folder outlives its process: a restarted agent continues from it.
 """
 
 import hashlib
@@ -26,7 +25,7 @@ from pathlib import Path
 from purple_sdk.harness import agents_files
 
 MOST_COPIES = 40
-"""Copies that are kept of one assessment: those of the last turns."""
+"""The number of copies to keep of one assessment, from its last turns."""
 
 _ORPHAN_SECONDS = 20.0
 
@@ -34,11 +33,11 @@ _log = logging.getLogger(__name__)
 
 
 class Folders:
-    """Those of one assessment.
+    """The folders of one assessment.
 
     Args:
         root: holds the folders of all assessments.
-        name: what identifies the assessment, such as its A2A context id.
+        name: an identifier of the assessment, such as its A2A context id.
     """
 
     def __init__(self, root: Path, name: str) -> None:
@@ -48,15 +47,15 @@ class Folders:
 
     @property
     def session(self) -> str | None:
-        """The session to resume; None where the next turn starts one."""
+        """The session to resume; None if the next turn starts one."""
         session = self._read_state().get("session")
         return session if isinstance(session, str) else None
 
-    def go_to(self, turn: int) -> None:
+    def restore(self, turn: int) -> None:
         """Make ``now`` what it was before a turn; no process of the CLI agent may run.
 
-        A turn that was begun before is set back to the copy from before it. The turn after the last completed one is
-        begun: ``now`` is copied. For any other turn nothing is known: the CLI agent starts with an empty home.
+        A turn that was begun before is reset to the copy from before it. For the turn after the last completed one,
+        ``now`` is copied. For any other turn there is no copy: the CLI agent starts with an empty home.
         """
         before = self._copy(turn)
         if before.exists():
@@ -78,7 +77,7 @@ class Folders:
         self._forget(lambda number: number <= turn - MOST_COPIES)
 
     def complete(self, turn: int, session: str | None) -> None:
-        """Note that a turn is completed, and which session continues."""
+        """Note that a turn is completed, and the session that continues."""
         agents_files.write(self._now, "state.json", json.dumps({"session": session, "after_turn": turn}))
 
     def clear(self) -> None:
@@ -91,15 +90,15 @@ class Folders:
         agents_files.remove(self.base)
 
     def note_process(self, pid: int) -> None:
-        """Remember the process that ends with all of the CLI agent's."""
-        agents_files.write(self.base, "process", f"{pid} {_start_of(pid)}")
+        """Store the id of the process whose end is the end of all processes of the CLI agent."""
+        agents_files.write(self.base, "process", f"{pid} {_read_start(pid)}")
 
     def end_orphan(self) -> None:
-        """End what is left of the CLI agent that an earlier process of this agent started, and wait for it."""
+        """End the remaining CLI agent that an earlier process of this agent started, and wait for it."""
         with suppress(OSError, ValueError):
             pid, start = map(int, agents_files.read(self.base, "process").split())
             until = time.monotonic() + _ORPHAN_SECONDS
-            while start and _start_of(pid) == start and time.monotonic() < until:
+            while start and _read_start(pid) == start and time.monotonic() < until:
                 os.kill(pid, signal.SIGTERM)
                 time.sleep(0.02)
 
@@ -119,8 +118,8 @@ class Folders:
         return state if isinstance(state, dict) else {}
 
 
-def _start_of(pid: int) -> int:
-    """When a process began, in the kernel's ticks; 0 where it is gone, or a zombie, or the system doesn't say so."""
+def _read_start(pid: int) -> int:
+    """Return a process's start, in the kernel's ticks; 0 if it is gone, is a zombie, or the system doesn't tell."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:

@@ -1,7 +1,7 @@
-"""Participants whose turns a function plays, such as one that runs a framework's agent over MCP.
+"""Participants whose turns a function plays, such as a function that runs a framework's agent over MCP.
 
-The function gets addresses and a key of a relay: tokens are counted, the actions are reported, and a transcript is
-sent, all without its help. It remembers nothing between turns: each is a conversation of its own.
+The function gets addresses and a key of a relay. The relay counts tokens, reports the actions, and sends a transcript,
+without the function's help. The function remembers nothing between turns: each is a separate conversation.
 """
 
 from collections.abc import Awaitable, Callable
@@ -21,13 +21,13 @@ from purple_sdk.settings.config import HarnessConfig, PurpleAgentConfig
 
 @dataclass(frozen=True)
 class Turn:
-    """What a function gets to play a turn.
+    """The input of a function that plays a turn.
 
     Attributes:
         prompt: the user's instructions, the rules, the time.
-        model_url: where the model is: an OpenAI-compatible address that ends in ``/v1``; for ``gemini`` without a path.
-        mcp_url: where the simulation speaks MCP (streamable HTTP).
-        key: for both, valid in this turn.
+        model_url: the model's address: an OpenAI-compatible one that ends in ``/v1``; for ``gemini`` without a path.
+        mcp_url: the simulation's MCP server (streamable HTTP).
+        key: the key for both, valid in this turn.
     """
 
     prompt: str
@@ -47,7 +47,9 @@ Play = Callable[[Turn], Awaitable[str]]
 
 
 class FunctionAgent(BasePurpleAgent):
-    """One assessment that a function plays. Raises HarnessError (no model named, or key or address missing)."""
+    """A participant in one assessment whose turns a function plays. Raises HarnessError (no model named, or key or
+    address missing).
+    """
 
     name: ClassVar[str] = "function-agent"
     config: HarnessConfig
@@ -62,8 +64,8 @@ class FunctionAgent(BasePurpleAgent):
         self._budget = Budget(config)
 
     async def execute_turn(self) -> TurnCompleteMessage:
-        """Have the function play the turn; its exception fails this try of the turn. Raises HarnessError (its budget is
-        used up).
+        """Call the function to play the turn; its exception fails this try of the turn. Raises HarnessError (its budget
+        is used up).
         """
         prompt = first_prompt(await self.get_user_instructions(), self.turn_number, self.current_time)
         async with reported_relay(self, self._budget, self._upstream) as relay:
@@ -79,7 +81,7 @@ def serve_function(play: Play, *, name: str, wire: Wire = "chat") -> None:
     """Serve a participant until SIGTERM or Ctrl-C, with the settings of ``HarnessConfig`` from flags and environment.
 
     Args:
-        wire: the protocol in which it asks its model.
+        wire: the protocol of its requests to its model.
     """
 
     def make(config: PurpleAgentConfig) -> FunctionAgent:
@@ -87,5 +89,5 @@ def serve_function(play: Play, *, name: str, wire: Wire = "chat") -> None:
         return FunctionAgent(config, play, wire)
 
     config = HarnessConfig.from_cli_args()
-    make(config)  # what is missing is reported now, and not in an assessment
+    make(config)  # missing settings are reported now, and not in an assessment
     serve(make, config, name=name, description=f"A personal assistant on {name}, over MCP.")

@@ -14,21 +14,21 @@ from purple_sdk.harness.declared import Harness, HarnessError
 _INSTALL_SECONDS = 900
 _VERSION_SECONDS = 60
 _BINARIES = ("node_modules/.bin", "bin")
-"""Where npm and venv put executables, below a cache folder."""
+"""The folder of npm's and venv's executables, below a cache folder."""
 
 
 def cache_folder(harness: Harness) -> Path:
-    """Where a CLI agent is installed."""
+    """Return the folder in which a CLI agent is installed."""
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(base) / "proctor" / "harness" / harness.name
 
 
 def find_program(harness: Harness, program: str | None = None) -> str:
-    """The executable of a CLI agent: as named, else as installed by ``install``, else in PATH. Raises HarnessError
-    (there is none).
+    """Find a CLI agent's executable: the given one, else the one of ``install``, else the one in PATH. Raises
+    HarnessError (there is none).
     """
     if program is not None:
-        return _named(harness, program)
+        return _name_program(harness, program)
     if not harness.program:
         raise HarnessError(f'{harness.title} is named by --program "COMMAND", such as --program "gemini --acp"')
     own = [str(cache_folder(harness) / folder) for folder in _BINARIES]
@@ -41,8 +41,8 @@ def find_program(harness: Harness, program: str | None = None) -> str:
     return path
 
 
-def _named(harness: Harness, program: str) -> str:
-    """What ``--program`` names: an executable; for a CLI agent without one of its own a command line."""
+def _name_program(harness: Harness, program: str) -> str:
+    """Check the value of ``--program``: an executable, or a command line for a CLI agent without its own executable."""
     if harness.program:
         path = shutil.which(program)
         if path is None:
@@ -61,8 +61,8 @@ def _named(harness: Harness, program: str) -> str:
 
 
 def read_version(harness: Harness, program: str) -> str:
-    """The version that a CLI agent says it is; empty where it may be of any version. Raises HarnessError (it doesn't
-    start, says none, or is too old).
+    """Return the version that a CLI agent reports; empty if any version works. Raises HarnessError (it doesn't start,
+    reports none, or is too old).
     """
     if not harness.oldest:
         return ""
@@ -76,8 +76,8 @@ def read_version(harness: Harness, program: str) -> str:
             env={**os.environ, "PATH": f"{os.path.dirname(program)}:{os.environ.get('PATH', os.defpath)}"},
             check=False,
         )
-    except (OSError, subprocess.TimeoutExpired) as problem:
-        raise HarnessError(f"{program} --version doesn't end well: {problem}") from None
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise HarnessError(f"{program} --version doesn't end well: {error}") from None
     numbers = re.search(r"\d+(?:\.\d+)+", output.stdout + output.stderr)
     if numbers is None:
         words = (output.stderr or output.stdout).strip()[-200:]
@@ -92,8 +92,8 @@ def read_version(harness: Harness, program: str) -> str:
 
 
 async def install(harness: Harness) -> str:
-    """Install a CLI agent into its cache folder; returns its version. Raises HarnessError (a tool for that is missing,
-    or the installation failed).
+    """Install a CLI agent into its cache folder; returns its version. Raises HarnessError (an installation tool is
+    missing, or the installation failed).
     """
     folder = cache_folder(harness)
     folder.mkdir(parents=True, exist_ok=True)
@@ -114,7 +114,7 @@ def _installer(harness: Harness, folder: Path, package: str) -> list[str]:
 
 
 def _make_environment(harness: Harness, folder: Path) -> None:
-    """A virtual environment, by the first Python that works; a name in PATH may be that of a version manager."""
+    """Make a virtual environment with the first Python that works; a name in PATH may belong to a version manager."""
     for python in ("python3.12", "python3.13", sys.executable):
         command = [python, "-m", "venv", str(folder)]
         if shutil.which(python) and subprocess.run(command, capture_output=True, check=False).returncode == 0:

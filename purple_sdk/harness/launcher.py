@@ -1,13 +1,12 @@
 """Starts a CLI agent in confinement: ``python -S -P -m purple_sdk.harness.launcher RULES PROGRAM ARGUMENT…``.
 
-A child puts the rules on itself and becomes the CLI agent: nothing lifts them again. Landlock (Linux 5.13+) refuses
-writing any file but those of its own folders, reading the folders of other assessments and of scenarios, and every TCP
-port but the relay's. seccomp refuses all system calls but those that are listed (``system_calls.CLI_AGENT``). In
-namespaces of its own it doesn't see hidden folders and other processes. None of it needs root; root's capabilities are
-dropped.
+A child applies the rules to itself and becomes the CLI agent: nothing lifts them again. Landlock (Linux 5.13+) refuses
+to write files outside its own folders, to read the folders of other assessments and of scenarios, and to use any TCP
+port but the relay's. seccomp refuses all system calls except the listed ones (``system_calls.CLI_AGENT``). In its own
+namespaces it doesn't see hidden folders and other processes. None of this needs root; root's capabilities are dropped.
 
 This process waits for the end of the CLI agent, of its standard input, or SIGTERM. It ends all processes of the CLI
-agent before it ends with the CLI agent's exit code. If it is killed, the kernel ends them, where they have a namespace.
+agent before it ends with the CLI agent's exit code. If it is killed, the kernel ends them, if they have a namespace.
 Only the standard library is imported here.
 """
 
@@ -31,14 +30,16 @@ from purple_sdk.processes.reaping import Reaper, leave_first_process
 
 _FILE_BYTES = 1_024_000_000
 MEMORY_BYTES = 8 << 30
-"""Of data for each process. A limit on address space would break JavaScript engines, which reserve much of it."""
+"""Bytes of data for each process. A limit on address space would break JavaScript engines, which reserve much of it."""
 
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/tty")
 _READ_DEVICES = ("/dev/random", "/dev/urandom")
-"""Others are hidden: a disk's device has the content of all hidden folders."""
+"""Devices that stay visible; others are hidden: a disk's device has the content of all hidden folders."""
 
 _FOR_PYTHON = {"PYTHONPATH": str(Path(__file__).parents[2]), "PYTHONCOERCECLOCALE": "0"}
-"""How this Python finds the launcher in the CLI agent's environment; taken out before the CLI agent begins."""
+"""The variable by which Python finds the launcher in the CLI agent's environment; removed before
+the CLI agent begins.
+"""
 
 
 @cache
@@ -48,7 +49,7 @@ def _filter() -> str:
 
 @cache
 def _view() -> str | None:
-    """The best view that this machine lets it have of files and processes."""
+    """Return the best separate view of files and processes that this machine supports."""
     if has_own_view(processes=True):
         return "files and processes"
     return "files" if has_own_view(processes=False) else None
@@ -56,14 +57,14 @@ def _view() -> str | None:
 
 @dataclass(frozen=True)
 class Rules:
-    """What a CLI agent may do.
+    """The rights of a CLI agent.
 
     Attributes:
         hidden: the folders that it may not read.
-        readable: folders below those that it may read all the same.
+        readable: folders below those that it may read nevertheless.
         port: the TCP port that it may connect to.
-        calls: the filter of its system calls, in hexadecimal digits; empty where this machine can't make one.
-        view: of what it has a view of its own: "files and processes", "files", or nothing.
+        calls: the filter of its system calls, in hexadecimal digits; empty if this machine can't make one.
+        view: its separate views: "files and processes", "files", or nothing.
     """
 
     work: str
@@ -76,17 +77,17 @@ class Rules:
 
 
 def launcher_command(rules: Rules, command: Sequence[str]) -> list[str]:
-    """The command line that starts a CLI agent under rules."""
+    """Return the command line that starts a CLI agent under rules."""
     return [sys.executable, "-S", "-P", "-m", __name__, json.dumps(asdict(rules)), *command]
 
 
 def launcher_environment(environment: Mapping[str, str]) -> dict[str, str]:
-    """The environment of that command, by the CLI agent's own."""
+    """Return the environment of that command, from the CLI agent's environment."""
     return {**environment, **_FOR_PYTHON}
 
 
 def find_missing_confinement() -> list[str]:
-    """What of the confinement this machine lacks, in sentences; none where all is there."""
+    """Return sentences on the parts of the confinement that this machine lacks; none if it has all."""
     version = landlock_version()
     lacks = {
         "it can write files outside of its home (Linux 5.13 or later with Landlock prevents that)": version < 1,
@@ -103,7 +104,7 @@ def find_missing_confinement() -> list[str]:
 
 
 def confine(rules: Rules) -> None:
-    """Put the rules on this process. Raises OSError (the kernel has Landlock, and refused)."""
+    """Apply the rules to this process. Raises OSError (the kernel has Landlock, and refused)."""
     _lower(resource.RLIMIT_CORE, 0)
     _lower(resource.RLIMIT_FSIZE, _FILE_BYTES)
     if sys.platform == "linux":
@@ -118,10 +119,10 @@ def confine(rules: Rules) -> None:
 
 
 def _all_but(folder: Path, hidden: Sequence[Path]) -> Iterator[str]:
-    """What a folder contains, except for hidden folders: Landlock has no rules that exclude.
+    """Yield a folder's contents, except for hidden folders: Landlock has no rules that exclude.
 
-    A folder that holds no hidden one is left whole. Of others, links are left out, since they may lead to a hidden
-    folder, and what lies in a folder that this user can't list.
+    A folder without a hidden one inside is yielded as a whole. In other folders, links are left out, since they may
+    lead to a hidden folder, and so are the contents of a folder that this user can't list.
     """
     if not any(folder in each.parents for each in hidden):
         yield str(folder)
@@ -146,8 +147,8 @@ def main() -> None:
     try:
         if rules.view:
             unshare(processes=rules.view == "files and processes")
-    except OSError as problem:
-        sys.exit(f"{command[0]} can't be confined: {problem}")
+    except OSError as error:
+        sys.exit(f"{command[0]} can't be confined: {error}")
     if reaper.fork():
         _become(rules, command)
     os._exit(reaper.wait(lifeline=0))
@@ -161,18 +162,18 @@ def _become(rules: Rules, command: list[str]) -> NoReturn:
         if os.getpid() == 1:
             leave_first_process()
         confine(rules)
-    except OSError as problem:
-        sys.exit(f"{command[0]} can't be confined: {problem}")
+    except OSError as error:
+        sys.exit(f"{command[0]} can't be confined: {error}")
     for name in _FOR_PYTHON:
         del os.environ[name]
     for number in (signal.SIGPIPE, signal.SIGXFSZ):
-        signal.signal(number, signal.SIG_DFL)  # Python ignores them, and the CLI agent would too
+        signal.signal(number, signal.SIG_DFL)  # Python ignores them, and the CLI agent would inherit that
     os.umask(0o077)
     os.chdir(rules.work)
     try:
         os.execvp(command[0], [*command])
-    except OSError as problem:
-        sys.exit(f"{command[0]} can't be started: {problem.strerror}")
+    except OSError as error:
+        sys.exit(f"{command[0]} can't be started: {error.strerror}")
 
 
 if __name__ == "__main__":

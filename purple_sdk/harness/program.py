@@ -1,4 +1,4 @@
-"""Runs a CLI agent's process within limits: its time, the size of what it prints and writes, all its processes."""
+"""Runs a CLI agent's process within limits: on its time, the size of its output and files, and its processes."""
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
@@ -9,12 +9,12 @@ from purple_sdk.processes.child import Child
 from purple_sdk.processes.together import do_all
 
 MOST_OUTPUT = 20_000_000
-"""Bytes that it may print, on standard output and standard error each."""
+"""Maximum bytes of its standard output, and of its standard error."""
 
 _KEPT_ERRORS = 50_000
 _QUOTED_ERRORS = 300
 _END_SECONDS = 10.0
-"""What the kernel may take to end its processes; one that waits for a broken disk doesn't end."""
+"""Seconds for the kernel to end its processes; a process that waits for a broken disk doesn't end."""
 
 
 async def run_program(
@@ -25,10 +25,10 @@ async def run_program(
     seconds: float,
     started: Callable[[int], None] = lambda pid: None,
 ) -> Printed:
-    """Run a command to its end; no process of it is left, also where this is cancelled or this process is killed.
+    """Run a command to its end; none of its processes is left, also if this is cancelled or this process is killed.
 
     Args:
-        rules: what it may do.
+        rules: the command's rights.
         environment: all of its environment.
         started: called with the process id of its launcher.
 
@@ -39,19 +39,19 @@ async def run_program(
     try:
         child = await Child.start(
             launcher_command(rules, command),
-            None,  # the launcher sees the end of this process by its standard input, and ends what it has started
+            None,  # the launcher notices the end of this process by its standard input, and ends its descendants
             environment=launcher_environment(environment),
             stdin=pipe,
             stdout=pipe,
             stderr=pipe,
         )
-    except (OSError, ValueError) as problem:  # the session that it named may have a character that no argument can
-        raise HarnessError(f"{command[0]} can't be started: {problem}") from None
+    except (OSError, ValueError) as error:  # a session id in it may have a character that no argument can
+        raise HarnessError(f"{command[0]} can't be started: {error}") from None
     stdout, stderr = bytearray(), bytearray()
     try:
         started(child.pid)
         async with asyncio.timeout(seconds):
-            await do_all(_read(child.stdout, stdout), _read(child.stderr, stderr, _KEPT_ERRORS))
+            await do_all(_read_stream(child.stdout, stdout), _read_stream(child.stderr, stderr, _KEPT_ERRORS))
             code = await child.wait()
     except TimeoutError:
         last = f"; its errors end with: {words}" if (words := _text(stderr[-_QUOTED_ERRORS:]).strip()) else ""
@@ -64,8 +64,8 @@ async def run_program(
     return Printed(_text(stdout), _text(stderr).strip(), code)
 
 
-async def _read(stream: asyncio.StreamReader, kept: bytearray, most_kept: int = MOST_OUTPUT) -> None:
-    """Read to the end, and keep the last bytes. Raises HarnessError (there are too many)."""
+async def _read_stream(stream: asyncio.StreamReader, kept: bytearray, most_kept: int = MOST_OUTPUT) -> None:
+    """Read a stream to its end, and keep the last bytes. Raises HarnessError (there are too many)."""
     size = 0
     while piece := await stream.read(64 * 1024):
         size += len(piece)

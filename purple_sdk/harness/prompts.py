@@ -1,4 +1,4 @@
-"""What a CLI agent is asked in a turn."""
+"""The prompts for a CLI agent's turns."""
 
 import tomllib
 from datetime import datetime
@@ -10,16 +10,16 @@ _TEXTS: dict[str, str] = tomllib.loads(Path(__file__).with_suffix(".toml").read_
 
 
 def first_prompt(instructions: str, turn: int, now: datetime) -> str:
-    """The prompt of a new session."""
+    """Return the prompt of a new session."""
     missed = _TEXTS["missed"] if turn > 1 else ""
     return f"{_TEXTS['first'].format(server=SERVER, instructions=instructions)}{missed}\n{later_prompt(turn, now)}"
 
 
 def later_prompt(turn: int, now: datetime) -> str:
-    """The prompt of a turn in a session that is resumed."""
+    """Return the prompt of a turn in a resumed session."""
     return _TEXTS["now"].format(time=now, iso=now.isoformat(), turn=turn)
 
 
 def terminal_prompt(tool: str, workdir: str, instruction: str) -> str:
-    """The prompt of a terminal task."""
+    """Return the prompt of a terminal task."""
     return _TEXTS["terminal"].format(tool=tool, server=SERVER, workdir=workdir, instruction=instruction)

@@ -1,4 +1,4 @@
-"""What passes through a relay, in order: answers of the model and calls of tools."""
+"""A record of a relay's traffic, in order: answers of the model and calls of tools."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,8 +12,8 @@ from purple_sdk.harness.counting import ModelAnswer
 class UsedTool:
     """A call of a tool of the simulation, and its result.
 
-    ``usual`` is the tool's name without noise, by which actions are reported: a simulation with noise shows some tools
-    under other names.
+    ``usual`` is the tool's name without noise, for reports of actions: a simulation with noise gives some tools other
+    names.
     """
 
     name: str
@@ -26,7 +26,7 @@ class UsedTool:
 
 @dataclass(frozen=True)
 class AskedModel:
-    """A request for an answer of the model. ``status`` is the HTTP status; ``answer`` is None where it was an error."""
+    """A request for an answer of the model. ``status`` is the HTTP status; ``answer`` is None if it was an error."""
 
     status: int
     answer: ModelAnswer | None
@@ -35,11 +35,11 @@ class AskedModel:
 
 @dataclass
 class Record:
-    """What passed through a relay, in order.
+    """A record of a relay's traffic, in order.
 
     Attributes:
         events: answers of the model and calls of tools.
-        has_listed_tools: whether the CLI agent asked which tools the simulation has.
+        has_listed_tools: whether the CLI agent requested the list of the simulation's tools.
         has_offered_tools: whether it offered tools to its model.
     """
 

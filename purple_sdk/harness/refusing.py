@@ -1,28 +1,28 @@
-"""What a relay refuses, and how it reads a request's body."""
+"""Refusals of a relay, and its reading of request bodies."""
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 
 MOST_BODY = 32 * 1024 * 1024
-"""Bytes of a request's or an answer's body: providers take requests of up to 32 MB."""
+"""Maximum bytes of a request's or an answer's body: providers take requests of up to 32 MB."""
 
 
 class RefusedError(Exception):
-    """A request that isn't let through: its HTTP status, and a sentence for the CLI agent."""
+    """A request that isn't passed on: its HTTP status, and a sentence for the CLI agent."""
 
     def __init__(self, status: int, sentence: str) -> None:
         super().__init__(sentence)
         self.status = status
 
     def response(self) -> JSONResponse:
-        """An error in a form that clients of all providers read."""
+        """Return an error in a form that clients of all providers read."""
         kind = "invalid_request_error" if self.status < 500 else "api_error"
         error = {"type": kind, "message": str(self), "code": self.status, "status": kind.upper()}
         return JSONResponse({"type": "error", "error": error}, self.status, headers={"connection": "close"})
 
 
 async def read_body(request: Request) -> bytes:
-    """The whole body. Raises RefusedError (it is compressed or too long), starlette's ClientDisconnect."""
+    """Return the whole body. Raises RefusedError (it is compressed or too long), starlette's ClientDisconnect."""
     if request.headers.get("content-encoding", "identity") != "identity":
         raise RefusedError(415, "compressed requests are not read here: send the body as it is")
     check_length(int(request.headers.get("content-length") or 0))

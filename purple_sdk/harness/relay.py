@@ -1,8 +1,8 @@
 """The only way from a CLI agent to its model and to the simulation, in one try of one turn.
 
-A small HTTP server on the loopback address: ``/mcp`` has the simulation's tools, and the paths that ``allowed`` lists
-are the model's. The CLI agent has one key for both, valid until the relay is closed; the real keys never reach its
-process, files or log.
+A small HTTP server on the loopback address: ``/mcp`` has the simulation's tools, and the paths in ``allowed`` lead to
+the model. The CLI agent has one key for both, valid until the relay is closed; the real keys never reach its process,
+files or log.
 """
 
 import asyncio
@@ -23,13 +23,13 @@ from starlette.routing import Route
 from purple_sdk.harness.allowed import allowed_headers
 from purple_sdk.harness.asking import CLOSED, RETURNED, Asking
 from purple_sdk.harness.budget import Budget, Excess
-from purple_sdk.harness.counting import parsed_json, read_arguments, values_in
+from purple_sdk.harness.counting import parsed_json, read_arguments, read_values
 from purple_sdk.harness.record import Record, UsedTool
 from purple_sdk.harness.refusing import RefusedError, read_body
 from purple_sdk.harness.tools import Tools
 from purple_sdk.harness.upstream import Upstream
 from purple_sdk.processes.http_clients import make_http_client
-from purple_sdk.processes.serving import InnerServer, address_of, listen
+from purple_sdk.processes.serving import InnerServer, get_address, listen
 
 _LOOPBACK = "127.0.0.1"
 _DRAIN_SECONDS = 5.0
@@ -38,19 +38,19 @@ _MCP_HEADERS = ("accept", "content-type", "last-event-id", "mcp-protocol-version
 _MCP_PATHS = (b"/mcp", b"/mcp/")
 _CALLS_AT_ONCE = 16
 _CONNECTIONS = 128
-"""Further ones get HTTP 503."""
+"""Maximum of connections; further ones get HTTP 503."""
 
 _USUAL_NAME = "proctor/tool"
-"""As the simulator has it (``proctor.ues.http.mcp.USUAL_NAME``)."""
+"""The key of a tool's usual name, as in the simulator (``proctor.ues.http.mcp.USUAL_NAME``)."""
 
 _METHODS = ["GET", "HEAD", "POST", "DELETE", "PUT", "PATCH", "OPTIONS"]
 
 
 class Relay:
-    """Use as an async context manager.
+    """The relay of one try; use it as an async context manager.
 
     Args:
-        budget: further requests to the model are refused once it is used up.
+        budget: once it is used up, further requests to the model are refused.
     """
 
     def __init__(self, upstream: Upstream, tools: Tools, budget: Budget) -> None:
@@ -60,7 +60,7 @@ class Relay:
         self._asking = Asking(upstream, budget, self.record)
         budget.begin_try()
         self._listener = listen(_LOOPBACK, 0, "the relay")
-        self.address = address_of(self._listener)
+        self.address = get_address(self._listener)
         self._acting = 0
         self._places = asyncio.Semaphore(_CALLS_AT_ONCE)
         self._is_idle = asyncio.Event()
@@ -69,12 +69,12 @@ class Relay:
 
     @property
     def excess(self) -> Excess | None:
-        """The limit for which a request to the model was refused."""
+        """The limit that caused the refusal of a request to the model."""
         return self._asking.excess
 
     @property
     def unanswered(self) -> str:
-        """A sentence about a request that the model has not answered; empty if there is none."""
+        """Return a sentence about a request that the model has not answered; empty if there is none."""
         seconds = self._asking.unanswered_seconds
         return f"Its model has not answered a request for {seconds:.0f} s. " if seconds else ""
 
@@ -90,8 +90,8 @@ class Relay:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        """Refuse further requests, and wait for calls of tools that are under way: they are done when it ends. Answers
-        of the model are counted.
+        """Refuse further requests, and wait for running calls of tools: they are complete when this returns. Answers of
+        the model are counted.
         """
         self._is_closed = True
         await asyncio.shield(self._close())
@@ -123,8 +123,8 @@ class Relay:
                 return await self._asking.answer(self._http, request)
             async with self._places:
                 return await self._act(request, await read_body(request))
-        except RefusedError as problem:
-            return problem.response()
+        except RefusedError as error:
+            return error.response()
         except ClientDisconnect:
             return Response(status_code=400)
 
@@ -140,8 +140,8 @@ class Relay:
                 reply = await self.tools.answer(
                     self._http, request.method, allowed_headers(request.headers, _MCP_HEADERS), body
                 )
-            except httpx.HTTPError as problem:
-                raise RefusedError(502, f"the {self.tools.owner} can't be reached: {type(problem).__name__}") from None
+            except httpx.HTTPError as error:
+                raise RefusedError(502, f"the {self.tools.owner} can't be reached: {type(error).__name__}") from None
             self._note_call(parsed_json(body), reply)
         return Response(reply.content, reply.status_code, headers=allowed_headers(reply.headers, RETURNED))
 
@@ -165,7 +165,7 @@ class Relay:
             return
         call = message.get("params")
         call = call if isinstance(call, dict) else {}
-        answer = next(reversed(list(values_in(reply.content))), {})
+        answer = next(reversed(list(read_values(reply.content))), {})
         result = answer.get("result") or {}
         texts = [part.get("text") or "" for part in result.get("content") or [] if isinstance(part, dict)]
         arguments = read_arguments(call.get("arguments"))

@@ -1,4 +1,4 @@
-"""The report of a turn, by what passed through its relay: the actions, the use of models, and the transcript."""
+"""The report of a turn, from its relay's record: the actions, the use of models, and the transcript."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -8,7 +8,7 @@ from purple_sdk.harness.budget import Budget
 from purple_sdk.harness.record import Record, UsedTool
 from purple_sdk.harness.relay import Relay
 from purple_sdk.harness.tools import SimulationTools
-from purple_sdk.harness.trajectory import trajectory_of
+from purple_sdk.harness.trajectory import make_trajectory
 from purple_sdk.harness.upstream import Upstream
 from purple_sdk.protocol.actions import USER_ACTIONS, action_name
 from purple_sdk.protocol.messages import ActionLogEntry, TurnCompleteMessage
@@ -19,8 +19,8 @@ _LONGEST_PROBLEM = 600
 
 @asynccontextmanager
 async def reported_relay(agent: BasePurpleAgent, budget: Budget, upstream: Upstream) -> AsyncIterator[Relay]:
-    """A relay for a try of the agent's turn. At its end the use of models and the actions are reported, also of a try
-    that fails.
+    """Open a relay for a try of the agent's turn. At its end, report the use of models and the actions, even if the try
+    fails.
     """
     relay = Relay(upstream, SimulationTools(f"{agent.ues_url}/mcp", agent.api_key), budget)
     try:
@@ -40,15 +40,15 @@ def complete(
     version: str = "",
     session: str | None = None,
 ) -> TurnCompleteMessage:
-    """The end of a turn, with its transcript.
+    """Complete a turn, with its transcript.
 
     Args:
-        name, version: of the program that played the turn.
-        answer: its last words.
-        session: the id of its session, where it has one.
+        name, version: name and version of the program that played the turn.
+        answer: the program's last words.
+        session: the id of its session, if it has one.
     """
     model = agent.config.model
-    transcript = trajectory_of(record, agent=name, version=version, model=model, session=session or "", prompt=prompt)
+    transcript = make_trajectory(record, agent=name, version=version, model=model, session=session or "", prompt=prompt)
     return agent.complete_turn(notes=answer[:_LONGEST_NOTES] or None, trajectory=transcript)
 
 

@@ -14,8 +14,10 @@ _log = logging.getLogger(__name__)
 
 
 def serve_harness(config: HarnessConfig, *, is_terminal: bool = False) -> None:
-    """Serve a CLI agent until SIGTERM or Ctrl-C; it plays terminal tasks, or else assessments. Raises HarnessError (it
-    isn't installed, is too old, or has no model or key), OSError (the address can't be listened on).
+    """Serve a CLI agent until SIGTERM or Ctrl-C; it plays terminal tasks, or else assessments.
+
+    Raises HarnessError (it isn't installed, is too old, or has no model or key), OSError (the server can't listen at
+    the address).
     """
     harness = find_harness(config.harness)
     version = read_version(harness, find_program(harness, config.program))
@@ -33,8 +35,8 @@ def serve_harness(config: HarnessConfig, *, is_terminal: bool = False) -> None:
 
 
 def require_playable(config: HarnessConfig, *, is_terminal: bool) -> None:
-    """Look whether a CLI agent can play, so that what is missing is reported now, and not in an assessment. Raises
-    HarnessError (it can't; the sentence says why).
+    """Check that a CLI agent can play, to report missing parts now, and not in an assessment. Raises HarnessError (it
+    can't; the sentence has the reason).
     """
     harness = find_harness(config.harness)
     if is_terminal:
@@ -46,7 +48,7 @@ def require_playable(config: HarnessConfig, *, is_terminal: bool) -> None:
 
 
 def _serve_terminal(config: HarnessConfig, harness: Harness) -> None:
-    """Needs the packages of the terminal agent, whose executor it uses: they are loaded here."""
+    """Import the packages of the terminal agent, whose executor this uses, and serve."""
     from purple_sdk.examples.terminal_agent.executor import TerminalAgentExecutor
     from purple_sdk.harness.terminal import TerminalHarness
 

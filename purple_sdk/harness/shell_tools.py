@@ -10,7 +10,7 @@ from purple_sdk.examples.terminal_agent.shell import Shell, ShellGoneError
 
 TOOL = "execute_bash_command"
 _SECONDS, _MOST_SECONDS = 120.0, 540.0
-"""What a command may take by default, and at most: CLI agents wait 600 s for a tool."""
+"""Seconds of a command by default, and at most: CLI agents wait 600 s for a tool."""
 
 _NO_METHOD = -32601
 _BAD_MESSAGE = -32700
@@ -20,7 +20,7 @@ class ShellTools:
     """One tool that runs commands in a shell.
 
     Attributes:
-        gone: why no more commands can be run, once that is so.
+        gone: the reason why no more commands can be run; None while they can.
     """
 
     owner = "task"
@@ -83,9 +83,9 @@ class ShellTools:
             return _text(f'there is only the tool {TOOL}: {{"command": TEXT, "timeout": SECONDS}}', is_error=True)
         try:
             ran = await self._shell.run(command, min(max(seconds, 1.0), _MOST_SECONDS))
-        except ShellGoneError as problem:
-            self.gone = problem
-            return _text(f"no more commands can be run: {problem}", is_error=True)
+        except ShellGoneError as error:
+            self.gone = error
+            return _text(f"no more commands can be run: {error}", is_error=True)
         return _text(ran.in_words(), is_error=False)
 
 

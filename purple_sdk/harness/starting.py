@@ -1,4 +1,4 @@
-"""Starts a CLI agent for one prompt, with its files, its environment and its confinement, and judges how it ended."""
+"""Starts a CLI agent for one prompt, with its files, its environment and its confinement, and judges its end."""
 
 import asyncio
 import importlib.util
@@ -29,7 +29,7 @@ _PATHS_KEPT = ("PATH", "LANG", "LC_ALL", "TZ", "SSL_CERT_FILE", "NODE_EXTRA_CA_C
 
 
 class Starter:
-    """Starts one CLI agent, as often as it is asked to.
+    """Starts one CLI agent, any number of times.
 
     Raises:
         HarnessError: its program isn't there, or the model's name, key or address is missing.
@@ -47,11 +47,11 @@ class Starter:
         """Start the CLI agent and wait for its end.
 
         Args:
-            folders: where it works, and which session it resumes.
+            folders: its working folders, with the session to resume.
             relay: its only way to model and tools.
 
         Raises:
-            HarnessError: what it did doesn't count; the sentence says why.
+            HarnessError: the result doesn't count; the sentence has the reason.
         """
         launch = Launch(
             program=self._program,
@@ -76,8 +76,8 @@ class Starter:
                 seconds=seconds,
                 started=folders.note_process,
             )
-        except HarnessError as problem:
-            raise HarnessError(f"{relay.unanswered}{self.harness.name} {problem}") from None
+        except HarnessError as error:
+            raise HarnessError(f"{relay.unanswered}{self.harness.name} {error}") from None
 
     def _rules(self, launch: Launch, folders: Folders) -> Rules:
         writable = (folders.home, folders.work, folders.temporary, *map(Path, self.harness.writes))
@@ -94,7 +94,7 @@ class Starter:
         )
 
     def _environment(self, launch: Launch, folders: Folders, token: str) -> dict[str, str]:
-        """All that the CLI agent gets: nothing of the caller's environment but the places of programs."""
+        """Return the CLI agent's whole environment: of the caller's, it has only the places of programs."""
         kept = {name: os.environ[name] for name in _PATHS_KEPT if name in os.environ}
         folder = os.path.dirname(shlex.split(self._program)[0] if not self.harness.program else self._program)
         own = {
@@ -136,7 +136,7 @@ class Starter:
 
 
 async def to_the_end(work: Callable[[], None]) -> None:
-    """Work on files on a thread; a cancellation waits for its end, so that no two threads are at one folder."""
+    """Work on files on a thread; a cancellation waits for its end, so no two threads use one folder."""
     task = asyncio.ensure_future(asyncio.to_thread(work))
     try:
         await asyncio.shield(task)
@@ -146,7 +146,7 @@ async def to_the_end(work: Callable[[], None]) -> None:
 
 
 def hidden_folders(homes: Path, configured: str = "") -> list[str]:
-    """The scenarios that came with proctor, homes of all assessments, locks of builds, and folders that are configured.
+    """Return the folders to hide: proctor's scenarios, homes of all assessments, locks of builds, and configured ones.
 
     Args:
         homes: holds the folders of all assessments.
@@ -157,8 +157,9 @@ def hidden_folders(homes: Path, configured: str = "") -> list[str]:
 
 
 def _shipped_scenarios() -> Iterable[Path]:
-    """The scenarios of an installed ``proctor``. In a source checkout the whole checkout: tests and history tell the
-    truth, too. Found without importing it.
+    """Yield the folders of the scenarios of an installed ``proctor``; found without importing it.
+
+    In a source checkout that is the whole checkout: tests and history have the solutions, too.
     """
     spec = importlib.util.find_spec("proctor")
     for location in (spec.submodule_search_locations if spec else None) or ():

@@ -4,7 +4,7 @@ The CLI agent runs on the participant's machine, confined as in an assessment. I
 tool, and its model by the relay. It gets a new home for each task.
 """
 
-from purple_sdk.examples.terminal_agent.shell import shell_of
+from purple_sdk.examples.terminal_agent.shell import open_shell
 from purple_sdk.examples.terminal_agent.work import Work
 from purple_sdk.harness.budget import Budget
 from purple_sdk.harness.declared import Harness
@@ -19,12 +19,12 @@ from purple_sdk.settings.config import HarnessConfig
 _OUTPUT_BYTES = 20_000
 _LONGEST_SUMMARY = 2_000
 _LONGEST_SECONDS = 86_400.0
-"""For a task that sets no time."""
+"""Seconds for a task without a time limit."""
 
 
 class TerminalHarness:
-    """Solves terminal tasks with one CLI agent; as many at once as are asked for. Raises HarnessError (its program
-    isn't there, or the model's name, key, address or price is missing).
+    """Solves terminal tasks with one CLI agent, any number at once. Raises HarnessError (its program isn't there, or
+    the model's name, key, address or price is missing).
     """
 
     def __init__(self, config: HarnessConfig, harness: Harness) -> None:
@@ -33,11 +33,11 @@ class TerminalHarness:
         Budget(config)
 
     async def solve(self, task: TerminalTaskMessage) -> Work:
-        """Have the CLI agent work on a task until it ends. Raises HarnessError (it didn't come to its end; the sentence
-        says why), ShellGoneError (the container can't be reached any more).
+        """Run the CLI agent on a task until it ends. Raises HarnessError (it didn't come to its end; the sentence has
+        the reason), ShellGoneError (the container is no longer reachable).
         """
         folders = Folders(self._config.homes.expanduser(), task.endpoint or task.container or "")
-        shell = shell_of(task, _OUTPUT_BYTES)
+        shell = open_shell(task, _OUTPUT_BYTES)
         tools, budget = ShellTools(shell, task.workdir), Budget(self._config)
         prompt = task.instruction  # a CLI agent without MCP is made for such tasks, and knows its tool
         if self._starter.harness.has_mcp:
@@ -45,7 +45,7 @@ class TerminalHarness:
         try:
             await to_the_end(folders.end_orphan)
             await to_the_end(folders.clear)
-            await to_the_end(lambda: folders.go_to(1))
+            await to_the_end(lambda: folders.restore(1))
             async with Relay(self._starter.upstream, tools, budget) as relay:
                 seconds = task.timeout_seconds or _LONGEST_SECONDS
                 outcome = await self._starter.play(prompt, folders, relay, seconds)

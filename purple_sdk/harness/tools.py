@@ -1,4 +1,4 @@
-"""The tools behind a relay: where a CLI agent's MCP messages are answered."""
+"""The tools behind a relay, which answer a CLI agent's MCP messages."""
 
 from collections.abc import Mapping
 from typing import Protocol
@@ -10,7 +10,7 @@ class Tools(Protocol):
     """Answers MCP messages.
 
     Attributes:
-        owner: whose tools they are, for errors.
+        owner: the owner of the tools, for errors.
     """
 
     owner: str
@@ -18,13 +18,13 @@ class Tools(Protocol):
     async def answer(
         self, http: httpx.AsyncClient, method: str, headers: Mapping[str, str], body: bytes
     ) -> httpx.Response:
-        """Answer a request to ``/mcp``; ``http`` is for requests of its own. Raises httpx.HTTPError (the tools can't be
-        reached).
+        """Answer a request to ``/mcp``; ``http`` is a client for the tools' own requests. Raises httpx.HTTPError (the
+        tools can't be reached).
         """
 
 
 class SimulationTools:
-    """Those of a simulation."""
+    """The tools of a simulation."""
 
     owner = "simulation"
 

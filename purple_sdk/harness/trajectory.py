@@ -1,7 +1,7 @@
-"""A turn's transcript in the Agent Trajectory Interchange Format, ATIF 1.7: what the agent saw, decided and did.
+"""A turn's transcript in the Agent Trajectory Interchange Format, ATIF 1.7: the agent's prompts, answers and calls.
 
-Steps are the prompt and the model's answers, each with its tool calls and their results, and its tokens. Long texts
-are cut, and so is a long turn, so that a transcript stays below ``MOST_BYTES``.
+Steps are the prompt and the model's answers, each with its tool calls and their results, and its tokens. Long texts and
+long turns are cut to keep a transcript below ``MOST_BYTES``.
 """
 
 import json
@@ -19,8 +19,8 @@ _SHORT_TEXT = 400
 Json = dict[str, Any]
 
 
-def trajectory_of(record: Record, *, agent: str, version: str, model: str, session: str, prompt: str) -> Json:
-    """The transcript of a turn."""
+def make_trajectory(record: Record, *, agent: str, version: str, model: str, session: str, prompt: str) -> Json:
+    """Make the transcript of a turn."""
     for longest in (_LONGEST_TEXT, _SHORT_TEXT):
         steps = _steps(record, prompt, longest)
         if len(json.dumps(steps)) < MOST_BYTES:
@@ -45,7 +45,7 @@ def trajectory_of(record: Record, *, agent: str, version: str, model: str, sessi
 
 
 def _steps(record: Record, prompt: str, longest: int) -> list[Json]:
-    steps: list[Json] = [{"step_id": 1, "source": "user", "message": _cut(prompt, longest)}]
+    steps: list[Json] = [{"step_id": 1, "source": "user", "message": _shorten(prompt, longest)}]
     open_calls: list[tuple[Json, str, str]] = []
     for event in record.events:
         if isinstance(event, AskedModel):
@@ -63,9 +63,9 @@ def _model_step(event: AskedModel, longest: int) -> Json:
     answer = event.answer
     if answer is None:
         return {**step, "source": "system", "message": f"The model's endpoint answered with HTTP {event.status}."}
-    step["message"] = _cut(answer.text, longest)
+    step["message"] = _shorten(answer.text, longest)
     if answer.thoughts:
-        step["reasoning_content"] = _cut(answer.thoughts, longest)
+        step["reasoning_content"] = _shorten(answer.thoughts, longest)
     if answer.calls:
         step["tool_calls"] = [
             {"tool_call_id": call.id, "function_name": call.name, "arguments": _arguments(call.arguments, longest)}
@@ -85,17 +85,17 @@ def _metrics(answer: ModelAnswer) -> Json:
 
 
 def _add_result(used: UsedTool, open_calls: list[tuple[Json, str, str]], longest: int) -> None:
-    """Give a result to the first call of that tool that has none; names at models have a prefix."""
+    """Add a result to the first call of that tool without one; the model's names of tools have a prefix."""
     place = next((place for place, (_, _, name) in enumerate(open_calls) if name.endswith(used.name)), None)
     if place is None:
         return
     step, call_id, _ = open_calls.pop(place)
     results = step.setdefault("observation", {"results": []})["results"]
-    results.append({"source_call_id": call_id, "content": _cut(used.result, longest)})
+    results.append({"source_call_id": call_id, "content": _shorten(used.result, longest)})
 
 
 def _within_bounds(steps: list[Json]) -> list[Json]:
-    """The beginning and the end of a long turn."""
+    """Return the beginning and the end of a long turn."""
     kept = list(steps)
     while len(kept) > 2 and len(json.dumps(kept)) > MOST_BYTES:
         middle = len(kept) // 2
@@ -108,5 +108,5 @@ def _arguments(arguments: Any, longest: int) -> Any:
     return arguments if len(text) <= longest else {"cut": text[:longest]}
 
 
-def _cut(text: str, longest: int) -> str:
+def _shorten(text: str, longest: int) -> str:
     return text if len(text) <= longest else f"{text[:longest]} … ({len(text) - longest} more characters)"

@@ -1,4 +1,4 @@
-"""Where models are, and the key for each: the caller's environment has it, and only the relay reads it."""
+"""Models' endpoints, and the key for each: the key comes from the caller's environment, and only the relay reads it."""
 
 import os
 from collections.abc import Mapping
@@ -35,8 +35,8 @@ class Upstream:
     """A model's endpoint.
 
     Attributes:
-        address: without the part that requests' paths begin with.
-        keeps_limits: whether no answer is longer than its request allows. That is known of providers' own endpoints;
+        address: the address without the part that requests' paths begin with.
+        keeps_limits: whether no answer is longer than its request allows. Providers' own endpoints are known to do so;
             others may not know the field.
     """
 
@@ -46,17 +46,17 @@ class Upstream:
     keeps_limits: bool = False
 
     def url(self, path: str) -> str:
-        """Where a request to the relay goes; ``path`` is as the CLI agent sent it."""
+        """Return the endpoint's address for a request to the relay; ``path`` is as the CLI agent sent it."""
         return self.address + path.removeprefix(_PROVIDERS[self.wire].version)
 
 
 def find_upstream(wire: Wire, base_url: str | None, environment: Mapping[str, str] | None = None) -> Upstream:
-    """The endpoint of a protocol.
+    """Return the endpoint of a protocol.
 
     Args:
-        base_url: another endpoint than the provider's. For the OpenAI protocols it ends in a version, such as ``/v1``,
-            which is added to an address without a path.
-        environment: the caller's; this process's by default.
+        base_url: an endpoint to use instead of the provider's. For the OpenAI protocols it ends in a version, such as
+            ``/v1``, which is added to an address without a path.
+        environment: the caller's environment; by default this process's.
 
     Raises:
         HarnessError: the address isn't one, or the provider's key is missing.

@@ -1,4 +1,4 @@
-"""Addresses of hosts: this machine's own, those that are forbidden to strangers, and how URLs write them."""
+"""Addresses of hosts: this machine's own, those closed to strangers, and their form in URLs."""
 
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 
@@ -7,7 +7,7 @@ Address = IPv4Address | IPv6Address
 _FORBIDDEN = [
     ip_network(text)
     for text in (
-        *("0.0.0.0/8", "::/128", "240.0.0.0/4"),  # no host's
+        *("0.0.0.0/8", "::/128", "240.0.0.0/4"),  # addresses of no host
         *("169.254.0.0/16", "fe80::/10"),  # link-local: most clouds' metadata
         *("224.0.0.0/4", "ff00::/8"),  # multicast
         "100.100.100.200/32",  # metadata of Alibaba Cloud
@@ -15,17 +15,17 @@ _FORBIDDEN = [
         "192.0.0.192/32",  # of Oracle Cloud
         "fd00:ec2::/32",  # of Amazon's
         "fd20:ce::/32",  # of Google's
-        "64:ff9b:1::/48",  # RFC 8215: stands for an IPv4 address that only the local translator knows
+        "64:ff9b:1::/48",  # RFC 8215: an IPv4 address that only the local translator knows
     )
 ]
-"""Networks to which a stranger's word never leads, in any form of their addresses (``plain``)."""
+"""Networks that strangers may not have us connect to, in any form of their addresses (``plain``)."""
 
 _EMBEDDING = [ip_network(text) for text in ("::ffff:0:0/96", "::ffff:0:0:0/96", "64:ff9b::/96", "::/96")]
-"""IPv6 addresses that end with the IPv4 address they stand for: mapped, translated, NAT64's, and compatible ones."""
+"""Networks of IPv6 addresses that end with an IPv4 address: mapped, translated, NAT64's, and compatible ones."""
 
 
 def plain(address: Address) -> Address:
-    """The IPv4 address that is meant where one is written as, or reached through, an IPv6 address."""
+    """Return the IPv4 address inside an IPv6 address that embeds one; return other addresses as they are."""
     if isinstance(address, IPv4Address):
         return address
     if int(address) > 1 and any(address in network for network in _EMBEDDING):  # :: and ::1 are their own
@@ -43,7 +43,7 @@ def is_forbidden(address: str | Address) -> bool:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a host, by name or address, is this machine for each machine that asks."""
+    """Whether a host, by name or address, means this machine on every machine."""
     name = host.lower().rstrip(".")
     if name == "localhost" or name.endswith(".localhost"):
         return True
@@ -54,10 +54,10 @@ def is_loopback(host: str) -> bool:
 
 
 def in_url(host: str) -> str:
-    """A host as a URL has it: an IPv6 address in brackets."""
+    """Return a host as it is written in a URL: an IPv6 address gets brackets."""
     return f"[{host}]" if ":" in host else host
 
 
 def own_host(host: str) -> str:
-    """The host at which this machine reaches a server of its own that listens at ``host``."""
+    """Return the host at which this machine reaches its own server that listens at ``host``."""
     return {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)

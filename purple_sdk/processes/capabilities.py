@@ -1,4 +1,4 @@
-"""How a process gives up what root may do beyond other users (Linux)."""
+"""How a process gives up root's capabilities (Linux)."""
 
 import ctypes
 import os
@@ -14,14 +14,14 @@ _PR_SET_NO_NEW_PRIVS = 38
 
 
 def forbid_new_privileges() -> None:
-    """Let no program that this process runs from now on have more powers than this process."""
+    """Ensure that no program that this process starts from now on gets more privileges than the process has."""
     ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
 
 
 def drop_capabilities() -> None:
-    """Give up root's powers over other processes and the system, where this process has any.
+    """Give up root's capabilities over other processes and the system, if this process has any.
 
-    Programs that are run later have them again, except after ``forbid_new_privileges``.
+    Programs that are started later get them back, except after ``forbid_new_privileges``.
     """
     number = _CAPSET.get(platform.machine())
     if number is None or os.geteuid() != 0:

@@ -1,4 +1,4 @@
-"""A child process that ends together with all that it has started, at the latest when this process ends."""
+"""A child process that ends together with all its descendants, at the latest when this process ends."""
 
 import asyncio
 import os
@@ -16,16 +16,16 @@ _READ_AHEAD = 64 * 1024
 
 
 def python_command(*arguments: str) -> list[str]:
-    """A command line of this Python that imports what is installed and nothing from the working directory.
+    """Return a command line of this Python that imports installed packages only, nothing from the working directory.
 
-    Python puts the working directory (with ``-m`` and ``-c``) or the script's folder first on ``sys.path``; a folder
-    of the same name as one of our rooms would be imported in its place.
+    Python puts the working directory (with ``-m`` and ``-c``) or the script's folder first on ``sys.path``. A folder
+    there with the name of one of our packages would be imported instead of the package.
     """
     return [sys.executable, "-P", *arguments]
 
 
 class _Protocol(asyncio.subprocess.SubprocessStreamProtocol):
-    """Tells the end of the process itself: asyncio's own ``wait`` also waits for others that have its pipes."""
+    """Reports the end of the process itself: asyncio's own ``wait`` also waits for others that hold its pipes."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         super().__init__(limit=_READ_AHEAD, loop=loop)
@@ -37,8 +37,10 @@ class _Protocol(asyncio.subprocess.SubprocessStreamProtocol):
 
 
 class Child:
-    """A running child. It leads a session, and so a process group, of its own: a Ctrl-C in the terminal doesn't reach
-    it, and what it starts is ended with it. ``Child.start`` makes one.
+    """A running child process, made by ``Child.start``.
+
+    The child leads its own session and process group. So a Ctrl-C in the terminal doesn't reach it, and its descendants
+    are ended with it.
     """
 
     def __init__(self, transport: asyncio.SubprocessTransport, protocol: "_Protocol", guard: Guard | None) -> None:
@@ -65,12 +67,12 @@ class Child:
 
         Args:
             command: program and arguments.
-            guard: ends the child should this process be killed; None for one that does so without help.
+            guard: ends the child if this process is killed; None for a child that ends without help.
             environment: all of the child's environment; nothing is inherited.
             stdin: a file, ``asyncio.subprocess.PIPE``, or nothing to read.
             stdout: a file, ``asyncio.subprocess.PIPE``, or nowhere.
             stderr: the same, or ``asyncio.subprocess.STDOUT``.
-            descriptors: open files that the child has, too, by the same numbers.
+            descriptors: open files that the child inherits under the same numbers.
 
         Raises:
             OSError: there is no such program, or it can't be run.
@@ -91,7 +93,7 @@ class Child:
         try:
             transport, protocol = await asyncio.shield(starting)
         except asyncio.CancelledError:
-            # asyncio would kill the process alone, and what it has started meanwhile would stay.
+            # asyncio would kill the process alone; the processes that it has started since then would stay.
             await asyncio.shield(cls._end_started(starting, guard))
             raise
         return cls(transport, protocol, guard)
@@ -100,50 +102,50 @@ class Child:
     async def _end_started(
         cls, starting: "asyncio.Future[tuple[asyncio.SubprocessTransport, _Protocol]]", guard: Guard | None
     ) -> None:
-        """End a child that was given up while it was being started, in time to end what it has started itself."""
+        """End a child whose start was cancelled, including any processes that it has started itself."""
         with suppress(OSError):
             await cls(*await starting, guard).end(_END_SECONDS)
 
     @property
     def pid(self) -> int:
-        """Its process id, which is its group's id, too."""
+        """The process id, which is also the id of its group."""
         return self._transport.get_pid()
 
     @property
     def exit_code(self) -> int | None:
-        """How it has ended, negative for a signal; None while it runs."""
+        """The exit code, negative for a signal; None while the child runs."""
         return self._transport.get_returncode()
 
     @property
     def stdin(self) -> asyncio.StreamWriter:
-        """Where it reads from, if it was started with a pipe there."""
+        """The child's standard input, if it was started with a pipe for it."""
         assert self._protocol.stdin is not None
         return self._protocol.stdin
 
     @property
     def stdout(self) -> asyncio.StreamReader:
-        """What it writes, if it was started with a pipe there."""
+        """The child's standard output, if it was started with a pipe for it."""
         assert self._protocol.stdout is not None
         return self._protocol.stdout
 
     @property
     def stderr(self) -> asyncio.StreamReader:
-        """What it writes as errors, if it was started with a pipe there."""
+        """The child's standard error, if it was started with a pipe for it."""
         assert self._protocol.stderr is not None
         return self._protocol.stderr
 
     async def wait(self) -> int:
-        """Wait until it has ended, even if its own children still run; returns its exit code."""
+        """Wait until the child has ended, even if its own children still run; returns its exit code."""
         await self._protocol.has_ended.wait()
         code = self.exit_code
         assert code is not None
         return code
 
     async def until(self, is_ready: Callable[[], Awaitable[bool]], seconds: float) -> bool:
-        """Wait until it is ready; False where it ended first.
+        """Wait until the child is ready; False if it ended first.
 
         Raises:
-            TimeoutError: it was neither within that many seconds.
+            TimeoutError: the child was neither ready nor ended within that many seconds.
         """
         async with asyncio.timeout(seconds):
             while self.exit_code is None:
@@ -153,13 +155,13 @@ class Child:
         return False
 
     async def end(self, seconds: float) -> bool:
-        """Ask it to end with SIGTERM, and kill what is left of its group; False where it did not end in time.
+        """Ask the child to end with SIGTERM, then kill the rest of its group; False if the child did not end in time.
 
-        Also for a child that has already ended, since its own children may still run. Unread output is lost. May be
-        repeated.
+        Call this also for a child that has already ended: its own children may still run. Unread output is lost.
+        Repeated calls do no harm.
 
         Args:
-            seconds: how long it may take to end before it is killed.
+            seconds: time for the child to end before it is killed.
         """
         has_ended = True
         try:
@@ -174,12 +176,12 @@ class Child:
         return has_ended
 
     def hang_up(self) -> None:
-        """Send it, and not what it has started, a SIGHUP: to open its log file again."""
+        """Send a SIGHUP to the child alone, not to its descendants, to make it open its log file again."""
         if self.exit_code is None:
             self._transport.send_signal(signal.SIGHUP)
 
     def kill(self) -> None:
-        """Kill it with its group, at once."""
+        """Kill the child with its group, at once."""
         self._signal(signal.SIGKILL)
         if not self._is_over:
             self._is_over = True  # from now on another group may have this number

@@ -1,4 +1,4 @@
-"""The environment of our processes: what it says of names and proxies, before the first heavy import."""
+"""The environment of our processes: checks of file names and proxies, before the first heavy import."""
 
 import os
 import sys
@@ -9,23 +9,24 @@ _OURS = ("AGENTBEATS_", "UES_", "XDG_", "HOME", "TMPDIR")
 
 
 class BadEnvironmentError(Exception):
-    """Something in the environment can't be used; the message is a sentence."""
+    """Something in the environment is unusable; the message is a sentence."""
 
 
 def keep_loopback_direct() -> None:
-    """Have no library of this process, and no child, send what is for this machine to a proxy of the environment."""
+    """Keep requests to this machine away from the environment's proxies, in this process and its children."""
     proxies = {name for name in os.environ if name.lower().endswith("_proxy") and name.lower() != "no_proxy"}
-    if proxies:  # where none is named, a name in no_proxy would stand for the system's settings (macOS)
+    if proxies:  # without a named proxy, a name in no_proxy would switch the system's settings on (macOS)
         others = (os.environ.get("no_proxy") or os.environ.get("NO_PROXY", "")).split(",")
         direct = ",".join(dict.fromkeys(filter(None, [*map(str.strip, others), *_LOOPBACK])))
         os.environ.update({"no_proxy": direct, "NO_PROXY": direct})
 
 
 def require_readable_names() -> None:
-    """Make sure that the names of folders and files that this process gets can be read as text.
+    """Check that the names of folders and files in this process's environment can be decoded as text.
 
     Raises:
-        BadEnvironmentError: one can't, as in a locale without UTF-8; the message has the name and the remedy.
+        BadEnvironmentError: one can't be decoded, as in a locale without UTF-8; the message has the name and the
+        remedy.
     """
     given = {f"argument {place}": text for place, text in enumerate(sys.argv[1:], 1)}
     given |= {name: value for name, value in os.environ.items() if name.startswith(_OURS)}

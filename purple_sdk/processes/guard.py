@@ -1,9 +1,9 @@
-"""Ends a process's children and removes its temporary folder when that process is gone, however it went.
+"""Ends a process's children and removes its temporary folder when that process is gone, for any reason.
 
-``Guard`` is the side of the process that has children. The other side runs as a process of its own,
-``python -I -S guard.py [FOLDER]``, with a pipe as standard input: ``+PID`` announces a child that leads a process
-group, ``-PID`` says that it has ended. The pipe closes when the parent ends, even by SIGKILL; then what is left of the
-groups is killed and FOLDER is removed. Only the standard library is used, so that it starts at once and stays small.
+``Guard`` is the side of the process that has children. The other side runs as a separate process, ``python -I -S
+guard.py [FOLDER]``, with a pipe as standard input. ``+PID`` announces a child that leads a process group; ``-PID``
+reports its end. The pipe closes when the parent ends, even by SIGKILL. Then the guard kills the remaining groups and
+removes FOLDER. It uses the standard library only, to start fast and stay small.
 """
 
 import os
@@ -19,10 +19,10 @@ _REMOVE_TRIES = 20
 
 
 class Guard:
-    """Watches over the children of this process, from its making until ``dismiss``.
+    """Watches over the children of this process, from its creation until ``dismiss``.
 
     Args:
-        temporary: a folder to be removed at the end.
+        temporary: a folder to remove at the end.
     """
 
     def __init__(self, temporary: Path | None = None) -> None:
@@ -41,11 +41,11 @@ class Guard:
         self._tell(f"+{pid}")
 
     def discard(self, pid: int) -> None:
-        """Say that a child and its group have ended."""
+        """Report that a child and its group have ended."""
         self._tell(f"-{pid}")
 
     def dismiss(self) -> None:
-        """End what is left, wait until it is done, and end the guard."""
+        """End the remaining children, wait until that is done, and end the guard."""
         if self._process.stdin is not None:
             with suppress(BrokenPipeError):
                 self._process.stdin.close()
@@ -53,13 +53,13 @@ class Guard:
 
     def _tell(self, line: str) -> None:
         assert self._process.stdin is not None
-        with suppress(BrokenPipeError):  # the guard was killed: the children's parent can do without it
+        with suppress(BrokenPipeError):  # the guard was killed: the parent works without it
             self._process.stdin.write(line + "\n")
             self._process.stdin.flush()
 
 
 def read_children(pipe: TextIO) -> set[int]:
-    """Follow the announcements until the pipe closes; the process groups that are left."""
+    """Follow the announcements until the pipe closes; returns the remaining process groups."""
     children: set[int] = set()
     for line in pipe:
         pid = int(line[1:])
@@ -79,7 +79,7 @@ def kill_groups(groups: set[int]) -> None:
 
 
 def remove(folder: str) -> None:
-    """Remove a folder with all that is in it; a process that is just dying may still be writing, so try again."""
+    """Remove a folder with its contents. Try again if it fails: a dying process may still be writing there."""
     for _ in range(_REMOVE_TRIES):
         subprocess.run(["rm", "-rf", "--", folder], capture_output=True, check=False)  # also folders of any depth
         if not os.path.exists(folder):
@@ -88,7 +88,7 @@ def remove(folder: str) -> None:
 
 
 def main() -> None:
-    """Wait for the parent's end, then clean up behind it."""
+    """Wait for the parent's end, then end its children and remove its folder."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     kill_groups(read_children(sys.stdin))

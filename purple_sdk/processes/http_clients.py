@@ -1,7 +1,7 @@
-"""HTTP clients. All of ours are made here: proxies, trust and time-outs are the same everywhere.
+"""HTTP clients. This factory makes all of ours, with the same proxies, trust and time-outs everywhere.
 
-* Requests to this machine go to no proxy. All others go by those that the environment names.
-* No cookies are kept: a client may ask several servers, and cookies don't know ports.
+* Requests to this machine use no proxy. All others use the proxies that the environment names.
+* Cookies are not kept: a client may talk to several servers, and cookies don't distinguish ports.
 * Certificates are those of ``SSL_CERT_FILE`` or ``SSL_CERT_DIR``, else of certifi.
 """
 
@@ -25,7 +25,7 @@ _PORTS = {"http": 80, "https": 443}
 
 
 class Options(TypedDict, total=False):
-    """What httpx's clients take besides."""
+    """Further arguments of httpx's clients."""
 
     base_url: str
     headers: Mapping[str, str]
@@ -41,13 +41,13 @@ def make_http_client(
     transport: httpx.AsyncBaseTransport | None = None,
     **options: Unpack[Options],
 ) -> httpx.AsyncClient:
-    """Make a client; it is its maker's to close.
+    """Make an asynchronous client; the caller must close it.
 
     Args:
         timeout: seconds.
         limits: of its connections.
-        direct: whether it never goes by a proxy.
-        transport: how requests travel, where that isn't by HTTP connections, or by others.
+        direct: never use a proxy.
+        transport: the way that requests travel, if not by the usual HTTP connections.
     """
 
     def make(proxy: httpx.Proxy | None) -> httpx.AsyncHTTPTransport:
@@ -60,7 +60,7 @@ def make_http_client(
 def make_sync_http_client(
     *, timeout: httpx.Timeout | float = _TIMEOUT, limits: httpx.Limits = _LIMITS, **options: Unpack[Options]
 ) -> httpx.Client:
-    """Make a client of the other kind; see ``make_http_client``."""
+    """Make a synchronous client; see ``make_http_client``."""
 
     def make(proxy: httpx.Proxy | None) -> httpx.HTTPTransport:
         return httpx.HTTPTransport(verify=tls(), limits=limits, proxy=proxy)
@@ -71,7 +71,7 @@ def make_sync_http_client(
 
 @cache
 def tls() -> ssl.SSLContext:
-    """What connections trust; made once for all clients of a process, since that takes as long as ten requests.
+    """Return the TLS settings of all clients of a process; made once, since that takes as long as ten requests.
 
     Raises:
         BadEnvironmentError: the environment names certificates that can't be read.
@@ -81,16 +81,16 @@ def tls() -> ssl.SSLContext:
         raise BadEnvironmentError(f"SSL_CERT_DIR is {folder}, which isn't a folder: name one, or unset it")
     try:
         return httpx.create_ssl_context()
-    except OSError as problem:
-        reason = getattr(problem, "reason", "") or problem.strerror or str(problem)
+    except OSError as error:
+        reason = getattr(error, "reason", "") or error.strerror or str(error)
         raise BadEnvironmentError(
             f"SSL_CERT_FILE is {os.environ.get('SSL_CERT_FILE', '')}, of which no certificates can be read ({reason}): "
             "name a file of certificates (PEM), or unset it"
         ) from None
 
 
-def proxy_for(url: str | httpx.URL) -> str | None:
-    """The proxy to which the environment has a request sent; None for a direct one, always to this machine."""
+def find_proxy(url: str | httpx.URL) -> str | None:
+    """Return the environment's proxy for a request; None for a direct one, as for all requests to this machine."""
     url = httpx.URL(url)
     proxies, port = _proxies(), url.port or _PORTS.get(url.scheme, 0)
     proxy = proxies.get(url.scheme) or proxies.get("all")
@@ -108,10 +108,10 @@ def _proxies() -> dict[str, str]:
 
 
 class _Ways(httpx.BaseTransport, httpx.AsyncBaseTransport):
-    """Sends each request by its own proxy, or directly.
+    """Sends each request by its proxy, or directly.
 
     Args:
-        make: makes the connections by a proxy; without one for None.
+        make: makes a transport for a proxy, or a direct one for None.
     """
 
     def __init__(self, make: Callable[[httpx.Proxy | None], Any]) -> None:
@@ -138,14 +138,14 @@ class _Ways(httpx.BaseTransport, httpx.AsyncBaseTransport):
 
     @contextmanager
     def _way(self, request: httpx.Request) -> Iterator[Any]:
-        name = proxy_for(request.url)
+        name = find_proxy(request.url)
         try:
             if name not in self._ways:
                 self._ways[name] = self._make(httpx.Proxy(name) if name else None)
             yield self._ways[name]
-        except (ValueError, ImportError, httpx.InvalidURL, httpx.ConnectError) as problem:
+        except (ValueError, ImportError, httpx.InvalidURL, httpx.ConnectError) as error:
             if name is None:
                 raise
             where = name.rpartition("@")[2]  # without a password
-            reason = f"the environment's proxy {where} can't be used: {problem}"
+            reason = f"the environment's proxy {where} can't be used: {error}"
             raise httpx.ProxyError(reason, request=request) from None

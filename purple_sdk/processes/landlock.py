@@ -1,7 +1,7 @@
-"""Landlock: which files and TCP ports a process may still reach, set by the process itself, for good (Linux 5.13+).
+"""Landlock limits the files and TCP ports that a process can reach, set by the process itself, for good (Linux 5.13+).
 
-Everything is refused that no rule allows, to root too. Constants and structures are those of ``linux/landlock.h``; the
-three system calls have the same numbers on all architectures (``man 7 landlock``). PyPI's packages for it stop at an
+Everything without a rule is refused, to root too. Constants and structures are those of ``linux/landlock.h``; the three
+system calls have the same numbers on all architectures (``man 7 landlock``). PyPI's packages for Landlock stop at an
 earlier version of the interface, or need a compiler.
 """
 
@@ -20,17 +20,17 @@ _PATH_BENEATH, _NET_PORT = 1, 2
 
 _EXECUTE, _WRITE, _READ, _READ_DIR = 1 << 0, 1 << 1, 1 << 2, 1 << 3
 _RIGHTS_OF_VERSION = {1: (1 << 13) - 1, 2: 1 << 13, 3: 1 << 14, 5: 1 << 15}
-"""Rights on files, by the version since which Landlock knows them."""
+"""Rights on files, by the first version of Landlock that knows them."""
 
 _OF_FILES = _EXECUTE | _WRITE | _READ | 1 << 14 | 1 << 15
-"""Those of them that a file can have; the others are a folder's."""
+"""The rights that a file can have; the others are for folders."""
 
 KNOWS_PORTS, KNOWS_SIGNALS = 4, 6
-"""The versions of the interface since which it knows TCP ports, and signals."""
+"""The first versions of the interface that know TCP ports, and signals."""
 
 _BIND_TCP, _CONNECT_TCP = 1 << 0, 1 << 1
 _SCOPES = 1 << 0 | 1 << 1
-"""Abstract sockets, and signals, of processes outside."""
+"""Abstract sockets of, and signals to, processes outside."""
 
 
 class _Ruleset(ctypes.Structure):
@@ -51,7 +51,7 @@ class _PortRule(ctypes.Structure):
 
 @cache
 def landlock_version() -> int:
-    """The version of Landlock's interface that this kernel has; 0 for none. From 4 on it knows of TCP ports."""
+    """Return the version of Landlock's interface in this kernel; 0 for none. From version 4 on it knows TCP ports."""
     if sys.platform != "linux":
         return 0
     return max(0, int(_libc().syscall(_CREATE_RULESET, None, ctypes.c_size_t(0), ctypes.c_uint32(_QUERY_VERSION))))
@@ -60,16 +60,16 @@ def landlock_version() -> int:
 def allow_only(
     readable: Iterable[str], writable: Iterable[str], port: int | None, listable: Iterable[str] = ()
 ) -> bool:
-    """Leave this process, and what it starts, these files and this TCP port; nothing lifts that again.
+    """Restrict this process and its descendants to some files and one TCP port; this can't be undone.
 
     Args:
         readable: files and folders; those that don't exist are left out.
         writable: the same.
-        port: the one that it may connect to; None for none.
-        listable: folders whose names it may see, and those below them.
+        port: the only port that it may connect to; None for none.
+        listable: folders that it may list, with all folders below them.
 
     Returns:
-        Whether the kernel does so. A kernel of version 1 to 3 leaves the network as it was.
+        Whether the kernel enforces this. A kernel of version 1 to 3 leaves the network open.
 
     Raises:
         OSError: the kernel has Landlock, and refused.
@@ -95,10 +95,10 @@ def allow_only(
 
 
 def keep_signals_inside() -> bool:
-    """Let this process, and what it starts, send signals to each other only; False if the kernel can't.
+    """Restrict this process and its descendants to signals among themselves; False if the kernel can't.
 
-    ``kill(-1, …)`` then reaches exactly what this process has started: also what has left its group or session, or
-    confined itself further. That can't signal this process.
+    ``kill(-1, …)`` then reaches exactly the descendants of this process, including those that left its group or
+    session, or confined themselves further. Those can't signal this process.
     """
     if landlock_version() < KNOWS_SIGNALS:
         return False

@@ -1,8 +1,8 @@
-"""The files below a local folder: plain ones alone, each reached from that folder through no link.
+"""The regular files below a local folder, each reached from that folder without following links.
 
-An archive may come from elsewhere, and a CLI agent works in its home: a link there may name anything, and a FIFO or a
-device never ends. So each part of a path is opened separately, from the folder before it. Folders may be closed, or too
-deep for any path, and names need not be UTF-8.
+An archive may come from elsewhere, and a CLI agent works in its home. A link there may name anything, and reading a
+FIFO or a device may never end. So each part of a path is opened separately, from the folder before it. Folders may be
+closed or nested too deep for any path, and names need not be UTF-8.
 """
 
 import errno
@@ -20,20 +20,20 @@ NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _OWN, _GROUP = 0o700, 0o070
 
 _DEEPEST = 20
-"""How many folders inside each other are looked through: nothing that proctor writes lies deeper."""
+"""How many levels of folders are searched; proctor never writes deeper."""
 
 
 class RefusedFileError(ValueError):
-    """Something that is not read: not a plain file, or larger than it may be."""
+    """A file that is not read: it is not a regular file, or larger than allowed."""
 
 
 class LocalFiles:
-    """Paths are relative to ``root``, which itself may be reached by links. Methods raise ``OSError``, and
-    ``RefusedFileError`` with words that complete "it is".
+    """Access to files by paths relative to ``root``, which itself may be reached by links. Methods raise ``OSError``,
+    and ``RefusedFileError`` with words that complete "it is".
 
     Args:
-        is_agents: whether a CLI agent works in it. Then ``root`` may not be a link, closed folders are opened, and
-            what is written need not survive a loss of power.
+        is_agents: a CLI agent works in the folder. Then ``root`` may not be a link, closed folders are opened, and
+            written files need not survive a loss of power.
     """
 
     def __init__(self, root: str, *, is_agents: bool = False) -> None:
@@ -42,8 +42,8 @@ class LocalFiles:
 
     def read(self, path: str, most: int) -> bytes:
         folder, name = posixpath.split(path)
-        with self._opened(folder) as at:
-            _require_plain(_look(name, at))  # to open a device may do something
+        with self._open_folder(folder) as at:
+            _require_plain(_look(name, at))  # opening a device may have an effect
             with open(os.open(name, PLAIN, dir_fd=at), "rb") as file:
                 about = os.fstat(file.fileno())
                 _require_plain(about)
@@ -53,16 +53,16 @@ class LocalFiles:
                 return content
 
     def write(self, path: str, content: bytes) -> None:
-        """Write a file so that it is there as a whole or not at all."""
+        """Write a file atomically: it appears as a whole or not at all."""
         folder, name = posixpath.split(path)
-        with self._opened(folder, is_made=True) as at, self._part(at, name, content) as part:
+        with self._open_folder(folder, is_made=True) as at, self._part(at, name, content) as part:
             os.replace(part, name, src_dir_fd=at, dst_dir_fd=at)
             self._sync(at)
 
     def link_first(self, path: str, content: bytes) -> bool:
-        """Write a file unless it is there; says whether it was written."""
+        """Write a file unless it exists; returns whether it was written."""
         folder, name = posixpath.split(path)
-        with self._opened(folder, is_made=True) as at:
+        with self._open_folder(folder, is_made=True) as at:
             try:
                 _look(name, at)
             except FileNotFoundError:
@@ -73,18 +73,18 @@ class LocalFiles:
         return False
 
     def names(self, path: str) -> list[str]:
-        with self._opened(path) as at:
+        with self._open_folder(path) as at:
             return os.listdir(at)
 
     def versions(self, path: str) -> dict[str, str]:
-        with self._opened(path) as at, os.scandir(at) as listing:
+        with self._open_folder(path) as at, os.scandir(at) as listing:
             stats = {each.name: each.stat(follow_symlinks=False) for each in listing}
         plain = {name: about for name, about in stats.items() if stat.S_ISREG(about.st_mode)}
         return {name: f"{about.st_mtime_ns}.{about.st_size}.{about.st_ino}" for name, about in plain.items()}
 
     def sizes(self, path: str) -> dict[str, tuple[int, datetime | None]]:
         sizes: dict[str, tuple[int, datetime | None]] = {}
-        with self._opened(path) as top:
+        with self._open_folder(path) as top:
             for folder, folders, names, at in os.fwalk(dir_fd=top):
                 if folder.count("/") >= _DEEPEST:
                     folders.clear()
@@ -96,7 +96,7 @@ class LocalFiles:
         return sizes
 
     def size(self, path: str) -> int | None:
-        """The bytes of a file; None if it is not a plain one."""
+        """Return the bytes of a file; None if it is not a regular one."""
         about = self._look(path)
         return about.st_size if stat.S_ISREG(about.st_mode) else None
 
@@ -110,18 +110,18 @@ class LocalFiles:
     def is_folder(self, path: str) -> bool:
         return self.exists(path) and stat.S_ISDIR(self._look(path).st_mode)
 
-    def written_at(self, path: str) -> datetime:
+    def get_write_time(self, path: str) -> datetime:
         return datetime.fromtimestamp(self._look(path).st_mtime, UTC)
 
     def remove(self, path: str) -> None:
         """Remove a file, a link, or a folder with its contents. Raises ``FileNotFoundError``."""
         folder, name = posixpath.split(path)
-        with self._opened(folder) as at:
+        with self._open_folder(folder) as at:
             _remove(name, at)
 
     def _look(self, path: str) -> os.stat_result:
         folder, name = posixpath.split(path)
-        with self._opened(folder) as at:
+        with self._open_folder(folder) as at:
             return _look(name, at)
 
     def _sync(self, file: int) -> None:
@@ -129,8 +129,8 @@ class LocalFiles:
             os.fsync(file)
 
     @contextmanager
-    def _opened(self, path: str, *, is_made: bool = False) -> Iterator[int]:
-        """A descriptor of a folder below; with ``is_made`` it is made if it isn't there."""
+    def _open_folder(self, path: str, *, is_made: bool = False) -> Iterator[int]:
+        """Open a folder below ``root`` and yield its descriptor; with ``is_made`` a missing folder is made."""
         if is_made and not os.path.isdir(self.root):
             self._make_top(self.root)
         with ExitStack() as opened:
@@ -145,7 +145,7 @@ class LocalFiles:
 
     @contextmanager
     def _part(self, at: int, name: str, content: bytes) -> Iterator[str]:
-        """Content that is on the disk under a name of its own, and gone afterwards."""
+        """Write content to the disk under a temporary name, which is removed afterwards."""
         part = f"{name}.{uuid.uuid4().hex}.part"
         try:
             with open(os.open(part, NEW, _mode_below(at) & 0o666, dir_fd=at), "wb") as file:
@@ -169,13 +169,13 @@ class LocalFiles:
 
 @contextmanager
 def entered(name: str, at: int | None = None, *, follows: bool = False, opens_closed: bool = False) -> Iterator[int]:
-    """A folder, open; with ``opens_closed`` its owner may do all with it."""
+    """Open a folder and yield its descriptor; with ``opens_closed`` its owner gets all rights on it first."""
     if name in (".", ".."):
         raise RefusedFileError("outside of its folder")
     try:
         folder = opened(name, _FOLDER | (0 if follows else os.O_NOFOLLOW), at, opens_closed=opens_closed)
-    except OSError as problem:
-        if follows or problem.errno not in (errno.ENOTDIR, errno.ELOOP):
+    except OSError as error:
+        if follows or error.errno not in (errno.ENOTDIR, errno.ELOOP):
             raise
         is_link = stat.S_ISLNK(_look(name, at).st_mode)
         raise RefusedFileError(f"behind {'a link' if is_link else 'something that is not a folder'}") from None
@@ -188,7 +188,7 @@ def entered(name: str, at: int | None = None, *, follows: bool = False, opens_cl
 
 
 def opened(name: str, flags: int, at: int | None, *, opens_closed: bool = True) -> int:
-    """A file or folder, open; with ``opens_closed`` also one that its owner may not read."""
+    """Open a file or folder; with ``opens_closed`` also one that its owner may not read."""
     try:
         return os.open(name, flags, dir_fd=at)
     except PermissionError:
@@ -203,8 +203,8 @@ def opened(name: str, flags: int, at: int | None, *, opens_closed: bool = True) 
 
 
 def _remove(name: str, at: int) -> None:
-    """Remove what has a name in an open folder. Folders inside folders are moved up first, so that depth costs neither
-    stack nor descriptors.
+    """Remove a file, a link, or a folder with its contents, by its name in an open folder. Nested folders are moved up
+    first, so depth costs neither stack nor descriptors.
     """
     if not stat.S_ISDIR(_look(name, at).st_mode):
         os.unlink(name, dir_fd=at)
@@ -215,7 +215,8 @@ def _remove(name: str, at: int) -> None:
             child = waiting.pop()
             with entered(child, top, opens_closed=True) as inside:
                 for below in _remove_files(inside):
-                    with entered(below, inside, opens_closed=True):  # moving it changes it, so it must be writable
+                    # Moving a folder changes it, so it must be writable.
+                    with entered(below, inside, opens_closed=True):
                         waiting.append(uuid.uuid4().hex)
                         os.rename(below, waiting[-1], src_dir_fd=inside, dst_dir_fd=top)
             os.rmdir(child, dir_fd=top)
@@ -223,7 +224,7 @@ def _remove(name: str, at: int) -> None:
 
 
 def _remove_files(folder: int) -> list[str]:
-    """Remove all but the folders; returns their names."""
+    """Remove everything but folders; returns the folders' names."""
     folders = []
     with os.scandir(folder) as found:
         for entry in found:
@@ -246,7 +247,7 @@ def _look(name: str, at: int | None) -> os.stat_result:
 
 
 def _mode_below(at: int) -> int:
-    """The mode of a new folder: its owner's alone (0700), and its group's where the folder above is one of a group."""
+    """Return the mode of a new folder: for its owner alone (0700), and its group if the folder above is a group's."""
     above = os.fstat(at).st_mode
     is_of_group = above & stat.S_IWGRP and not above & stat.S_IWOTH
     return _OWN | (above & _GROUP if is_of_group else 0)

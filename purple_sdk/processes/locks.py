@@ -1,6 +1,6 @@
-"""Locks between processes: each is a file of its own, which its user alone can open.
+"""Locks between processes: each is a separate file, which its user alone can open.
 
-Folders aren't locked: all that may list a folder can lock it, as CLI agents can with those that are hidden from them.
+Folders aren't locked: every process that may list a folder can lock it, also CLI agents with folders hidden from them.
 """
 
 import asyncio
@@ -17,17 +17,17 @@ _POLL_SECONDS = 0.05
 
 
 class BusyError(Exception):
-    """Another process keeps a lock; the message is a sentence."""
+    """Another process holds a lock; the message is a sentence."""
 
 
 def builds_folder() -> Path:
-    """The folder for locks of images that are being built, of all processes of this user."""
+    """Return the folder for locks of image builds, for all processes of this user."""
     return Path(tempfile.gettempdir(), f"proctor-builds-{os.getuid()}")
 
 
 @contextmanager
 def locked(file: Path) -> Iterator[None]:
-    """Be the one that has a lock. Raises BusyError, OSError (the file can't be opened)."""
+    """Hold a lock. Raises BusyError (another process holds it), OSError (the file can't be opened)."""
     lock = _open(file)
     try:
         for pause in _tries(lock, file, SECONDS):
@@ -39,7 +39,7 @@ def locked(file: Path) -> Iterator[None]:
 
 @asynccontextmanager
 async def locked_without_blocking(file: Path, seconds: float) -> AsyncIterator[None]:
-    """Be the one that has a lock, as ``locked``; on an event loop."""
+    """Hold a lock, as ``locked``; for use on an event loop."""
     lock = _open(file)
     try:
         for pause in _tries(lock, file, seconds):

@@ -1,9 +1,9 @@
-"""A view of files and processes of its own, for what Landlock doesn't look at (Linux).
+"""Separate views of files and processes, for what Landlock doesn't restrict (Linux).
 
-Landlock leaves modes, owners, times and locks of files as they are, and hides no name below a folder that may be
-listed. In a mount namespace of its own a confined process finds hidden folders empty, and other files read-only. These
-are seen through overlayfs, so locks, notices (inotify) and named pipes don't reach those of other processes. In a PID
-namespace it finds its own processes alone, which the kernel ends with the first of them.
+Landlock doesn't restrict modes, owners, times and locks of files, and hides no name below a folder that may be listed.
+In a separate mount namespace a confined process finds hidden folders empty, and other files read-only. It sees these
+through overlayfs, so its locks, notices (inotify) and named pipes don't reach those of other processes. In a PID
+namespace it sees its own processes alone. The kernel ends them with the first of them.
 """
 
 import ctypes
@@ -24,7 +24,7 @@ _MOUNT_SETATTR, _AT_FDCWD, _AT_RECURSIVE, _READ_ONLY = 442, -100, 0x8000, 1
 
 _OVERLAID = {b"bcachefs", b"btrfs", b"erofs", b"ext2", b"ext3", b"ext4", b"f2fs", b"overlay", b"squashfs", b"tmpfs"}
 _OVERLAID |= {b"xfs", b"zfs"}
-"""File systems that answer at once: those of servers may never do."""
+"""File systems that answer at once; file systems of servers may hang."""
 
 
 class _Attributes(ctypes.Structure):
@@ -32,7 +32,8 @@ class _Attributes(ctypes.Structure):
 
 
 def unshare(*, processes: bool) -> None:
-    """Give what this process starts a mount namespace, which this process enters, too, and a PID namespace if asked.
+    """Move this process and its descendants to a new mount namespace and, if asked, its descendants to a new PID
+    namespace.
 
     Needs one thread, and root or a machine that lets users have namespaces. Raises OSError (it doesn't).
     """
@@ -45,15 +46,15 @@ def unshare(*, processes: bool) -> None:
 
 
 def arrange(writable: Iterable[str], readable: Iterable[str] = (), hidden: Iterable[str] = ()) -> None:
-    """Make the view in a mount namespace, as the first process of the PID namespace, if there is one (Linux 5.12).
+    """Mount the view in a mount namespace; run by the first process of the PID namespace, if there is one (Linux 5.12).
 
     Args:
         writable: folders; all others become read-only.
-        readable: folders that are left where they are in a hidden one, as writable ones are.
+        readable: folders that stay visible inside a hidden one, as writable ones do.
         hidden: folders that become empty.
     """
     _change("/", propagation=_MS_PRIVATE)
-    shown = _clone(writable)  # before there are overlays on them
+    shown = _clone(writable)  # before overlays cover them
     _overlay()
     shown = {**_clone(readable), **shown}
     if os.getpid() == 1:
@@ -71,27 +72,27 @@ def arrange(writable: Iterable[str], readable: Iterable[str] = (), hidden: Itera
 
 
 def _clone(folders: Iterable[str]) -> dict[bytes, int]:
-    """What is mounted at some folders and in them, as descriptors of mounts that are nowhere yet."""
+    """Copy the mounts at and below some folders; returns descriptors of mounts that aren't attached yet."""
     flags = ctypes.c_uint(_OPEN_TREE_CLONE | os.O_CLOEXEC | _AT_RECURSIVE)
     found = {os.fsencode(folder) for folder in folders if os.path.isdir(folder)}
     return {folder: _call("syscall", _OPEN_TREE, _AT_FDCWD, folder, flags) for folder in found}
 
 
 def _overlay() -> None:
-    """Mount overlays on all folders of local file systems, each over itself, as far as the kernel does so."""
+    """Mount overlays on all folders of local file systems, each over itself, if the kernel supports it."""
     mounts = _read_mounts()
     _mount("tmpfs", "/proc", 0)  # overlayfs needs a second layer, below the folder: an empty one
     for point in [point for point, kind in mounts.items() if kind in _OVERLAID]:
         for folder in _find_whole_folders(point, mounts):
             with suppress(OSError):
-                os.chdir(folder)  # names in options would need escapes
+                os.chdir(folder)  # in the options, names would need escapes
                 _mount("overlay", ".", 0, b"lowerdir=.:/proc")
     os.chdir("/")
     _call("umount2", b"/proc", _MNT_DETACH)
 
 
 def _read_mounts() -> Mapping[bytes, bytes]:
-    """The kinds of the mounted file systems, by where they are mounted."""
+    """Return the types of the mounted file systems, by mount point."""
     with open("/proc/self/mountinfo", "rb") as file:
         lines = [line.split() for line in file]
     return {
@@ -101,7 +102,7 @@ def _read_mounts() -> Mapping[bytes, bytes]:
 
 
 def _find_whole_folders(folder: bytes, mounts: Mapping[bytes, bytes]) -> Iterator[bytes]:
-    """The largest folders in a folder in which nothing is mounted."""
+    """Yield the largest folders below a folder that contain no mount points."""
     if not any(point.startswith(folder.rstrip(b"/") + b"/") for point in mounts if point != folder):
         yield folder
         return
@@ -131,7 +132,7 @@ def _call(name: str, *arguments: Any) -> int:
 
 @cache
 def has_own_view(*, processes: bool) -> bool:
-    """Whether this machine lets a process of this user do so; another process tries it."""
+    """Whether this machine lets a process of this user do so; tried in another process."""
     command = [sys.executable, "-I", "-S", __file__, *(["processes"] if processes else [])]
     return sys.platform == "linux" and subprocess.run(command, capture_output=True, check=False).returncode == 0
 

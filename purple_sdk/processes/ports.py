@@ -1,4 +1,4 @@
-"""Free ports, who has the others, and who may start a server at one."""
+"""Free ports, the owners of used ports, and claims on ports."""
 
 import contextlib
 import os
@@ -10,14 +10,14 @@ from itertools import islice
 from pathlib import Path
 
 _NOT_FOR_OUTGOING = range(10_081, 32_000)
-"""Ports that no system gives to outgoing connections: Linux takes 32768 up for them, others take 49152 up (RFC 6335).
-Any other free port may belong to a connection by the time that a server wants it. The range begins behind the last
-port that browsers refuse (10080, https://fetch.spec.whatwg.org/#port-blocking).
+"""Ports that systems don't use for outgoing connections: Linux uses 32768 and up for them, others 49152 and up (RFC
+6335). Any other free port may belong to a connection before the server binds it. The range begins behind the last port
+that browsers refuse (10080, https://fetch.spec.whatwg.org/#port-blocking).
 """
 
 
 def is_free(host: str, port: int) -> bool:
-    """Whether a server could listen there."""
+    """Whether a server could listen at this port."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.socket(family) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -29,7 +29,7 @@ def is_free(host: str, port: int) -> bool:
 
 
 def free_ports(count: int) -> list[int]:
-    """``count`` different TCP ports that are free on this machine at the moment."""
+    """Return ``count`` different TCP ports that are free on this machine at the moment."""
     shuffled = random.sample(_NOT_FOR_OUTGOING, len(_NOT_FOR_OUTGOING))
     ports = list(islice((port for port in shuffled if _is_free_and_not_kept(port)), count))
     if len(ports) < count:
@@ -38,7 +38,8 @@ def free_ports(count: int) -> list[int]:
 
 
 def keep_port() -> int:
-    """A free port that ``free_ports`` gives to no process until this one ends, for a server that starts much later.
+    """Reserve a free port for a server that starts much later: ``free_ports`` gives it to no process until this one
+    ends.
 
     The port is bound without listening; a server that binds it with ``SO_REUSEADDR``, as nearly all do, can listen.
     """
@@ -54,7 +55,7 @@ _kept: list[socket.socket] = []
 
 
 def _is_free_and_not_kept(port: int) -> bool:
-    """Without ``SO_REUSEADDR`` a port that is only bound is not free."""
+    """Whether a port is free; without ``SO_REUSEADDR`` a port that is only bound isn't."""
     with socket.socket() as probe, contextlib.suppress(OSError):
         probe.bind(("127.0.0.1", port))
         return True
@@ -62,11 +63,11 @@ def _is_free_and_not_kept(port: int) -> bool:
 
 
 def claim(port: int) -> socket.socket | None:
-    """Agree with the other workers on this machine on who starts a server at a port; None where another one does.
+    """Claim the right to start a server at a port; None if another worker on this machine has claimed it.
 
     The claim holds until it is closed or its process ends. Without it two servers may be started for the same port, and
-    not every system lets the second one fail. It is a name among Linux's abstract sockets (``man 7 unix``), which are
-    as far-reaching as ports are; other systems have none, and there a claim is nothing but a socket.
+    not every system makes the second one fail. The claim is a name among Linux's abstract sockets (``man 7 unix``),
+    which have the same reach as ports. Other systems have none; there the claim is a plain socket without effect.
     """
     name = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
     if sys.platform == "linux":
@@ -78,10 +79,10 @@ def claim(port: int) -> socket.socket | None:
     return name
 
 
-def listener_on(port: int) -> str | None:
-    """Who listens on a TCP port, such as ``uvicorn (pid 4711)``; None if unknown.
+def find_listener(port: int) -> str | None:
+    """Name the process that listens on a TCP port, such as ``uvicorn (pid 4711)``; None if unknown.
 
-    Reads ``/proc``, so it knows only on Linux, and only processes that we may look into.
+    Reads ``/proc``: it works on Linux only, and only for processes that this user may inspect.
     """
     inodes = {f"socket:[{inode}]" for inode in _listening_inodes(port)}
     if not inodes:
@@ -94,7 +95,7 @@ def listener_on(port: int) -> str | None:
 
 
 def _listening_inodes(port: int) -> Iterator[str]:
-    """Inodes of the sockets in state LISTEN (0A) on a port, from the kernel's tables (``man 5 proc_net``)."""
+    """Yield the inodes of sockets in state LISTEN (0A) on a port, from the kernel's tables (``man 5 proc_net``)."""
     for table in ("/proc/net/tcp", "/proc/net/tcp6"):
         with contextlib.suppress(OSError):
             for line in Path(table).read_text().splitlines()[1:]:

@@ -1,8 +1,8 @@
-"""Processes end with the one that has started them, also those that left its group and session.
+"""Processes that end with their parent, including those that left its group and session.
 
-``Reaper`` is for a process that starts one program, waits for its end, and then ends all that the program has started
-(Linux). On other systems only the program's process group is ended. In a PID namespace (``namespaces``), the kernel
-does so even if the reaper is killed.
+``Reaper`` is for a process that starts one program, waits for its end, and then ends all its descendants (Linux). On
+other systems only the program's process group is ended. In a PID namespace (``namespaces``), the kernel does this even
+if the reaper is killed.
 """
 
 import ctypes
@@ -18,11 +18,11 @@ from purple_sdk.processes.landlock import keep_signals_inside
 
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 _SIGNAL_EXIT = 128
-"""Added to a signal's number, as shells do, for the exit code of a program that a signal ended."""
+"""Added to a signal's number to make the exit code of a program that a signal ended, as shells do."""
 
 
 def die_with_parent(parent: int) -> None:
-    """End this process when the process ``parent``, which has started it, ends, however that goes (Linux)."""
+    """End this process when its parent, the process ``parent``, ends for any reason (Linux)."""
     _ask_for_death_with_parent()
     if os.getppid() != parent:
         os._exit(1)
@@ -34,15 +34,16 @@ def _ask_for_death_with_parent() -> None:
 
 
 def leave_first_process() -> None:
-    """Continue in a child, as the leader of a session, while this process stays the first of its PID namespace.
+    """Continue in a child that leads a session, while this process stays the first of its PID namespace.
 
-    It takes in orphans, and exits with the child's exit code. Then the kernel ends all that is left.
+    The first process takes in orphans, and exits with the child's exit code. Then the kernel ends all other processes.
     """
     child = os.fork()
     if not child:
         os.setsid()
         return
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # the first process gets no signal of others that it doesn't handle
+    # The first process gets no signal of other processes that it doesn't handle.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
     while True:
         pid, status = os.wait()
         if pid == child:
@@ -50,7 +51,7 @@ def leave_first_process() -> None:
 
 
 class Reaper:
-    """Made by a process with one thread, before it starts its program."""
+    """Ends all descendants of one program; made by a process with one thread, before it starts the program."""
 
     def __init__(self) -> None:
         self._program = 0
@@ -61,7 +62,7 @@ class Reaper:
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
 
     def fork(self) -> bool:
-        """Start the process that becomes the program, as the leader of a session; True in that process."""
+        """Fork the process that becomes the program, as the leader of a session; returns True in that process."""
         parent_end, own_end = os.pipe()
         self._program = os.fork()
         if not self._program:
@@ -74,9 +75,10 @@ class Reaper:
         return not self._program
 
     def wait(self, lifeline: int) -> int:
-        """Wait until the program has ended, and end all that it has started; returns its exit code.
+        """Wait until the program has ended, and end all its descendants; returns its exit code.
 
-        SIGTERM and the end of ``lifeline``, a pipe from the process that has asked for the program, end it early.
+        SIGTERM, or the end of ``lifeline``, ends it early. ``lifeline`` is a pipe from the process that asked for the
+        program.
         """
         ended, wakes = os.pipe()
         os.set_blocking(wakes, False)
@@ -98,8 +100,8 @@ class Reaper:
         return code
 
     def _kill(self, *_: Any) -> None:
-        """Kill all that was started. With ``keep_signals_inside`` the kernel does it at one moment, so that no process
-        gets away by starting another one; orphans become this process's children meanwhile.
+        """Kill all descendants. With ``keep_signals_inside`` the kernel does it at one moment, so no process gets away
+        by starting another one. Orphans then become children of this process.
         """
         with suppress(OSError):
             if self._reaches_all:

@@ -1,4 +1,4 @@
-"""Our own servers: they listen before they do anything else, say when they are ready, and end on request."""
+"""Our own servers: they listen before doing anything else, print a line when they are ready, and end on request."""
 
 import errno
 import signal
@@ -11,15 +11,15 @@ import uvicorn
 
 from purple_sdk.processes.addresses import in_url
 from purple_sdk.processes.announcing import announce
-from purple_sdk.processes.ports import listener_on
+from purple_sdk.processes.ports import find_listener
 
 _BACKLOG = 2048
 
 
 def listen(host: str, port: int, who: str) -> socket.socket:
-    """A socket that listens at an address; port 0 takes a free one.
+    """Return a socket that listens at an address; port 0 takes a free one.
 
-    It listens at once: with ``SO_REUSEADDR`` alone, a second server could bind the same port meanwhile.
+    It listens at once: with ``SO_REUSEADDR`` alone, a second server could bind the same port before the first listens.
 
     Args:
         host: an address of this machine.
@@ -34,23 +34,23 @@ def listen(host: str, port: int, who: str) -> socket.socket:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind((host, port))
         listener.listen(_BACKLOG)
-    except OSError as problem:
+    except OSError as error:
         listener.close()
-        taken_by = listener_on(port) if problem.errno == errno.EADDRINUSE else None
-        cause = f"{taken_by} has it" if taken_by else problem.strerror
+        taken_by = find_listener(port) if error.errno == errno.EADDRINUSE else None
+        cause = f"{taken_by} has it" if taken_by else error.strerror
         reason = f"{who} can't listen on {in_url(host)}:{port} ({cause}): choose another --host or --port"
-        raise OSError(problem.errno, reason) from None
+        raise OSError(error.errno, reason) from None
     return listener
 
 
-def address_of(listener: socket.socket) -> str:
-    """The URL at which a socket listens."""
+def get_address(listener: socket.socket) -> str:
+    """Return the URL at which a socket listens."""
     host, port = listener.getsockname()[:2]
     return f"http://{in_url(host)}:{port}"
 
 
 class InnerServer(uvicorn.Server):
-    """uvicorn inside of another server's process, whose signals are that server's business."""
+    """uvicorn inside another server's process; that server handles the signals."""
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -58,11 +58,11 @@ class InnerServer(uvicorn.Server):
 
 
 class Server(uvicorn.Server):
-    """uvicorn, which says when it is ready, and for which a signal is a reason to end rather than to die of it.
+    """uvicorn that prints a line when it is ready, and exits normally after a signal.
 
     Args:
         config: uvicorn's settings.
-        ready: the line that is printed once the server answers.
+        ready: the line to print once the server answers.
     """
 
     def __init__(self, config: uvicorn.Config, ready: str) -> None:
@@ -76,7 +76,7 @@ class Server(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """See ``uvicorn.Server``, which raises the signal once more after its clean end."""
+        """Override ``uvicorn.Server``, which raises the signal once more after its clean end."""
         if threading.current_thread() is not threading.main_thread():
             yield
             return

@@ -1,12 +1,12 @@
-"""Which system calls a confined process may make: those listed for its kind, and no others (``man 2 seccomp``).
+"""System calls that a confined process may make: those listed for its kind, and no others (``man 2 seccomp``).
 
-Which files and which TCP ports, Landlock says (``landlock``). Neither kind reaches another process's limits, priority,
-scheduling or memory, opens sockets other than TCP, or listens. In docs/operations/limits.md one table says what each
-kind may do; a test tries each of its rows.
+Landlock decides about files and TCP ports (``landlock``). Neither kind can change another process's limits, priority,
+scheduling or memory, open sockets other than TCP, or listen. A table in docs/operations/limits.md lists the rights of
+each kind; a test tries each of its rows.
 
-* Scenario code (``SCENARIO_CODE``) has what Python, its event loop and an HTTP client need. It changes no files, and
+* Scenario code (``SCENARIO_CODE``) has the calls of Python, its event loop and an HTTP client. It changes no files, and
   has no signals, processes or programs.
-* CLI agents (``CLI_AGENT``) have what programs in Node.js, Python, Go and Rust need beside that: files, processes,
+* CLI agents (``CLI_AGENT``) also have the calls of programs in Node.js, Python, Go and Rust: files, processes,
   programs, signals.
 """
 
@@ -25,7 +25,7 @@ _PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, _PR_SET_NO_NEW_PRIVS = 22, 2, 38
 _CLONE_THREAD = 0x00010000
 _CLONE_NAMESPACES = 0x7E020000
 _MSG_FASTOPEN = 0x20000000
-"""Connects where Landlock doesn't look."""
+"""Connections that Landlock doesn't check."""
 _SOCK_TYPE = 0xF
 _NETLINK, _NETLINK_ROUTE = 16, 0
 
@@ -61,11 +61,11 @@ _OF_PROGRAMS = (
     *("memfd_create", "mlock", "mlock2", "munlock", "pkey_alloc", "pkey_free", "pkey_mprotect"),
     *("timer_create", "timer_settime", "timer_gettime", "timer_getoverrun", "timer_delete", "ioprio_get"),
     *("sched_getattr", "sched_rr_get_interval", "landlock_create_ruleset", "landlock_add_rule", "seccomp"),
-    *("landlock_restrict_self", "bind"),  # bind: of netlink sockets; TCP ports are Landlock's
+    *("landlock_restrict_self", "bind"),  # bind: for netlink sockets; Landlock handles TCP ports
 )
 
 _FCNTL = (0, 1, 2, 3, 4, 5, 6, 7, 1030)
-"""Duplicates, flags and locks; not F_SETOWN, by which a process may have the kernel signal another one."""
+"""Duplicates, flags and locks; not F_SETOWN, which lets the kernel send signals to another process."""
 _IOCTL = (0x5401, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451)
 """TCGETS, TIOCGWINSZ, FIONREAD, FIONBIO, FIONCLEX, FIOCLEX."""
 _PRCTL = (15, 16, 0x53564D41)
@@ -74,16 +74,16 @@ _PRCTL = (15, 16, 0x53564D41)
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of confined process, by what it may do beside ``_ALLOWED``.
+    """A kind of confined process, by the rights that it has in addition to ``_ALLOWED``.
 
     Attributes:
         calls: more system calls.
-        values: of one argument, by call and the argument's number; other values are refused.
-        clone: bits of ``clone``'s flags, and those of them that must be set.
-        pairs: types of pairs of connected Unix sockets. An unconnected one could be sent from to any path.
+        values: allowed values of one argument, by call and the argument's number; other values are refused.
+        clone: allowed bits of ``clone``'s flags, and the bits among them that must be set.
+        pairs: types of pairs of connected Unix sockets. An unconnected socket could send to any path.
         has_netlink: whether it may ask for the machine's network interfaces.
         has_own_priority: whether it may change its own priority.
-        unavailable: calls that end with another error than EPERM, by the error's number.
+        unavailable: calls that fail with another error than EPERM, by the error's number.
     """
 
     calls: Sequence[str]
@@ -103,15 +103,15 @@ SCENARIO_CODE = Kind(
 CLI_AGENT = Kind(
     calls=_OF_PROGRAMS,
     values={
-        # More locks, pipes' sizes, seals, hints; not the owner of signals, leases and notices of files.
+        # More locks, pipe sizes, seals, hints; not the receiver of signals, leases and notices of files.
         ("fcntl", 1): (*_FCNTL, 36, 37, 38, 1031, 1032, 1033, 1034, 1035, 1036, 1037, 1038),
-        # Of terminals of its own (not TIOCSTI, TIOCSCTTY), copies of files, names and addresses of interfaces.
+        # Of its own terminals (not TIOCSTI, TIOCSCTTY), copies of files, names and addresses of interfaces.
         ("ioctl", 1): (
             *(*_IOCTL, 0x5402, 0x5403, 0x5404, 0x5409, 0x540B, 0x540F, 0x5410, 0x5414, 0x5422, 0x5429),
             *(0x40049409, 0x4020940D, 0x8910, 0x8912, 0x8913, 0x8915, 0x891B, 0x8921, 0x8927, 0x8933),
         ),
-        # The end of its parent, whether it may be dumped, new privileges, capabilities, its slack, the orphans'
-        # parent, large pages; not PR_SCHED_CORE, which names another process.
+        # Signal at the parent's end, dumps, new privileges, capabilities, timer slack, the reaper of orphans, large
+        # pages; not PR_SCHED_CORE, which names another process.
         ("prctl", 0): (*_PRCTL, 1, 2, 3, 4, 7, 8, 21, 22, 23, 29, 30, 36, 37, 38, 39, 41, 42, 47),
         ("prlimit64", 0): (0,),
         ("sched_setaffinity", 0): (0,),
@@ -121,7 +121,7 @@ CLI_AGENT = Kind(
     pairs=(socket.SOCK_STREAM, socket.SOCK_SEQPACKET),
     has_netlink=True,
     has_own_priority=True,
-    # Programs go another way where the system lacks these.
+    # Programs use other calls if the system lacks these.
     unavailable={
         "io_uring_setup": errno.ENOSYS,
         **dict.fromkeys((f"{file}{call}xattr" for file in ("", "l", "f") for call in ("set", "remove")), errno.ENOTSUP),
@@ -130,8 +130,9 @@ CLI_AGENT = Kind(
 
 
 def make_filter(kind: Kind, *, connects: bool = True) -> bytes | None:
-    """The filter as a program for the kernel, with TCP connections if it ``connects``; None where libseccomp or
-    ``pyseccomp`` is missing.
+    """Make the filter as a program for the kernel, with TCP connections if it ``connects``.
+
+    Returns None if libseccomp or ``pyseccomp`` is missing.
     """
     if sys.platform != "linux":
         return None
@@ -142,7 +143,7 @@ def make_filter(kind: Kind, *, connects: bool = True) -> bytes | None:
     calls = pyseccomp.SyscallFilter(pyseccomp.ERRNO(errno.EPERM))
 
     def allow(call: str, *arguments: Any) -> None:
-        with suppress(ValueError, OSError):  # a call that this machine or this libseccomp doesn't have
+        with suppress(ValueError, OSError):  # a call that this machine or this libseccomp lacks
             calls.add_rule(pyseccomp.ALLOW, call, *arguments)
 
     def only(number: int, value: int, mask: int | None = None) -> Any:
@@ -155,7 +156,7 @@ def make_filter(kind: Kind, *, connects: bool = True) -> bytes | None:
     for call, flags in (("sendto", 3), ("sendmsg", 2), ("sendmmsg", 3)):
         allow(call, only(flags, 0, _MSG_FASTOPEN))
     allow("clone", only(0, kind.clone[1], kind.clone[0]))
-    # Without clone3 libraries use clone, whose flags can be looked at.
+    # Without clone3 libraries use clone, whose flags a filter can inspect.
     for call, number in {"clone3": errno.ENOSYS, **kind.unavailable}.items():
         with suppress(ValueError, OSError):
             calls.add_rule(pyseccomp.ERRNO(number), call)
@@ -178,7 +179,7 @@ def make_filter(kind: Kind, *, connects: bool = True) -> bytes | None:
 
 
 def apply(program: bytes) -> None:
-    """Hold this process, and its threads to come, to a filter that ``make_filter`` made. Raises ``OSError``."""
+    """Apply a filter of ``make_filter`` to this process and its later threads. Raises ``OSError``."""
 
     class Program(ctypes.Structure):
         _fields_ = (("length", ctypes.c_uint16), ("instructions", ctypes.c_char_p))

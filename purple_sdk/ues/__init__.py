@@ -1,4 +1,4 @@
-"""A typed client of the User Environment Simulator, async and sync; ``answers`` has the shapes of what comes back."""
+"""A typed client of the User Environment Simulator, async and sync; ``answers`` has the types of its answers."""
 
 from purple_sdk.ues.answers import ActionResult, EventRecord, KeyCreated, SimulationStatus, TimeState
 from purple_sdk.ues.client import AsyncUESClient, AsyncUESHost, UESClient, UESHost

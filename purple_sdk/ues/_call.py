@@ -1,4 +1,4 @@
-"""One declaration per endpoint, from which the async and the sync method both follow.
+"""One declaration per endpoint, which defines both the async and the sync method.
 
 A room (``EmailRoom``, ``EventsRoom``, ...) declares an endpoint as a function with only a signature and a docstring::
 
@@ -7,7 +7,7 @@ A room (``EmailRoom``, ``EventsRoom``, ...) declares an endpoint as a function w
         def read(self, message_ids: Sequence[str]) -> None:
             '''Mark emails as read.'''
 
-The parameters are the request's fields: those named in the path go there, the others into the query (GET, DELETE) or
+The parameters are the request's fields. Those named in the path go there, the others into the query (GET, DELETE) or
 the JSON body (POST); None is left out. ``EmailRoom[AsyncRunner]`` then has ``await email.read([...])`` and
 ``EmailRoom[SyncRunner]`` has ``email.read([...])``, and type checkers know both.
 """
@@ -34,7 +34,7 @@ Method = Literal["GET", "POST", "DELETE"]
 
 @dataclass(frozen=True)
 class OwnValue:
-    """A required field that a user's client can fill in: a value in the answer to a GET."""
+    """A required field that a user's client can fill in from the answer to a GET."""
 
     path: str
     key: str
@@ -49,10 +49,10 @@ class Route(Generic[Answer]):
     """An endpoint.
 
     Attributes:
-        path: may have ``{parameters}``.
-        read: makes the answer from a body.
-        is_safe: whether asking twice is the same as asking once, so that a failed request may be repeated.
-        own: fields that are filled in where the caller leaves them out.
+        path: the path; may have ``{parameters}``.
+        read: converts a body to the answer.
+        is_safe: whether a repetition has no further effect, so a failed request may be repeated.
+        own: fields that the client fills in if the caller leaves them out.
         whole_body: the parameter that is the body, rather than one field of it.
     """
 
@@ -87,7 +87,7 @@ class Call(Generic[Answer]):
 
     @property
     def payload(self) -> dict[str, Any]:
-        """The fields that don't stand in the path."""
+        """The fields that aren't in the path."""
         return {name: value for name, value in self.fields.items() if f"{{{name}}}" not in self.route.path}
 
     @property
@@ -99,8 +99,8 @@ class Call(Generic[Answer]):
 
     @property
     def content(self) -> bytes | None:
-        """The request's body, as JSON. Raises ValueError (a value that JSON can't carry, such as half of a surrogate
-        pair).
+        """Return the request's body, as JSON. Raises ValueError (a value that JSON can't represent, such as half of a
+        surrogate pair).
         """
         if self.route.method != "POST":
             return None
@@ -135,7 +135,7 @@ class Endpoint(Generic[Parameters, Answer]):
     @overload
     def __get__(self, room: "Room[SyncRunner]", owner: type) -> Callable[Parameters, Answer]: ...
     def __get__(self, room: Any, owner: type) -> Any:
-        """Bind to a room: a function of the declared parameters."""
+        """Bind to a room: return a function of the declared parameters."""
         if room is None:
             return self
 
@@ -146,7 +146,7 @@ class Endpoint(Generic[Parameters, Answer]):
         return method
 
     def call(self, room: Any, *args: Any, **kwargs: Any) -> Call[Answer]:
-        """Describe a call. Raises TypeError (arguments that the declaration doesn't have)."""
+        """Describe a call. Raises TypeError (arguments that the declaration lacks)."""
         bound = self.signature.bind(room, *args, **kwargs)
         bound.apply_defaults()
         arguments = list(bound.arguments.items())[1:]
@@ -164,7 +164,7 @@ def delete(path: str, read: Callable[[bytes], Answer]) -> "Declare[Answer]":
 
 
 def query(path: str, read: Callable[[bytes], Answer], *, whole_body: str | None = None) -> "Declare[Answer]":
-    """Declare a POST that only asks, and so may be repeated; otherwise as ``post``."""
+    """Declare a POST that only reads, and so may be repeated; otherwise as ``post``."""
     return Declare(Route("POST", path, read, is_safe=True, whole_body=whole_body))
 
 
@@ -179,8 +179,8 @@ def post(
 
     Args:
         path: may have ``{parameters}``.
-        read: makes the answer from a body; raises ``ValueError`` for one that doesn't fit.
-        own: required fields that the client fills in where the caller leaves them out.
+        read: converts a body to the answer; raises ``ValueError`` for a body that doesn't fit.
+        own: required fields that the client fills in if the caller leaves them out.
         whole_body: the parameter that is the body, rather than one field of it.
     """
     return Declare(Route("POST", path, read, is_safe=False, own=own or {}, whole_body=whole_body))

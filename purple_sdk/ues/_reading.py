@@ -1,4 +1,4 @@
-"""How the simulator's answers are read."""
+"""Readers of the simulator's answers."""
 
 from datetime import UTC, datetime
 from typing import Annotated, Any, Self
@@ -11,7 +11,7 @@ from purple_sdk.protocol._wire import WHEN_USED
 Json = dict[str, Any]
 
 Instant = Annotated[datetime, AfterValidator(lambda time: time if time.tzinfo else time.replace(tzinfo=UTC))]
-"""An instant, always aware: the contract reads a naive one as UTC."""
+"""An aware datetime; naive ones are read as UTC, as the contract says."""
 
 
 def json_object(body: bytes) -> Json:
@@ -23,7 +23,7 @@ def json_object(body: bytes) -> Json:
 
 
 def raw(body: bytes) -> bytes:
-    """Take a body as it is."""
+    """Return a body unchanged."""
     return body
 
 

@@ -1,7 +1,7 @@
-"""How a call becomes an HTTP exchange, written once for async and sync.
+"""The conversion of a call to an HTTP exchange, written once for async and sync.
 
-``Exchange.steps`` is a generator that knows nothing of how requests travel: it yields a request to send or a pause to
-make, and is given the response or the transport's exception. The two runners only drive it.
+``Exchange.steps`` is a generator that is independent of the transport: it yields a request to send or a pause, and
+receives the response or the transport's exception. The two runners only drive it.
 """
 
 import asyncio
@@ -22,12 +22,12 @@ from purple_sdk.ues.trace import carried
 
 Answer = TypeVar("Answer")
 Observer = Callable[[Call[Any], Any, UESError | None], None]
-"""Gets every call that may change something, after it: the call with all its fields, and answer or error."""
+"""Called after every call that may change something, with the call's complete fields, and the answer or error."""
 
 _TRIES = 4
 _FIRST_PAUSE = 0.1
 _WORTH_ANOTHER_TRY = frozenset({429, 502, 503, 504})
-# Shorter than the 5 s after which uvicorn closes an idle connection: an action must not meet one that is being closed.
+# Shorter than the 5 s after which uvicorn closes an idle connection: an action must not use one that is being closed.
 _LIMITS = httpx.Limits(max_connections=100, max_keepalive_connections=20, keepalive_expiry=4.0)
 
 
@@ -42,7 +42,7 @@ Steps = Generator[httpx.Request | Pause, httpx.Response | None, Answer]
 
 @dataclass
 class Exchange:
-    """Everything about one simulation's address that requests need.
+    """Facts about one simulation's address that requests need.
 
     ``own`` remembers the user's own addresses, which never change while a simulation is being used.
     """
@@ -54,12 +54,12 @@ class Exchange:
     own: dict[OwnValue, Any] = field(default_factory=dict)
 
     def steps(self, call: Call[Answer]) -> Steps[Answer]:
-        """Run a call to its answer. Raises UESError (one of its subclasses, whichever way it failed)."""
+        """Run a call and return its answer. Raises UESError (one of its subclasses, for any failure)."""
         try:
-            call = yield from self._filled_in(call)
+            call = yield from self._fill_call(call)
             answer = yield from self._ask(call)
-        except UESError as problem:
-            self._notify(call, None, problem)
+        except UESError as error:
+            self._notify(call, None, error)
             raise
         if call.route.action.startswith(("scenario.", "simulation.")) and not call.route.is_safe:
             self.own.clear()
@@ -70,7 +70,7 @@ class Exchange:
         if self.observer is not None and not call.route.is_safe:
             self.observer(call, answer, problem)
 
-    def _filled_in(self, call: Call[Answer]) -> Steps[Call[Answer]]:
+    def _fill_call(self, call: Call[Answer]) -> Steps[Call[Answer]]:
         missing = {name: own for name, own in call.route.own.items() if name not in call.fields}
         if not missing:
             return call
@@ -91,18 +91,18 @@ class Exchange:
             raise refusal(title, response.status_code, response.content)
         try:
             return call.route.read(response.content)
-        except ValidationError as problem:
-            first = problem.errors(include_url=False)[0]
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
             where = ".".join(str(step) for step in first["loc"]) or "the body"
             raise UnexpectedAnswerError(f"{title}: {where} in the answer: {first['msg']}") from None
-        except ValueError as problem:
-            raise UnexpectedAnswerError(f"{title}: the answer can't be read: {problem}") from None
+        except ValueError as error:
+            raise UnexpectedAnswerError(f"{title}: the answer can't be read: {error}") from None
 
     def _send(self, call: Call[Any], title: str) -> Steps[httpx.Response]:
         try:
             request = self._request(call)
-        except ValueError as problem:
-            raise UESError(f"{title}: the fields can't be written as JSON: {problem}") from None
+        except ValueError as error:
+            raise UESError(f"{title}: the fields can't be written as JSON: {error}") from None
         tries = _TRIES if call.route.is_safe else 1
         for number in range(1, tries + 1):
             is_last = number == tries
@@ -111,15 +111,15 @@ class Exchange:
             except httpx.TimeoutException:
                 if is_last:
                     raise UESTimeoutError(f"{title}: no answer within {self.timeout:g} s") from None
-            except httpx.RequestError as problem:
+            except httpx.RequestError as error:
                 if is_last:
-                    reason = str(problem) or type(problem).__name__
+                    reason = str(error) or type(error).__name__
                     raise UESConnectionError(f"{title}: can't talk to {self.base_url}: {reason}") from None
             else:
                 assert response is not None
                 if is_last or response.status_code not in _WORTH_ANOTHER_TRY:
                     return response
-            # Half of the pause is drawn, so that many agents don't come back at the same moment.
+            # Half of the pause is random, to spread the retries of many agents.
             yield Pause(_FIRST_PAUSE * 3 ** (number - 1) * random.uniform(0.5, 1.5))
         raise AssertionError("the last try returns or raises")
 
@@ -145,7 +145,7 @@ class AsyncRunner:
         self._owns_http = http is None
 
     async def run(self, call: Call[Answer]) -> Answer:
-        """Send what the exchange asks for until it has the answer."""
+        """Send the exchange's requests until it has the answer."""
         steps = self.exchange.steps(call)
         try:
             step = next(steps)
@@ -156,12 +156,12 @@ class AsyncRunner:
                     continue
                 try:
                     response = await self.http.send(step)
-                except httpx.RequestError as problem:
-                    step = steps.throw(problem)
+                except httpx.RequestError as error:
+                    step = steps.throw(error)
                 else:
                     step = steps.send(response)
-        except StopIteration as end:
-            answer: Answer = end.value
+        except StopIteration as error:
+            answer: Answer = error.value
             return answer
 
     async def close(self) -> None:
@@ -179,7 +179,7 @@ class SyncRunner:
         self._owns_http = http is None
 
     def run(self, call: Call[Answer]) -> Answer:
-        """Send what the exchange asks for until it has the answer."""
+        """Send the exchange's requests until it has the answer."""
         steps = self.exchange.steps(call)
         try:
             step = next(steps)
@@ -190,12 +190,12 @@ class SyncRunner:
                     continue
                 try:
                     response = self.http.send(step)
-                except httpx.RequestError as problem:
-                    step = steps.throw(problem)
+                except httpx.RequestError as error:
+                    step = steps.throw(error)
                 else:
                     step = steps.send(response)
-        except StopIteration as end:
-            answer: Answer = end.value
+        except StopIteration as error:
+            answer: Answer = error.value
             return answer
 
     def close(self) -> None:

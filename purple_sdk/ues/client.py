@@ -96,11 +96,11 @@ class _Simulation(Room[Runner]):
 class AsyncUESClient(_Simulation[AsyncRunner], _AsyncConnections):
     """One simulation, awaited.
 
-    ``http`` shares somebody's connections; they stay open when this client closes. ``timeout`` is in seconds, for each
-    step of a request. Reading requests are repeated up to three times when the server can't be reached or is
-    overloaded; requests that change something are sent once. ``observer`` gets every call that changes something.
-    ``fence`` is that of an evaluator who has claimed the simulation (this project's addition to UES). Raises ValueError
-    (``base_url`` isn't an HTTP address).
+    ``http`` is a shared client of the caller; its connections stay open when this client closes. ``timeout`` is in
+    seconds, for each step of a request. Reading requests are repeated up to three times if the server can't be reached
+    or is overloaded; requests that change something are sent once. ``observer`` is called with every call that changes
+    something. ``fence`` is the fence of an evaluator who has claimed the simulation (this project's addition to UES).
+    Raises ValueError (``base_url`` isn't an HTTP address).
     """
 
     def __init__(
@@ -145,8 +145,8 @@ class _Host(_rooms.HostRoom[Runner]):
 
 
 class AsyncUESHost(_Host[AsyncRunner], _AsyncConnections):
-    """A host of simulations, awaited; the clients that it gives out share its connections. Raises ValueError
-    (``base_url`` isn't an HTTP address).
+    """A host of simulations, awaited; its clients share its connections. Raises ValueError (``base_url`` isn't an HTTP
+    address).
     """
 
     def __init__(
@@ -161,15 +161,15 @@ class AsyncUESHost(_Host[AsyncRunner], _AsyncConnections):
         super().__init__(AsyncRunner(_exchange(base_url, host_key, timeout, None, fence), http))
 
     def simulation(self, simulation_id: str, api_key: str) -> AsyncUESClient:
-        """A client of one simulation; works while this host is open."""
+        """Return a client of one simulation; it works while this host is open."""
         return AsyncUESClient(
             self._address(simulation_id), api_key, timeout=self._runner.exchange.timeout, http=self._runner.http
         )
 
 
 class UESHost(_Host[SyncRunner], _Connections):
-    """A host of simulations, without ``await``; the clients that it gives out share its connections. Raises ValueError
-    (``base_url`` isn't an HTTP address).
+    """A host of simulations, without ``await``; its clients share its connections. Raises ValueError (``base_url``
+    isn't an HTTP address).
     """
 
     def __init__(
@@ -178,7 +178,7 @@ class UESHost(_Host[SyncRunner], _Connections):
         super().__init__(SyncRunner(_exchange(base_url, host_key, timeout, None), http))
 
     def simulation(self, simulation_id: str, api_key: str) -> UESClient:
-        """A client of one simulation; works while this host is open."""
+        """Return a client of one simulation; it works while this host is open."""
         return UESClient(
             self._address(simulation_id), api_key, timeout=self._runner.exchange.timeout, http=self._runner.http
         )

@@ -1,4 +1,4 @@
-"""What can go wrong when talking to the simulator: one class per kind, so that callers catch what they can mend."""
+"""Errors of requests to the simulator: one class per kind, so callers catch the kinds that they can handle."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ class UESError(Exception):
 
 
 class UESConnectionError(UESError):
-    """The server could not be reached, or hung up before it had answered."""
+    """The server could not be reached, or closed the connection before its answer."""
 
 
 class UESTimeoutError(UESError):
@@ -18,15 +18,15 @@ class UESTimeoutError(UESError):
 
 
 class UnexpectedAnswerError(UESError):
-    """The server answered with success and with something that isn't what the contract promises."""
+    """The server reported success, but the answer differs from the contract."""
 
 
 class UESResponseError(UESError):
     """The server refused the request.
 
     Attributes:
-        detail: what the server said, as JSON where it was JSON: mostly a sentence, for 422 a list of
-            ``{type, loc, msg, input}``.
+        detail: the server's explanation, parsed if it was JSON: mostly a sentence, for 422 a list of ``{type, loc, msg,
+            input}``.
     """
 
     def __init__(self, message: str, status: int, detail: Any) -> None:
@@ -36,7 +36,7 @@ class UESResponseError(UESError):
 
 
 class BadRequestError(UESResponseError):
-    """400: well-formed and impossible."""
+    """400: the request is well-formed, but impossible."""
 
 
 class AuthenticationError(UESResponseError):
@@ -48,19 +48,19 @@ class PermissionDeniedError(UESResponseError):
 
 
 class NotFoundError(UESResponseError):
-    """404: no such thing."""
+    """404: the object doesn't exist."""
 
 
 class ConflictError(UESResponseError):
-    """409: not in this state, for example an import into a running simulation."""
+    """409: impossible in this state, for example an import into a running simulation."""
 
 
 class OvertakenError(UESResponseError):
-    """412: somebody with a higher fence has taken the simulation over."""
+    """412: another evaluator with a higher fence has taken over the simulation."""
 
 
 class ValidationError_(UESResponseError):  # noqa: N801, N818 - the underscore keeps it apart from pydantic's
-    """422: fields that don't fit; ``detail`` lists them."""
+    """422: the fields are invalid; ``detail`` lists them."""
 
 
 class ServerError(UESResponseError):
@@ -87,12 +87,12 @@ def refusal(request: str, status: int, body: bytes) -> UESResponseError:
     Args:
         body: the answer's body: ``{"detail": ...}`` or anything else.
     """
-    detail = _detail_in(body)
+    detail = _find_detail(body)
     error = _BY_STATUS.get(status, ServerError if status >= 500 else UESResponseError)
     return error(f"{request} was answered with {status}: {_sentence(detail)}", status, detail)
 
 
-def _detail_in(body: bytes) -> Any:
+def _find_detail(body: bytes) -> Any:
     try:
         answer = from_json(body)
     except ValueError:

@@ -1,6 +1,6 @@
 """The items of a user's environment, typed: emails, appointments, text messages, chat messages, contacts.
 
-Fields that a server adds are kept; what it leaves out has a default, so that other servers' answers are read, too.
+Additional fields of a server are kept; missing ones have a default, so answers of other servers are read, too.
 """
 
 from typing import Any, TypeVar
@@ -33,7 +33,7 @@ class Email(UESAnswer):
 
 
 class Attendee(UESAnswer):
-    """Somebody who was invited; ``response`` is ``needs-action``, ``accepted``, ``declined`` or ``tentative``."""
+    """A person who was invited; ``response`` is ``needs-action``, ``accepted``, ``declined`` or ``tentative``."""
 
     email: str
     display_name: str | None = None
@@ -73,7 +73,7 @@ class SMS(UESAnswer):
 
 
 class ChatMessage(UESAnswer):
-    """One message between user and assistant; ``role`` says whose."""
+    """One message between user and assistant; ``role`` names its author."""
 
     message_id: str = ""
     conversation_id: str = "default"
@@ -83,19 +83,19 @@ class ChatMessage(UESAnswer):
 
     @property
     def text(self) -> str:
-        """The content's text, also of one in parts."""
+        """The content's text, also of a content in parts."""
         return chat_text(self.content)
 
 
 class Identifier(UESAnswer):
-    """How a contact can be reached: ``identifier_type`` is ``email``, ``phone``, ... ."""
+    """An address of a contact: ``identifier_type`` is ``email``, ``phone``, ... ."""
 
     identifier_type: str
     value: str
 
 
 class Contact(UESAnswer):
-    """Somebody in the user's address book."""
+    """A person in the user's address book."""
 
     contact_id: str
     display_name: str | None = None
@@ -109,23 +109,23 @@ class Contact(UESAnswer):
 
     @property
     def name(self) -> str:
-        """What to call them."""
+        """The contact's display name."""
         return self.display_name or " ".join(filter(None, (self.first_name, self.last_name))) or self.contact_id
 
 
 Item = TypeVar("Item", bound=UESAnswer)
 
 
-def items_of(kind: type[Item], answer: dict[str, Any], key: str) -> list[Item]:
-    """The items in a query's answer. Raises UnexpectedAnswerError (there are none, or one has a field that can't be
-    read).
+def read_items(kind: type[Item], answer: dict[str, Any], key: str) -> list[Item]:
+    """Return the items in a query's answer. Raises UnexpectedAnswerError (there are none, or one has an unreadable
+    field).
     """
     values = answer.get(key)
     if not isinstance(values, list):
         raise UnexpectedAnswerError(f"the answer has no list {key!r}")
     try:
-        return [kind.model_validate(each) for each in values]
-    except ValidationError as problem:
-        first = problem.errors(include_url=False)[0]
+        return [kind.model_validate(value) for value in values]
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
         where = ".".join(str(step) for step in first["loc"])
         raise UnexpectedAnswerError(f"{key}: {where} in the answer: {first['msg']}") from None

@@ -1,6 +1,6 @@
-"""The trace that a turn belongs to, passed on from the evaluator's message to the agent's requests to the simulator.
+"""The trace of a turn, passed on from the evaluator's message to the agent's requests to the simulator.
 
-An agent needs nothing for it, not even OpenTelemetry: the headers of W3C Trace Context are handed on as they came.
+An agent needs no library for it, not even OpenTelemetry: the headers of W3C Trace Context are passed on unchanged.
 """
 
 from collections.abc import Iterator, Mapping
@@ -16,7 +16,7 @@ _carried: ContextVar[Mapping[str, str]] = ContextVar("trace_carried", default=Ma
 
 @contextmanager
 def carrying(headers: Mapping[str, str]) -> Iterator[None]:
-    """Have requests of now, and of tasks that are begun now, belong to the trace of these headers."""
+    """Add requests made now, and in tasks started now, to the trace of these headers."""
     passed_on = {name: value for name in _NAMES if (value := headers.get(name, "")) and len(value) <= _LONGEST}
     token = _carried.set(passed_on)
     try:
@@ -26,5 +26,5 @@ def carrying(headers: Mapping[str, str]) -> Iterator[None]:
 
 
 def carried() -> Mapping[str, str]:
-    """The headers that a request made now has to have; none outside of a trace."""
+    """Return the trace headers for a request that is made now; none outside of a trace."""
     return _carried.get()

@@ -25,7 +25,7 @@ from starlette.applications import Starlette
 from starlette.routing import Mount
 
 from purple_sdk import BasePurpleAgent, create_app
-from purple_sdk.processes.serving import InnerServer, address_of, listen
+from purple_sdk.processes.serving import InnerServer, get_address, listen
 from purple_sdk.protocol.messages import TurnCompleteMessage
 from purple_sdk.settings.config import PurpleAgentConfig
 
@@ -183,7 +183,7 @@ def app_of(fault: str, address: str) -> Starlette:
 def served() -> Iterator[str]:
     """Serve them all on a thread; gives the address that their names come after."""
     listener = listen("127.0.0.1", 0, "the agents")
-    address = address_of(listener)
+    address = get_address(listener)
     apps = {name: app_of(name, address) for name in (*GOOD, *FAULTS)}
 
     @asynccontextmanager

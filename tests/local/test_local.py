@@ -15,7 +15,7 @@ from proctor.local.up import find_problems_of_stores, what_is_open
 from proctor.service.worker_needs import worker_needs
 from proctor.settings.config import GreenAgentConfig
 from proctor.workflows.names import SEARCH_ATTRIBUTES
-from purple_sdk.processes.ports import listener_on
+from purple_sdk.processes.ports import find_listener
 from tests.sentences import says
 
 
@@ -28,7 +28,7 @@ def taken() -> int:
 
 
 def test_a_taken_port_is_told_with_who_has_it_and_the_flag_to_change_it(taken: int) -> None:
-    who = listener_on(taken)
+    who = find_listener(taken)
     with pytest.raises(CommandError) as raised:
         require_free({"--ues-port": ("127.0.0.1", taken)})
     assert str(raised.value) == says("--ues-port", taken=taken, who=who)

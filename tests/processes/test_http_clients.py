@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from purple_sdk.processes.environment import keep_loopback_direct
-from purple_sdk.processes.http_clients import make_http_client, make_sync_http_client, proxy_for, tls
+from purple_sdk.processes.http_clients import find_proxy, make_http_client, make_sync_http_client, tls
 from tests.cli.commands import DEAD_PROXIES, Sandbox
 from tests.hostile import hostile
 from tests.programs import ROOT, files_of_packages
@@ -46,8 +46,8 @@ async def test_what_is_for_this_machine_goes_to_no_proxy(host: str) -> None:
             assert (await http.get(url)).json() == {"well": True}
         with make_sync_http_client() as sync_http:
             assert sync_http.get(url).json() == {"well": True}
-    assert proxy_for("http://[::1]:8000/") is None
-    assert proxy_for("http://elsewhere.example/") == DEAD_PROXIES["HTTP_PROXY"]
+    assert find_proxy("http://[::1]:8000/") is None
+    assert find_proxy("http://elsewhere.example/") == DEAD_PROXIES["HTTP_PROXY"]
 
 
 @pytest.mark.usefixtures("_dead_proxies")
@@ -59,7 +59,7 @@ async def test_other_hosts_are_reached_by_their_proxy(monkeypatch: pytest.Monkey
             with pytest.raises(httpx.ConnectError):
                 await direct.get("http://no-such-host.invalid/")
             monkeypatch.setenv("no_proxy", ".example")
-            assert proxy_for("http://elsewhere.example/") is None
+            assert find_proxy("http://elsewhere.example/") is None
             for unusable in ("socks9://u:p@127.0.0.1", "http://u:p@127.0.0.1:9"):
                 monkeypatch.setenv("HTTP_PROXY", unusable)
                 with pytest.raises(httpx.ProxyError, check=says(part=unusable.partition("@")[2])):

@@ -7,7 +7,7 @@ from unittest.mock import patch
 
 import pytest
 
-from purple_sdk.processes.ports import claim, free_ports, is_free, keep_port, listener_on
+from purple_sdk.processes.ports import claim, find_listener, free_ports, is_free, keep_port
 from purple_sdk.processes.serving import listen
 
 
@@ -41,13 +41,13 @@ def test_free_ports_are_none_that_an_outgoing_connection_may_take() -> None:
 
 def test_a_taken_port_is_not_free_and_its_owner_is_known(taken: int) -> None:
     assert not is_free("127.0.0.1", taken)
-    who = listener_on(taken)
+    who = find_listener(taken)
     assert who is not None
     assert who.endswith(f"(pid {os.getpid()})")
 
 
 def test_nobody_is_named_for_a_free_port() -> None:
-    assert listener_on(free_ports(1)[0]) is None
+    assert find_listener(free_ports(1)[0]) is None
 
 
 def test_a_port_is_claimed_by_one_at_a_time() -> None:

@@ -10,7 +10,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from purple_sdk.examples.assistant_agent import AssistantAgent
-from purple_sdk.examples.assistant_agent.memory import Memory, tokens_in
+from purple_sdk.examples.assistant_agent.memory import Memory, estimate_tokens
 from purple_sdk.examples.assistant_agent.models import ModelNotUsableError, make_model, provider_and_name
 from purple_sdk.examples.assistant_agent.talk import read_json_answer
 from purple_sdk.protocol.messages import EarlyCompletionMessage
@@ -208,7 +208,7 @@ async def test_a_turn_ends_when_its_tokens_are_used_up(rehearsal: Rehearsal, end
     assert played.answers[0].notes.startswith("stopped: 14000 tokens")  # type: ignore[union-attr]
     assert 10 < endpoint.calls < 40
     # However much the tools say, no prompt outgrows the context (roughly measured, and the tools beside it).
-    assert all(tokens_in(json.dumps(request["messages"])) < 7_000 for request in endpoint.requests)
+    assert all(estimate_tokens(json.dumps(request["messages"])) < 7_000 for request in endpoint.requests)
 
 
 async def test_a_turn_ends_when_a_model_goes_round_in_circles(
@@ -258,7 +258,7 @@ def test_memory_keeps_the_latest_within_its_budget() -> None:
     for turn in range(1, 11):
         memory.add(f"Turn {turn}", ["did " + "much " * 500], "thought", most_tokens=50)
     recalled = memory.recall(150)
-    assert tokens_in(recalled) <= 170
+    assert estimate_tokens(recalled) <= 170
     assert says().within(recalled)
     assert "Turn 9" in recalled
     assert "Turn 10" in recalled

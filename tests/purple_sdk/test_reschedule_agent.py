@@ -7,7 +7,7 @@ import pytest
 
 from purple_sdk.examples.reschedule_agent import RescheduleAgent
 from purple_sdk.examples.reschedule_agent.orders import read_orders
-from purple_sdk.examples.reschedule_agent.times import offers_in
+from purple_sdk.examples.reschedule_agent.times import find_offers
 from purple_sdk.settings.config import PurpleAgentConfig
 from tests.purple_sdk.played import PlayedAgent
 from tests.scenarios.playing import Rehearsal
@@ -35,7 +35,7 @@ async def test_it_clears_the_day_of_the_scenario(rehearsal: Rehearsal) -> None:
 )
 def test_offers_are_days_with_times(text: str, found: list[str]) -> None:
     expected = [datetime.fromisoformat(f"2026-09-{each}").replace(tzinfo=LISBON) for each in found]
-    assert offers_in(text, TUESDAY, LISBON) == expected
+    assert find_offers(text, TUESDAY, LISBON) == expected
 
 
 def test_orders_are_read_from_the_user_s_words() -> None:

@@ -129,7 +129,7 @@ async def trials(engine: Engine) -> AsyncIterator[Trials]:
 
     yield Trials(engine, run)
     await sweeping.sweep(engine, is_this)
-    assert run not in {named for named, _ in await sweeping.runs_on(engine)}
+    assert run not in {named for named, _ in await sweeping.list_runs(engine)}
     # An image is named by its content: what was built here may be in use by a test in another process.
     left = await engine.ask("GET", "images/json", {"filters": labelled(run)})
     assert [image for image in left if not any(tag.startswith("proctor-run:") for tag in image["RepoTags"] or [])] == []

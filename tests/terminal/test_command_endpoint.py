@@ -87,7 +87,7 @@ async def test_commands_in_every_way(agent: Agent, recordings: Recordings, trial
     while "\n/tmp" not in shown["screen"]:
         _, shown = await agent.ask("GET", "/tmux/screen?whole=1")
 
-    recorded = recordings.files_of(trial.name)
+    recorded = recordings.find_files(trial.name)
     lines = [json.loads(line) for line in recorded["transcript.jsonl"].read_text().splitlines()]
     ran = [line["command"] for line in lines if line["kind"] == "command"]
     assert ran[:2] == ["pwd; echo wrong >&2; exit 3", "pwd"]
@@ -99,7 +99,7 @@ async def test_commands_in_every_way(agent: Agent, recordings: Recordings, trial
     shown_first = "\x1b[1m$ pwd; echo wrong >&2; exit 3\x1b[0m\r\n/app\r\nwrong\r\n"
     assert "".join(event[2] for event in events if event[1] == "o").startswith(shown_first)
     recordings.forget(trial.name)
-    assert recordings.files_of(trial.name) == {}
+    assert recordings.find_files(trial.name) == {}
 
 
 async def test_what_is_refused(agent: Agent, trial: Trial, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,7 +23,7 @@ async def docker_exec(trial: Trial, *command: str) -> None:
 
 
 def noted(recordings: Recordings, trial: Trial) -> list[dict[str, Any]]:
-    text = recordings.files_of(trial.name)["transcript.jsonl"].read_text()
+    text = recordings.find_files(trial.name)["transcript.jsonl"].read_text()
     return [line for line in map(json.loads, text.splitlines()) if line["kind"] == exec_watch.KIND]
 
 
@@ -51,7 +51,7 @@ async def test_commands_by_docker_exec(trials: Trials, tmp_path: Path) -> None:
     begun = [line["command"] for line in noted(recordings, trial) if "command" in line]
     assert begun == ["bash -c echo one > /app/done", "bash -c exit 3", "cat /app/done"]
     assert [line["exit_code"] for line in noted(recordings, trial) if "exit_code" in line] == [0, 3, 0]
-    _, *events = map(json.loads, recordings.files_of(trial.name)["agent.cast"].read_text().splitlines())
+    _, *events = map(json.loads, recordings.find_files(trial.name)["agent.cast"].read_text().splitlines())
     shown = "".join(event[2] for event in events if event[1] == "o")
     assert says("docker exec").within(shown)
     assert "\x1b[1m$ bash -c exit 3\x1b[0m\r\n\x1b[2m[exit code 3]\x1b[0m\r\n" in shown

@@ -6,7 +6,7 @@ import pytest
 
 from proctor.terminal.failures import TaskError
 from proctor.terminal.task_model import Limits, TaskFormat, TerminalTask
-from proctor.terminal.tasks import find_tasks, load_task, problems_of
+from proctor.terminal.tasks import find_problems, find_tasks, load_task
 from tests.docker_engine import TASKS
 from tests.sentences import says
 from tests.terminal.writing import COMPOSE, format_one, format_two
@@ -16,7 +16,7 @@ ONE = "instruction: Do it.\ndifficulty: easy\n"
 
 @pytest.mark.parametrize("folder", find_tasks(TASKS), ids=lambda folder: folder.name)
 def test_tasks_of_our_own_have_no_problem(folder: Path) -> None:
-    assert problems_of(folder) == []
+    assert find_problems(folder) == []
     assert load_task(folder).instruction
 
 
@@ -232,11 +232,11 @@ def test_remarks_do_not_keep_a_task_from_being_played(tmp_path: Path) -> None:
             "docker-compose.yaml": compose_with(hostname="${SOMEBODY}"),
         },
     )
-    said = [problem.sentence for problem in problems_of(folder)]
+    said = [problem.sentence for problem in find_problems(folder)]
     assert len(said) == 5
     assert says("task.yaml", "max_agent_timeout_secs").within(said)
     assert says().within(said)
-    assert not any(problem.is_fatal for problem in problems_of(folder))
+    assert not any(problem.is_fatal for problem in find_problems(folder))
     assert load_task(folder).solution is None
 
 
@@ -272,7 +272,7 @@ def test_tasks_are_chosen_by_name_and_pattern(tmp_path: Path) -> None:
 
 def test_a_folder_that_is_no_task(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
-    assert [problem.sentence for problem in problems_of(tmp_path / "empty")] == [says("task.yaml", "task.toml")]
+    assert [problem.sentence for problem in find_problems(tmp_path / "empty")] == [says("task.yaml", "task.toml")]
 
 
 def test_the_second_format_wins_in_a_folder_that_has_both(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from proctor.terminal.copying import copy_out
 from proctor.terminal.engine import labelled
 from proctor.terminal.failures import TaskError
 from proctor.terminal.task_files import TaskFolders, packed
-from proctor.terminal.tasks import load_task, problems_of
+from proctor.terminal.tasks import load_task, find_problems
 from tests.sentences import says
 from tests.terminal.conftest import Trials
 from tests.terminal.writing import COMPOSE, format_one, format_two
@@ -64,10 +64,10 @@ def test_access_to_the_host_is_refused_with_its_line_unless_it_is_allowed(
     tmp_path: Path, compose: str, line: int, place: str, name: str
 ) -> None:
     folder = format_one(tmp_path / "greedy", {"docker-compose.yaml": compose})
-    [fatal] = [problem.sentence for problem in problems_of(folder) if problem.is_fatal]
+    [fatal] = [problem.sentence for problem in find_problems(folder) if problem.is_fatal]
     assert fatal.startswith(f"docker-compose.yaml line {line}: {place} is ")
     assert fatal.endswith(f"or allow {name} in AGENTBEATS_GREEN_CONTAINERS_ALLOW")
-    assert [problem for problem in problems_of(folder, None, {name}) if problem.is_fatal] == []
+    assert [problem for problem in find_problems(folder, None, {name}) if problem.is_fatal] == []
     with pytest.raises(TaskError, check=says()):
         load_task(folder)
 
@@ -75,13 +75,13 @@ def test_access_to_the_host_is_refused_with_its_line_unless_it_is_allowed(
 def test_the_second_format_is_held_to_the_same(tmp_path: Path) -> None:
     compose = "services:\n  main:\n    privileged: true\n"
     folder = format_two(tmp_path / "greedy", {"environment/docker-compose.yaml": compose})
-    assert "environment/docker-compose.yaml line 3: services.main.privileged" in problems_of(folder)[0].sentence
+    assert "environment/docker-compose.yaml line 3: services.main.privileged" in find_problems(folder)[0].sentence
 
 
 def test_a_link_in_the_tasks_folder_leads_nowhere(tmp_path: Path) -> None:
     folder = format_one(tmp_path / "linked", {"docker-compose.yaml": COMPOSE + "      - ./out:/out\n"})
     (folder / "out").symlink_to("/etc")
-    assert any("allow host-mounts" in problem.sentence for problem in problems_of(folder))
+    assert any("allow host-mounts" in problem.sentence for problem in find_problems(folder))
 
 
 def test_names_that_cannot_be_allowed_are_refused() -> None:
@@ -110,7 +110,7 @@ async def test_each_trial_has_its_own_copy_of_what_a_task_mounts(trials: Trials,
     files = {"docker-compose.yaml": MOUNTED, "run-tests.sh": SCRIPT, "settings.json": '{"a": 1}'}
     folder = format_one(tmp_path / "mounted", files)
     before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-    remarks = [problem.sentence for problem in problems_of(folder)]
+    remarks = [problem.sentence for problem in find_problems(folder)]
     assert says("compose.yaml", "services.client").within(remarks[0])
 
     first = await trials.of(folder, "first")

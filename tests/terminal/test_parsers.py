@@ -2,7 +2,7 @@
 
 import pytest
 
-from proctor.terminal.parsers import PARSERS, UnparsableError, read_rewards, reward_of
+from proctor.terminal.parsers import PARSERS, UnparsableError, read_rewards, compute_reward
 from tests.sentences import says
 
 HEADING = "=========================== short test summary info ============================"
@@ -89,7 +89,7 @@ def test_swe_lancer() -> None:
 )
 def test_reward_files(files: dict[str, bytes], rewards: dict[str, float], reward: float) -> None:
     assert read_rewards(files) == rewards
-    assert reward_of(rewards) == reward
+    assert compute_reward(rewards) == reward
 
 
 @pytest.mark.parametrize(
@@ -109,4 +109,4 @@ def test_reward_files(files: dict[str, bytes], rewards: dict[str, float], reward
 )
 def test_what_is_no_reward(files: dict[str, bytes]) -> None:
     with pytest.raises(UnparsableError, check=says()):
-        reward_of(read_rewards(files))
+        compute_reward(read_rewards(files))

@@ -11,7 +11,7 @@ import pytest
 from proctor.terminal import contexts, environments, images, sweeping
 from proctor.terminal import engine as engine_module
 from proctor.terminal.collecting import collect
-from proctor.terminal.copying import copy_in, copy_out
+from proctor.terminal.copying import copy_into, copy_out
 from proctor.terminal.engine import Engine, labelled
 from proctor.terminal.failures import EngineUnavailableError, EnvironmentLostError
 from proctor.terminal.tasks import find_tasks, load_task
@@ -108,7 +108,7 @@ async def test_a_removal_that_was_killed_between_two_names_is_finished(
         with pytest.raises(asyncio.CancelledError):
             await images.remove_images(trials.engine, trials.run)
     assert len(await _names_like(trials.engine, ref.name)) == 1
-    assert (trials.run, None) in await sweeping.runs_on(trials.engine)
+    assert (trials.run, None) in await sweeping.list_runs(trials.engine)
     await images.remove_images(trials.engine, trials.run)
     assert await _names_like(trials.engine, ref.name) == []
 
@@ -118,7 +118,7 @@ async def test_an_image_that_a_container_still_uses_is_removed_later(trials: Tri
     assert trial.image is not None
     await images.remove_images(trials.engine, trials.run)
     assert await _names_like(trials.engine, trial.image.name)
-    assert (trials.run, None) in await sweeping.runs_on(trials.engine), "the sweeper comes back for it"
+    assert (trials.run, None) in await sweeping.list_runs(trials.engine), "the sweeper comes back for it"
     await environments.remove(trials.engine, trials.run, trial.name)
     await images.remove_images(trials.engine, trials.run)
     assert await _names_like(trials.engine, trial.image.name) == []
@@ -183,16 +183,16 @@ async def test_only_what_is_over_is_swept(trials: Trials, tmp_path: Path) -> Non
     async def is_over(run: str, trial: str | None) -> bool:
         return (run, trial) == (trials.run, "dead")
 
-    assert (trials.run, "dead") in await sweeping.runs_on(trials.engine)
+    assert (trials.run, "dead") in await sweeping.list_runs(trials.engine)
     await sweeping.sweep(trials.engine, is_over)
     assert await environments.stands(trials.engine, kept.ref)
     assert not await environments.stands(trials.engine, dead.ref)
-    assert (trials.run, "dead") not in await sweeping.runs_on(trials.engine)
+    assert (trials.run, "dead") not in await sweeping.list_runs(trials.engine)
 
 
 async def test_files_go_in_and_out(trial: Trial) -> None:
     engine = trial.engine
-    await copy_in(engine, trial.ref, {"a.txt": b"one", "b/c.txt": b"two"}, "/srv/deep/down")
+    await copy_into(engine, trial.ref, {"a.txt": b"one", "b/c.txt": b"two"}, "/srv/deep/down")
     assert (await trial.act("cat /srv/deep/down/b/c.txt")).output == "two"
     await trial.act("ln -s /etc/passwd /srv/deep/down/link; head -c 5000 /dev/zero > /srv/deep/down/z")
     files = await copy_out(engine, trial.ref, "/srv/deep/down", 100_000)

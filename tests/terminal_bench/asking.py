@@ -15,7 +15,7 @@ from a2a.server.tasks import TaskUpdater
 from a2a.types.a2a_pb2 import Message, Task, TaskState, TaskStatus
 
 from proctor.client.caller import AssessmentCall, Ended, Progress
-from purple_sdk.examples.terminal_agent.shell import Ran, Shell, shell_of
+from purple_sdk.examples.terminal_agent.shell import Ran, Shell, open_shell
 from purple_sdk.examples.terminal_agent.task import read_task
 from purple_sdk.executor import ClosingExecutor
 from purple_sdk.protocol.terminal import TerminalResults, TerminalTaskMessage
@@ -62,7 +62,7 @@ class ScriptedTerminalAgent(ClosingExecutor):
             work.cancel()
 
     async def _solved(self, task: TerminalTaskMessage) -> str:
-        shell = shell_of(task, 10_000)
+        shell = open_shell(task, 10_000)
         try:
             return await self._solve(task, shell)
         finally:

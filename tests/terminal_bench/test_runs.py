@@ -16,7 +16,7 @@ from proctor.protocol.campaigns import CampaignStartedUpdate, CellEndedUpdate
 from proctor.storage.archive import Archive
 from purple_sdk.examples.terminal_agent.agent import TerminalAgent, TerminalAgentConfig
 from purple_sdk.examples.terminal_agent.executor import TerminalAgentExecutor
-from purple_sdk.examples.terminal_agent.shell import Shell, shell_of
+from purple_sdk.examples.terminal_agent.shell import Shell, open_shell
 from purple_sdk.examples.terminal_agent.task import read_task
 from purple_sdk.protocol.terminal import FailureMode, TerminalResults, TerminalTaskMessage
 from purple_sdk.server import create_executor_app
@@ -142,7 +142,7 @@ async def test_agents_by_name_of_whom_one_has_only_the_seeds_path(terminal_stack
     async def answer(request: Request) -> Response:
         (part,) = (await request.json())["message"]["parts"]
         task = read_task(Message(parts=[new_text_part(part["text"])]))
-        shell = shell_of(task, 10_000)
+        shell = open_shell(task, 10_000)
         try:
             await ran(shell, "echo 'Hello, terminal!' > /app/hello.txt")
         finally:

@@ -8,7 +8,7 @@ from proctor.cli.play.actions import NotUnderstoodError
 from purple_sdk import BasePurpleAgent
 from purple_sdk.processes.together import do_all
 from purple_sdk.ues.answers import UESAnswer
-from purple_sdk.ues.items import SMS, CalendarEvent, ChatMessage, Email, items_of
+from purple_sdk.ues.items import SMS, CalendarEvent, ChatMessage, Email, read_items
 
 _LONG_AGO = 0.0
 
@@ -37,16 +37,16 @@ class EnvironmentView:
         )
         self.zone = await agent.ues_client.get_user_timezone()
         self.own = {str(mail.get("user_email_address")), str(sms.get("user_phone_number"))}
-        mails = items_of(Email, {"emails": list(mail.get("emails", {}).values())}, "emails")
-        texts = items_of(SMS, {"messages": list(sms.get("messages", {}).values())}, "messages")
-        entries = items_of(CalendarEvent, {"events": list(calendar.get("events", {}).values())}, "events")
+        mails = read_items(Email, {"emails": list(mail.get("emails", {}).values())}, "emails")
+        texts = read_items(SMS, {"messages": list(sms.get("messages", {}).values())}, "messages")
+        entries = read_items(CalendarEvent, {"events": list(calendar.get("events", {}).values())}, "events")
         self.mails = sorted(mails, key=lambda one: _seconds(one.received_at or one.sent_at))
         self.texts = sorted(texts, key=lambda one: _seconds(one.sent_at))
         self.entries = sorted(
             (one for one in entries if one.status != "cancelled" and not getattr(one, "deleted_at", None)),
             key=lambda one: _seconds(one.start),
         )
-        self.chat = items_of(ChatMessage, chat, "messages")
+        self.chat = read_items(ChatMessage, chat, "messages")
         others = [
             *(("email", one) for one in self.mails if not self.is_own(one)),
             *(("sms", one) for one in self.texts if not self.is_own(one)),

@@ -10,7 +10,7 @@ from proctor.service.doctor.findings import Finding, sentence
 from proctor.settings.config import GreenAgentConfig
 from purple_sdk.processes.addresses import in_url
 from purple_sdk.processes.environment import BadEnvironmentError
-from purple_sdk.processes.http_clients import proxy_for, tls
+from purple_sdk.processes.http_clients import find_proxy, tls
 
 _NAMES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
 _SECONDS = 3.0
@@ -30,7 +30,7 @@ async def look_at_proxies(config: GreenAgentConfig, gateway: str) -> list[Findin
     named = {name: os.environ.get(name.lower()) or os.environ.get(name) for name in _NAMES}
     findings = [found for name, proxy in named.items() if proxy and (found := await _look_at(name, proxy))]
     simulators = [] if config.ues_command else await known_addresses(config)
-    behind = [url for url in (*simulators, gateway) if proxy_for(url)]
+    behind = [url for url in (*simulators, gateway) if find_proxy(url)]
     findings += [
         Finding(
             "proxies",

@@ -1,4 +1,4 @@
-"""A participant that a language model drives: it is given the simulator's actions as tools, and decides.
+"""A participant driven by a language model: the model gets the simulator's actions as tools, and decides.
 
 Needs ``pip install 'proctor-purple[assistant]'``, or proctor itself.
 """

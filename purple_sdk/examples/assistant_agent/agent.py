@@ -1,4 +1,4 @@
-"""A turn of the model-driven participant: show it what is new, and use the tools that it asks for, until it is done.
+"""A turn of the model-driven participant: show the model the news, and run the tools that it calls, until it is done.
 
 A turn also ends when its actions, its tokens or its rounds are used up (``AGENTBEATS_PURPLE_…``).
 """
@@ -16,20 +16,20 @@ from purple_sdk.settings.config import PurpleAgentConfig
 from purple_sdk.ues import UESError
 
 _MOST_ROUNDS = 40
-"""Answers of the model in a turn: enough for any day, and an end for one that goes round in circles."""
+"""Maximum answers of the model in a turn: enough for any day, and an end for a model that loops."""
 _LONGEST_NOTES = 2_000
 
 
 @dataclass
 class AssistantState:
-    """What the agent remembers from turn to turn."""
+    """The agent's memory from turn to turn."""
 
     memory: Memory = field(default_factory=Memory)
 
 
 @dataclass
 class _Tally:
-    """What a turn has taken so far."""
+    """The amounts that a turn has used so far."""
 
     tokens: int = 0
     rounds: int = 0
@@ -61,7 +61,7 @@ class AssistantAgent(BasePurpleAgent):
         talk.begin(PROMPTS["who_you_are"].format(instructions=await self._wishes_of_the_user()), await self._news())
         tally = _Tally()
         await self._work(talk, toolbox, tally)
-        self._calling = talk.calling  # a model that has no tool calls has none in the next turn either
+        self._calling = talk.calling  # a model without tool calls has none in the next turn either
         if self.config.enable_reflection and tally.stopped_by is None:
             talk.remark(PROMPTS["reflect"])
             await self._work(talk, toolbox, tally)
@@ -71,7 +71,7 @@ class AssistantAgent(BasePurpleAgent):
         return self.complete_turn(notes=notes[:_LONGEST_NOTES] or None)
 
     async def _work(self, talk: Conversation, toolbox: Toolbox, tally: _Tally) -> None:
-        """Let the model ask for tools until it asks for none, or something is used up."""
+        """Run the tools that the model calls until it calls none, or a limit is reached."""
         while True:
             tally.stopped_by = self._used_up(talk, tally)
             if tally.stopped_by is not None:
@@ -113,13 +113,13 @@ class AssistantAgent(BasePurpleAgent):
         return cut(await self.get_user_instructions(), self.config.context_tokens // 3)
 
     async def _news(self) -> str:
-        """The first message of a turn: the time, the diary, and one page of new items."""
+        """Return the first message of a turn: the time, the diary, and one page of new items."""
         parts = [f"It is {self.current_time:%A %d %B %Y, %H:%M %Z} ({self.current_time.isoformat()})."]
         if diary := self.state.memory.recall(self.config.context_tokens // 4):
             parts.append(f"What you did before:\n{diary}")
         try:
             page = await self.ues.environment.describe()
-        except UESError:  # a simulator of UES 0.1 has no such page; the tools tell the same
+        except UESError:  # a simulator of UES 0.1 has no such page; the tools have the same facts
             page = ""
         if page:
             parts.append(f"The user's environment now:\n{cut(page, self.config.context_tokens // 6)}")

@@ -1,4 +1,4 @@
-"""What the agent remembers from turn to turn, and how much of it goes into a prompt."""
+"""The agent's memory from turn to turn, and the part of it that goes into a prompt."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -7,20 +7,20 @@ CHARACTERS_A_TOKEN = 4
 """A rough measure that holds for most tokenizers and European languages."""
 
 
-def tokens_in(text: str) -> int:
-    """About how many tokens a text is."""
+def estimate_tokens(text: str) -> int:
+    """Estimate the tokens of a text."""
     return len(text) // CHARACTERS_A_TOKEN + 1
 
 
 def cut(text: str, most_tokens: int) -> str:
-    """A text's beginning, with a mark where something is missing."""
+    """Return a text's beginning, with a mark if something is missing."""
     most = most_tokens * CHARACTERS_A_TOKEN
     return text if len(text) <= most else f"{text[:most]} [... {len(text) - most} more characters]"
 
 
 @dataclass
 class Memory:
-    """A diary: one entry a turn, of what was done and what was thought of it."""
+    """A diary: one entry a turn, with its actions and thoughts."""
 
     entries: list[str] = field(default_factory=list)
 
@@ -30,11 +30,11 @@ class Memory:
         self.entries.append(cut("\n".join(line for line in lines if line), most_tokens))
 
     def recall(self, most_tokens: int) -> str:
-        """As many of the latest entries as fit, oldest first."""
+        """Return as many of the latest entries as fit, oldest first."""
         chosen: list[str] = []
         room = most_tokens
         for entry in reversed(self.entries):
-            room -= tokens_in(entry)
+            room -= estimate_tokens(entry)
             if room < 0:
                 chosen.append(f"({len(self.entries) - len(chosen)} earlier turns are forgotten)")
                 break

@@ -1,4 +1,4 @@
-"""Language models by name, from whichever LangChain package serves them.
+"""Language models by name, from the LangChain package that serves them.
 
 =======================================================  ======================================================
 name                                                     package, and the key that it reads
@@ -10,7 +10,7 @@ name                                                     package, and the key th
 ``PROVIDER/NAME`` of any other ``langchain-PROVIDER``    its own
 =======================================================  ======================================================
 
-``openai/NAME`` with ``AGENTBEATS_PURPLE_MODEL_BASE_URL`` is any server that speaks OpenAI's protocol, and needs no key.
+``openai/NAME`` with ``AGENTBEATS_PURPLE_MODEL_BASE_URL`` uses any server with OpenAI's protocol, and needs no key.
 """
 
 import os
@@ -34,11 +34,11 @@ _LONGEST_ANSWER = {"ollama": "num_predict", "google": "max_output_tokens"}
 
 
 class ModelNotUsableError(Exception):
-    """The model can't be made: its name, its package or its key is missing; the text says which."""
+    """The model can't be made: its name, its package or its key is missing; the text tells which."""
 
 
 def provider_and_name(model: str) -> tuple[str, str]:
-    """Who serves a model, and its name there. Raises ModelNotUsableError (the name has an unknown provider)."""
+    """Return a model's provider, and its name there. Raises ModelNotUsableError (the name has an unknown provider)."""
     provider, slash, name = model.strip().partition("/")
     if slash and provider and name:
         return provider.lower(), name
@@ -49,13 +49,13 @@ def provider_and_name(model: str) -> tuple[str, str]:
 
 
 def make_model(config: PurpleAgentConfig) -> BaseChatModel:
-    """The model that the settings name, with their temperature and the longest answer that they allow. Raises
-    ModelNotUsableError (no such provider, package or key).
+    """Make the model of the settings, with their temperature and maximum answer length. Raises ModelNotUsableError (no
+    such provider, package or key).
     """
     provider, name = provider_and_name(config.model)
     module, kind = _KNOWN.get(provider, (f"langchain_{provider}", f"Chat{provider.capitalize()}"))
     settings: dict[str, Any] = {"model": name, _LONGEST_ANSWER.get(provider, "max_tokens"): config.answer_tokens}
-    if not (provider == "openai" and _REASONING.fullmatch(name)):  # these take no temperature
+    if not (provider == "openai" and _REASONING.fullmatch(name)):  # these models take no temperature
         settings["temperature"] = config.temperature
     if config.model_base_url:
         settings["base_url"] = config.model_base_url
@@ -63,9 +63,9 @@ def make_model(config: PurpleAgentConfig) -> BaseChatModel:
             settings["api_key"] = "not-needed"
     try:
         made: BaseChatModel = getattr(import_module(module), kind)(**settings)
-    except ImportError as problem:
+    except ImportError as error:
         package = module.replace("_", "-")
-        raise ModelNotUsableError(f"{config.model} needs {package} ({problem}): pip install {package}") from None
-    except Exception as problem:  # each provider has its own class for a missing key
-        raise ModelNotUsableError(f"{config.model} can't be used: {problem}") from None
+        raise ModelNotUsableError(f"{config.model} needs {package} ({error}): pip install {package}") from None
+    except Exception as error:  # each provider has its own class for a missing key
+        raise ModelNotUsableError(f"{config.model} can't be used: {error}") from None
     return made

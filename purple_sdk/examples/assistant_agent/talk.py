@@ -1,4 +1,4 @@
-"""One way to talk to any model: it says something, and asks for tools, by native tool calls or in JSON."""
+"""A uniform way to talk to any model: it answers, and asks for tools, by native tool calls or in JSON."""
 
 import json
 import re
@@ -11,7 +11,7 @@ from typing import Any, Literal
 from langchain_core.language_models.chat_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 
-from purple_sdk.examples.assistant_agent.memory import cut, tokens_in
+from purple_sdk.examples.assistant_agent.memory import cut, estimate_tokens
 from purple_sdk.examples.assistant_agent.tools import Tool
 
 ToolCalling = Literal["auto", "native", "json"]
@@ -24,7 +24,7 @@ PROMPTS: dict[str, str] = tomllib.loads(Path(__file__).with_name("prompts.toml")
 
 @dataclass(frozen=True)
 class Wish:
-    """One tool that the model wants used; ``problem`` says why it can't be read, where it can't."""
+    """One tool call that the model asks for; ``problem`` has the reason if it can't be read."""
 
     id: str
     tool: str
@@ -35,20 +35,20 @@ class Wish:
 _CUT_OFF = Wish("0", "(none)", problem="error: the answer was too long and was cut off: write a shorter one")
 
 _LONGEST_THOUGHTS = 300
-"""In characters, where the server keeps to a schema."""
+"""Maximum characters of the thoughts, if the server enforces a schema."""
 
 _MOST_CALLS = 8
-"""In one answer, where the server keeps to a schema."""
+"""Maximum calls in one answer, if the server enforces a schema."""
 
 _OF_CUT_ANSWER = 10
-"""What the model sees again of an answer that was cut off, in tokens."""
+"""Tokens of an answer that was cut off, in the next prompt."""
 
 _OF_JSON = ("response_format", "json", "schema", "grammar")
 
 
 @dataclass(frozen=True)
 class ModelReply:
-    """One answer of the model, with what it took; ``tokens`` are estimated where the server doesn't tell them."""
+    """One answer of the model, with its use; ``tokens`` are estimated if the server doesn't report them."""
 
     text: str
     wishes: tuple[Wish, ...] = ()
@@ -58,13 +58,12 @@ class ModelReply:
 
 @dataclass
 class Conversation:
-    """A model in one turn: what was said so far, kept within a budget.
+    """The conversation with a model in one turn, kept within a budget.
 
     Attributes:
-        calling: how it asks for tools; ``auto`` tries native calls first, and JSON where the model has none.
-        context_tokens: about how long a prompt may get; the oldest answers of tools are left out first.
-        formats: the response formats that are tried for JSON, the strictest first; those that the server refused are
-            gone.
+        calling: the way to ask for tools; ``auto`` tries native calls first, then JSON if the model has none.
+        context_tokens: approximate maximum of a prompt; the oldest answers of tools are left out first.
+        formats: the response formats to try for JSON, the strictest first; formats that the server refused are removed.
     """
 
     model: BaseChatModel
@@ -88,32 +87,32 @@ class Conversation:
         return self.calling != "json"
 
     async def ask(self) -> ModelReply:
-        """Have the model answer. Raises Exception (any that the provider's package raises)."""
+        """Get the model's answer. Raises Exception (any error of the provider's package)."""
         if not self.is_native:
             return await self._ask_in_json()
         try:
             return await self._ask_natively()
-        except Exception as problem:
-            if self.calling == "native" or not _means_no_tools(problem):
+        except Exception as error:
+            if self.calling == "native" or not _means_no_tools(error):
                 raise
             self.calling = "json"
             return await self._ask_in_json()
 
     def answer(self, wish: Wish, result: str) -> None:
-        """Tell the model what a tool said."""
+        """Give the model the result of a tool."""
         if self.is_native:
             self._messages.append(ToolMessage(result, tool_call_id=wish.id, name=wish.tool))
         else:
             self._messages.append(HumanMessage(f"{wish.tool} answered: {result}"))
 
     def remark(self, text: str) -> None:
-        """Say something to the model."""
+        """Add a message to the model."""
         self._messages.append(HumanMessage(text))
 
     def size(self) -> int:
-        """About how many tokens the next prompt has."""
-        functions = tokens_in(json.dumps(self._functions)) if self.is_native else 0
-        return functions + tokens_in(self._system()) + sum(_size(message) for message in self._messages)
+        """Estimate the tokens of the next prompt."""
+        functions = estimate_tokens(json.dumps(self._functions)) if self.is_native else 0
+        return functions + estimate_tokens(self._system()) + sum(_size(message) for message in self._messages)
 
     async def _ask_natively(self) -> ModelReply:
         bound = self.model.bind_tools(self._functions)
@@ -131,8 +130,8 @@ class Conversation:
         prompt = self._prompt()
         try:
             answer = await self._in_best_format(prompt)
-        except Exception as problem:
-            completion = getattr(problem, "completion", None)  # openai's LengthFinishReasonError
+        except Exception as error:
+            completion = getattr(error, "completion", None)  # openai's LengthFinishReasonError
             if completion is None:
                 raise
             text, usage = str(completion.choices[0].message.content), completion.usage
@@ -149,8 +148,8 @@ class Conversation:
         while self.formats:
             try:
                 return await self.model.bind(response_format=self._response_format()).ainvoke(prompt)
-            except Exception as problem:
-                if not _means_no_json(problem):
+            except Exception as error:
+                if not _means_no_json(error):
                     raise
                 del self.formats[0]
         return await self.model.ainvoke(prompt)
@@ -158,7 +157,7 @@ class Conversation:
     def _response_format(self) -> dict[str, Any]:
         if self.formats[0] == "json_object":
             return {"type": "json_object"}
-        schema = _schema_of_answers([each["function"] for each in self._functions])
+        schema = _schema_of_answers([function["function"] for function in self._functions])
         return {"type": "json_schema", "json_schema": {"name": "answer", "schema": schema}}
 
     def _reply(self, text: str, wishes: Sequence[Wish], answer: AIMessage) -> ModelReply:
@@ -180,7 +179,7 @@ class Conversation:
         return [SystemMessage(self._system()), *self._messages]
 
     def _make_room(self) -> None:
-        """Shorten what is oldest, but for the first message, until the prompt fits."""
+        """Shorten the oldest messages, except the first, until the prompt fits."""
         excess = self.size() - self.context_tokens
         for place, message in enumerate(self._messages[1:-1], start=1):
             if excess <= 0:
@@ -188,12 +187,12 @@ class Conversation:
             text = str(message.text)
             shorter = cut(text, 10)
             if isinstance(message, ToolMessage | HumanMessage) and len(shorter) < len(text):
-                excess -= tokens_in(text) - tokens_in(shorter)
+                excess -= estimate_tokens(text) - estimate_tokens(shorter)
                 self._messages[place] = message.model_copy(update={"content": shorter})
 
 
 def _schema_of_answers(functions: list[dict[str, Any]]) -> dict[str, Any]:
-    """What ``read_json_answer`` reads, as a JSON schema: each call has a tool's name and that tool's arguments."""
+    """Return the JSON schema of ``read_json_answer``'s input: each call has a tool's name and that tool's arguments."""
     definitions: dict[str, Any] = {}
     calls = []
     for function in functions:
@@ -212,9 +211,9 @@ def _strict_object(**properties: Any) -> dict[str, Any]:
 
 
 def read_json_answer(text: str) -> tuple[str, list[Wish]]:
-    """Thoughts and wishes in a JSON answer, which may stand in a code block or among words.
+    """Read thoughts and wishes from a JSON answer, which may be in a code block or among words.
 
-    Text that isn't JSON becomes an unreadable wish, so that the model gets an error.
+    Text that isn't JSON becomes an unreadable wish, to give the model an error.
     """
     for candidate in (text, *re.findall(r"```(?:json)?\s*(.*?)```", text, re.DOTALL), text[text.find("{") :]):
         try:
@@ -237,7 +236,7 @@ def read_json_answer(text: str) -> tuple[str, list[Wish]]:
 
 def _size(message: BaseMessage) -> int:
     calls = getattr(message, "tool_calls", None)
-    return tokens_in(str(message.text)) + (tokens_in(json.dumps(calls, default=str)) if calls else 0)
+    return estimate_tokens(str(message.text)) + (estimate_tokens(json.dumps(calls, default=str)) if calls else 0)
 
 
 def _means_no_tools(problem: Exception) -> bool:

@@ -1,4 +1,4 @@
-"""The simulator as tools: every reading and action of a participant, from the client's own declarations."""
+"""The simulator as tools: all of a participant's reading and acting calls, from the client's own declarations."""
 
 import inspect
 import json
@@ -21,7 +21,7 @@ _HIDDEN: Mapping[str, frozenset[str]] = {
     "sms_send": frozenset({"from_number"}),
     "chat_send": frozenset({"role", "metadata"}),
 }
-"""Fields that the client fills in, or that a model has no use for."""
+"""Fields that the client fills in, or that are useless for a model."""
 _FIXED: Mapping[str, Mapping[str, Any]] = {"chat_send": {"role": "assistant"}}
 
 
@@ -30,7 +30,7 @@ class Tool:
     """One route of the simulator.
 
     Attributes:
-        name: the route's, such as ``email_send``.
+        name: the route's name, such as ``email_send``.
         acts: whether it changes something.
     """
 
@@ -52,7 +52,7 @@ class Tool:
         return _short(self.arguments.model_json_schema())
 
     def signature(self) -> str:
-        """One line for a model that gets its tools as text: ``email_send(to_addresses, subject, [...])``."""
+        """Return one line for a model that gets its tools as text: ``email_send(to_addresses, subject, [...])``."""
         fields = self.arguments.model_fields
         needed = [name for name, field in fields.items() if field.is_required()]
         others = [name for name in fields if name not in needed]
@@ -64,7 +64,7 @@ class Toolbox:
     """The tools of one simulation.
 
     Args:
-        answer_tokens: how much of an answer is handed on.
+        answer_tokens: maximum tokens of an answer for the model.
     """
 
     def __init__(self, ues: AsyncUESClient, answer_tokens: int) -> None:
@@ -76,28 +76,28 @@ class Toolbox:
             room = getattr(ues, room_name)
             for name, endpoint in vars(type(room)).items():
                 if isinstance(endpoint, Endpoint) and _is_for_participants(endpoint):
-                    tool = _tool_of(f"{room_name}_{name}", endpoint)
+                    tool = _make_tool(f"{room_name}_{name}", endpoint)
                     self.tools[tool.name] = tool
                     self._endpoints[tool.name] = (room, name)
 
     async def use(self, name: str, arguments: Any) -> tuple[bool, str]:
-        """Run a tool; whether it was carried out, and what to tell the model. Raises AuthenticationError,
+        """Run a tool; returns whether it was carried out, and the text for the model. Raises AuthenticationError,
         OvertakenError (the turn is over for this agent).
         """
         if name not in self.tools:
             return False, f"error: there is no tool {name!r}; there are {', '.join(self.tools)}"
         try:
             checked = self.tools[name].arguments.model_validate(arguments)
-        except ValidationError as problem:
-            return False, f"error: {describe(problem)}"
+        except ValidationError as error:
+            return False, f"error: {describe(error)}"
         room, method = self._endpoints[name]
         fields = {**checked.model_dump(exclude_none=True, exclude_unset=True), **_FIXED.get(name, {})}
         try:
             answer = await getattr(room, method)(**fields)
         except (AuthenticationError, OvertakenError):
             raise
-        except UESError as problem:
-            return False, cut(f"error: {problem}", self._answer_tokens)
+        except UESError as error:
+            return False, cut(f"error: {error}", self._answer_tokens)
         if isinstance(answer, ActionResult):
             return answer.succeeded, cut(f"{answer.status}: {answer.message}", self._answer_tokens)
         return True, cut(json.dumps(_without_empty(answer), ensure_ascii=False), self._answer_tokens)
@@ -111,7 +111,7 @@ def _is_for_participants(endpoint: Endpoint[Any, Any]) -> bool:
 
 
 @cache  # every turn has a toolbox, and a model of arguments takes milliseconds to make
-def _tool_of(name: str, endpoint: Endpoint[Any, Any]) -> Tool:
+def _make_tool(name: str, endpoint: Endpoint[Any, Any]) -> Tool:
     hidden = _HIDDEN.get(name, frozenset())
     fields: dict[str, Any] = {}
     for parameter in list(endpoint.signature.parameters.values())[1:]:
@@ -125,7 +125,7 @@ def _tool_of(name: str, endpoint: Endpoint[Any, Any]) -> Tool:
 
 
 def _short(schema: Any) -> Any:
-    """A JSON schema without titles and defaults; what may be left out needn't be null: half the tokens."""
+    """Drop titles, defaults and null of optional fields from a JSON schema: it takes half the tokens."""
     if isinstance(schema, list):
         return [_short(each) for each in schema]
     if not isinstance(schema, dict):
@@ -142,7 +142,7 @@ def _short(schema: Any) -> Any:
 
 
 def _without_empty(value: Any) -> Any:
-    """What is there, without the fields that say nothing: they cost a model tokens."""
+    """Drop empty fields from a value: they cost a model tokens."""
     if isinstance(value, dict):
         kept = {name: _without_empty(each) for name, each in value.items() if name not in ("query", "body_html")}
         return {name: each for name, each in kept.items() if each not in (None, [], {}, "")}

@@ -1,1 +1,1 @@
-"""Agents on frameworks that others made, in ten lines each, over MCP; see README.md for what each needs."""
+"""Agents on third-party frameworks, in ten lines each, over MCP; README.md lists the requirements of each."""

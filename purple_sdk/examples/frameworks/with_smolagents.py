@@ -17,7 +17,7 @@ def _play(turn: Turn) -> str:
     server = {"transport": "streamable-http", "url": turn.mcp_url, "headers": turn.headers}
     with MCPClient(server, structured_output=False) as tools:
         for field in (field for tool in tools for field in tool.inputs.values()):
-            field["nullable"] = True  # else every argument is required: it doesn't read which ones are
+            field["nullable"] = True  # else every argument is required: it ignores the list of required ones
         return str(ToolCallingAgent(tools, model, max_steps=100).run(turn.prompt))
 
 

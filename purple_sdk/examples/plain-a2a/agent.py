@@ -1,4 +1,4 @@
-"""A participant on a2a-sdk 0.3 and httpx alone: it tells the user in the chat how much new mail there is.
+"""A participant on a2a-sdk 0.3 and httpx alone: it tells the user in the chat the number of new mails.
 
 Nothing of proctor's is needed: pip install 'a2a-sdk[http-server]>=0.3,<0.4' httpx uvicorn; python agent.py --port 8001
 """
@@ -20,7 +20,8 @@ class Doorman(AgentExecutor):
     """Answers the evaluator's three messages."""
 
     def __init__(self):
-        self.starts, self.work = {}, {}  # by A2A context; by message id: the same message may come twice, or meanwhile
+        # By A2A context; by message id: a message may come twice, also while it is handled.
+        self.starts, self.work = {}, {}
 
     async def execute(self, context, event_queue):
         """Answer one message."""
@@ -31,12 +32,12 @@ class Doorman(AgentExecutor):
             self.starts[context.context_id] = data
         elif data["message_type"] == "turn_start":
             self.work[key] = self.work.get(key) or asyncio.create_task(self.play(self.starts[context.context_id], data))
-            answer = await asyncio.shield(self.work[key])  # it goes on when this request is cut off
+            answer = await asyncio.shield(self.work[key])  # continues after the request is cut off
         ids = {"message_id": f"answer to {key}", "context_id": context.context_id}
         await event_queue.enqueue_event(Message(role=Role.agent, parts=[Part(root=DataPart(data=answer))], **ids))
 
     async def play(self, start, turn):
-        """Act in the user's environment; what was done."""
+        """Act in the user's environment; returns the actions."""
         async with httpx.AsyncClient(base_url=start["ues_url"], headers={"X-API-Key": start["api_key"]}) as ues:
             mails = (await ues.post("email/query", json={"folder": "inbox", "is_read": False})).json()
             words = {"role": "assistant", "content": f"{mails['total_count']} unread mails"}
@@ -45,7 +46,7 @@ class Doorman(AgentExecutor):
         return {"message_type": "turn_complete", "actions": [action]}
 
     async def cancel(self, context, event_queue):
-        """A turn is over before anybody could."""
+        """Do nothing: a turn is over too fast to cancel."""
 
 
 parser = argparse.ArgumentParser()

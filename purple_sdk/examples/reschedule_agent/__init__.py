@@ -1,4 +1,6 @@
-"""A participant that clears a day by rules, with no model: it finds new times for meetings, and has people agree."""
+"""A participant that clears a day by rules, without a model: it finds new times for meetings, and agrees them with
+people.
+"""
 
 from purple_sdk.examples.reschedule_agent.agent import RescheduleAgent
 

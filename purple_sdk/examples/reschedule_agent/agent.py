@@ -1,4 +1,6 @@
-"""A turn: hear what came in, settle what can be settled, propose other times for the rest, and sum up at the end."""
+"""A turn: read new messages, settle the meetings that can be settled, propose other times for the rest, and sum up at
+the end.
+"""
 
 import re
 from dataclasses import dataclass, field
@@ -10,7 +12,7 @@ from purple_sdk.agent import BasePurpleAgent
 from purple_sdk.examples.reschedule_agent import letters
 from purple_sdk.examples.reschedule_agent.diary import Diary
 from purple_sdk.examples.reschedule_agent.orders import Orders, Wish, read_orders
-from purple_sdk.examples.reschedule_agent.times import in_words, offers_in
+from purple_sdk.examples.reschedule_agent.times import find_offers, in_words
 from purple_sdk.protocol.messages import TurnCompleteMessage
 from purple_sdk.settings.config import PurpleAgentConfig
 from purple_sdk.ues.items import CalendarEvent
@@ -26,15 +28,15 @@ class Meeting:
     """One meeting that is being moved.
 
     Attributes:
-        event_id, length: of its entry in the calendar.
+        event_id, length: id and length of its entry in the calendar.
         address: email or phone of the other side.
-        zone: the one in which the other side writes its times.
+        zone: the time zone in which the other side writes.
         proposed: the last suggestion, without an answer so far.
         agreed: the time that both sides have accepted.
-        was_agreed: what they had, until something came in the way.
-        offers: what the other side suggested last.
-        refused: proposals that came to nothing.
-        is_accepted: whether the other side has said yes to what is proposed.
+        was_agreed: the agreed time, until an event got in its way.
+        offers: the last suggestions of the other side.
+        refused: failed proposals.
+        is_accepted: whether the other side has accepted the proposal.
     """
 
     wish: Wish
@@ -51,11 +53,11 @@ class Meeting:
 
     @property
     def is_text(self) -> bool:
-        """Whether it is talked about by text message."""
+        """Whether people discuss it by text message."""
         return self.wish.channel == "sms"
 
     def refuse(self, offers: list[datetime]) -> None:
-        """Take note that the proposal came to nothing, and of what was offered in its place."""
+        """Note that the proposal failed, and the offers in its place."""
         if self.proposed is not None:
             self.refused.append(self.proposed)
         self.proposed, self.offers, self.is_accepted = None, offers, False
@@ -63,13 +65,13 @@ class Meeting:
 
 @dataclass
 class RescheduleState:
-    """What the agent remembers from turn to turn.
+    """The agent's memory from turn to turn.
 
     Attributes:
         orders: the user's wishes, once read.
-        meetings: what is being moved.
-        heard: ids of messages that were dealt with.
-        declined: the title of the event that takes place without the user, once that is said.
+        meetings: the meetings that are being moved.
+        heard: ids of messages that have been handled.
+        declined: the title of the event that takes place without the user, once it is declined.
         has_reported: whether the overview is written.
     """
 
@@ -134,7 +136,7 @@ class RescheduleAgent(BasePurpleAgent):
         self.state.before = {event.event_id: event.start for event in events if event.event_id not in moved}
 
     async def _events(self, orders: Orders) -> list[CalendarEvent]:
-        """All appointments from the cleared day to the last one that is offered."""
+        """Return all appointments from the cleared day to the last offered one."""
         first, last = (
             datetime.combine(day, time(), self._zone)
             for day in (orders.cleared, max(orders.days, default=orders.cleared))
@@ -150,7 +152,7 @@ class RescheduleAgent(BasePurpleAgent):
         return next(matches, None)
 
     async def _address_of(self, wish: Wish, event: CalendarEvent) -> str:
-        """Where somebody is reached; empty where that can't be found out."""
+        """Find a person's address; empty if it is unknown."""
         if wish.channel != "sms":
             return next((one.email for one in event.attendees if wish.surname.lower() in one.email.lower()), "")
         written = _PHONE.search(event.description or "")
@@ -161,7 +163,7 @@ class RescheduleAgent(BasePurpleAgent):
         return next(known, written[0] if written else "")
 
     async def _zone_of(self, wish: Wish, address: str) -> str:
-        """The zone that somebody says to write in, in any of their mails; else the user's."""
+        """Find the time zone that a person names in any of their mails; else the user's."""
         if wish.channel == "email":
             answer = await self.ues.email.query(from_address=address, limit=50)
             for mail in answer["emails"]:
@@ -170,7 +172,7 @@ class RescheduleAgent(BasePurpleAgent):
         return str(self._zone)
 
     async def _hear(self, meeting: Meeting, events: list[CalendarEvent]) -> None:
-        """Take note of what the other side says, and of what has come in the way of what was agreed."""
+        """Read the other side's messages, and note events in the way of an agreed time."""
         if meeting.agreed is not None:
             end = meeting.agreed + meeting.length
             others = (event for event in events if event.event_id != meeting.event_id)
@@ -178,14 +180,14 @@ class RescheduleAgent(BasePurpleAgent):
                 meeting.was_agreed, meeting.agreed = meeting.agreed, None
                 meeting.proposed, meeting.offers = None, []
         for text in await self._answers(meeting, events):
-            offers = offers_in(text, self._today, ZoneInfo(meeting.zone))
+            offers = find_offers(text, self._today, ZoneInfo(meeting.zone))
             if meeting.proposed is not None and meeting.proposed in offers:
                 meeting.is_accepted = True
             elif meeting.agreed is None:
                 meeting.refuse(offers)
 
     async def _answers(self, meeting: Meeting, events: list[CalendarEvent]) -> list[str]:
-        """The other side's messages since the last look."""
+        """Return the other side's messages since the last check."""
         if meeting.wish.channel == "invitation":
             event = next((event for event in events if event.event_id == meeting.event_id), None)
             answers = [one for one in event.attendees if one.email == meeting.address] if event else []
@@ -209,8 +211,8 @@ class RescheduleAgent(BasePurpleAgent):
         return [] if is_first_look else new
 
     def _diary(self, meeting: Meeting, orders: Orders, events: list[CalendarEvent]) -> Diary:
-        """When the user has time for a meeting: not where others are, and where something else is suggested."""
-        moved = {each.event_id for each in self.state.meetings}
+        """Return the user's free time for a meeting, without other appointments and other proposals."""
+        moved = {meeting.event_id for meeting in self.state.meetings}
         diary = Diary(orders.days, self._zone)
         diary.add(event for event in events if event.event_id not in moved)
         for other in self.state.meetings:
@@ -245,7 +247,7 @@ class RescheduleAgent(BasePurpleAgent):
         meeting.agreed, meeting.proposed, meeting.offers, meeting.is_accepted = start, None, [], False
 
     async def _propose(self, meeting: Meeting, orders: Orders, events: list[CalendarEvent]) -> None:
-        """Suggest the earliest time that isn't on a day that failed; after a change of our own, the nearest one."""
+        """Propose the earliest time outside of failed days; after a change of our own agreement, the nearest time."""
         diary = self._diary(meeting, orders, events)
         free = [start for start in diary.free(meeting.length) if start not in meeting.refused]
         if meeting.was_agreed is not None:
@@ -306,7 +308,7 @@ class RescheduleAgent(BasePurpleAgent):
         return own + _LOOKS_IN_EVERY >= datetime.combine(own.date(), end, self._zone)
 
     def _overview(self, events: list[CalendarEvent]) -> str:
-        """What has become of everything, in the user's time."""
+        """Summarize the outcome of everything, in the user's time."""
         lines = [f"This is how it stands, {self.state.user}. All times {self._city}:", ""]
         for meeting in self.state.meetings:
             start, title = meeting.agreed, f"- {meeting.wish.title}, {meeting.wish.person}"

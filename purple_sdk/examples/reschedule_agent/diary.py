@@ -1,4 +1,4 @@
-"""When the user has time."""
+"""The user's free time."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -17,7 +17,7 @@ class Diary:
 
     Attributes:
         hours: the user's hours on each day that is offered.
-        taken: spans in which there is no time.
+        taken: spans without free time.
     """
 
     hours: dict[date, tuple[time, time]]
@@ -25,7 +25,7 @@ class Diary:
     taken: list[Span] = field(default_factory=list)
 
     def add(self, events: Iterable[CalendarEvent]) -> None:
-        """Take note of appointments."""
+        """Add appointments."""
         self.taken += [(event.start, event.end) for event in events if event.status != "cancelled"]
 
     def fits(self, start: datetime, length: timedelta) -> bool:
@@ -38,7 +38,9 @@ class Diary:
         return opens <= start and end <= closes and all(end <= begin or done <= start for begin, done in self.taken)
 
     def free(self, length: timedelta) -> Iterator[datetime]:
-        """Where a meeting fits, earliest first: at whole and half hours, and right after what is there."""
+        """Yield the times at which a meeting fits, earliest first: at whole and half hours, and right after other
+        appointments.
+        """
         starts = {done.astimezone(self.zone) for _, done in self.taken}
         for day, (opens, closes) in self.hours.items():
             at, end = datetime.combine(day, opens, self.zone), datetime.combine(day, closes, self.zone)

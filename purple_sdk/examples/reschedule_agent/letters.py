@@ -1,4 +1,4 @@
-"""What the agent writes (``letters.toml``)."""
+"""The agent's messages (``letters.toml``)."""
 
 import tomllib
 from datetime import datetime
@@ -10,27 +10,27 @@ from purple_sdk.examples.reschedule_agent.times import in_words
 _LETTERS: dict[str, Any] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 
 
-def _filled_in(letter: str, *, is_text: bool, **fields: str) -> str:
+def _fill_letter(letter: str, *, is_text: bool, **fields: str) -> str:
     return str(_LETTERS[letter]["text" if is_text else "mail"].format(reason=_LETTERS["reason"], **fields))
 
 
 def request(name: str, user: str, title: str, proposal: datetime, city: str, *, is_text: bool) -> str:
     """Ask to move a meeting."""
     time = in_words(proposal)
-    return _filled_in("request", is_text=is_text, name=name, user=user, title=title, time=time, city=city)
+    return _fill_letter("request", is_text=is_text, name=name, user=user, title=title, time=time, city=city)
 
 
 def other_time(name: str, user: str, proposal: datetime, city: str, *, is_text: bool, was_settled: bool) -> str:
-    """Turn an offer down, or undo what was agreed, and offer another time."""
+    """Decline an offer, or undo an agreement, and offer another time."""
     time, why = in_words(proposal), _LETTERS["was_settled" if was_settled else "is_taken"]
-    return _filled_in("other_time", is_text=is_text, name=name, user=user, why=why, time=time, city=city)
+    return _fill_letter("other_time", is_text=is_text, name=name, user=user, why=why, time=time, city=city)
 
 
 def confirmation(name: str, user: str, agreed: datetime, city: str, *, is_text: bool) -> str:
     """Confirm a time."""
-    return _filled_in("confirmation", is_text=is_text, name=name, user=user, time=in_words(agreed), city=city)
+    return _fill_letter("confirmation", is_text=is_text, name=name, user=user, time=in_words(agreed), city=city)
 
 
 def absence(name: str, user: str, title: str) -> str:
     """Say that the user won't be there."""
-    return _filled_in("absence", is_text=False, name=name, user=user, title=title)
+    return _fill_letter("absence", is_text=False, name=name, user=user, title=title)

@@ -1,4 +1,4 @@
-"""The user's wishes, as far as rules can read them: what has to move, when there is time, how people are reached."""
+"""The user's wishes, as far as rules can read them: the meetings to move, the free time, the ways to reach people."""
 
 import re
 from dataclasses import dataclass
@@ -39,7 +39,7 @@ class Wish:
 
     @property
     def surname(self) -> str:
-        """The last name, where the user's words have one."""
+        """The last name, if the user's words have one."""
         return re.sub(r" (in|from|of) .*", "", self.person).rpartition(" ")[2]
 
 
@@ -49,11 +49,11 @@ class Orders:
 
     Attributes:
         cleared: the day that the user is away.
-        moves: what has to move.
-        days: where it may move to, and the user's hours on each.
+        moves: the meetings to move.
+        days: the days to which they may move, and the user's hours on each.
         declined: the title of the event that takes place without the user, if any.
         informed: the person to inform of that.
-        ends: when the user wants to hear how it went.
+        ends: the time for the report to the user.
     """
 
     cleared: date
@@ -89,7 +89,7 @@ def read_orders(text: str, today: date) -> Orders | None:
 
 
 def _date(match: re.Match[str], today: date) -> date:
-    """The next day with that number whose name fits."""
+    """Return the next day with that number and a matching name."""
     for ahead in range(1, 62):
         day = today + timedelta(days=ahead)
         if day.day == int(match["day"]) and WEEKDAYS[day.weekday()].startswith(match["weekday"].lower()):
@@ -98,7 +98,7 @@ def _date(match: re.Match[str], today: date) -> date:
 
 
 def _channel(person: str, text: str) -> Channel:
-    """How somebody is reached: by what the sentence says that has the name in it."""
+    """Return the way to reach a person, from the sentence with the name in it."""
     name = Wish("", person, "email").first_name
     for sentence in re.split(r"(?<=[.:])\s+|\n", text):
         if re.search(rf"\b{re.escape(name)}\b", sentence) and not sentence.lstrip().startswith("-"):

@@ -1,4 +1,4 @@
-"""Days and times in what people write: "Tuesday 16 June at 16:00", "Fri 12.45"."""
+"""Days and times in people's texts: "Tuesday 16 June at 16:00", "Fri 12.45"."""
 
 import re
 from datetime import date, datetime, time, timedelta
@@ -12,15 +12,15 @@ _NO_OFFER = re.compile(r"\b(until|till|from|by|before|after|not|no)\b", re.IGNOR
 
 
 def next_weekday(name: str, after: date) -> date:
-    """The first day of that name (three letters are enough) after a day."""
+    """Return the first day of that name (three letters are enough) after a day."""
     number = next(place for place, weekday in enumerate(WEEKDAYS) if weekday.startswith(name[:3].lower()))
     return after + timedelta(days=(number - after.weekday() - 1) % 7 + 1)
 
 
-def offers_in(text: str, today: date, zone: ZoneInfo) -> list[datetime]:
-    """The times that a text names together with their day, in its order.
+def find_offers(text: str, today: date, zone: ZoneInfo) -> list[datetime]:
+    """Return the times that a text names together with their day, in its order.
 
-    Quoted lines aren't read. ``zone`` is the one that the writer thinks in.
+    Quoted lines are skipped. ``zone`` is the writer's time zone.
     """
     own = "\n".join(line for line in text.splitlines() if not line.lstrip().startswith(">"))
     offers = []
@@ -32,5 +32,5 @@ def offers_in(text: str, today: date, zone: ZoneInfo) -> list[datetime]:
 
 
 def in_words(moment: datetime) -> str:
-    """A time as people write it: "Tuesday 16 June at 16:00"."""
+    """Format a time as people write it: "Tuesday 16 June at 16:00"."""
     return f"{moment:%A} {moment.day} {moment:%B} at {moment:%H:%M}"

@@ -9,7 +9,7 @@ from pydantic_settings import SettingsConfigDict
 from purple_sdk.examples.assistant_agent.models import make_model
 from purple_sdk.examples.assistant_agent.talk import Conversation, Wish
 from purple_sdk.examples.assistant_agent.tools import Tool
-from purple_sdk.examples.terminal_agent.shell import Shell, shell_of
+from purple_sdk.examples.terminal_agent.shell import Shell, open_shell
 from purple_sdk.examples.terminal_agent.work import Work
 from purple_sdk.protocol.problems import describe
 from purple_sdk.protocol.provenance import ModelUse
@@ -31,8 +31,8 @@ _TOO_LONG = re.compile(r"context[_ ]length|maximum context|too many tokens|promp
 class TerminalAgentConfig(PurpleAgentConfig):
     """Settings of the terminal agent; ``AGENTBEATS_PURPLE_*`` and flags.
 
-    ``max_iterations`` is how often the model is asked for one task, ``command_timeout`` how many seconds a command may
-    take, ``output_bytes`` how much of its output the model gets. ``blocked_commands`` are names by commas.
+    ``max_iterations`` limits the requests to the model for one task, ``command_timeout`` the seconds of a command,
+    ``output_bytes`` the output that the model gets. ``blocked_commands`` are names separated by commas.
     """
 
     model_config = SettingsConfigDict(env_prefix="AGENTBEATS_PURPLE_", extra="ignore", frozen=True)
@@ -64,14 +64,14 @@ _TOOL = Tool(
 )
 
 
-# Where commands begin in a line, and commands that run other ones.
+# Starts of commands in a line, and commands that run other ones.
 _SEPARATORS = re.compile(r"\|\|?|&&?|;|\n|\$\(|`|\(|\{|\b(?:do|then|else)\b")
 _ASSIGNMENT = re.compile(r"\w+=\S*\s+")
 _RUNNERS = {"sudo", "env", "nohup", "exec", "time", "command", "xargs", "nice", "setsid", "timeout"}
 
 
 class TerminalAgent:
-    """Solves one task at a time; as many at once as are asked for."""
+    """Solves terminal tasks, any number at once."""
 
     def __init__(self, config: TerminalAgentConfig) -> None:
         self._config = config
@@ -80,20 +80,20 @@ class TerminalAgent:
 
     async def solve(self, task: TerminalTaskMessage) -> Work:
         """Work on a task until the model is done, or its iterations are used up. Raises ShellGoneError (the container
-        can't be reached any more), Exception (any that the model's provider raises, except for a prompt that is too
-        long, which is a result).
+        is no longer reachable), Exception (any error of the model's provider, except for a prompt that is too long,
+        which is a result).
         """
-        shell = shell_of(task, self._config.output_bytes)
+        shell = open_shell(task, self._config.output_bytes)
         talk = Conversation(self._model, [_TOOL], self._config.tool_calling, self._config.context_tokens)
         talk.begin(_WHO_YOU_ARE.format(workdir=task.workdir), task.instruction)
         work = Work()
         try:
-            await self._go_on(talk, shell, work)
+            await self._continue_work(talk, shell, work)
         finally:
             await shell.aclose()
         return work
 
-    async def _go_on(self, talk: Conversation, shell: Shell, work: Work) -> None:
+    async def _continue_work(self, talk: Conversation, shell: Shell, work: Work) -> None:
         use = ModelUse(model=self._config.model, input_tokens=0, output_tokens=0)
         while True:
             if work.iterations >= self._config.max_iterations:
@@ -102,10 +102,10 @@ class TerminalAgent:
             work.iterations += 1
             try:
                 reply = await talk.ask()
-            except Exception as problem:
-                if not _TOO_LONG.search(str(problem)):
+            except Exception as error:
+                if not _TOO_LONG.search(str(error)):
                     raise
-                work.failure_mode, work.stopped_by = FailureMode.CONTEXT_LENGTH_EXCEEDED, str(problem)[:300]
+                work.failure_mode, work.stopped_by = FailureMode.CONTEXT_LENGTH_EXCEEDED, str(error)[:300]
                 return
             more = ModelUse(
                 model=use.model, calls=1, input_tokens=reply.input_tokens, output_tokens=reply.output_tokens
@@ -125,8 +125,8 @@ class TerminalAgent:
             return f"error: there is no tool {wish.tool}: use {_TOOL.name}"
         try:
             asked = _Arguments.model_validate(wish.arguments)
-        except ValidationError as problem:
-            return f"error: {describe(problem)}"
+        except ValidationError as error:
+            return f"error: {describe(error)}"
         if name := blocked_command(asked.command, self._blocked):
             return f"refused: {name} is not to be run here"
         work.commands += 1
@@ -135,10 +135,9 @@ class TerminalAgent:
 
 
 def blocked_command(line: str, blocked: Collection[str]) -> str | None:
-    """The first command of a line that is one of the blocked; or None.
+    """Return the first blocked command of a line; or None.
 
-    It is a seat belt and no wall: who wants to run something has a shell. What must not happen, the container's limits
-    keep from happening.
+    This is a seat belt, not a wall: an agent with a shell can evade it. The container's limits prevent real damage.
     """
     for piece in _SEPARATORS.split(line):
         words = _ASSIGNMENT.sub("", piece.strip()).split()

@@ -1,4 +1,4 @@
-"""Between A2A and the terminal agent: a message is a task, its answer an artifact."""
+"""Connects A2A and the terminal agent: a message is a task, its answer an artifact."""
 
 import asyncio
 import logging
@@ -16,7 +16,7 @@ from purple_sdk.examples.terminal_agent.agent import TerminalAgent, TerminalAgen
 from purple_sdk.examples.terminal_agent.shell import ShellGoneError
 from purple_sdk.examples.terminal_agent.task import NoTaskError, read_task
 from purple_sdk.examples.terminal_agent.work import Work
-from purple_sdk.executor import KEEP_ALIVE, ClosingExecutor, open_task, sentence_of, wait_for
+from purple_sdk.executor import KEEP_ALIVE, ClosingExecutor, await_work, make_message, open_task
 from purple_sdk.protocol.terminal import TerminalTaskMessage
 from purple_sdk.server import serve_executor
 from purple_sdk.settings.config import PurpleAgentConfig
@@ -32,11 +32,11 @@ class Solver(Protocol):
     """Solves terminal tasks."""
 
     async def solve(self, task: TerminalTaskMessage) -> Work:
-        """Work on a task; an exception says why it failed."""
+        """Work on a task; an exception tells why it failed."""
 
 
 class TerminalAgentExecutor(ClosingExecutor):
-    """Answers each message with a task; a message that comes again joins the work that it started before."""
+    """Answers each message with a task; a repeated message joins the work that it started before."""
 
     def __init__(self, agent: Solver, keep_alive: float = KEEP_ALIVE) -> None:
         self._agent = agent
@@ -45,17 +45,17 @@ class TerminalAgentExecutor(ClosingExecutor):
         self._of_task: dict[str, asyncio.Task[Work]] = {}
 
     async def execute(self, context: RequestContext, event_queue: EventQueue) -> None:
-        """Work on the task that a message tells of."""
+        """Work on the task in a message."""
         message, updater = await open_task(context, event_queue)
         try:
-            work = self._begun(message)
-        except NoTaskError as problem:
-            await self._end(updater, TaskState.TASK_STATE_REJECTED, str(problem))
+            work = self._begin_work(message)
+        except NoTaskError as error:
+            await self._end(updater, TaskState.TASK_STATE_REJECTED, str(error))
             return
         self._of_task[updater.task_id] = work
         try:
-            await updater.start_work(sentence_of(updater, "at work"))
-            await wait_for(work, updater, "still at work", self._keep_alive)
+            await updater.start_work(make_message(updater, "at work"))
+            await await_work(work, updater, "still at work", self._keep_alive)
             await self._report(work, updater)
         finally:
             self._of_task.pop(updater.task_id, None)
@@ -74,7 +74,7 @@ class TerminalAgentExecutor(ClosingExecutor):
             work.cancel()
         await asyncio.gather(*self._works.values(), return_exceptions=True)
 
-    def _begun(self, message: Message) -> "asyncio.Task[Work]":
+    def _begin_work(self, message: Message) -> "asyncio.Task[Work]":
         known = self._works.get(message.message_id)
         if known is None:
             known = self._works[message.message_id] = asyncio.create_task(self._agent.solve(read_task(message)))
@@ -99,12 +99,12 @@ class TerminalAgentExecutor(ClosingExecutor):
             await self._end(updater, TaskState.TASK_STATE_COMPLETED, None)
 
     async def _end(self, updater: TaskUpdater, state: TaskState, sentence: str | None) -> None:
-        await updater.update_status(state, message=None if sentence is None else sentence_of(updater, sentence))
+        await updater.update_status(state, message=None if sentence is None else make_message(updater, sentence))
 
 
 def serve_terminal_agent(config: TerminalAgentConfig) -> None:
-    """Serve the agent until SIGTERM or Ctrl-C; says ``terminal-agent listening on http://…`` once it is ready. Raises
-    OSError (the address can't be listened on), ModelNotUsableError (the model can't be made).
+    """Serve the agent until SIGTERM or Ctrl-C; prints ``terminal-agent listening on http://…`` once it is ready. Raises
+    OSError (the server can't listen at the address), ModelNotUsableError (the model can't be made).
     """
     agent = TerminalAgent(config)
 

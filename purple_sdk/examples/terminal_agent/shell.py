@@ -11,15 +11,15 @@ from purple_sdk.processes.http_clients import make_http_client
 from purple_sdk.protocol.terminal import TerminalTaskMessage
 
 _PATIENCE, _PAUSE = 60.0, 0.5
-"""Seconds for which an endpoint that doesn't answer is tried again, and between two tries."""
+"""Seconds of retries for an endpoint that doesn't answer, and seconds between two tries."""
 
 _SLACK = 15.0
-"""Seconds that an answer may take longer than its command."""
+"""Additional seconds for an answer, beyond its command's time."""
 
 
 @dataclass(frozen=True)
 class Ran:
-    """The result of a command; ``exit_code`` is None where it was ended at its time limit."""
+    """The result of a command; ``exit_code`` is None if it was ended at its time limit."""
 
     exit_code: int | None
     output: str
@@ -35,24 +35,28 @@ class ShellGoneError(Exception):
 
 
 class Shell(Protocol):
-    """Where commands run."""
+    """A way to run commands in a container."""
 
     async def run(self, command: str, seconds: float) -> Ran:
-        """Run a command with bash and wait for its end, at most so long. Raises ShellGoneError (it can't be run)."""
+        """Run a command with bash and wait for its end, at most ``seconds``. Raises ShellGoneError
+        (it can't be run).
+        """
 
     async def aclose(self) -> None:
-        """Let go of connections."""
+        """Close the connections."""
 
 
-def shell_of(task: TerminalTaskMessage, output_bytes: int) -> Shell:
-    """The way in that the evaluator offers; its command endpoint before its Docker engine, which may be elsewhere."""
+def open_shell(task: TerminalTaskMessage, output_bytes: int) -> Shell:
+    """Open the access that the evaluator offers: its command endpoint before its Docker engine,
+    which may be elsewhere.
+    """
     if task.endpoint:
         return EndpointShell(task.endpoint, task.token or "", task.workdir, output_bytes)
     return DockerShell(task.container or "", task.workdir, output_bytes)
 
 
 class EndpointShell:
-    """Commands by HTTP."""
+    """Runs commands by HTTP."""
 
     def __init__(self, address: str, token: str, workdir: str, output_bytes: int) -> None:
         self._http = make_http_client(headers={"Authorization": f"Bearer {token}"}, timeout=30, direct=True)
@@ -71,8 +75,8 @@ class EndpointShell:
         try:
             answer = await self._sent(asked, seconds + _SLACK)
             result = answer.json()
-        except httpx.ConnectError as problem:
-            raise ShellGoneError(f"the command endpoint doesn't answer ({problem})") from None
+        except httpx.ConnectError as error:
+            raise ShellGoneError(f"the command endpoint doesn't answer ({error})") from None
         except (httpx.HTTPError, ValueError):
             return Ran(exit_code=None, output="The connection was lost while the command ran: look what it has done.")
         if answer.status_code in (413, 422):
@@ -82,7 +86,7 @@ class EndpointShell:
         return Ran(exit_code=result.get("exit_code"), output=str(result.get("output", "")))
 
     async def _sent(self, asked: dict[str, object], seconds: float) -> httpx.Response:
-        """Send a command; again if no server answers, since the evaluator's worker may be starting again. Raises
+        """Send a command; retry if no server answers, since the evaluator's worker may be restarting. Raises
         httpx.HTTPError (it was not answered).
         """
         clock = asyncio.get_running_loop().time
@@ -101,7 +105,7 @@ class EndpointShell:
 
 
 class DockerShell:
-    """Commands by ``docker exec``, as the seed's agents do it; needs Docker's command and its socket."""
+    """Runs commands by ``docker exec``, as the seed's agents do it; needs Docker's command and its socket."""
 
     def __init__(self, container: str, workdir: str, output_bytes: int) -> None:
         self._container = container

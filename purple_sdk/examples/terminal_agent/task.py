@@ -1,4 +1,4 @@
-"""What an evaluator of Terminal-Bench tells its participant: as data, or in the words of the seed's evaluators."""
+"""A Terminal-Bench task from the evaluator's message: as data, or in the words of the seed's evaluators."""
 
 import re
 
@@ -23,7 +23,7 @@ _WORKDIR = re.compile(r"working directory(?: is|:)\s*(/[\w./-]*\w|/)", re.IGNORE
 
 
 class NoTaskError(Exception):
-    """A message that names no task, or no way to the task's container; the text says what is missing."""
+    """A message has no task, or no way to the task's container; the text names the missing part."""
 
 
 def read_task(message: Message) -> TerminalTaskMessage:
@@ -42,8 +42,8 @@ def _of_data(message: Message) -> TerminalTaskMessage | None:
         if isinstance(data, dict) and data.get("message_type") == "terminal_task_start":
             try:
                 return TerminalTaskMessage.model_validate(restore_integers(data))
-            except ValidationError as problem:
-                raise NoTaskError(describe(problem)) from None
+            except ValidationError as error:
+                raise NoTaskError(describe(error)) from None
     return None
 
 

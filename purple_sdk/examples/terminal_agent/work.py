@@ -1,4 +1,4 @@
-"""What became of a terminal task, as the participant reports it."""
+"""The outcome of a terminal task, as the participant reports it."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -9,7 +9,7 @@ from purple_sdk.protocol.terminal import FailureMode
 
 @dataclass
 class Work:
-    """What became of a task."""
+    """The outcome of a task."""
 
     summary: str = ""
     failure_mode: FailureMode = FailureMode.NONE
@@ -19,7 +19,7 @@ class Work:
     usage: list[ModelUse] = field(default_factory=list)
 
     def as_data(self) -> dict[str, Any]:
-        """For the evaluator."""
+        """Return the outcome for the evaluator."""
         return {
             "message_type": "terminal_task_end",
             "summary": self.summary,

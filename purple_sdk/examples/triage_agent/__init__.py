@@ -1,4 +1,4 @@
-"""A baseline participant that sorts the user's mail by rules, with no model."""
+"""A baseline participant that sorts the user's mail by rules, without a model."""
 
 from purple_sdk.examples.triage_agent.agent import TriageAgent
 

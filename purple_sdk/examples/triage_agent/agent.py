@@ -1,7 +1,7 @@
 """A turn: label the unread mail, archive the noise, inform the named person of incidents, sum up in the chat.
 
-The rules know no scenario, but were revised after a look at how they fared on ``email_triage_basic``: on mail that
-their author has never seen they do worse.
+The rules know no scenario, but were revised after a test on ``email_triage_basic``: they do worse on mail that their
+author has never seen.
 """
 
 import re
@@ -21,11 +21,11 @@ _PERSONAL_GROUPS = re.compile(r"family|friend|personal|private|home|school|healt
 
 @dataclass
 class TriageState:
-    """What the agent remembers from turn to turn.
+    """The agent's memory from turn to turn.
 
     Attributes:
         handled: ids of the mails that have been dealt with.
-        reports: (incident, text) of each report to others, so that they get it once.
+        reports: (incident, text) of each report to others, to send it once.
         starred: thread of each private mail that was starred, with its message id.
     """
 
@@ -36,7 +36,7 @@ class TriageState:
 
 @dataclass(frozen=True)
 class Judged:
-    """A mail with what the rules make of it."""
+    """A mail with the rules' verdict."""
 
     mail: dict[str, Any]
     verdict: Verdict
@@ -53,12 +53,12 @@ class Judged:
 
     @property
     def sender(self) -> str:
-        """The sender's name, as far as the address tells it."""
-        return name_in(str(self.mail["from_address"]))
+        """The sender's name, guessed from the address."""
+        return guess_name(str(self.mail["from_address"]))
 
     @property
     def number(self) -> str | None:
-        """The number of the incident that it is about, if it names one."""
+        """The number of the incident in the mail, if it names one."""
         match = re.search(
             r"\b[A-Z]{2,6}-\d{2,}\b", re.sub(r"\bSEV-\d\b", "", f"{self.mail['subject']}\n{self.mail['body_text']}")
         )
@@ -66,7 +66,7 @@ class Judged:
 
     @property
     def subject(self) -> str:
-        """The subject, without the marks of replying."""
+        """The subject, without marks of replies."""
         return re.sub(r"^((re|fwd?|aw):\s*)+", "", str(self.mail["subject"]), flags=re.I)
 
 
@@ -83,7 +83,7 @@ class TriageAgent(BasePurpleAgent):
         self.state = TriageState()
 
     async def execute_turn(self) -> TurnCompleteMessage:
-        """Deal with the mail that is new."""
+        """Handle the new mail."""
         orders = read_orders(await self.get_user_instructions())
         state = await self.ues.email.get_state()
         known = await self._acquaintances(state)
@@ -165,20 +165,20 @@ class TriageAgent(BasePurpleAgent):
         if not await self.may_act():
             return
         body = (
-            f"Hello {name_in(whom).partition(' ')[0]},\n\n{one.subject}: {what}. {one.sender} writes:\n\n"
-            f"{excerpt(str(one.mail['body_text']), 90)}\n\nBest regards,\n{name_in(user)}\n"
+            f"Hello {guess_name(whom).partition(' ')[0]},\n\n{one.subject}: {what}. {one.sender} writes:\n\n"
+            f"{excerpt(str(one.mail['body_text']), 90)}\n\nBest regards,\n{guess_name(user)}\n"
         )
         try:
             await self.ues.email.send(
                 to_addresses=[whom], subject=f"{what.capitalize()}: {one.subject}", body_text=body
             )
-        except UESError:  # recorded as a failed action; the round goes on without it
+        except UESError:  # recorded as a failed action; the round continues without it
             return
         reports.add((incident, what))
 
 
 def summary(new: list[Judged], orders: Orders) -> str:
-    """The message to the user: most urgent first, private mail and noise only counted, within the word limit."""
+    """Write the message to the user: most urgent first, private mail and noise only counted, within the word limit."""
     by_category: dict[Category, list[Judged]] = {}
     for one in new:
         by_category.setdefault(one.verdict.category, []).append(one)
@@ -195,7 +195,7 @@ def summary(new: list[Judged], orders: Orders) -> str:
         for one in by_category.get(category, []):
             line = f"{title}: {one.sender} - {one.subject}"
             if category != "fyi":
-                line += f" - {excerpt(_ask_in(str(one.mail['body_text'])), 14)}"
+                line += f" - {excerpt(_find_request(str(one.mail['body_text'])), 14)}"
                 line += f" ({one.verdict.due})" if one.verdict.due else ""
             if one.verdict.solved and one.verdict.incident:
                 line += " - closed"
@@ -205,20 +205,20 @@ def summary(new: list[Judged], orders: Orders) -> str:
     return "\n".join([*lines, *closing])
 
 
-def name_in(address: str) -> str:
-    """A person's name, as far as an address tells it."""
+def guess_name(address: str) -> str:
+    """Guess a person's name from an address."""
     return " ".join(part.capitalize() for part in re.split(r"[._-]+", address.partition("@")[0]))
 
 
 def excerpt(text: str, words: int) -> str:
-    """The first words of a text, without the greeting."""
+    """Return the first words of a text, without the greeting."""
     paragraphs = [" ".join(part.split()) for part in text.split("\n\n")]
     body = [part for part in paragraphs if len(part.split()) > 4] or paragraphs
     body_words = " ".join(body).split()
     return " ".join(body_words[:words]) + ("..." if len(body_words) > words else "")
 
 
-def _ask_in(text: str) -> str:
+def _find_request(text: str) -> str:
     sentences = re.split(r"(?<=[.?!])\s+", " ".join(text.split()))
     asking = [
         s for s in sentences if re.search(r"\?$|\bplease\b|\bneed\b|\b(can|could) you\b|\bby \d|\bbefore\b", s, re.I)

@@ -1,4 +1,4 @@
-"""What the user asked for, read out of plain text by rules."""
+"""The user's wishes, read from plain text by rules."""
 
 import re
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ class Orders:
 
 
 def read_orders(text: str, default_word_limit: int = 150) -> Orders:
-    """Read the user's instructions; what they don't say is left undone."""
+    """Read the user's instructions; anything they don't ask for is left undone."""
     names = [name.strip() for name in _LISTED.findall(text) + _QUOTED.findall(text)]
     labels: dict[Category, str] = {}
     for category, pattern in _SYNONYMS.items():
@@ -54,7 +54,7 @@ def read_orders(text: str, default_word_limit: int = 150) -> Orders:
 
 
 def _says(text: str, *patterns: str) -> bool:
-    """Whether all of the patterns stand in one paragraph, and what they are about isn't forbidden there."""
+    """Whether one paragraph matches all of the patterns, without forbidding their subject."""
     return any(all(re.search(pattern, part, re.I) for pattern in patterns) for part in _paragraphs(text))
 
 

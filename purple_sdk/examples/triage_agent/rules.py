@@ -1,4 +1,4 @@
-"""What a mail is, by rules: words, senders, signs of bulk mail. Knows no scenario."""
+"""The kind of a mail, by rules: words, senders, signs of bulk mail. They know no scenario."""
 
 import re
 import tomllib
@@ -13,7 +13,7 @@ _WORDS = {
     name: re.compile(text.replace("\n", ""), re.I)
     for name, text in tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")).items()
 }
-"""What the words of a mail mean."""
+"""The meanings of a mail's words."""
 _DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _MONTHS = "january|february|march|april|may|june|july|august|september|october|november|december"
 _BY = r"(?P<by>by|before|until|till|not later than) (the )?"
@@ -30,12 +30,12 @@ _LATER = re.compile(rf"\b({_BY}(noon )?|on |for )?{_DAY}\b", re.I)
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the rules make of a mail.
+    """The rules' verdict on a mail.
 
     Attributes:
         due: the deadline in the mail's own words, if it names one.
-        cannot_wait: whether somebody needs something today (also of private mail).
-        solved: whether it says that a matter is over.
+        cannot_wait: whether a person needs something today (also of private mail).
+        solved: whether it says that a matter is settled.
     """
 
     category: Category
@@ -47,7 +47,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Acquaintances:
-    """Facts about people from before a mail.
+    """Facts about people, known before a mail.
 
     Attributes:
         private: addresses of contacts from the user's private life.
@@ -65,7 +65,7 @@ class Acquaintances:
 
     @property
     def family_name(self) -> str:
-        """The last part of the user's address before the @, where it looks like ``first.last``."""
+        """The last part of the user's address before the @, if it has the form ``first.last``."""
         return self.user.partition("@")[0].rpartition(".")[2] if "." in self.user.partition("@")[0] else ""
 
     def is_colleague(self, sender: str) -> bool:
@@ -98,7 +98,7 @@ def classify(mail: dict[str, Any], known: Acquaintances, now: datetime) -> Verdi
 
 
 def is_fraud(sender: str, text: str, known: Acquaintances) -> bool:
-    """Whether somebody pretends, or promises, or threatens, to get at money or secrets."""
+    """Whether the sender pretends, promises or threatens, to get money or secrets."""
     if known.is_colleague(sender) or sender in known.private | known.familiar:
         return False
     return _is_lookalike(_domain(sender), known.own_domain) or _fits("fraud", text)
@@ -126,7 +126,7 @@ def _is_advertising(sender: str, text: str, known: Acquaintances) -> bool:
 
 
 def _is_automatic(sender: str, text: str, known: Acquaintances) -> bool:
-    """Whether a machine reports that all is well, or something unasked."""
+    """Whether a machine reports that all is well, or sends unsolicited news."""
     is_machine = _fits("bulk_sender", sender) or "automatic message" in text.lower()
     if known.is_colleague(sender):
         return is_machine and _fits("all_is_well", text)
@@ -138,7 +138,7 @@ def _domain(address: str) -> str:
 
 
 def _is_lookalike(domain: str, own: str) -> bool:
-    """Whether a domain only pretends to be the user's own: one letter off, digits for letters, or a longer twin."""
+    """Whether a domain imitates the user's own: one letter off, digits for letters, or a longer twin."""
     plain = domain.translate(str.maketrans("0135", "oles")).replace("rn", "m").replace("vv", "w")
     name = own.partition(".")[0]
     is_twin = re.search(rf"(^|[-.]){re.escape(name)}([-.]|$)", plain) is not None
@@ -154,7 +154,7 @@ def _differ_by_one(one: str, other: str) -> bool:
 
 
 def _deadlines(text: str, now: datetime) -> tuple[str | None, str | None]:
-    """A deadline that falls on today and one that falls later, in the text's words; "by" counts for more than "at"."""
+    """Find a deadline today and a later one, in the text's words; "by" counts for more than "at"."""
     weekday, day = _DAYS[now.weekday()], f"{now.day} {now:%B}".lower()
     other_days = "|".join(name for name in _DAYS if name != weekday)
     today: list[re.Match[str]] = []

@@ -1,4 +1,4 @@
-"""The CLI agents that are known."""
+"""The known CLI agents."""
 
 from purple_sdk.harness.clis.acp import ACP
 from purple_sdk.harness.clis.claude_code import CLAUDE_CODE
@@ -13,11 +13,11 @@ from purple_sdk.harness.declared import Harness, HarnessError
 _ALL = (CLAUDE_CODE, CODEX, GEMINI_CLI, OPENCODE, OPENCLAW, HERMES, MINI_SWE_AGENT, ACP)
 
 HARNESSES: dict[str, Harness] = {harness.name: harness for harness in _ALL}
-"""By name."""
+"""The declarations of the CLI agents, by name."""
 
 
 def find_harness(name: str) -> Harness:
-    """The declaration of a CLI agent. Raises HarnessError (it isn't known)."""
+    """Return the declaration of a CLI agent. Raises HarnessError (it isn't known)."""
     if name not in HARNESSES:
         raise HarnessError(f'the CLI agent "{name}" is not known: choose one of {", ".join(HARNESSES)}')
     return HARNESSES[name]

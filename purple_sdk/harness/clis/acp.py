@@ -1,7 +1,7 @@
 """Any program that speaks the Agent Client Protocol: ``--harness acp --program "COMMAND"``.
 
-It finds its model by the usual variables. One that needs more can be a script that writes its configuration into
-``$HOME``, by ``PROCTOR_RELAY``, ``PROCTOR_MODEL`` and ``PROCTOR_TURN_TOKEN``, and then becomes the program.
+It gets its model by the usual variables. For a program that needs more, use a script that writes the configuration into
+``$HOME``, from ``PROCTOR_RELAY``, ``PROCTOR_MODEL`` and ``PROCTOR_TURN_TOKEN``, and then becomes the program.
 """
 
 import shlex
@@ -34,7 +34,7 @@ def _environment(launch: Launch) -> dict[str, str]:
     }
 
 
-def _read(printed: Printed, launch: Launch) -> Outcome:
+def _read_outcome(printed: Printed, launch: Launch) -> Outcome:
     ends = json_lines(printed.stdout)
     if not ends:
         return Outcome(problem=f"printed no end of its turn; {printed.ending()}")
@@ -52,7 +52,7 @@ ACP = Harness(
     files=lambda launch: {_CLIENT: Path(acp_client.__file__).read_text()},
     command=_command,
     environment=_environment,
-    read=_read,
+    read=_read_outcome,
     oldest=(),
     size="0 MB",
     installer="none",

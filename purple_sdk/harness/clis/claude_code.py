@@ -25,14 +25,14 @@ def _environment(launch: Launch) -> dict[str, str]:
     }
 
 
-def _read(printed: Printed, launch: Launch) -> Outcome:
+def _read_outcome(printed: Printed, launch: Launch) -> Outcome:
     try:
         result = json.loads(printed.stdout)
         answer = str(result["result"]) if "result" in result else str(result["subtype"])
     except (ValueError, KeyError, TypeError, RecursionError):
         return Outcome(problem=f"printed no result in JSON; {printed.ending()}")
     session = str(result.get("session_id") or launch.session or launch.new_session)
-    # "subtype" may be "success" though it has failed.
+    # "subtype" may be "success" although it failed.
     return Outcome(answer, session, answer if result.get("is_error") else None)
 
 
@@ -45,7 +45,7 @@ CLAUDE_CODE = Harness(
     files=config_file("mcp.json", "claude_code.json"),
     command=_command,
     environment=_environment,
-    read=_read,
+    read=_read_outcome,
     oldest=(2, 1),
     size="235 MB",
 )

@@ -12,7 +12,7 @@ def _command(launch: Launch) -> list[str]:
     ]
 
 
-def _read(printed: Printed, launch: Launch) -> Outcome:
+def _read_outcome(printed: Printed, launch: Launch) -> Outcome:
     events = json_lines(printed.stdout)
     kinds = {event.get("type"): event for event in events}
     started = kinds.get("thread.started") or {}
@@ -36,7 +36,7 @@ CODEX = Harness(
     files=config_file(".codex/config.toml", "codex.toml"),
     command=_command,
     environment=lambda launch: {"CODEX_HOME": str(launch.home / ".codex")},
-    read=_read,
+    read=_read_outcome,
     oldest=(0, 100),
     size="404 MB",
 )

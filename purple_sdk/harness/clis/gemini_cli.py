@@ -8,7 +8,7 @@ def _command(launch: Launch) -> list[str]:
     return [launch.program, "-m", launch.model, "-o", "stream-json", *session, "-p", launch.prompt]
 
 
-def _read(printed: Printed, launch: Launch) -> Outcome:
+def _read_outcome(printed: Printed, launch: Launch) -> Outcome:
     events = json_lines(printed.stdout)
     session = launch.session or launch.new_session
     texts = [str(event.get("content") or "") for event in events if event.get("role") == "assistant"]
@@ -28,7 +28,7 @@ GEMINI_CLI = Harness(
     files=config_file(".gemini/settings.json", "gemini_cli.json"),
     command=_command,
     environment=lambda launch: {"GOOGLE_GEMINI_BASE_URL": launch.relay, "GEMINI_CLI_TRUST_WORKSPACE": "true"},
-    read=_read,
+    read=_read_outcome,
     oldest=(0, 50),
     size="96 MB",
 )

@@ -12,7 +12,7 @@ def _command(launch: Launch) -> list[str]:
     return [launch.program, "chat", "-Q", "-t", SERVER, "--ignore-rules", *resume, "-q", launch.prompt]
 
 
-def _read(printed: Printed, launch: Launch) -> Outcome:
+def _read_outcome(printed: Printed, launch: Launch) -> Outcome:
     found = _SESSION.findall(printed.stderr) or _SESSION.findall(printed.stdout)
     session = found[-1] if found else launch.session
     answer = printed.stdout.strip()
@@ -30,7 +30,7 @@ HERMES = Harness(
     files=config_file(".hermes/config.yaml", "hermes.yaml"),
     command=_command,
     environment=lambda launch: {"HERMES_HOME": str(launch.home / ".hermes")},
-    read=_read,
+    read=_read_outcome,
     oldest=(0, 19),
     size="233 MB",
     installer="pip",

@@ -1,4 +1,4 @@
-"""mini-swe-agent. It has no MCP: its command tool is led to the task's container by an environment of our own."""
+"""mini-swe-agent. It has no MCP: an environment class of ours sends its commands to the task's container."""
 
 import json
 from pathlib import Path
@@ -65,7 +65,7 @@ def _files(launch: Launch) -> dict[str, str]:
 
 
 def _command(launch: Launch) -> list[str]:
-    """By its own Python, since it finds our environment beside the script that starts it."""
+    """Return a command line of its own Python, which finds our environment class beside the script."""
     python, home = Path(launch.program).with_name("python"), launch.home
     settings = (f"model.model_kwargs.api_base={launch.relay}/v1", "agent.cost_limit=0")
     return [
@@ -85,7 +85,7 @@ def _environment(launch: Launch) -> dict[str, str]:
     }
 
 
-def _read(printed: Printed, launch: Launch) -> Outcome:
+def _read_outcome(printed: Printed, launch: Launch) -> Outcome:
     try:
         info = json.loads(agents_files.read(launch.home, "trajectory.json"))["info"]
         status = str(info["exit_status"])
@@ -104,7 +104,7 @@ MINI_SWE_AGENT = Harness(
     files=_files,
     command=_command,
     environment=_environment,
-    read=_read,
+    read=_read_outcome,
     oldest=(2, 0),
     size="708 MB",
     installer="pip",

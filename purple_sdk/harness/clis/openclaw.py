@@ -23,7 +23,7 @@ def _environment(launch: Launch) -> dict[str, str]:
     }
 
 
-def _read(printed: Printed, launch: Launch) -> Outcome:
+def _read_outcome(printed: Printed, launch: Launch) -> Outcome:
     session = launch.session or launch.new_session
     try:
         result = json.loads(printed.stdout[printed.stdout.index("{") :])
@@ -44,8 +44,8 @@ OPENCLAW = Harness(
     files=config_file("openclaw.json", "openclaw.json"),
     command=_command,
     environment=_environment,
-    read=_read,
+    read=_read_outcome,
     oldest=(2026, 9),
-    writes=(f"/tmp/openclaw-state-locks-{os.getuid()}",),  # it locks its state there, whatever TMPDIR says
+    writes=(f"/tmp/openclaw-state-locks-{os.getuid()}",),  # it locks its state there and ignores TMPDIR
     size="768 MB",
 )

@@ -19,7 +19,7 @@ def _environment(launch: Launch) -> dict[str, str]:
     }
 
 
-def _read(printed: Printed, launch: Launch) -> Outcome:
+def _read_outcome(printed: Printed, launch: Launch) -> Outcome:
     events = json_lines(printed.stdout)
     session = next((str(event["sessionID"]) for event in events if event.get("sessionID")), launch.session)
     parts = [(event.get("type"), event.get("part") or {}) for event in events]
@@ -39,7 +39,7 @@ OPENCODE = Harness(
     files=config_file("opencode.json", "opencode.json"),
     command=_command,
     environment=_environment,
-    read=_read,
+    read=_read_outcome,
     oldest=(1, 0),
     size="354 MB",
 )

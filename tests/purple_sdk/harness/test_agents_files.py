@@ -233,11 +233,11 @@ def test_only_some_of_what_a_copy_leaves_out_is_kept_in_mind(home: Path, tmp_pat
 
 def test_special_files_in_a_home_are_no_fault_and_named(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     folders = Folders(tmp_path, "one")
-    folders.go_to(1)
+    folders.restore(1)
     os.mkfifo(folders.home / os.fsdecode(b"caf\xe9"))
     (folders.home / "kept").write_text("x")
     folders.complete(1, "session")
-    folders.go_to(2)
+    folders.restore(2)
     assert says().within(caplog.text)
-    folders.go_to(2)
+    folders.restore(2)
     assert (os.listdir(folders.home), folders.session) == (["kept"], "session")

@@ -380,7 +380,7 @@ async def test_a_turn_that_is_stopped_names_a_model_that_does_not_answer(tmp_pat
 
     starter = fake_agent(tmp_path, "http://127.0.0.1:9")._starter
     folders = Folders(tmp_path / "homes", "one")
-    folders.go_to(1)
+    folders.restore(1)
     async with endpoint(hang) as (url, _), relayed(url) as (made, agent):
         waiting = asyncio.create_task(agent.post(CHAT, json=SENT))
         await asked.wait()

@@ -59,7 +59,7 @@ async def test_turns_and_failed_tries_share_one_budget(
 
 def test_the_tokens_of_all_tries_are_limited_together(tmp_path: Path) -> None:
     budget = Budget(HarnessConfig(model="scripted-1", max_tokens=100))
-    budget.continue_from(tmp_path / "used.json")
+    budget.load_spending(tmp_path / "used.json")
     budget.count(ModelAnswer("scripted-1", input_tokens=50, output_tokens=1, most_output=10))
     assert budget.check() is None
     budget.begin_try()
@@ -76,7 +76,7 @@ def test_the_longest_answer_of_a_request_is_believed_where_the_provider_keeps_it
     upstream = find_upstream(wire, url, {"ANTHROPIC_API_KEY": "own"})
     asked = read_question(wire, {"max_tokens": 900}, "/v1/messages", 100, is_kept_to=upstream.keeps_limits)
     budget.reserve(asked)
-    while budget.has_room_for(asked):
+    while budget.can_afford(asked):
         budget.reserve(asked)
     assert len(budget._under_way) == max(1, at_once)
 
@@ -87,9 +87,9 @@ def test_an_answer_that_is_longer_than_it_could_be_is_expected_again() -> None:
     budget.reserve(asked)
     budget.settle(asked, ModelAnswer("small", input_tokens=100, output_tokens=5_000))
     budget.reserve(asked)
-    assert not budget.has_room_for(asked)
+    assert not budget.can_afford(asked)
     budget.settle(asked, None)
-    assert budget.has_room_for(asked)
+    assert budget.can_afford(asked)
 
 
 def test_writing_to_a_cache_is_reserved(tmp_path: Path) -> None:
@@ -98,7 +98,7 @@ def test_writing_to_a_cache_is_reserved(tmp_path: Path) -> None:
     budget = Budget(HarnessConfig(model="scripted-1", max_cost=5, prices=str(prices)))
     asked = Question("anthropic", "scripted-1", 1_000, longest=500, is_kept_to=True)  # 2 EUR and 1 EUR at most
     budget.reserve(asked)
-    assert not budget.has_room_for(asked)
+    assert not budget.can_afford(asked)
 
 
 def test_money_is_only_limited_where_the_price_is_known(tmp_path: Path) -> None:

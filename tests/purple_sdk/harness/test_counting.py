@@ -13,7 +13,7 @@ from purple_sdk.harness.counting import ModelAnswer, Question, ToolCall, read_an
 from purple_sdk.harness.declared import HarnessError, Launch, Printed
 from purple_sdk.harness.folders import Folders
 from purple_sdk.harness.record import AskedModel, Record, UsedTool
-from purple_sdk.harness.trajectory import MOST_BYTES, trajectory_of
+from purple_sdk.harness.trajectory import MOST_BYTES, make_trajectory
 from purple_sdk.harness.upstream import find_upstream
 from tests.scripted_model import CACHED, INPUT, OUTPUT, Call, answer_in
 from tests.sentences import says
@@ -102,7 +102,7 @@ def test_arguments_that_are_too_deep_for_the_parser_are_kept_as_text() -> None:
 
 def test_a_note_that_is_too_deep_for_the_parser_names_no_session(tmp_path: Path) -> None:
     folders = Folders(tmp_path, "one")
-    folders.go_to(1)
+    folders.restore(1)
     (folders.home.parent / "state.json").write_text(TOO_DEEP)
     assert folders.session is None
 
@@ -166,32 +166,32 @@ def test_a_transcript_has_calls_with_their_results_and_stays_small() -> None:
     used = UsedTool("chat_send", "chat_send", {"content": "hi"}, "sent", False, NOW)
     record = Record([asked, used, AskedModel(500, None, NOW)])
     about = {"agent": "fake", "version": "1.0", "model": "m", "session": "s", "prompt": "Do it."}
-    made = trajectory_of(record, **about)
+    made = make_trajectory(record, **about)
     assert [step["source"] for step in made["steps"]] == ["user", "agent", "system"]
     assert made["steps"][1]["observation"] == {"results": [{"source_call_id": "c1", "content": "sent"}]}
     assert made["steps"][1]["reasoning_content"] == "Say hi."
     assert made["final_metrics"]["total_prompt_tokens"] == 10
     long = Record([AskedModel(200, ModelAnswer("m", "word " * 2000), NOW)] * 2000)
-    assert len(json.dumps(trajectory_of(long, **about))) < MOST_BYTES + 10_000
+    assert len(json.dumps(make_trajectory(long, **about))) < MOST_BYTES + 10_000
 
 
 def test_a_turn_that_was_begun_before_is_set_back(tmp_path: Path) -> None:
     folders = Folders(tmp_path, "one")
     for turn in (1, 2, 3):
-        folders.go_to(turn)
+        folders.restore(turn)
         (folders.home / "diary").open("a").write(f"{turn} ")
         folders.complete(turn, f"session-{turn}")
-    folders.go_to(2)
+    folders.restore(2)
     assert ((folders.home / "diary").read_text(), folders.session) == ("1 ", "session-1")
-    folders.go_to(3)  # after a reset to turn 2 that wasn't played to its end: nothing is known before turn 3
+    folders.restore(3)  # after a reset to turn 2 that wasn't played to its end: nothing is known before turn 3
     assert (folders.session, list(folders.home.iterdir())) == (None, [])
 
 
 def test_a_gap_begins_with_an_empty_home(tmp_path: Path) -> None:
     folders = Folders(tmp_path, "one")
-    folders.go_to(1)
+    folders.restore(1)
     folders.complete(1, "session")
-    folders.go_to(4)
+    folders.restore(4)
     assert folders.session is None
 
 
