@@ -1,4 +1,4 @@
-"""What an activity asks of models, through all of its attempts, also where it comes to no result."""
+"""Usage of models by an activity, over all of its attempts, also if it fails."""
 
 import asyncio
 from collections.abc import Iterator
@@ -19,17 +19,16 @@ from proctor_settings.prices import Prices
 _USES = TypeAdapter(list[ModelUse])
 
 _USAGE = "model_usage"
-"""In a failure's details: what was asked of models until then."""
+"""Key in a failure's details: the usage of models up to the failure."""
 
 
 @contextmanager
 def attempt_meter(prices: Prices) -> Iterator[Meter]:
-    """A meter that begins with what earlier attempts of this activity asked, and notes each answer for the next one.
+    """Return a meter that begins with the usage by earlier attempts, and notes each answer for the next attempt.
 
-    A failure that leaves this context carries what is on the meter, for ``usage_of``; so does a cancellation that was
-    requested (``CalledOff``). That of a model which the run has given up (``waits``) is final. The notes are all that
-    the activity leaves with its heartbeats. What an attempt asked in the last moment before its worker died may be
-    missing.
+    A failure that leaves this context carries the meter's counts, for ``usage_of``. So does a requested cancellation
+    (``CalledOff``). The failure is final if the run has given up the model (``waits``). The activity's heartbeats have
+    no other notes. The counts may lack calls in the last moment before a worker died.
     """
     noted = heartbeats.notes()
     meter = Meter(prices, _USES.validate_python(noted[-1]) if noted else [])
@@ -61,7 +60,7 @@ def attempt_meter(prices: Prices) -> Iterator[Meter]:
 
 
 def usage_of(problem: ActivityError) -> list[ModelUse]:
-    """What a failed activity had asked of models, as far as its failure or its last heartbeat tells; for workflows."""
+    """Return the models' usage by a failed activity, from its failure or its last heartbeat; for workflows."""
     cause = problem.cause
     if isinstance(cause, ActivityTimeoutError):
         notes = cause.last_heartbeat_details

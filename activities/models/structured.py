@@ -1,6 +1,7 @@
-"""Structured answers from any chat model: checked, asked for again once, never guessed. The first way that a server
-takes is remembered: a JSON schema or tool call that the provider enforces, a ``json_object`` with the schema in the
-prompt, or plain text from which the JSON is read.
+"""Structured answers from any chat model: checked, requested a second time if unusable, never guessed.
+
+The server's first working way is remembered: a JSON schema or tool call that the provider enforces, a ``json_object``
+with the schema in the prompt, or plain text that contains the JSON.
 """
 
 import json
@@ -39,9 +40,9 @@ _MODES: dict[str, tuple[str, ...]] = {
 _OTHER_MODES = (_TEXT,)
 _LONGEST_SHOWN = 2000
 _MOST_FAILED = 100
-"""Braces of an answer at which no object begins; each takes time in proportion to the answer."""
+"""Limit of braces in an answer at which no object begins; each one's parsing takes time in proportion to the answer."""
 MOST_CHARACTERS = 200_000
-"""The longest answer that is looked at; reading one costs time that is everybody's."""
+"""The longest answer that is parsed: parsing blocks the event loop for all other work."""
 
 _working_mode: dict[tuple[str, str], str] = {}
 
@@ -56,18 +57,18 @@ async def ask(
     context: str = "",
     narrower_type: type[BaseModel] | None = None,
 ) -> AnswerT:
-    """Ask a model for an answer of a given shape.
+    """Ask a model for an answer of a given type.
 
     Args:
         llm: the model.
         system: its role and the rules.
         question: the prompt.
-        answer_type: the shape.
-        check: says in a sentence what is wrong with an answer of the right shape (bounds, completeness), or None.
-        context: text before the question, the same for many questions. Providers that cache by prefix serve
-            it from there; those that want a hint get one.
-        narrower_type: a shape that leaves less to err in, for the second try; small models need it. It isn't used for
-            the first, since a schema is part of what providers cache, and this one is the question's own.
+        answer_type: the type of the answer.
+        check: returns a sentence about a fault in an answer of the right type (bounds, completeness), or None.
+        context: text before the question, the same for many questions. Providers that cache by prefix serve it from
+            there; those that want a hint get one.
+        narrower_type: a stricter type for the second try, which small models need. The first try doesn't use it: it
+            differs by question, and a schema is part of a provider's cached prefix.
 
     Raises:
         ModelAnswerError: the second answer was unusable too; worth trying again.
@@ -99,7 +100,9 @@ async def ask(
 
 
 def _prompt(llm: "BaseChatModel", context: str, question: str) -> "HumanMessage":
-    """The question after its context, which Anthropic caches where it is marked, and others automatically."""
+    """Return the question after its context. Anthropic caches a context that is marked, other providers do so
+    automatically.
+    """
     from langchain_core.messages import HumanMessage
 
     if not context:
@@ -152,7 +155,9 @@ async def _ask_once(
     check: Check[AnswerT] | None,
     asked_type: type[BaseModel],
 ) -> tuple[AnswerT | None, str, str]:
-    """The answer or None, what is wrong with it, and the model's own words; ``asked_type`` is what it is asked for."""
+    """Return the answer or None, a sentence about its fault, and the model's text. ``asked_type`` is the requested
+    type.
+    """
     if mode == _TEXT:
         raw = await invoke(llm, messages)
     else:
@@ -171,11 +176,11 @@ async def _ask_once(
             if isinstance(raw, dict) and "raw" in raw:
                 raw = raw["raw"]
         except Exception as problem:
-            # OpenAI's client raises on an answer that was cut off or filtered: that is an answer too, a bad one.
+            # OpenAI's client raises on an answer that was cut off or filtered. It is an answer too, an unusable one.
             if type(problem).__name__ in ANSWERS_RAISED:
                 return None, str(problem), ""
             raise
-    reply = json_safe_text(_words(raw))  # half a surrogate pair could be sent to no model, nor to the simulator
+    reply = json_safe_text(_words(raw))  # models and simulator refuse half a surrogate pair
     if len(reply) > MOST_CHARACTERS:
         return None, f"it has {len(reply):,} characters: answer with at most {MOST_CHARACTERS:,}", reply
     answer, problem_sentence = read_answer(reply, answer_type, check)
@@ -191,9 +196,9 @@ def _without_lengths(schema: Any) -> Any:
 
 
 def _without_parser(runnable: Any) -> Any:
-    """The model as LangChain has prepared it for a format, without LangChain's reader of the answer behind it.
+    """Return the model that LangChain has prepared for a format, without LangChain's parser of the answer.
 
-    That one tries every beginning of an answer that isn't JSON: a long one would keep the event loop busy for minutes.
+    The parser tries every prefix of an answer that isn't JSON: a long answer would block the event loop for minutes.
     """
     steps = getattr(getattr(runnable, "first", None), "steps__", None)
     return steps["raw"] if isinstance(steps, dict) and "raw" in steps else runnable
@@ -214,7 +219,7 @@ def _words(raw: Any) -> str:
 def read_answer(
     text: str, answer_type: type[AnswerT], check: Check[AnswerT] | None = None
 ) -> tuple[AnswerT | None, str]:
-    """The JSON object in a model's words, or None, and a sentence about what is wrong. The text around it is ignored.
+    """Return the JSON object in a model's text, or None and a sentence about the fault. The text around it is ignored.
 
     Two objects of the right shape aren't an answer: one of them may have been put into the model's mouth.
     """
