@@ -109,7 +109,7 @@ class Plan(Model):
         return end_of_turn(turn_start, step, self.nights, self.end_time)
 
     def for_step(self) -> "Plan":
-        """Return the plan without its criteria, for a step that needs none. A judging step gets its criterion by name."""
+        """Return the plan without criteria, for a step that needs none. A judging step gets its criterion by name."""
         return self.model_copy(update={"criteria": []})
 
 

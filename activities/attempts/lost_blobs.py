@@ -1,4 +1,4 @@
-"""A guard that stops retries if a blob is damaged or missing: a retry can't repair it, and the caller should hear soon."""
+"""A guard that stops retries if a blob is damaged or missing: a retry can't repair it, and the caller should know."""
 
 from datetime import timedelta
 from typing import Any

@@ -30,8 +30,8 @@ _CALLED_OFF = PendingActivityState.PENDING_ACTIVITY_STATE_CANCEL_REQUESTED
 class MarkNote(Model):
     """The simulation was marked: from then on the participant may have been asked.
 
-    A stopped attempt may wake up and mark a simulator that has lost all data. It makes a different mark, which isn't taken
-    for this one.
+    A stopped attempt may wake up and mark a simulator that has lost all data. It makes a different mark, which isn't
+    taken for this one.
     """
 
     kind: Literal["mark"] = "mark"

@@ -137,7 +137,7 @@ class Scrubbing(Around):
 
 
 class _ScrubbedBeats(ActivityOutboundInterceptor):
-    """Scrubs heartbeats: notes for the next attempt go to Temporal too, and a participant chooses the ids of its tasks."""
+    """Scrubs heartbeats: an attempt's notes go to Temporal too, and a participant chooses the ids of its tasks."""
 
     def __init__(self, next: ActivityOutboundInterceptor, scrubber: Callable[[], Scrubber]) -> None:  # noqa: A002
         super().__init__(next)

@@ -150,7 +150,7 @@ async def telling(problem: BaseException) -> AsyncIterator[None]:
 
 
 def next_try_in(info: activity.Info, problem: BaseException) -> float | None:
-    """Return the seconds until the next attempt of an activity after this failure; None if this was the last attempt."""
+    """Return the seconds until an activity's next attempt after this failure; None if this was the last attempt."""
     policy = info.retry_policy
     if policy is None or 0 < policy.maximum_attempts <= info.attempt:
         return None

@@ -58,7 +58,7 @@ class Counter(BaseCallbackHandler):
         self._add(usage)
 
     def on_llm_error(self, error: BaseException, *, run_id: UUID | None = None, **kwargs: Any) -> None:
-        """Add the tokens of an answer that makes the client raise, since it was cut off or filtered: it is billed too."""
+        """Add the tokens of an answer that was cut off or filtered, so the client raises: it is billed too."""
         usage = _plausible(_usage_in(error.completion)) if hasattr(error, "completion") else None
         self._end(run_id, usage, error)
         if hasattr(error, "completion"):
