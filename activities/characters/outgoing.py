@@ -1,4 +1,4 @@
-"""What the participant sent in a turn, put together from the event log and the states that it led to."""
+"""The participant's messages of a turn, assembled from the event log and the resulting states."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
@@ -26,15 +26,15 @@ Json = Mapping[str, Any]
 
 
 def outgoing_messages(states: Mapping[str, Json], events: list[dict[str, Any]]) -> list[OutgoingMessage]:
-    """Read off everything that went out to somebody: mails, text messages, invitations and their changes, chat.
+    """Collect everything that the participant sent: mails, text messages, invitations and their changes, chat.
 
     Args:
-        states: of the modalities in which something was done, right after the turn, with all messages of the threads
-            that something was sent in.
-        events: the participant's events of the turn, as ``GET /events`` answers them, in order of execution.
+        states: the used modalities right after the turn, with all messages of the threads that the participant wrote
+            to.
+        events: the participant's events of the turn, in the form of ``GET /events``, in order of execution.
 
     Returns:
-        One message for each event that sent one and did not fail, in the same order.
+        One message for each successful event that sent one, in the same order.
     """
     done = [event for event in events if event.get("status") == "executed"]
     mails = _Sent(sorted(_values(states, "email", "emails"), key=_sent_at))
@@ -63,14 +63,14 @@ def _values(states: Mapping[str, Json], modality: str, table: str) -> list[Json]
 
 
 class _Sent:
-    """Sent messages in order, each handed out once; two alike in one turn are two messages."""
+    """Sent messages in order; each is taken once, so two equal messages of a turn stay two."""
 
     def __init__(self, messages: list[Json]) -> None:
         self.all = messages
         self._used: set[str] = set()
 
     def take(self, at: datetime, is_meant: Callable[[Json], bool]) -> Json | None:
-        """The next message that was sent at that instant and is meant."""
+        """Take the next message that was sent at this instant and matches."""
         for message in self.all:
             if message["message_id"] not in self._used and _sent_at(message) == at and is_meant(message):
                 self._used.add(message["message_id"])
@@ -83,7 +83,7 @@ def _sent_at(message: Json) -> datetime:
 
 
 def _thread(earlier: Sequence[Json], sender: str, text: Callable[[Json], str]) -> list[ThreadEntry]:
-    """The last of the earlier messages of a thread, oldest first."""
+    """Return the latest of a thread's earlier messages, oldest first."""
     return [
         ThreadEntry(sender=str(each[sender]), at=_sent_at(each), text=text(each)[:_LONGEST_TEXT])
         for each in earlier[-_LONGEST_THREAD:]
@@ -171,7 +171,9 @@ def _calendar(appointments: Iterable[Json], event: Json, data: Json) -> Outgoing
 
 
 def _more(modality: str, message: Json) -> dict[str, Any]:
-    """A false one stays, since an event may have been of all day before."""
+    """Return the other fields of a message. A false ``is_all_day`` stays, since the event may have been all-day
+    before.
+    """
     return {name: value for name in _MORE[modality] if (value := message.get(name)) not in (None, [])}
 
 

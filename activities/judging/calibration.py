@@ -1,5 +1,7 @@
-"""How well a judge's model judges: it is shown cases whose verdict is known, and the figures are kept in the state
-folder for results (``calibrations_of``). They hold for one scenario, one model and one version of the judge's prompt.
+"""Calibration: measures a judging model by cases with known verdicts.
+
+Its figures are kept in the state folder for results (``calibrations_of``). They hold for one scenario, one model and
+one version of the judge's prompt.
 """
 
 import asyncio
@@ -36,12 +38,12 @@ from proctor_protocol.scenario import ScenarioConfig
 from proctor_settings.prices import Prices
 
 FEWEST_KAPPA = 0.6
-"""A judge below it is named as such on every result: the lower end of "substantial" agreement (Landis and Koch,
+"""Every result warns of a judge with a lower kappa. This is the lower end of "substantial" agreement (Landis and Koch,
 "The Measurement of Observer Agreement for Categorical Data", Biometrics 33, 1977).
 """
 
 Asked = Literal["items", "facts"]
-"""What a judge is asked for: items of rubrics, or facts in texts."""
+"""The subject of judging: items of rubrics, or facts in texts."""
 
 _TRIES = 4
 _FOLDER = "calibrations"
@@ -49,9 +51,9 @@ _FACT = "fact"
 
 
 class CaseOutcome(Model):
-    """What became of one case: the judge's points, or None and why its answers can't be believed.
+    """The outcome of one case: the judge's points, or None and why its answers aren't credible.
 
-    ``quotes`` are the words of the evidence that the judge rests its verdict on.
+    ``quotes`` are the words of the evidence on which the judge based its verdict.
     """
 
     id: str
@@ -70,10 +72,10 @@ class CaseOutcome(Model):
 
 
 class Calibration(Model):
-    """How a model judged a scenario's cases.
+    """The figures of a model on a scenario's cases.
 
-    ``cases_digest`` tells these cases from others; ``usage`` is None where the model never answered. ``covers`` is what
-    was asked: "items" of rubrics, "facts" in texts.
+    ``cases_digest`` identifies the cases; ``usage`` is None if the model never answered. ``covers`` lists the subjects:
+    "items" of rubrics, "facts" in texts.
     """
 
     scenario_id: str
@@ -91,7 +93,7 @@ class Calibration(Model):
 
     @property
     def kappa(self) -> float | None:
-        """The lower of the kappas of items and of facts; None where one isn't defined."""
+        """The lower of the kappas of items and of facts; None if one isn't defined."""
         kappas = [
             agreement([each.pair for each in self.outcomes if (each.kind == _FACT) == (what == "facts")]).kappa
             for what in self.covers
@@ -99,7 +101,7 @@ class Calibration(Model):
         return None if None in kappas else min((each for each in kappas if each is not None), default=None)
 
     def find_fault(self) -> str | None:
-        """Why points of this judge can't be relied on; None where they can."""
+        """Return why points of this judge aren't reliable; None if they are."""
         kappa = self.kappa
         if kappa is None:
             return f"judge {self.model}: its kappa on the cases of {self.scenario_id} isn't defined"
@@ -139,16 +141,16 @@ async def calibrate(
 ) -> Calibration:
     """Show a judge cases, and compare its verdicts with the author's.
 
-    Each case asks for its own item alone; all else is as in an assessment.
+    Each case asks only for its own item; all else is as in an assessment.
 
     Args:
-        scenario: whose cases they are.
-        cases: those to be judged.
+        scenario: the scenario of the cases.
+        cases: the cases to judge.
         judge: the model.
         prices: the operator's table.
-        shipped: how many the scenario has, if more than these.
+        shipped: how many cases the scenario has, if more than these.
         window: how many characters of evidence the model reads at once.
-        at_once: how many cases are asked at a time.
+        at_once: how many cases are judged at a time.
         on_case: called with each case when it is done.
 
     Raises:
@@ -221,8 +223,8 @@ async def _judge_case(
 
 
 def keep(calibration: Calibration, state: Path) -> Path:
-    """Keep a calibration in the state folder, in place of an earlier one of the same scenario, model and prompt;
-    returns the file.
+    """Store a calibration in the state folder, and return its file. It replaces an earlier one of the same scenario,
+    model and prompt.
     """
     path = _file(state, calibration.scenario_id, calibration.model)
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -233,7 +235,9 @@ def keep(calibration: Calibration, state: Path) -> Path:
 
 
 def calibration_of(state: Path, scenario_id: str, model: str) -> Calibration | None:
-    """The last calibration of a model on a scenario, with today's prompt; None without one that can be read."""
+    """Return the last calibration of a model on a scenario, with today's prompt; None if there is none, or it can't be
+    read.
+    """
     try:
         return Calibration.model_validate_json(_file(state, scenario_id, model).read_text(encoding="utf-8"))
     except (OSError, UnicodeError, ValidationError):
@@ -241,7 +245,9 @@ def calibration_of(state: Path, scenario_id: str, model: str) -> Calibration | N
 
 
 def calibrations_of(state: Path, scenario_id: str, models: Sequence[str], what: Asked) -> list[dict[str, Any]]:
-    """What a result says of its judges: for each model its calibration in short, or that it isn't calibrated."""
+    """Return a result's entries about its judges: for each model a short form of its calibration, or that it
+    has none.
+    """
     rows = []
     for model in dict.fromkeys(models):
         calibration = calibration_of(state, scenario_id, model)

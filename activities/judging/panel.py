@@ -1,5 +1,5 @@
-"""One criterion before several judges: the median of each item's points, which is robust against one that errs. Of two
-middle values the lower counts; what lies between the two is a doubt.
+"""Several judges of one criterion: each item gets the median of its points, which is robust against one judge's error.
+Of two middle values the lower counts; the difference between them is reported as a doubt.
 """
 
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Judge:
-    """A model that judges: the name that results show, and the model. One model may sit on a panel several times."""
+    """A model that judges, with its name in results. One model may be on a panel several times."""
 
     name: str
     llm: "BaseChatModel"
@@ -37,8 +37,8 @@ async def judge_by_panel(
 ) -> CriterionResult:
     """Let every judge score a criterion; raises as ``structured.ask`` does.
 
-    ``evidence`` are all windows. With ``is_last_resort`` a judge whose answers can't be used counts as in doubt,
-    instead of failing.
+    ``evidence`` are all windows. With ``is_last_resort`` a judge without usable answers counts as in doubt and doesn't
+    fail.
     """
     item_ids = item_ids_of(scenario)
 
@@ -73,7 +73,7 @@ async def judge_by_panel(
 
 
 def _row(item: Item, place: int, ballots: Sequence[Ballot], evidence: Sequence[Window]) -> dict[str, Any]:
-    """One item's row: the reason and the quotes are those of a judge that gave the median."""
+    """Return one item's row; the reason and the quotes are those of a judge that gave the median."""
     votes = [ballot.items[place].points or 0 for ballot in ballots]
     points = median_low(votes)
     ballot = ballots[votes.index(points)]
@@ -88,7 +88,7 @@ def _row(item: Item, place: int, ballots: Sequence[Ballot], evidence: Sequence[W
         "reason": json_safe_text(decisive.reason),
         "quotes": [_quote_row(quote, evidence) for quote in decisive.quotes],
     }
-    # With every doubt settled for the participant.
+    # With every doubt decided for the participant.
     at_most = median_high(item.points if each.is_doubtful else vote for each, vote in zip(ballots, votes, strict=True))
     if at_most > points:
         row |= {"doubt": True, "at_most": at_most}
