@@ -1,4 +1,4 @@
-"""Shortens a turn's transcript that is too large to be kept, and says so in it."""
+"""Shortens a turn's transcript that is too large to store, and notes that in the transcript."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -6,16 +6,16 @@ from typing import Any
 from pydantic_core import to_json
 
 MOST_BYTES = 1_000_000
-"""Bytes of a turn's transcript that are kept."""
+"""The limit of a stored transcript of a turn, in bytes."""
 
 _LENGTHS = (20_000, 4_000, 1_000, 200)
-"""Characters to which texts are cut: to the first of these with which the transcript is small enough."""
+"""Lengths in characters to which texts are cut; the first one that makes the transcript small enough is used."""
 
 Json = dict[str, Any]
 
 
 def kept_transcript(transcript: Json, most: int = MOST_BYTES) -> bytes:
-    """A transcript as it is kept, as JSON of at most ``most`` bytes; a larger one is shortened, and its ``notes`` say
+    """Return a transcript's stored form: JSON of at most ``most`` bytes. A larger one is shortened; its ``notes`` say
     how.
 
     Results of tools are cut first, then all texts. If that is not enough, steps in the middle are left out.
@@ -50,7 +50,7 @@ def _noted(whole: Json, note: str, most: int) -> bytes | None:
 
 
 def _halves(steps: Sequence[Any]) -> Iterator[list[Any]]:
-    """Fewer and fewer steps, of the beginning and the end; the last time one of each."""
+    """Yield fewer and fewer steps from the beginning and the end; the last time one of each."""
     each = len(steps) // 4
     while each:
         yield [*steps[:each], *steps[-each:]]
@@ -58,7 +58,7 @@ def _halves(steps: Sequence[Any]) -> Iterator[list[Any]]:
 
 
 def _cut(value: Any, longest: int, is_result_only: bool) -> Any:
-    """A copy with all its texts cut; with ``is_result_only`` those in observations."""
+    """Return a copy with all texts cut; with ``is_result_only`` only those in observations."""
     if isinstance(value, dict):
         return {
             key: _cut(each, longest, is_result_only and key != "observation") if key != "notes" else each
