@@ -1,16 +1,17 @@
 """Language models by name (seed 000, section 3.3), and their errors.
 
-========================================  =========  ============================================================ name
-(in any case)                        provider   needs ========================================  =========
-============================================================ gpt-*, chatgpt-*, o1*, o3*, o4*           OpenAI
-OPENAI_API_KEY openai/NAME (any OpenAI-compatible one)   OpenAI     OPENAI_API_KEY, or a base_url azure/DEPLOYMENT
-Azure      AZURE_OPENAI_API_KEY (or AZURE_OPENAI_AD_TOKEN);
-                                                     AZURE_OPENAI_ENDPOINT, or a base_url; OPENAI_API_VERSION, else
-                                                     2024-10-21
-claude-*, anthropic/NAME                  Anthropic  ANTHROPIC_API_KEY; ``pip install proctor[anthropic]`` gemini-*
-Google     GOOGLE_API_KEY; ``pip install proctor[google]`` ollama/NAME                               Ollama     ``pip
-install proctor[ollama]`` ========================================  =========
-============================================================
+========================================  =========  ============================================================
+name (in any case)                        provider   needs
+========================================  =========  ============================================================
+gpt-*, chatgpt-*, o1*, o3*, o4*           OpenAI     OPENAI_API_KEY
+openai/NAME (any OpenAI-compatible one)   OpenAI     OPENAI_API_KEY, or a base_url
+azure/DEPLOYMENT                          Azure      AZURE_OPENAI_API_KEY (or AZURE_OPENAI_AD_TOKEN);
+                                                     AZURE_OPENAI_ENDPOINT, or a base_url;
+                                                     OPENAI_API_VERSION, else 2024-10-21
+claude-*, anthropic/NAME                  Anthropic  ANTHROPIC_API_KEY; ``pip install proctor[anthropic]``
+gemini-*                                  Google     GOOGLE_API_KEY; ``pip install proctor[google]``
+ollama/NAME                               Ollama     ``pip install proctor[ollama]``
+========================================  =========  ============================================================
 
 Temporal retries; the providers' clients make one attempt per call. The import of LangChain takes a second, so it is
 delayed until a model is needed (``prepare``).

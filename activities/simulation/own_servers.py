@@ -214,9 +214,9 @@ class OwnServers(SimulationHost):
         except TimeoutError:
             await server.end()
             raise failures.SERVER_FAILED.final(
-                f"The UES server of {_SETTING} did not answer GET /health on its port with 200, and accept "
-                f"UES_ADMIN_KEY as its admin key, within {seconds:g} s "
-                f"(AGENTBEATS_GREEN_UES_START_TIMEOUT).{await _last_output(server)}"
+                f"The UES server of {_SETTING} isn't ready after {seconds:g} s "
+                f"(AGENTBEATS_GREEN_UES_START_TIMEOUT): it must answer GET /health on its port with 200, and accept "
+                f"UES_ADMIN_KEY as its admin key.{await _last_output(server)}"
             ) from None
         except BaseException:
             await asyncio.shield(server.end())
