@@ -37,7 +37,7 @@ _RESET_TOO_LATE = (
     "The reset was to a point after the failure, so no turn or judging was repeated. Run: proctor replay {}. Or reset "
     "to the Workflow Task Completed event before the turn's purple_turn, or before conclude. The failure was:"
 )
-"""Begins the failure of a run that was reset while it was ending."""
+"""The beginning of the failure's message if a run was reset while it was ending."""
 
 
 @workflow.defn(name=names.ASSESSMENT_WORKFLOW)
@@ -65,10 +65,10 @@ class Assessment:
 
     @workflow.run
     async def run(self, payload: AssessmentInput) -> AssessmentResults:
-        """Play the whole assessment; returns the scored result.
+        """Play the whole assessment; return the scored result.
 
-        Fails as ``Rejected`` for a request that can't be carried out, as ``AssessmentFailed``, with the results so far
-        as its first detail, where the assessment came to no good end.
+        Fails as ``Rejected`` for a request that can't be carried out. Fails as ``AssessmentFailed`` if the assessment
+        failed; the first detail has the results so far.
         """
         try:
             plan = self._plan or await self._admit()
@@ -92,7 +92,7 @@ class Assessment:
 
     @workflow.signal(name=GRANT_SIGNAL)
     async def begin(self) -> None:
-        """The context's queue says that no other assessment of the context is at work."""
+        """Signal of the context's queue: no other assessment of the context is running."""
         self._place.take()
 
     @workflow.signal(name=TROUBLE_SIGNAL)
@@ -102,7 +102,7 @@ class Assessment:
 
     @workflow.query(name=SO_FAR_QUERY)
     def tell_so_far(self) -> SoFar:
-        """What was decided and played until now, for forks; fails before the first turn can begin."""
+        """Return the plan and the turns until now, for forks; fails before the first turn can begin."""
         reached = [role.progress for role in self._several.roles] if self._several else [self._progress]
         played = [progress.played() for progress in reached if progress]
         if self._plan is None or len(played) < len(reached):
@@ -227,7 +227,7 @@ class Assessment:
     # The ways out
 
     async def _fail(self, problem: BaseException) -> ApplicationError:
-        """End an assessment that came to no good end; the error says why and carries what was done so far."""
+        """End a failed assessment. Return an error with the reason and the results so far."""
         resets_before = self._time.resets
         failure = failure_of(problem)
         if failure.is_defect:
@@ -247,7 +247,7 @@ class Assessment:
         return ApplicationError(sentence, *details, type=names.ASSESSMENT_FAILURE, non_retryable=True)
 
     def _tell_of(self, failure: Failure, reason: CompletionReason, plan: Plan) -> AssessmentResults | None:
-        """Publish a failure; returns the results so far, None where they can't be made."""
+        """Publish a failure; return the results so far, None if they can't be made."""
         self._publisher.publish_failure(failure.kind, failure.sentence, is_final=True)
         self._publisher.show_failure(failure.sentence)
         try:
@@ -261,7 +261,7 @@ class Assessment:
         return results
 
     async def _call_off(self) -> None:
-        """End a cancelled assessment. A canceled workflow has no result: the memo names what was done so far."""
+        """End a cancelled assessment. A canceled workflow has no result: its memo names the results so far."""
         so_far = None
         if self._plan is not None:
             try:

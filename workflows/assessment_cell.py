@@ -77,7 +77,7 @@ class AssessmentCell:
 
     def _request(self) -> dict[str, Any]:
         payload = self._payload
-        participants = payload.get("participants") or {str(payload["agent"]): payload["url"]}  # as before 0.3
+        participants = payload.get("participants") or {str(payload["agent"]): payload["url"]}  # the form before 0.3
         return {"participants": participants, "config": payload["assessment"]}
 
     def _assessment_played(self, **more: Any) -> PlayedAssessment:

@@ -1,6 +1,7 @@
-"""The workflow of a campaign: many cells, each played by its own workflow that returns a ``CellOutcome``. Cells
-continue while the campaign starts a new run, which finds them by their workflows' ids; an ended one is never played
-again.
+"""The workflow of a campaign: many cells, each played by a separate workflow that returns a ``CellOutcome``.
+
+Cells continue while the campaign starts a new run, which finds them by their workflows' ids. An ended cell is never
+played again.
 """
 
 import asyncio
@@ -31,7 +32,7 @@ _PAGE = 100
 """The number of cells read at a time, and of outcomes on a page of the ledger."""
 
 _SHOWN = ("status", "succeeded", "score", "failure_kind", "failure", "seconds")
-"""What an update on an ended cell says of its outcome."""
+"""The fields of the outcome in an update on an ended cell."""
 
 _PROGRESS_STEPS = 20
 """The number of progress updates for callers who want milestones only."""
@@ -58,8 +59,8 @@ class Campaign:
 
     @workflow.run
     async def run(self, payload: CampaignInput) -> plans.CampaignResults:
-        """Play all cells. Fails as ``Rejected`` for a request that can't be carried out, as ``AssessmentFailed`` where
-        the campaign came to no good end.
+        """Play all cells. Fails as ``Rejected`` for a request that can't be carried out, as ``AssessmentFailed`` if the
+        campaign failed.
         """
         try:
             plan = self._plan or await self._admit()
@@ -76,12 +77,12 @@ class Campaign:
 
     @workflow.signal(name=GRANT_SIGNAL)
     async def begin(self) -> None:
-        """The context's queue says that nothing else of the context is at work."""
+        """Signal of the context's queue: nothing else of the context is running."""
         self._place.take()
 
     @workflow.signal(name=TROUBLE_SIGNAL)
     async def hear_of(self, trouble: Trouble) -> None:
-        """A step of the campaign's own has not succeeded for a while, and is still being tried."""
+        """Signal: a step of the campaign itself fails repeatedly and is still retried."""
         self._steps.hear_of(trouble)
 
     @workflow.signal(name=names.CELL_TROUBLE_SIGNAL)
@@ -132,7 +133,7 @@ class Campaign:
         return progress
 
     async def _play_all(self, plan: plans.CampaignPlan, progress: CampaignProgress) -> None:
-        for due in progress.at_play:  # of the run before
+        for due in progress.at_play:  # those of the run before
             self._start(plan, due)
         most_events = limits.campaign_events(plan.at_once)
         while True:
@@ -361,7 +362,7 @@ class Campaign:
         await self._end(names.Status.CANCELED)
 
     async def _sum_up_so_far(self, status: plans.CellStatus, failure: Failure) -> None:
-        """The results so far; None without any, or if they can't be made."""
+        """Publish the results so far, if there are any and they can be made."""
 
         async def sum_up() -> None:
             try:

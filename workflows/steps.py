@@ -21,7 +21,9 @@ from workflows import limits
 from workflows.publishing import UpdatePublisher, next_completion
 
 _UNREADABLE = "Failed decoding arguments"
-"""The SDK's message if a step's input can't be read; its cause says why, as that the store has lost it."""
+"""The SDK's message if a step's input can't be read; its cause gives the reason, for example that the store has lost
+it.
+"""
 
 
 class Failure(NamedTuple):
@@ -33,7 +35,7 @@ class Failure(NamedTuple):
 
 
 class NamedError(ApplicationError):
-    """A failure that already is in words, with what it is about."""
+    """A failure that already has a sentence and the name of its subject."""
 
     def __init__(self, about: str, failure: Failure) -> None:
         sentence = failure.sentence if failure.sentence.startswith(about) else f"{about}: {failure.sentence}"
@@ -41,7 +43,7 @@ class NamedError(ApplicationError):
 
 
 def failure_of(problem: BaseException) -> Failure:
-    """The type and the sentence of anything that an assessment can fail of."""
+    """Return the type and the sentence of any failure of an assessment."""
     if isinstance(problem, NamedError):
         return Failure(problem.type or failures.UNKNOWN, problem.message)
     if isinstance(problem, TimeoutError):
@@ -67,7 +69,7 @@ def failure_of(problem: BaseException) -> Failure:
 
 @contextmanager
 def named(about: str) -> Iterator[None]:
-    """Where parallel steps are done: a failure names the one that it is of. Raises NamedError, and cancellations."""
+    """For parallel steps: name the failed one in its failure. Raises NamedError, and cancellations."""
     try:
         yield
     except FailureError as problem:
@@ -77,7 +79,7 @@ def named(about: str) -> Iterator[None]:
 
 
 _SAID_AGAIN = timedelta(seconds=20)
-"""The time after which a trouble is published again. It is shorter than that between reports of one step."""
+"""The time after which a trouble is published again. It is shorter than the time between reports of one step."""
 
 Payload = TypeVar("Payload")
 Done = TypeVar("Done")
@@ -86,7 +88,7 @@ Done = TypeVar("Done")
 class Steps:
     """Runs a workflow's activities. Troubles of activities that are started elsewhere are not published.
 
-    Several participants have some each (``of_role``), since their simulations may be on different servers.
+    Each of several participants has its own (``of_role``), since their simulations may be on different servers.
     """
 
     def __init__(self, publisher: UpdatePublisher) -> None:
@@ -94,19 +96,19 @@ class Steps:
         self._running = _RunningSteps()
         self._role = ""
         self.simulator: str | None = None
-        """The simulator's server that the assessment is on (``Plan.simulator``): every step gets it."""
+        """The simulator's server of the assessment (``Plan.simulator``): every step gets it."""
         self.usage_of_failures: defaultdict[str, list[ModelUse]] = defaultdict(list)
-        """What steps without a result asked of models, by the names of the activities."""
+        """The models' usage by steps without a result, by the names of the activities."""
 
     def of_role(self, publisher: UpdatePublisher, role: str) -> "Steps":
-        """The steps of one of several participants; their troubles are published with those of all."""
+        """Return the steps of one of several participants; their troubles are published with those of all."""
         steps = Steps(publisher)
         steps._running, steps._role = self._running, role
         return steps
 
     async def do(self, step: Callable[[Any, Payload], Awaitable[Done]], payload: Payload, **options: Any) -> Done:
-        """An activity that some worker takes from a task queue; one whose simulator's server is lost is done again on
-        the server that it names.
+        """Run an activity, which a worker takes from a task queue. If its simulator's server is lost, repeat it on the
+        server that its failure names.
         """
         while True:
             try:
@@ -118,7 +120,7 @@ class Steps:
                 self._publisher.publish_failure(kind, sentence)
 
     async def do_once(self, step: Callable[[Any, Payload], Awaitable[Done]], payload: Payload, **options: Any) -> Done:
-        """The same for callers that handle failures and repeat steps."""
+        """Run an activity, for callers that handle failures and repeat steps."""
         options, event = self._in_role(options), next_completion()
         with self._running.begin_step(step.__name__):
             try:
@@ -131,11 +133,12 @@ class Steps:
                 raise
 
     def has_moved(self, problem: FailureError) -> bool:
-        """Whether a step failed since the server was lost; the assessment is on another one from now on.
+        """Return whether a step failed because the server was lost. If so, the assessment is on another one from now
+        on.
 
-        Of several steps that were under way at once, the first one chooses for all.
+        Of several simultaneous steps, the first one to fail chooses the server for all.
         """
-        cause = problem.cause if isinstance(problem, ActivityError) else problem  # a local activity's comes unwrapped
+        cause = problem.cause if isinstance(problem, ActivityError) else problem  # a local activity's is unwrapped
         if (move := moved_from_and_to(cause)) is None:
             return False
         lost, there = move
@@ -153,7 +156,7 @@ class Steps:
         return payload.model_copy(update={"plan": self.placed(payload.plan)})
 
     async def do_here(self, step: Callable[[Any, Payload], Awaitable[Done]], payload: Payload, **options: Any) -> Done:
-        """A local activity: quick work of the worker that has this workflow task (``limits.quick``)."""
+        """Run a local activity: quick work in the worker that has this workflow task (``limits.quick``)."""
         with self._running.begin_step(step.__name__):
             options = self._in_role(options)
             return await workflow.execute_local_activity_method(step, self._placed(payload), **options)
@@ -180,7 +183,7 @@ class Steps:
 
 
 class _RunningSteps:
-    """The running steps, and their published troubles, so that parallel steps publish each trouble once."""
+    """The running steps, and their published troubles: parallel steps publish each trouble once."""
 
     def __init__(self) -> None:
         self._steps: Counter[str] = Counter()
@@ -197,10 +200,10 @@ class _RunningSteps:
             self._steps[name] -= 1
 
     def is_news(self, trouble: Trouble) -> bool:
-        """Whether a trouble should be published.
+        """Return whether a trouble should be published.
 
-        It should not where its step isn't under way, as after a reset, which repeats the signals of the time after its
-        point; nor where a parallel step has just failed of the same thing at the same try.
+        It should not if its step isn't running: a reset repeats later signals. Nor should it if a parallel step has
+        just failed for the same reason at the same try.
         """
         news, now = (trouble.step, trouble.attempt, trouble.answer), workflow.now()
         before = self._published.get(news)

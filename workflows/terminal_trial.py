@@ -1,5 +1,7 @@
-"""The workflow of a terminal trial: image, environment, agent, tests, logs. Every step after the image goes to the task
-queue of the environment's host. If the environment is lost, the trial begins again; at every end it is removed.
+"""The workflow of a terminal trial: image, environment, agent, tests, logs.
+
+Every step after the image goes to the task queue of the environment's host. If the environment is lost, the trial
+begins again; at every end it is removed.
 """
 
 import asyncio
@@ -95,7 +97,7 @@ class TerminalTrial:
         try:
             await workflow.get_external_workflow_handle(self._campaign_id).signal(names.CELL_TROUBLE_SIGNAL, about)
         except ApplicationError:
-            pass  # the campaign is gone, and nobody listens
+            pass  # the campaign is gone, and nothing listens
 
     # The parts, in order
 
@@ -161,7 +163,7 @@ class TerminalTrial:
         return self._result(began_at, worked, tested, collected)
 
     async def _hand_over(self, step: plans.StepInput) -> plans.Worked:
-        """Let the agent work; that it fails is a result, and its tests are run all the same."""
+        """Let the agent work. Its failure is a result, and the tests run all the same."""
         began_at = workflow.now()
         plan = step.plan
         try:
@@ -205,7 +207,7 @@ class TerminalTrial:
         payload = plans.TrialArchiveInput(plan=self._plan, owner=self._owner, result=result, status=status, updates=[])
         await archive_trial(self._steps, self._publisher, payload)
 
-    # What came of it
+    # The outcome
 
     def _result(
         self, began_at: datetime, worked: plans.Worked, tested: plans.Tested, collected: plans.Collected
@@ -272,7 +274,7 @@ class TerminalTrial:
 
 
 def _kind_of(problem: BaseException) -> tuple[str, str]:
-    """A failure's type and a sentence; lost workers or hosts lose their environments."""
+    """Return a failure's type and a sentence; lost workers or hosts count as lost environments."""
     cause = problem.cause if isinstance(problem, ActivityError) else None
     silence = (TimeoutType.HEARTBEAT, TimeoutType.SCHEDULE_TO_START)
     if isinstance(problem, ActivityError) and isinstance(cause, ActivityTimeoutError) and cause.type in silence:

@@ -74,9 +74,9 @@ Kind = frozenset[Any]
 def compare(reported: Sequence[ReportedAction], observed: Sequence[ActionLogEntryWithTurn]) -> ActionReport:
     """Match reported actions with logged ones.
 
-    A report matches an action of the same turn if the names are equal (``mark_read`` is ``read``), and so are the values
-    of all shared parameters. Ids, labels and addresses are compared as sets, addresses in any case, times as
-    instants. Each matches at most one. As many as possible are matched, and exact matches come before partial ones.
+    A report matches an action of the same turn if their names are equal, and the values of all shared parameters.
+    ``mark_read`` is ``read``. Ids, labels and addresses are compared as sets, addresses in any case, times as instants.
+    Each matches at most one. As many as possible are matched, and exact matches come before partial ones.
     Actions that failed, in the report or in the log, are left out of both lists of differences. So are turns after
     ``_MOST_COMPARED`` values: a workflow calls this function, and has two seconds for a step.
     """

@@ -222,7 +222,7 @@ class Simulation(ABC):
         outlives the one for which they were stored.
         """
 
-    async def check_public_address(self) -> None:  # noqa: B027 - a server of one's own has no other address
+    async def check_public_address(self) -> None:  # noqa: B027 - a separate server has no other address
         """Fail finally if another server answers at the participants' address."""
 
     @abstractmethod

@@ -396,8 +396,9 @@ BAD = {
     ),
     "never answers": (
         "sh -c 'echo thinking; sleep 3600' {port}",
-        r"The UES server of AGENTBEATS_GREEN_UES_COMMAND did not answer GET /health on its port with 200, and accept "
-        r"UES_ADMIN_KEY as its admin key, within 1 s \(AGENTBEATS_GREEN_UES_START_TIMEOUT\)\. It said: thinking",
+        r"The UES server of AGENTBEATS_GREEN_UES_COMMAND isn't ready after 1 s \(AGENTBEATS_GREEN_UES_START_TIMEOUT\): "
+        r"it must answer GET /health on its port with 200, and accept UES_ADMIN_KEY as its admin key\. "
+        r"It said: thinking",
     ),
     "is of UES 0.1": (
         f"{sys.executable} {LIMITED} --host {{host}} --port {{port}} --trap /no/trap --without /scenario/ /keys",
