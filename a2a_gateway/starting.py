@@ -24,7 +24,14 @@ from proctor_protocol.task_ids import readable_id
 from proctor_protocol.terminal import is_terminal_request
 from workflows.inputs import AssessmentInput, CampaignInput
 from workflows.limits import CAMPAIGN_TASK, WORKFLOW_TASK
-from workflows.names import ASSESSMENT_WORKFLOW, CAMPAIGN_WORKFLOW, PROCTOR_CONTEXT, PROCTOR_STATUS, Status, owned_by
+from workflows.names import (
+    ASSESSMENT_WORKFLOW,
+    CAMPAIGN_WORKFLOW,
+    PROCTOR_CONTEXT,
+    PROCTOR_STATUS,
+    Status,
+    make_owner_attributes,
+)
 
 
 @dataclass(frozen=True)
@@ -100,7 +107,7 @@ async def start_assessment(
                 task_timeout=CAMPAIGN_TASK if is_campaign else WORKFLOW_TASK,
                 id_reuse_policy=WorkflowIDReusePolicy.REJECT_DUPLICATE,
                 id_conflict_policy=WorkflowIDConflictPolicy.FAIL,
-                search_attributes=owned_by(
+                search_attributes=make_owner_attributes(
                     caller.name,
                     SearchAttributePair(PROCTOR_CONTEXT, context_keyword(message.context_id)),
                     SearchAttributePair(PROCTOR_STATUS, Status.SUBMITTED),

@@ -30,9 +30,9 @@ def read_terminal(recordings: Recordings, trial_id: str) -> LiveTerminal | None:
     files = recordings.files_of(trial_id)
     if not files:
         return None
-    from activities.attempts.scrubbing import Scrubber, secrets_in  # a gateway needs its imports for such pages alone
+    from activities.attempts.scrubbing import Scrubber, find_secrets  # a gateway needs its imports for such pages alone
 
-    scrubber = Scrubber(secrets_in(os.environ))
+    scrubber = Scrubber(find_secrets(os.environ))
     shown = "".join(_printed(files[name]) for name in (RECORDING, TESTS_RECORDING) if name in files)
     records = list(_records(files[TRANSCRIPT], scrubber)) if TRANSCRIPT in files else []
     return LiveTerminal(records, scrubber.text(shown)[-_SHOWN_CHARACTERS:])

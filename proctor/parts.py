@@ -9,7 +9,7 @@ import httpx
 from activities.attempts.scrubbing import Scrubbing
 from activities.models.configured import ConfiguredModels
 from activities.scenario_code.scenarios import Scenarios
-from activities.simulation.keys import keys_of
+from activities.simulation.keys import list_keys
 from activities.simulation.simulations import Simulations, connect_simulations
 from proctor_observing import tracing
 from proctor_processes.http_clients import make_http_client
@@ -29,7 +29,7 @@ class Parts:
         """The guard that takes the deployment's and the simulations' keys out of what activities return."""
         secret, host = self.config.secret.get_secret_value(), self.simulations.host
         return Scrubbing(
-            secret, lambda simulation_id: keys_of(secret, simulation_id) | host.list_secrets(simulation_id)
+            secret, lambda simulation_id: list_keys(secret, simulation_id) | host.list_secrets(simulation_id)
         )
 
 

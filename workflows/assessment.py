@@ -28,7 +28,7 @@ from workflows.participant import greet, note_reset, set_up
 from workflows.progress import Carried, Progress, Together
 from workflows.publishing import UpdatePublisher
 from workflows.several import Several
-from workflows.steps import Failure, Steps, failure_of
+from workflows.steps import Failure, Steps, describe_failure
 from workflows.summing_up import Ending, last_update, note_score, sum_up
 from workflows.time_played import Timed, TimePlayed
 from workflows.turns import Turns
@@ -77,7 +77,7 @@ class Assessment:
                 results = await self._assess_several(plan)
             else:
                 progress = self._progress or await self._open(plan)
-                results = await self._time.keep_to(
+                results = await self._time.run_within(
                     plan.assessment_timeout, progress, lambda: self._assess(plan, progress)
                 )
                 reason = _reason(progress)
@@ -96,9 +96,9 @@ class Assessment:
         self._place.take()
 
     @workflow.signal(name=TROUBLE_SIGNAL)
-    async def hear_of(self, trouble: Trouble) -> None:
+    async def hear_trouble(self, trouble: Trouble) -> None:
         """Signal: a running step fails repeatedly and is still retried. The caller gets an update."""
-        self._steps.hear_of(trouble)
+        self._steps.publish_trouble(trouble)
 
     @workflow.query(name=SO_FAR_QUERY)
     def tell_so_far(self) -> SoFar:
@@ -113,7 +113,7 @@ class Assessment:
 
     async def _admit(self) -> Plan:
         self._publisher.show("**Checking the request**", begins="the start")
-        waiting = asyncio.create_task(self._place.wait_for())
+        waiting = asyncio.create_task(self._place.wait())
         try:
             plan = await self._check(AdmitInput(task_id=self._payload.task_id, request=self._payload.request))
             self._follow(plan)
@@ -144,7 +144,7 @@ class Assessment:
         return progress
 
     def _begin(self, plan: Plan) -> datetime:
-        workflow.upsert_search_attributes(names.search_attributes_of(plan.scenario_id, plan.participant_url))
+        workflow.upsert_search_attributes(names.make_search_attributes(plan.scenario_id, plan.participant_url))
         started_at = workflow.now()
         self._publisher.publish(
             updates.AssessmentStartedUpdate(
@@ -204,7 +204,7 @@ class Assessment:
             results = self._sum_up(plan, Ending("completed", "scenario_complete"))
             return self._tell_results(results, "scenario_complete")
 
-        return await self._time.keep_to(plan.assessment_timeout, several.together, play)
+        return await self._time.run_within(plan.assessment_timeout, several.together, play)
 
     async def _carry_on_if_long(self, plan: Plan, timed: Progress | Together) -> None:
         run = workflow.info()
@@ -229,7 +229,7 @@ class Assessment:
     async def _fail(self, problem: BaseException) -> ApplicationError:
         """End a failed assessment. Return an error with the reason and the results so far."""
         resets_before = self._time.resets
-        failure = failure_of(problem)
+        failure = describe_failure(problem)
         if failure.is_defect:
             workflow.logger.error("%s", failure.sentence, exc_info=problem)
         if failure.kind == failures.REJECTED:
@@ -238,7 +238,7 @@ class Assessment:
         is_timeout = failure.kind in (failures.TURN_TIMEOUT, failures.DEADLINE)
         reason: CompletionReason = "timeout" if is_timeout else "error"
         await run_undisturbed(self._time.measure_pauses(self._timed))
-        results = self._tell_of(failure, reason, self._plan) if self._plan is not None else None
+        results = self._publish_failure(failure, reason, self._plan) if self._plan is not None else None
         await self._end(reason, names.Status.FAILED, results)
         details = [] if self._plan is None else [results and results.model_dump(mode="json")]
         sentence = failure.sentence
@@ -246,7 +246,7 @@ class Assessment:
             sentence = f"{_RESET_TOO_LATE.format(self._payload.task_id)} {sentence}"
         return ApplicationError(sentence, *details, type=names.ASSESSMENT_FAILURE, non_retryable=True)
 
-    def _tell_of(self, failure: Failure, reason: CompletionReason, plan: Plan) -> AssessmentResults | None:
+    def _publish_failure(self, failure: Failure, reason: CompletionReason, plan: Plan) -> AssessmentResults | None:
         """Publish a failure; return the results so far, None if they can't be made."""
         self._publisher.publish_failure(failure.kind, failure.sentence, is_final=True)
         self._publisher.show_failure(failure.sentence)

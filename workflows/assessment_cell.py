@@ -62,7 +62,7 @@ class AssessmentCell:
                 id_reuse_policy=WorkflowIDReusePolicy.REJECT_DUPLICATE,
                 parent_close_policy=workflow.ParentClosePolicy.ABANDON,
                 cancellation_type=workflow.ChildWorkflowCancellationType.WAIT_CANCELLATION_COMPLETED,
-                search_attributes=names.owned_by(
+                search_attributes=names.make_owner_attributes(
                     self._owner,
                     SearchAttributePair(names.PROCTOR_CONTEXT, self._task_id),
                     SearchAttributePair(names.PROCTOR_STATUS, names.Status.SUBMITTED),

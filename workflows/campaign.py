@@ -26,7 +26,7 @@ from workflows.context_queue import GRANT_SIGNAL, PlaceInContext
 from workflows.ending import end, run_undisturbed
 from workflows.inputs import CampaignInput
 from workflows.publishing import UpdatePublisher
-from workflows.steps import Failure, Steps, failure_of
+from workflows.steps import Failure, Steps, describe_failure
 
 _PAGE = 100
 """The number of cells read at a time, and of outcomes on a page of the ledger."""
@@ -81,9 +81,9 @@ class Campaign:
         self._place.take()
 
     @workflow.signal(name=TROUBLE_SIGNAL)
-    async def hear_of(self, trouble: Trouble) -> None:
+    async def hear_trouble(self, trouble: Trouble) -> None:
         """Signal: a step of the campaign itself fails repeatedly and is still retried."""
-        self._steps.hear_of(trouble)
+        self._steps.publish_trouble(trouble)
 
     @workflow.signal(name=names.CELL_TROUBLE_SIGNAL)
     async def hear_of_cell(self, trouble: Trouble) -> None:
@@ -97,7 +97,7 @@ class Campaign:
     # The parts, in order
 
     async def _admit(self) -> plans.CampaignPlan:
-        waiting = asyncio.create_task(self._place.wait_for())
+        waiting = asyncio.create_task(self._place.wait())
         try:
             plan: plans.CampaignPlan = await self._steps.do(
                 CampaignActivities.plan_campaign,
@@ -115,7 +115,7 @@ class Campaign:
 
     def _open(self, plan: plans.CampaignPlan) -> CampaignProgress:
         participant = plan.participant_url or plan.participant
-        workflow.upsert_search_attributes(names.search_attributes_of(plan.title, participant))
+        workflow.upsert_search_attributes(names.make_search_attributes(plan.title, participant))
         self._progress = progress = CampaignProgress(started_at=workflow.now(), lists=[plan.cells])
         if plan.taken_over:
             progress.take_over(plan.taken_over)
@@ -149,7 +149,7 @@ class Campaign:
                 progress.ended = []
             run = workflow.info()
             if run.is_continue_as_new_suggested() or run.get_current_history_length() > most_events:
-                await self._carry_on(plan, progress)
+                await self._continue_as_new(plan, progress)
 
     async def _fill(self, plan: plans.CampaignPlan, progress: CampaignProgress) -> None:
         progress.lists += self._grown
@@ -160,7 +160,7 @@ class Campaign:
             progress.stopped = None if is_all_begun else progress.limit_reached(plan, elapsed)
             if progress.stopped:
                 return
-            number = self._next_of(plan, progress)
+            number = self._choose_next(plan, progress)
             if number is not None:
                 due = progress.waiting[number]
                 progress.stopped = progress.limit_in_reach(plan, elapsed, due)
@@ -174,7 +174,7 @@ class Campaign:
             else:
                 progress.waiting += await self._read_more(progress)
 
-    def _next_of(self, plan: plans.CampaignPlan, progress: CampaignProgress) -> int | None:
+    def _choose_next(self, plan: plans.CampaignPlan, progress: CampaignProgress) -> int | None:
         taken = Counter(lane for due in progress.at_play for lane in due.cell.lanes)
         for number, due in enumerate(progress.waiting):
             if all(taken[lane] < plan.lane_limits.get(lane.kind, plan.at_once) for lane in due.cell.lanes):
@@ -216,7 +216,7 @@ class Campaign:
                 id_reuse_policy=WorkflowIDReusePolicy.REJECT_DUPLICATE,
                 parent_close_policy=workflow.ParentClosePolicy.ABANDON,
                 cancellation_type=workflow.ChildWorkflowCancellationType.WAIT_CANCELLATION_COMPLETED,
-                search_attributes=names.owned_by(self._payload.owner) if self._payload.owner else None,
+                search_attributes=names.make_owner_attributes(self._payload.owner) if self._payload.owner else None,
                 static_summary=as_summary(due.cell.label),
             )
         except exceptions.WorkflowAlreadyStartedError:
@@ -245,9 +245,9 @@ class Campaign:
             progress.waiting.append(Due(cell=due.cell, play=due.play + 1))
         else:
             progress.note(due, outcome)
-        self._tell_of(plan, progress, due, outcome, is_again)
+        self._publish_outcome(plan, progress, due, outcome, is_again)
 
-    def _tell_of(
+    def _publish_outcome(
         self, plan: plans.CampaignPlan, progress: CampaignProgress, due: Due, outcome: plans.CellOutcome, is_again: bool
     ) -> None:
         self._publisher.publish(
@@ -276,7 +276,7 @@ class Campaign:
             CampaignActivities.keep_outcomes, plans.LedgerInput(ended=ended), **limits.quick("keep what has ended")
         )
 
-    async def _carry_on(self, plan: plans.CampaignPlan, progress: CampaignProgress) -> None:
+    async def _continue_as_new(self, plan: plans.CampaignPlan, progress: CampaignProgress) -> None:
         """Continue in a new run, which finds the running cells by their ids."""
         for task in [task for task in self._at_play if task.done()]:
             await self._take(plan, progress, task)
@@ -343,7 +343,7 @@ class Campaign:
     # The ways out
 
     async def _fail(self, problem: BaseException) -> exceptions.ApplicationError:
-        failure = failure_of(problem)
+        failure = describe_failure(problem)
         if failure.is_defect:
             workflow.logger.error("%s", failure.sentence, exc_info=problem)
         if failure.kind == failures.REJECTED:

@@ -57,7 +57,7 @@ class ContextQueue:
             if self._at_work is None and self._waiting:
                 await self._grant(self._waiting.pop(0))
             if self._at_work is not None:
-                await self._wait_for_end_of(self._at_work)
+                await self._await_end(self._at_work)
                 self._at_work = None
             if not self._waiting:
                 return
@@ -84,7 +84,7 @@ class ContextQueue:
         except ApplicationError:
             self._at_work = None  # it has ended already
 
-    async def _wait_for_end_of(self, task_id: str) -> None:
+    async def _await_end(self, task_id: str) -> None:
         while self._at_work == task_id:
             await workflow.wait_condition(lambda: self._at_work != task_id or bool(self._waiting))
             if self._at_work != task_id:
@@ -112,7 +112,7 @@ class PlaceInContext:
         self._is_in_queue = is_taken  # perhaps: an earlier run may have joined
         self.is_taken = is_taken
 
-    async def wait_for(self) -> None:
+    async def wait(self) -> None:
         """Join the queue, and wait until no other workflow of the context is running.
 
         The task that began the context doesn't wait.

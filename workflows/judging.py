@@ -19,7 +19,7 @@ from proctor_protocol.results import CriterionResult
 from workflows import limits, names
 from workflows.progress import Progress
 from workflows.publishing import UpdatePublisher
-from workflows.steps import Steps, failure_of, named
+from workflows.steps import Steps, describe_failure, named
 from workflows.time_played import TimePlayed
 
 _MODEL_AWAY = ("ModelUnavailableError", failures.MODEL_SETTING)
@@ -106,7 +106,7 @@ class Judging:
             not be called for that one, the others don't wait for it again.
             """
             first = await judge_all(criteria[:1])
-            is_away = any(failure_of(problem).kind in _MODEL_AWAY for problem in first if problem is not None)
+            is_away = any(describe_failure(problem).kind in _MODEL_AWAY for problem in first if problem is not None)
             if is_away and workflow.patched(names.ONE_WAIT_FOR_A_MODEL):
                 return first
             return [*first, *await judge_all(criteria[1:])]
@@ -170,7 +170,7 @@ def _failed_in_judging(plan: Plan, problems: list[BaseException]) -> BaseExcepti
 
     A cancellation, or another failure, takes precedence and is returned unchanged.
     """
-    failed = [failure_of(problem) for problem in problems]
+    failed = [describe_failure(problem) for problem in problems]
     for problem, failure in zip(problems, failed, strict=True):
         if failure.kind != failures.EVALUATOR_FAILED:
             return problem

@@ -70,7 +70,7 @@ SEARCH_ATTRIBUTES = (
 )
 
 
-def owned_by(owner: str, *others: SearchAttributePair[Any]) -> TypedSearchAttributes:
+def make_owner_attributes(owner: str, *others: SearchAttributePair[Any]) -> TypedSearchAttributes:
     """Return search attributes with a workflow's owner, and others. An empty owner means that callers are anonymous."""
     whose = [SearchAttributePair(PROCTOR_OWNER, owner)] if owner else []
     return TypedSearchAttributes([*others, *whose])
@@ -94,7 +94,7 @@ kB.
 _MOST_BYTES = 2_000
 
 
-def search_attributes_of(scenario: str, participant: str) -> list[SearchAttributeUpdate[Any]]:
+def make_search_attributes(scenario: str, participant: str) -> list[SearchAttributeUpdate[Any]]:
     """Return the search attributes at the beginning of play; long values are found by their beginnings."""
     return [
         PROCTOR_STATUS.value_set(Status.WORKING),

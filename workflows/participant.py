@@ -9,7 +9,7 @@ from temporalio.exceptions import TimeoutError as ActivityTimeoutError
 from activities.admission.activities import ForkActivities
 from activities.admission.payloads import ForkSetUp
 from activities.attempts import failures
-from activities.attempts.notes import tasks_left_by
+from activities.attempts.notes import find_unfinished_tasks
 from activities.participant.activities import ParticipantActivities
 from activities.participant.payloads import Greeted, GreetInput, ParticipantKey, TurnAnswer, TurnInput
 from activities.plan import Plan
@@ -20,7 +20,7 @@ from proctor_protocol.durations import format_iso8601_duration
 from workflows import limits
 from workflows.progress import Progress
 from workflows.publishing import UpdatePublisher
-from workflows.steps import Steps, failure_of
+from workflows.steps import Steps, describe_failure
 
 _LOST_SENTENCE = "The evaluator's workers were lost at {}: it begins again."
 
@@ -59,7 +59,7 @@ async def greet(steps: Steps, publisher: UpdatePublisher, plan: Plan, prepared: 
             if lost > limits.TURN_LOSSES or not (has_moved or _was_lost_with_workers(problem)):
                 raise
             kind, sentence = failures.WORKERS_LOST, _LOST_SENTENCE.format("the start message")
-            publisher.publish_failure(*(failure_of(problem)[:2] if has_moved else (kind, sentence)))
+            publisher.publish_failure(*(describe_failure(problem)[:2] if has_moved else (kind, sentence)))
         else:
             progress.checkpoint, progress.key, progress.card = greeted.checkpoint, greeted.key, greeted.card
             return
@@ -96,13 +96,13 @@ async def let_play(steps: Steps, publisher: UpdatePublisher, plan: Plan, progres
             progress.tasks_left = []
             return answer
         except ActivityError as problem:
-            kind, sentence, _ = failure_of(problem)
+            kind, sentence, _ = describe_failure(problem)
             steps.has_moved(problem)
             if _was_lost_with_workers(problem):
                 kind, sentence = failures.WORKERS_LOST, _LOST_SENTENCE.format(f"turn {turn}")
             if not _has_stopped(problem):
                 needs_new_key = True
-                progress.tasks_left += tasks_left_by(problem)
+                progress.tasks_left += find_unfinished_tasks(problem)
             lost += kind in limits.LOST
             failed += kind in limits.TRIED_AGAIN
             is_hopeless = kind not in limits.LOST | limits.TRIED_AGAIN

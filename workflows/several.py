@@ -28,7 +28,7 @@ from workflows.judging import Judging
 from workflows.participant import greet, set_up
 from workflows.progress import Progress, Together
 from workflows.publishing import UpdatePublisher
-from workflows.steps import Steps, failure_of
+from workflows.steps import Steps, describe_failure
 from workflows.summing_up import Ending, sum_up
 from workflows.time_played import TimePlayed, seconds_played
 from workflows.turns import Exchange, Turns
@@ -78,7 +78,7 @@ class Role:
         try:
             await work
         except ActivityError as problem:
-            kind, sentence, _ = failure_of(problem)
+            kind, sentence, _ = describe_failure(problem)
             if is_cancelled_exception(problem) or kind not in failures.BY_PARTICIPANT:
                 raise
             self._together.failed[self.name] = (kind, sentence)

@@ -12,9 +12,9 @@ from temporalio.exceptions import ActivityError, ApplicationError, FailureError
 
 from activities.attempts import failures
 from activities.attempts.troubles import Trouble
-from activities.models.metering import usage_of
+from activities.models.metering import find_usage
 from activities.plan import OfAssessment, Plan
-from activities.simulation.moving import moved_from_and_to
+from activities.simulation.moving import find_move
 from proctor_protocol import updates
 from proctor_protocol.provenance import ModelUse
 from workflows import limits
@@ -42,7 +42,7 @@ class NamedError(ApplicationError):
         super().__init__(sentence, type=failure.kind, non_retryable=True)
 
 
-def failure_of(problem: BaseException) -> Failure:
+def describe_failure(problem: BaseException) -> Failure:
     """Return the type and the sentence of any failure of an assessment."""
     if isinstance(problem, NamedError):
         return Failure(problem.type or failures.UNKNOWN, problem.message)
@@ -75,7 +75,7 @@ def named(about: str) -> Iterator[None]:
     except FailureError as problem:
         if exceptions.is_cancelled_exception(problem):
             raise
-        raise NamedError(about, failure_of(problem)) from problem
+        raise NamedError(about, describe_failure(problem)) from problem
 
 
 _SAID_AGAIN = timedelta(seconds=20)
@@ -116,7 +116,7 @@ class Steps:
             except ActivityError as problem:
                 if not self.has_moved(problem):
                     raise
-                kind, sentence, _ = failure_of(problem)
+                kind, sentence, _ = describe_failure(problem)
                 self._publisher.publish_failure(kind, sentence)
 
     async def do_once(self, step: Callable[[Any, Payload], Awaitable[Done]], payload: Payload, **options: Any) -> Done:
@@ -124,10 +124,10 @@ class Steps:
         options, event = self._in_role(options), next_completion()
         with self._running.begin_step(step.__name__):
             try:
-                return await workflow.execute_activity_method(step, self._placed(payload), **options)
+                return await workflow.execute_activity_method(step, self._with_simulator(payload), **options)
             except ActivityError as problem:
                 self._publisher.note_failed_step(options.get("summary", step.__name__), event)
-                self.usage_of_failures[step.__name__] += usage_of(problem)
+                self.usage_of_failures[step.__name__] += find_usage(problem)
                 if isinstance(problem.cause, ApplicationError) and problem.cause.type == failures.CALLED_OFF:
                     raise asyncio.CancelledError from None
                 raise
@@ -139,7 +139,7 @@ class Steps:
         Of several simultaneous steps, the first one to fail chooses the server for all.
         """
         cause = problem.cause if isinstance(problem, ActivityError) else problem  # a local activity's is unwrapped
-        if (move := moved_from_and_to(cause)) is None:
+        if (move := find_move(cause)) is None:
             return False
         lost, there = move
         if lost == self.simulator:
@@ -150,7 +150,7 @@ class Steps:
     def placed(self, plan: Plan) -> Plan:
         return plan if plan.simulator == self.simulator else plan.model_copy(update={"simulator": self.simulator})
 
-    def _placed(self, payload: Payload) -> Payload:
+    def _with_simulator(self, payload: Payload) -> Payload:
         if not isinstance(payload, OfAssessment) or payload.plan.simulator == self.simulator:
             return payload
         return payload.model_copy(update={"plan": self.placed(payload.plan)})
@@ -159,14 +159,14 @@ class Steps:
         """Run a local activity: quick work in the worker that has this workflow task (``limits.quick``)."""
         with self._running.begin_step(step.__name__):
             options = self._in_role(options)
-            return await workflow.execute_local_activity_method(step, self._placed(payload), **options)
+            return await workflow.execute_local_activity_method(step, self._with_simulator(payload), **options)
 
     def _in_role(self, options: dict[str, Any]) -> dict[str, Any]:
         if not self._role:
             return options
         return {**options, "summary": limits.summary(self._role, options["summary"])}
 
-    def hear_of(self, trouble: Trouble) -> None:
+    def publish_trouble(self, trouble: Trouble) -> None:
         """Publish that a running step fails repeatedly and is still retried."""
         if self._running.is_news(trouble):
             self._publisher.publish(

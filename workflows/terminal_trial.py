@@ -26,7 +26,7 @@ from workflows import limits, names
 from workflows.archiving import archive_trial
 from workflows.ending import run_undisturbed
 from workflows.publishing import UpdatePublisher
-from workflows.steps import Steps, failure_of
+from workflows.steps import Steps, describe_failure
 
 _LOST = {failures.ENVIRONMENT_LOST, failures.WORKERS_LOST}
 """Failures that neither side caused: the trial begins again."""
@@ -90,9 +90,9 @@ class TerminalTrial:
         )
 
     @workflow.signal(name=TROUBLE_SIGNAL)
-    async def hear_of(self, trouble: Trouble) -> None:
+    async def hear_trouble(self, trouble: Trouble) -> None:
         """Signal: a step fails repeatedly and is still retried. The campaign's caller gets an update."""
-        self._steps.hear_of(trouble)
+        self._steps.publish_trouble(trouble)
         about = trouble.model_copy(update={"about": self._label})
         try:
             await workflow.get_external_workflow_handle(self._campaign_id).signal(names.CELL_TROUBLE_SIGNAL, about)
@@ -107,7 +107,7 @@ class TerminalTrial:
             try:
                 return await self._play_in_environment(began_at, number)
             except FailureError as problem:
-                kind, sentence = _kind_of(problem)
+                kind, sentence = _describe_failure(problem)
                 if kind not in _LOST or number > limits.ENVIRONMENT_LOSSES:
                     raise
                 self._publisher.publish_failure(kind, sentence)
@@ -174,8 +174,8 @@ class TerminalTrial:
                 **limits.terminal_agent(f"{plan.agent} at work", plan.agent_seconds),
             )
         except ActivityError as problem:
-            kind, sentence = _kind_of(problem)
-            if is_cancelled_exception(problem) or kind in _LOST or _details_of(problem) is not None:
+            kind, sentence = _describe_failure(problem)
+            if is_cancelled_exception(problem) or kind in _LOST or _read_details(problem) is not None:
                 raise
             return plans.Worked(
                 failure_mode=FailureMode.UNKNOWN_AGENT_ERROR,
@@ -246,8 +246,8 @@ class TerminalTrial:
         )
 
     def _failed(self, began_at: datetime, problem: BaseException) -> TrialResult:
-        details = _details_of(problem) or {}
-        _, sentence = _kind_of(problem)
+        details = _read_details(problem) or {}
+        _, sentence = _describe_failure(problem)
         return TrialResult(
             **self._about(began_at),
             failure_mode=FailureMode(details.get("failure_mode", FailureMode.UNKNOWN)),
@@ -273,18 +273,18 @@ class TerminalTrial:
         return {name: round(seconds, 3) for name, seconds in self._phases.items()}
 
 
-def _kind_of(problem: BaseException) -> tuple[str, str]:
+def _describe_failure(problem: BaseException) -> tuple[str, str]:
     """Return a failure's type and a sentence; lost workers or hosts count as lost environments."""
     cause = problem.cause if isinstance(problem, ActivityError) else None
     silence = (TimeoutType.HEARTBEAT, TimeoutType.SCHEDULE_TO_START)
     if isinstance(problem, ActivityError) and isinstance(cause, ActivityTimeoutError) and cause.type in silence:
         step = problem.activity_type
         return failures.WORKERS_LOST, f"The evaluator's workers were lost at {step}: the trial begins again."
-    failure = failure_of(problem)
+    failure = describe_failure(problem)
     return failure.kind, failure.sentence
 
 
-def _details_of(problem: BaseException) -> dict[str, Any] | None:
+def _read_details(problem: BaseException) -> dict[str, Any] | None:
     cause = problem.cause if isinstance(problem, ActivityError) else problem
     if isinstance(cause, ApplicationError) and cause.type == failures.TRIAL_FAILED and cause.details:
         details: dict[str, Any] = cause.details[0]

@@ -64,7 +64,7 @@ class TimePlayed:
             return
         timed.paused = self._paused_before + pauses
 
-    async def keep_to(self, seconds: float, timed: Timed, work: Callable[[], Awaitable[Result]]) -> Result:
+    async def run_within(self, seconds: float, timed: Timed, work: Callable[[], Awaitable[Result]]) -> Result:
         """Do work that must end before a number of seconds were played; raise ``TimeoutError`` after that."""
         loop = asyncio.get_running_loop()
         is_up: asyncio.Future[None] = loop.create_future()

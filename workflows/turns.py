@@ -235,7 +235,7 @@ class Turns:
                     turn_number=turn,
                     timestamp=action.timestamp,
                     action=action.action,
-                    parameters=_trimmed(action.parameters),
+                    parameters=_trim(action.parameters),
                     success=action.success,
                     error_message=action.error_message,
                     notes=answer.notes[:_LONGEST_NOTES] if answer.notes else None,
@@ -251,12 +251,12 @@ class Turns:
         )
 
 
-def _trimmed(value: JsonValue) -> JsonValue:
+def _trim(value: JsonValue) -> JsonValue:
     if isinstance(value, str):
         return value if len(value) <= _LONGEST_TEXT else f"{value[:_LONGEST_TEXT]}… ({len(value)} characters)"
     if isinstance(value, list):
-        kept = [_trimmed(item) for item in value[:_LONGEST_LIST]]
+        kept = [_trim(item) for item in value[:_LONGEST_LIST]]
         return kept if len(kept) == len(value) else [*kept, f"… ({len(value)} items)"]
     if isinstance(value, dict):
-        return {key: _trimmed(item) for key, item in value.items()}
+        return {key: _trim(item) for key, item in value.items()}
     return value

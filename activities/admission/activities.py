@@ -23,7 +23,7 @@ from activities.scenario_code.manager import (
 )
 from activities.scenario_code.scenarios import Loaded, Scenarios
 from activities.simulation.hosts import Step
-from activities.simulation.lifecycle import summary_of
+from activities.simulation.lifecycle import count_items
 from activities.simulation.payloads import Prepared
 from activities.simulation.shown import Shown
 from activities.simulation.simulations import Simulations
@@ -65,7 +65,7 @@ class AdmissionActivities:
             request = parse_request(payload.request)
             config = request.config
             loaded = await self._scenarios.load(
-                config.scenario_id, config.difficulty, seed_of(request, payload.task_id)
+                config.scenario_id, config.difficulty, choose_seed(request, payload.task_id)
             )
         except (BadRequestError, ScenarioNotFoundError, ScenarioValidationError, EvaluatorLoadError) as problem:
             raise failures.REJECTED.final(str(problem)) from None
@@ -89,7 +89,7 @@ async def plan_assessment(
             has no such clock or noise.
     """
     package = loaded.package
-    who = _participant_of(request, package.config)
+    who = _plan_participants(request, package.config)
     _require_conditions(request, package.config, settings)
     if not request.config.offline:
         require_models(package, settings, request.config.judges or [settings.evaluation_model])
@@ -104,7 +104,7 @@ async def plan_assessment(
         scenario_name=loaded.instance.title if loaded.instance else scenario.name,
         **who,
         instance=loaded.instance,
-        seed=seed_of(request, task_id),
+        seed=choose_seed(request, task_id),
         offline=config.offline,
         clock=config.clock or STANDING,
         noise=max(config.noise or 0, scenario.noise),
@@ -139,7 +139,7 @@ async def plan_assessment(
     return await _with_roles(plan, store, request, package) if scenario.roles else plan
 
 
-def _participant_of(request: AssessmentRequest, scenario: ScenarioConfig) -> dict[str, str]:
+def _plan_participants(request: AssessmentRequest, scenario: ScenarioConfig) -> dict[str, str]:
     """Return the plan's ``participant`` and ``participant_url``; with several participants, all of them. Fails as
     ``Rejected`` if they don't fit the scenario's roles.
     """
@@ -221,7 +221,7 @@ def _require_conditions(request: AssessmentRequest, scenario: ScenarioConfig, se
         )
 
 
-def seed_of(request: AssessmentRequest, task_id: str) -> int:
+def choose_seed(request: AssessmentRequest, task_id: str) -> int:
     """Return the seed of an assessment; it is derived from the id if the request names none."""
     if request.config.seed is not None:
         return request.config.seed
@@ -299,7 +299,7 @@ class ForkActivities:
         simulation = await simulations.adopt(plan.simulation_id, last.checkpoint)
         now = await simulations.keep(simulation, everything=True)
         shown = await simulations.show(simulation, plan.simulation_id, now)
-        summary = await asyncio.to_thread(summary_of, shown, last.reached)
+        summary = await asyncio.to_thread(count_items, shown, last.reached)
         initial_state = await store.put(Shown.of(store, stepped).written())
 
         beginning = Prepared(

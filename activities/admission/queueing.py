@@ -71,10 +71,10 @@ async def _has_founder(client: Client, payload: QueueInput) -> bool:
 
 async def is_running(client: Client, task_id: str) -> bool:
     """Return whether an assessment exists and has not ended."""
-    return await status_of(client, task_id) == WorkflowExecutionStatus.RUNNING
+    return await find_status(client, task_id) == WorkflowExecutionStatus.RUNNING
 
 
-async def status_of(client: Client, task_id: str) -> WorkflowExecutionStatus | None:
+async def find_status(client: Client, task_id: str) -> WorkflowExecutionStatus | None:
     """Return the status of an assessment's latest run; None if Temporal doesn't know it, or no longer."""
     task = await find_task(client, task_id)
     return None if task is None else task.status

@@ -9,7 +9,7 @@ from pydantic_core import from_json, to_json
 from temporalio import activity
 
 from activities.archive import elsewhere
-from activities.archive.payloads import ArchiveInput, as_lines, updates_in
+from activities.archive.payloads import ArchiveInput, as_lines, decode_updates
 from activities.archive.transcript import read_states, turn_records
 from activities.attempts import failures
 from activities.attempts.fencing import own_fence
@@ -49,7 +49,7 @@ class ArchiveActivities:
     @activity.defn
     async def archive(self, payload: ArchiveInput) -> None:
         """Archive an assessment that has ended; a second call writes the same entry again."""
-        entry, updates = self._entry(payload), updates_in(payload.updates)
+        entry, updates = self._entry(payload), decode_updates(payload.updates)
         if entry.part_of:
             updates = [update for update in updates if update.data.get("role") in (None, entry.role)]
         rest = (self._scrubber(entry.id), entry, payload.model_copy(update={"updates": []}), updates)

@@ -58,7 +58,7 @@ def as_lines(records: Iterable[BaseModel]) -> bytes:
     return b"".join(record.model_dump_json().encode() + b"\n" for record in records)
 
 
-def updates_in(items: Iterable[str]) -> list[ArchivedUpdate]:
+def decode_updates(items: Iterable[str]) -> list[ArchivedUpdate]:
     """Decode the items of an update stream from their payloads."""
     converter = activity.payload_converter()
     lines = []

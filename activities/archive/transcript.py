@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from activities.archive.payloads import TurnNote
-from activities.simulation.states import states_in
+from activities.simulation.states import load_states
 from proctor_protocol.archive import (
     ArchivedUpdate,
     Arrival,
@@ -175,7 +175,7 @@ def read_states(notes: Sequence[TurnNote], store: BlobStore) -> StateHistory:
         patch, lacking = Items(), None if place in chosen else _LEFT_OUT
         try:
             if place in chosen:
-                items = items_of(states_in(store.get_blocking(note.checkpoint), store, known))
+                items = items_of(load_states(store.get_blocking(note.checkpoint), store, known))
                 initial, last = (items, items) if place == 0 else (initial, last)
                 patch, last = merge_patch(last, items), items
                 by_turn[note.turn] = items

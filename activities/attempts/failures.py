@@ -123,7 +123,7 @@ _REMEDIES = {
 """Remedies for failed requests to the simulator, by the exceptions of ``purple_sdk.ues``."""
 
 
-def kind_of(problem: BaseException) -> str:
+def get_kind(problem: BaseException) -> str:
     """Return the type under which Temporal shows a failure."""
     return problem.type or UNKNOWN if isinstance(problem, ApplicationError) else type(problem).__name__
 

@@ -53,7 +53,7 @@ async def observing(input: ExecuteActivityInput, proceed: Proceed) -> Any:  # no
         try:
             result = await proceed()
         except Exception as problem:
-            cause = failures.kind_of(problem)
+            cause = failures.get_kind(problem)
             FAILED_ATTEMPTS.labels(kind, cause).inc()
             if cause == failures.OVERTAKEN:
                 FENCES_REFUSED.inc()

@@ -111,11 +111,11 @@ def with_tasks(problem: ApplicationError) -> ApplicationError:
     return failures.altered(problem, {_LEFT: tasks}) if tasks else problem
 
 
-def tasks_left_by(problem: ActivityError) -> list[str]:
+def find_unfinished_tasks(problem: ActivityError) -> list[str]:
     """Return the participant's tasks that a failed step left open, also if its workers were lost; for workflows."""
     cause = problem.cause
     if isinstance(cause, ActivityTimeoutError):
-        return _tasks_in(list(cause.last_heartbeat_details))
+        return _read_tasks(list(cause.last_heartbeat_details))
     details = cause.details if isinstance(cause, ApplicationError) else ()
     return [task for detail in details if isinstance(detail, dict) for task in detail.get(_LEFT, ())]
 
@@ -153,7 +153,7 @@ def _own_run() -> WorkflowHandle[Any, Any]:
 async def _tasks_under_way(run: WorkflowHandle[Any, Any], *, only_called_off: bool = False) -> list[str]:
     described = await run.describe()
     converter = activity.client().data_converter
-    return _tasks_in(
+    return _read_tasks(
         [
             note
             for pending in described.raw_description.pending_activities
@@ -163,7 +163,7 @@ async def _tasks_under_way(run: WorkflowHandle[Any, Any], *, only_called_off: bo
     )
 
 
-def _tasks_in(details: list[Any]) -> list[str]:
+def _read_tasks(details: list[Any]) -> list[str]:
     return [each.task_id for each in _of_kind(_NOTES.validate_python(details), TaskNote)]
 
 

@@ -42,7 +42,7 @@ async def patiently(work: Callable[[], Awaitable[T]]) -> T:
             is_simulator = isinstance(problem, UESConnectionError)
             if clock() - began_at > (WITHOUT_SIMULATOR.get() if is_simulator else _PATIENCE):
                 raise
-            await wait.goes_on(problem)
+            await wait.report(problem)
             await asyncio.sleep(_PAUSE)
 
 

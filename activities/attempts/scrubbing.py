@@ -32,7 +32,7 @@ _KEYS_AS_JSON = re.compile(PARTICIPANT_KEYS.pattern.encode())
 _SECRET_NAMES = re.compile(r"(.*_)?(KEY|TOKEN|SECRET|PASSWORD|CONNECTION_STRING)", re.IGNORECASE)
 
 
-def secrets_in(environment: Mapping[str, str]) -> frozenset[str]:
+def find_secrets(environment: Mapping[str, str]) -> frozenset[str]:
     """Return the values of environment variables with a secret's name: ``OPENAI_API_KEY``, ``HF_TOKEN``, …"""
     return frozenset(
         value for name, value in environment.items() if _SECRET_NAMES.fullmatch(name) and len(value) >= _SHORTEST
@@ -116,7 +116,7 @@ class Scrubbing(Around):
     def __init__(self, secret: str, keys_of: Callable[[str], Iterable[str]]) -> None:
         super().__init__(self._scrub, lambda outbound: _ScrubbedBeats(outbound, self._own_scrubber))
         self._keys_of = keys_of
-        self._shared = secrets_in(os.environ) | {secret}
+        self._shared = find_secrets(os.environ) | {secret}
 
     def make_scrubber(self, simulation_id: str) -> Scrubber:
         """Return the scrubber for an activity of an assessment. The assessment's id is its simulation's too."""

@@ -97,12 +97,12 @@ class Trouble(Model):
 
 async def troubles(input: "ExecuteActivityInput", proceed: "Proceed") -> Any:  # noqa: A002
     """Guard: report an attempt that has failed and will be retried."""
-    _about.set(_about_of(input.args))
+    _about.set(_find_subject(input.args))
     try:
         return await proceed()
     except Exception as problem:
         info = activity.info()
-        pause = next_try_in(info, problem)
+        pause = seconds_to_retry(info, problem)
         if pause is not None and since_scheduled().total_seconds() + pause > TELL_AFTER:
             await _tell(problem)
         raise
@@ -114,7 +114,7 @@ class Wait:
     def __init__(self) -> None:
         self._tell_at = time.monotonic() + TELL_AFTER
 
-    async def goes_on(self, problem: BaseException) -> None:
+    async def report(self, problem: BaseException) -> None:
         """Report that the wait continues because of this problem, if a report is due. Call it at every look."""
         if time.monotonic() < self._tell_at or not activity.in_activity():
             return
@@ -149,12 +149,12 @@ async def telling(problem: BaseException) -> AsyncIterator[None]:
         reporting.cancel()
 
 
-def next_try_in(info: activity.Info, problem: BaseException) -> float | None:
+def seconds_to_retry(info: activity.Info, problem: BaseException) -> float | None:
     """Return the seconds until an activity's next attempt after this failure; None if this was the last attempt."""
     policy = info.retry_policy
     if policy is None or 0 < policy.maximum_attempts <= info.attempt:
         return None
-    if failures.kind_of(problem) in (policy.non_retryable_error_types or ()):
+    if failures.get_kind(problem) in (policy.non_retryable_error_types or ()):
         return None
     if isinstance(problem, ApplicationError) and problem.non_retryable:
         return None
@@ -173,7 +173,7 @@ async def _tell(problem: BaseException, *, is_waiting: bool = False) -> None:
     info = activity.info()
     if info.workflow_id is None:
         return
-    kind = failures.kind_of(problem)
+    kind = failures.get_kind(problem)
     answer = failures.in_words(kind, problem.message if isinstance(problem, ApplicationError) else str(problem))
     trouble = Trouble(
         step=info.activity_type,
@@ -189,6 +189,6 @@ async def _tell(problem: BaseException, *, is_waiting: bool = False) -> None:
         await workflow.signal(TROUBLE_SIGNAL, trouble, rpc_timeout=_SIGNAL_SECONDS)
 
 
-def _about_of(arguments: Any) -> str | None:
+def _find_subject(arguments: Any) -> str | None:
     """Return the criterion or the character that distinguishes parallel steps."""
     return next((argument.about for argument in arguments if isinstance(argument, OfSeveral)), None)

@@ -12,7 +12,7 @@ from temporalio.client import WorkflowFailureError, WorkflowHandle
 
 from activities.admission.payloads import AdmitInput
 from activities.admission.queueing import find_task
-from activities.archive.payloads import as_lines, updates_in
+from activities.archive.payloads import as_lines, decode_updates
 from activities.attempts import failures
 from activities.attempts.fencing import own_fence
 from activities.attempts.owners import PROCTOR_OWNER
@@ -38,7 +38,7 @@ class Kind(Protocol):
 
     name: str
 
-    def is_asked_for(self, request: Raw) -> bool:
+    def accepts(self, request: Raw) -> bool:
         """Return whether a request is for a campaign of this kind."""
 
     async def plan(self, campaign_id: str, request: Raw, owner: str = "") -> plans.CampaignPlan:
@@ -60,7 +60,7 @@ class CampaignActivities:
         """Check a request for a campaign. A bad request fails as ``Rejected`` with a sentence for its sender."""
         try:
             for kind in self._kinds:
-                if kind.is_asked_for(payload.request):
+                if kind.accepts(payload.request):
                     return await kind.plan(payload.task_id, payload.request, payload.owner)
         except BadRequestError as problem:
             raise failures.REJECTED.final(str(problem)) from None
@@ -76,7 +76,7 @@ class CampaignActivities:
         """Wait for a cell's workflow that was started before. If this attempt is cancelled, cancel the workflow too."""
         workflow = activity.client().get_workflow_handle(payload.workflow_id, result_type=plans.CellOutcome)
         try:
-            return await result_of(workflow)
+            return await await_result(workflow)
         except WorkflowFailureError as problem:
             return plans.CellOutcome(
                 status="failed",
@@ -103,7 +103,7 @@ class CampaignActivities:
         raise failures.REJECTED.final(f"This evaluator has no campaigns of the kind {plan.kind}.")
 
 
-async def result_of(workflow: WorkflowHandle[Any, T]) -> T:
+async def await_result(workflow: WorkflowHandle[Any, T]) -> T:
     """Wait for a workflow's result. If this attempt is cancelled on request, cancel the workflow too. Raises
     ``WorkflowFailureError``.
     """
@@ -230,7 +230,7 @@ class CampaignArchiving:
     def _write(self, entry: ArchiveEntry, payload: plans.CampaignArchiveInput) -> None:
         files = {
             RESULT: self._store.get_blocking(payload.summed.results),
-            UPDATES: as_lines(updates_in(payload.updates)),
+            UPDATES: as_lines(decode_updates(payload.updates)),
         }
         if payload.summed.runs is not None:
             files[RUNS] = self._store.get_blocking(payload.summed.runs)

@@ -18,7 +18,7 @@ from activities.admission.origins import Origins
 from activities.archive.payloads import as_lines
 from activities.attempts import failures
 from activities.campaign import plan as plans
-from activities.campaign.activities import CELLS, keep_cells, result_of, taken_over
+from activities.campaign.activities import CELLS, await_result, keep_cells, taken_over
 from activities.plan import Model
 from activities.scenario_code.manager import EvaluatorLoadError, ScenarioNotFoundError, ScenarioValidationError
 from activities.scenario_code.scenarios import Scenarios
@@ -89,7 +89,7 @@ class AssessmentRuns:
         self._scenarios = scenarios
         self._origins = Origins(config, store, scenarios)
 
-    def is_asked_for(self, request: Raw) -> bool:
+    def accepts(self, request: Raw) -> bool:
         return is_run_request(request)
 
     async def plan(self, campaign_id: str, request: Raw, owner: str = "") -> plans.CampaignPlan:
@@ -106,7 +106,7 @@ class AssessmentRuns:
             hashes = {name: sha256_of for name, (sha256_of, _) in played.items()}
             roles = {name: in_it for name, (_, in_it) in played.items()}
         config = asked.config
-        cells = self._cells(asked, hashes, self._families_in(config), roles)
+        cells = self._cells(asked, hashes, self._find_families(config), roles)
         taken = None
         if config.grows:
             taken, cells, notices = await taken_over(
@@ -131,7 +131,7 @@ class AssessmentRuns:
             participant=", ".join(asked.participants)[:500],
             participant_url=next(iter(asked.participants.values())) if len(asked.participants) == 1 else "",
             cells=await keep_cells(self._store, cells),
-            groups=plans.groups_of(cells),
+            groups=plans.count_groups(cells),
             at_once=config.at_once,
             lane_limits={kind: limit for kind, limit in limits.items() if limit is not None},
             tries=config.tries,
@@ -154,7 +154,7 @@ class AssessmentRuns:
         """Wait for an assessment that was started before. Fails as that one does."""
         workflow = activity.client().get_workflow_handle(task_id, result_type=AssessmentResults)
         try:
-            return await result_of(workflow)
+            return await await_result(workflow)
         except WorkflowFailureError as problem:
             cause = problem.cause
             if isinstance(cause, ApplicationError):
@@ -181,8 +181,8 @@ class AssessmentRuns:
             provenance = played.results.provenance if played.results else None
             drafts = drafts.add(provenance.drafts or Drafts()) if provenance else drafts
             warnings.update(dict.fromkeys(played.results.judge_warnings if played.results else []))
-            run = _run_of(played).model_copy(update={"group_size": sizes.get(played.scenario_id)})
-            return _cell_of(played, each, each.cell_id in taken), run
+            run = _make_run(played).model_copy(update={"group_size": sizes.get(played.scenario_id)})
+            return _make_cell_row(played, each, each.cell_id in taken), run
 
         pairs = [pair for pair in await do_all(*map(read, ended)) if pair is not None]
         pairs.sort(key=_order)
@@ -235,7 +235,7 @@ class AssessmentRuns:
         roles = list(origin.participants) if len(origin.parts) > 1 else []
         return filled, {scenario_id: origin.package.sha256}, {scenario_id: roles}
 
-    def _families_in(self, config: RunConfig) -> frozenset[str]:
+    def _find_families(self, config: RunConfig) -> frozenset[str]:
         """Return the ids of those scenarios that are families; their days have difficulties."""
         if config.fork_of:
             return frozenset()
@@ -376,7 +376,7 @@ def _as_id(name: str) -> str:
     return re.sub(r"[^A-Za-z0-9_-]", "-", name)[:60]
 
 
-def _cell_of(played: PlayedAssessment, ended: plans.EndedCell, is_taken_over: bool) -> RunCell:
+def _make_cell_row(played: PlayedAssessment, ended: plans.EndedCell, is_taken_over: bool) -> RunCell:
     results = played.results
     overall = results.scores.overall if results else None
     is_judged = overall is not None and overall.max_score > 0
@@ -398,7 +398,7 @@ def _cell_of(played: PlayedAssessment, ended: plans.EndedCell, is_taken_over: bo
     )
 
 
-def _run_of(played: PlayedAssessment) -> Run:
+def _make_run(played: PlayedAssessment) -> Run:
     about = {name: getattr(played, name) for name in _OF_PLAYED}
     scenario = scenario_title(played.scenario_id, played.from_turn)
     return run_of_assessment(
@@ -469,7 +469,7 @@ def summed_up(
         items=items(runs),
         judge_warnings=list(judge_warnings),
         drafts=drafts if drafts.written else None,
-        forks=forks_compared(_forks_in(pairs)),
+        forks=forks_compared(_list_forks(pairs)),
         tokens=payload.tally.tokens,
         cost=payload.tally.cost,
         started_at=payload.started_at,
@@ -485,7 +485,7 @@ def _order(pair: tuple[RunCell, Run]) -> tuple[int, int, str, int, int, str]:
     return cell.repeat, cell.seed, cell.scenario_id, cell.difficulty or 0, cell.from_turn or 0, cell.agent
 
 
-def _forks_in(pairs: Sequence[tuple[RunCell, Run]]) -> Iterator[tuple[str, int, float]]:
+def _list_forks(pairs: Sequence[tuple[RunCell, Run]]) -> Iterator[tuple[str, int, float]]:
     for cell, run in pairs:
         if cell.from_turn and run.counted_percent is not None:
             yield cell.agent, cell.from_turn, run.counted_percent

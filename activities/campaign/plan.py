@@ -221,7 +221,7 @@ def cell_workflow_id(campaign_id: str, cell_id: str, play: int) -> str:
     return f"{campaign_id}.{cell_id}" + (f".{play}" if play > 1 else "")
 
 
-def groups_of(cells: Iterable[Cell]) -> dict[str, int]:
+def count_groups(cells: Iterable[Cell]) -> dict[str, int]:
     """Return how many cells each group has; empty if there are too many groups to read."""
     counts = Counter(cell.group for cell in cells)
     return dict(counts) if len(counts) <= _MOST_GROUPS else {}

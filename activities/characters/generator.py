@@ -40,11 +40,11 @@ def characters_addressed(message: OutgoingMessage, scenario: ScenarioConfig) -> 
     """
     if message.operation in ("delete", "respond"):
         return []
-    sender = _plain(message.sender or "")
+    sender = _normalize_address(message.sender or "")
     user, user_talks = scenario.user_character, message.modality in scenario.user_talks
     reached: dict[str, None] = {user: None} if message.modality == "chat" else {}
-    for address in map(_plain, recipients(message)):
-        character_id = character_at(address, message.modality, scenario)
+    for address in map(_normalize_address, recipients(message)):
+        character_id = find_character(address, message.modality, scenario)
         # A change to the calendar is the user's own action, regardless of the event's organizer.
         if character_id is not None and (message.modality == "calendar" or address != sender or character_id == user):
             reached.setdefault(character_id)
@@ -81,19 +81,19 @@ def recipients(message: OutgoingMessage) -> list[str]:
     return [*message.to, *message.cc, *message.bcc]
 
 
-def _plain(address: str) -> str:
+def _normalize_address(address: str) -> str:
     """Return an address in comparable form: the bare email in lower case, or the bare phone number."""
     if "@" in address:
         return bare_address(address)
     return bare_phone(address)
 
 
-def character_at(address: str, modality: Written, scenario: ScenarioConfig) -> str | None:
+def find_character(address: str, modality: Written, scenario: ScenarioConfig) -> str | None:
     """Return the id of the character with this address, in any written form."""
-    address = _plain(address)
+    address = _normalize_address(address)
     for key, person in scenario.characters.items():
         own = person.phone if modality == "sms" else person.email
-        if own and _plain(own) == address:
+        if own and _normalize_address(own) == address:
             return key
     return None
 
@@ -256,8 +256,12 @@ def _email(
 ) -> dict[str, Any]:
     user = message.sender or scenario.user.email or ""
     openly = [*message.to, *message.cc]
-    own = _plain(person.email or "")
-    others = [a for a in openly if _plain(a) not in (own, _plain(user))] if own in map(_plain, openly) else []
+    own = _normalize_address(person.email or "")
+    others = (
+        [a for a in openly if _normalize_address(a) not in (own, _normalize_address(user))]
+        if own in map(_normalize_address, openly)
+        else []
+    )
     return {
         "operation": "receive",
         "from_address": person.email,
@@ -275,7 +279,11 @@ def _sms(
     reply: CharacterReply, message: OutgoingMessage, person: CharacterProfile, scenario: ScenarioConfig
 ) -> dict[str, Any]:
     user = message.sender or scenario.user.phone or ""
-    others = [n for n in message.to if _plain(n) not in (_plain(person.phone or ""), _plain(user))]
+    others = [
+        n
+        for n in message.to
+        if _normalize_address(n) not in (_normalize_address(person.phone or ""), _normalize_address(user))
+    ]
     return {
         "action": "receive_message",
         "message_data": {
@@ -289,4 +297,6 @@ def _sms(
 
 def _as_written(address: str, attendees: list[str]) -> str:
     """Return the address in the event's spelling, by which the calendar identifies its attendee."""
-    return next((attendee for attendee in attendees if _plain(attendee) == _plain(address)), address)
+    return next(
+        (attendee for attendee in attendees if _normalize_address(attendee) == _normalize_address(address)), address
+    )

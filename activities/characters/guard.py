@@ -102,7 +102,7 @@ def rule_broken(draft: str, message: OutgoingMessage, character_id: str, scenari
     if found := compiled(_OUT_OF_ROLE).search(draft):
         return f"it falls out of role: {found.group()!r}"
     person = scenario.characters[character_id]
-    known = _known(message, person, scenario, is_user=character_id == scenario.user_character)
+    known = _collect_known(message, person, scenario, is_user=character_id == scenario.user_character)
     if fault := unlike_a_message(draft, message, character_id, scenario, known):
         return fault
     if unknown := next((value for value in _values(draft) if not _is_known(value, known)), None):
@@ -131,7 +131,9 @@ def _own_words(person: CharacterProfile) -> str:
     return "\n".join([person.personality, *person.relationships.values(), person.special_instructions or "", *replies])
 
 
-def _known(message: OutgoingMessage, person: CharacterProfile, scenario: ScenarioConfig, *, is_user: bool) -> str:
+def _collect_known(
+    message: OutgoingMessage, person: CharacterProfile, scenario: ScenarioConfig, *, is_user: bool
+) -> str:
     """Return all texts that a person knows when it answers: about itself, about the user, and the message."""
     user = scenario.user
     addresses = [person.name, person.email, person.phone, user.name, user.email, user.phone]
@@ -151,12 +153,12 @@ def _values(text: str) -> Iterator[str]:
 
 def _is_known(value: str, known: str) -> bool:
     if compiled(r"[A-Za-z@:+]").search(value) and not compiled(_MONEY).search(value):
-        return _squeezed(value) in _squeezed(known)
-    numbers = {_plain(each.group()) for each in compiled(_NUMBER).finditer(known)}
-    return all(_plain(each.group()) in numbers for each in compiled(_NUMBER).finditer(value))
+        return _squeeze(value) in _squeeze(known)
+    numbers = {_normalize_number(each.group()) for each in compiled(_NUMBER).finditer(known)}
+    return all(_normalize_number(each.group()) in numbers for each in compiled(_NUMBER).finditer(value))
 
 
-def _plain(number: str) -> str:
+def _normalize_number(number: str) -> str:
     """Return a number without separators, and without cents if they are 0."""
     whole = compiled(r"[.,]00?\z").sub("", number)
     cents = compiled(r"[.,]\d{1,2}\z").search(whole)
@@ -164,7 +166,7 @@ def _plain(number: str) -> str:
     return "".join(filter(str.isdigit, whole[: cents.start()] if cents else whole)) + (f".{end}" if end else "")
 
 
-def _squeezed(text: str) -> str:
+def _squeeze(text: str) -> str:
     return "".join(char for char in text.lower() if char.isalnum() or char in "@+")
 
 

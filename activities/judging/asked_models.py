@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from temporalio import activity
 
 from activities.attempts import failures
-from activities.judging.calibration import Asked, calibrations_of
+from activities.judging.calibration import Asked, list_calibrations
 from activities.judging.facts_by_model import read_facts
 from activities.judging.model_judge import PROMPT_VERSION
 from activities.judging.panel import Judge
@@ -101,7 +101,7 @@ class AskedModels:
 
     async def with_calibration(self, result: CriterionResult, what: Asked) -> CriterionResult:
         """Add the calibrations of its models to a verdict."""
-        calibrations = await asyncio.to_thread(calibrations_of, self.state, self.plan.scenario_id, self.names, what)
+        calibrations = await asyncio.to_thread(list_calibrations, self.state, self.plan.scenario_id, self.names, what)
         return result.model_copy(
             update={
                 "details": {**(result.details or {}), "calibration": calibrations},

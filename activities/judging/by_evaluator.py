@@ -44,7 +44,7 @@ class EvaluatorJudge:
         self, payload: JudgeInput, scenario: ScenarioConfig, criterion: EvaluationCriterion, models: AskedModels
     ) -> CriterionResult:
         """Judge one criterion. Fails as ``EvaluatorFailed`` (final) or ``EvaluatorInterrupted`` (temporary)."""
-        simulation = await self.looks.look_at(payload)
+        simulation = await self.looks.open_simulation(payload)
         try:
             result = await self._run(payload, scenario, criterion, models, simulation)
         except EvaluatorRetryError as problem:
@@ -120,18 +120,18 @@ class SharedLooks:
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._shared: WeakValueDictionary[_Place, Simulation] = WeakValueDictionary()
 
-    async def look_at(self, payload: JudgeInput) -> Simulation:
+    async def open_simulation(self, payload: JudgeInput) -> Simulation:
         """Return the simulation. The first judgement restores it for all simultaneous ones. After judging, each makes
         sure that the simulation is still the same.
 
         A local activity uses the fence of ``conclude``: its own time is by the worker's clock, which must not be a
         fence.
         """
-        place = _place_of(payload)
+        place = _find_place(payload)
         async with self._locks.setdefault(payload.plan.simulation_id, asyncio.Lock()):
             simulation = self._shared.get(place)
             if simulation is None:
-                simulation = self._shared[place] = await self._simulations.of(payload.plan).look_at(
+                simulation = self._shared[place] = await self._simulations.of(payload.plan).open_for_reading(
                     payload.plan.simulation_id,
                     payload.evidence.checkpoint,
                     payload.evidence.fence if activity.info().is_local else own_fence(),
@@ -150,10 +150,10 @@ class SharedLooks:
 
     def forget(self, payload: JudgeInput, simulation: Simulation) -> None:
         """Make the next judgement restore the simulation: this one can't be reached, or has changed."""
-        place = _place_of(payload)
+        place = _find_place(payload)
         if self._shared.get(place) is simulation:
             del self._shared[place]
 
 
-def _place_of(payload: JudgeInput) -> _Place:
+def _find_place(payload: JudgeInput) -> _Place:
     return payload.plan.simulation_id, payload.plan.simulator, payload.evidence.checkpoint

@@ -1,6 +1,6 @@
 """Calibration: measures a judging model by cases with known verdicts.
 
-Its figures are kept in the state folder for results (``calibrations_of``). They hold for one scenario, one model and
+Its figures are kept in the state folder for results (``list_calibrations``). They hold for one scenario, one model and
 one version of the judge's prompt.
 """
 
@@ -19,13 +19,13 @@ from activities.judging.cases import (
     KINDS,
     CalibrationCase,
     FactCase,
-    criterion_of,
-    digest_of,
-    item_of,
+    digest_cases,
+    find_criterion,
+    find_item,
     records_of_case,
 )
 from activities.judging.facts_by_model import criterion_of_facts
-from activities.judging.model_judge import PROMPT_VERSION, Quote, item_ids_of, vote
+from activities.judging.model_judge import PROMPT_VERSION, Quote, list_item_ids, vote
 from activities.judging.panel import Judge
 from activities.judging.records import Record, windows
 from activities.models.factory import ModelAnswerError, ModelUnavailableError
@@ -157,7 +157,7 @@ async def calibrate(
         ModelUnavailableError: the model couldn't be reached, several times in a row.
         ModelSettingsError: it can't be used as it is configured.
     """
-    item_ids = item_ids_of(scenario)
+    item_ids = list_item_ids(scenario)
     places = asyncio.Semaphore(at_once)
 
     async def one(case: CalibrationCase | FactCase) -> CaseOutcome:
@@ -178,7 +178,7 @@ async def calibrate(
         model=judge.name,
         prompt_version=PROMPT_VERSION,
         date=datetime.now(UTC).replace(microsecond=0),
-        cases_digest=digest_of(cases),
+        cases_digest=digest_cases(cases),
         shipped_cases=shipped or len(cases),
         overall=agreement([outcome.pair for outcome in outcomes]),
         by_kind={kind: agreement([each.pair for each in outcomes if each.kind == kind]) for kind in kinds},
@@ -203,9 +203,9 @@ async def _judge_case(
         about = {"kind": _FACT, "criterion": "facts", "item": case.fact, "author": int(case.is_said), "most": 1}
     else:
         evidence = windows(records_of_case(case, scenario), window)
-        criterion = criterion_of(case, scenario)
+        criterion = find_criterion(case, scenario)
         about = case.model_dump(include={"kind", "criterion", "item"})
-        about |= {"author": case.points, "most": item_of(case, scenario).points}
+        about |= {"author": case.points, "most": find_item(case, scenario).points}
     outcome = CaseOutcome(id=case.id, judge=None, reason="", **about)
     for number in range(1, _TRIES + 1):
         try:
@@ -234,7 +234,7 @@ def keep(calibration: Calibration, state: Path) -> Path:
     return path
 
 
-def calibration_of(state: Path, scenario_id: str, model: str) -> Calibration | None:
+def find_calibration(state: Path, scenario_id: str, model: str) -> Calibration | None:
     """Return the last calibration of a model on a scenario, with today's prompt; None if there is none, or it can't be
     read.
     """
@@ -244,13 +244,13 @@ def calibration_of(state: Path, scenario_id: str, model: str) -> Calibration | N
         return None
 
 
-def calibrations_of(state: Path, scenario_id: str, models: Sequence[str], what: Asked) -> list[dict[str, Any]]:
+def list_calibrations(state: Path, scenario_id: str, models: Sequence[str], what: Asked) -> list[dict[str, Any]]:
     """Return a result's entries about its judges: for each model a short form of its calibration, or that it
     has none.
     """
     rows = []
     for model in dict.fromkeys(models):
-        calibration = calibration_of(state, scenario_id, model)
+        calibration = find_calibration(state, scenario_id, model)
         if calibration is not None and what in calibration.covers:
             rows.append(calibration.sum_up())
             continue

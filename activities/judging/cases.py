@@ -11,8 +11,8 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from activities.judging.model_judge import Item, items_of
-from activities.judging.records import Record, records_of
+from activities.judging.model_judge import Item, list_items
+from activities.judging.records import Record, make_records
 from activities.plan import Model
 from activities.scenario_code.paraphrases import Paraphrase
 from proctor_protocol.evaluation import AgentBeatsEvalContext
@@ -164,14 +164,14 @@ def read_cases(directory: Path, scenario: ScenarioConfig) -> list[CalibrationCas
                 raise CasesError(f"{where}: {describe(problem)}") from None
             if case.id in cases:
                 raise CasesError(f"{where}: id {case.id!r} is taken by an earlier case: choose another")
-            most = item_of(case, scenario, where).points
+            most = find_item(case, scenario, where).points
             if case.points > most:
                 raise CasesError(f"{where}: points is {case.points}: item {case.item} has at most {most}")
             cases[case.id] = case
     return list(cases.values())
 
 
-def criterion_of(case: CalibrationCase, scenario: ScenarioConfig, where: str = "") -> EvaluationCriterion:
+def find_criterion(case: CalibrationCase, scenario: ScenarioConfig, where: str = "") -> EvaluationCriterion:
     """Return the criterion of a case, with the case's item alone. Raises ``CasesError`` if the scenario lacks it, or no
     model judges it.
     """
@@ -190,9 +190,9 @@ def criterion_of(case: CalibrationCase, scenario: ScenarioConfig, where: str = "
     return criterion.model_copy(update={"rubric": chosen, "max_score": chosen[0].points})
 
 
-def item_of(case: CalibrationCase, scenario: ScenarioConfig, where: str = "") -> Item:
-    """Return the item of a case; raises as ``criterion_of`` does."""
-    [item] = items_of(criterion_of(case, scenario, where))
+def find_item(case: CalibrationCase, scenario: ScenarioConfig, where: str = "") -> Item:
+    """Return the item of a case; raises as ``find_criterion`` does."""
+    [item] = list_items(find_criterion(case, scenario, where))
     return item
 
 
@@ -206,7 +206,7 @@ def records_of_case(case: CalibrationCase, scenario: ScenarioConfig) -> list[Rec
         }
         for modality in tables
     }
-    return records_of(
+    return make_records(
         AgentBeatsEvalContext(
             client=None,
             scenario_config={},
@@ -262,6 +262,6 @@ def _in_turn(piles: Sequence[Sequence[_Case]]) -> Iterator[_Case]:
         yield from (pile[depth] for pile in piles if depth < len(pile))
 
 
-def digest_of(cases: Sequence[CalibrationCase | FactCase]) -> str:
+def digest_cases(cases: Sequence[CalibrationCase | FactCase]) -> str:
     """Return a short digest that identifies these cases."""
     return sha256("\n".join(sorted(case.model_dump_json() for case in cases)).encode()).hexdigest()[:16]

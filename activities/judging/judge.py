@@ -11,7 +11,7 @@ from temporalio import activity
 from activities.judging.asked_models import AskedModels
 from activities.judging.panel import Judge, judge_by_panel
 from activities.judging.payloads import JudgeInput
-from activities.judging.records import records_of, windows
+from activities.judging.records import make_records, windows
 from activities.judging.rubric import NO_MODEL, judge_by_checks
 from activities.models.factory import prepare
 from activities.scenario_code.evidence import JudgeRecord, read_record
@@ -78,7 +78,7 @@ async def judge(
         ModelSettingsError: the model can't be used as it is configured.
     """
     if judges:
-        evidence = windows(records_of(ctx), window)
+        evidence = windows(make_records(ctx), window)
         return await judge_by_panel(criterion, scenario, evidence, judges, is_last_resort=is_last_resort)
     if criterion.rubric:
         return judge_by_checks(criterion, ctx.action_log, scenario.read)

@@ -94,15 +94,15 @@ class Ballot:
     """Whether the judge gave no credible verdict; then no item counts as met."""
 
 
-def items_of(criterion: EvaluationCriterion) -> list[Item]:
+def list_items(criterion: EvaluationCriterion) -> list[Item]:
     if criterion.rubric:
         return [Item(item.id, item.points, item.statement, item.scope) for item in criterion.rubric]
     return [Item(_WHOLE, criterion.max_score, criterion.name, "any")]
 
 
-def item_ids_of(scenario: ScenarioConfig) -> tuple[str, ...]:
+def list_item_ids(scenario: ScenarioConfig) -> tuple[str, ...]:
     """Return the ids of all items of a scenario, for ``verdict_type``."""
-    return tuple(dict.fromkeys(item.id for criterion in scenario.criteria for item in items_of(criterion)))
+    return tuple(dict.fromkeys(item.id for criterion in scenario.criteria for item in list_items(criterion)))
 
 
 async def vote(
@@ -114,20 +114,20 @@ async def vote(
     judge: str,
 ) -> Ballot:
     """Let one judge score a criterion, window by window; raises as ``structured.ask`` does."""
-    items = items_of(criterion)
+    items = list_items(criterion)
     verdicts = [
         await ask(
             llm,
             _SYSTEM,
-            question_of(criterion, items, window),
+            write_question(criterion, items, window),
             verdict_type(item_ids),
-            lambda verdict, window=window: wrong_in(verdict, items, window),  # type: ignore[misc]
+            lambda verdict, window=window: find_fault(verdict, items, window),  # type: ignore[misc]
             context=evidence_text(user_prompt, window),
             narrower_type=verdict_type(tuple(item.id for item in items), is_narrow=True),
         )
         for window in evidence
     ]
-    by_item = [[_of(verdict, item) for verdict in verdicts] for item in items]
+    by_item = [[_find_verdict(verdict, item) for verdict in verdicts] for item in items]
     return Ballot(
         judge,
         tuple(combine(item, verdicts_on_item) for item, verdicts_on_item in zip(items, by_item, strict=True)),
@@ -140,7 +140,7 @@ def doubt(criterion: EvaluationCriterion, judge: str, reason: str) -> Ballot:
     to 400 characters.
     """
     reason = json_safe_text(reason)[:400]
-    items = tuple(ItemVerdict(id=item.id, quotes=[], reason=reason, points=0) for item in items_of(criterion))
+    items = tuple(ItemVerdict(id=item.id, quotes=[], reason=reason, points=0) for item in list_items(criterion))
     return Ballot(judge, items, "The judge gave no verdict that can be believed; nothing is counted.", is_doubtful=True)
 
 
@@ -151,7 +151,7 @@ def evidence_text(user_prompt: str, window: Window) -> str:
     return json_safe_text(_TEXTS["evidence"].format(user_prompt=user_prompt, records=records))
 
 
-def question_of(criterion: EvaluationCriterion, items: Sequence[Item], window: Window) -> str:
+def write_question(criterion: EvaluationCriterion, items: Sequence[Item], window: Window) -> str:
     """Return the part of the prompt that differs by criterion."""
     task = [
         f"Now judge this criterion: {criterion.name}",
@@ -167,7 +167,7 @@ def question_of(criterion: EvaluationCriterion, items: Sequence[Item], window: W
     return "\n".join(line for line in task if line)
 
 
-def wrong_in(verdict: Verdict, items: Sequence[Item], window: Window) -> str | None:
+def find_fault(verdict: Verdict, items: Sequence[Item], window: Window) -> str | None:
     """Find a fault in a verdict on a window.
 
     Args:
@@ -225,5 +225,5 @@ def combine(item: Item, verdicts: Sequence[ItemVerdict]) -> ItemVerdict:
     return choose(bearing, key=lambda verdict: verdict.points or 0)
 
 
-def _of(verdict: Verdict, item: Item) -> ItemVerdict:
+def _find_verdict(verdict: Verdict, item: Item) -> ItemVerdict:
     return next(answer for answer in verdict.items if answer.id == item.id)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from statistics import median_high, median_low
 from typing import TYPE_CHECKING, Any
 
-from activities.judging.model_judge import PROMPT_VERSION, Ballot, Item, doubt, item_ids_of, items_of, vote
+from activities.judging.model_judge import PROMPT_VERSION, Ballot, Item, doubt, list_item_ids, list_items, vote
 from activities.judging.records import Window
 from activities.models.factory import ModelAnswerError
 from proctor_processes.together import do_all
@@ -40,7 +40,7 @@ async def judge_by_panel(
     ``evidence`` are all windows. With ``is_last_resort`` a judge without usable answers counts as in doubt and doesn't
     fail.
     """
-    item_ids = item_ids_of(scenario)
+    item_ids = list_item_ids(scenario)
 
     async def ballot(judge: Judge) -> Ballot:
         try:
@@ -51,7 +51,7 @@ async def judge_by_panel(
             return doubt(criterion, judge.name, str(problem))
 
     ballots = await do_all(*map(ballot, judges))
-    rows = [_row(item, place, ballots, evidence) for place, item in enumerate(items_of(criterion))]
+    rows = [_row(item, place, ballots, evidence) for place, item in enumerate(list_items(criterion))]
     models = list(dict.fromkeys(judge.name for judge in judges))
     details: dict[str, Any] = {"items": rows, "windows": len(evidence), "prompt_version": PROMPT_VERSION}
     if len(judges) > 1:

@@ -78,13 +78,13 @@ class Record:
 
     def has(self, quote: str) -> bool:
         """Return whether it contains a quote, regardless of white space."""
-        return _plain(quote) in _plain(self.text)
+        return _normalize(quote) in _normalize(self.text)
 
     def is_too_short(self, quote: str) -> bool:
         """Return whether a quote is too short to show anything: neither a whole word ("sorry") nor the whole quotable
         text.
         """
-        quoted, text = _plain(quote), _plain(self.text)
+        quoted, text = _normalize(quote), _normalize(self.text)
         if len(quoted) >= SHORTEST_QUOTE or quoted == text:
             return False
         return len(quoted) < _SHORTEST_WORD or not has_match(rf"(?:^|\W){escaped(quoted)}(?:\W|$)", text)
@@ -134,7 +134,7 @@ def windows(records: Sequence[Record], budget: int) -> list[Window]:
     return [Window(tuple(each), number, len(filled)) for number, each in enumerate(filled, 1)]
 
 
-def records_of(ctx: AgentBeatsEvalContext) -> list[Record]:
+def make_records(ctx: AgentBeatsEvalContext) -> list[Record]:
     """Return every record of an assessment: texts and actions of the participant, in order, then its notes, then the
     state's entries, the changed ones first.
     """
@@ -152,7 +152,7 @@ def _doings(action_log: Sequence[ActionLogEntryWithTurn]) -> Iterator[Record]:
         if written is not None:
             writings += 1
             facts["writing"] = f"w{writings}"
-            parameters = {name: value for name, value in parameters.items() if not _is_in(value, written.text)}
+            parameters = {name: value for name, value in parameters.items() if not _repeats(value, written.text)}
         at, channel = entry.timestamp.isoformat(), entry.action.partition(".")[0]
         yield Record(f"a{number}", "action", _json(parameters), entry.turn, at, channel, "assistant", facts=facts)
         if written is not None:
@@ -161,7 +161,7 @@ def _doings(action_log: Sequence[ActionLogEntryWithTurn]) -> Iterator[Record]:
             )
 
 
-def _is_in(value: Any, text: str) -> bool:
+def _repeats(value: Any, text: str) -> bool:
     return isinstance(value, str) and len(value) > _SHORT and value in text
 
 
@@ -236,7 +236,7 @@ def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, default=str)
 
 
-def _plain(text: str) -> str:
+def _normalize(text: str) -> str:
     r"""Normalise a text for comparison: as it reads in a prompt, with ``\n`` and ``\"`` decoded as in JSON, and single
     spaces.
 

@@ -158,7 +158,7 @@ def passes(check: RubricCheck, texts: Sequence[WrittenText], read: Read) -> tupl
 
     Returns the answer (None if the check's patterns can't decide it) and the reason as a sentence.
     """
-    looked_at = [visible(text.text) for text in texts if _is_looked_at(check, text)]
+    looked_at = [visible(text.text) for text in texts if _applies(check, text)]
     count = len(looked_at)
     answers = [check.answer(read(text)) for text in looked_at]
     matches, maybe = answers.count(True), answers.count(None)
@@ -188,7 +188,7 @@ def _within(number: int, check: RubricCheck) -> bool:
     return check.min <= number and (check.max is None or number <= check.max)
 
 
-def _is_looked_at(check: RubricCheck, text: WrittenText) -> bool:
+def _applies(check: RubricCheck, text: WrittenText) -> bool:
     if check.target not in ("any", text.modality):
         return False
     if check.turns is not None and not check.turns[0] <= text.turn <= check.turns[1]:

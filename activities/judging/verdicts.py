@@ -95,12 +95,12 @@ def in_proportion(verdict: CriterionResult, work: CriterionResult) -> CriterionR
     """
     share = work.score / work.max_score
     share_at_most = (work.score + work.doubtful_points) / work.max_score
-    score = _due(verdict.score, share)
+    score = _scale_points(verdict.score, share)
     sentence = f"In proportion to the work, {share:.0%} of {verdict.score} points: {work.explanation}."
     return verdict.model_copy(
         update={
             "score": score,
-            "doubtful_points": _due(verdict.score + verdict.doubtful_points, share_at_most) - score,
+            "doubtful_points": _scale_points(verdict.score + verdict.doubtful_points, share_at_most) - score,
             "doubts": [*verdict.doubts, *work.doubts],
             "explanation": f"{verdict.explanation} {sentence}" if share < 1 and verdict.score else verdict.explanation,
             "details": {**(verdict.details or {}), "work": {"share": share, "explanation": work.explanation}},
@@ -109,5 +109,5 @@ def in_proportion(verdict: CriterionResult, work: CriterionResult) -> CriterionR
     )
 
 
-def _due(points: int, share: float) -> int:
+def _scale_points(points: int, share: float) -> int:
     return math.floor(points * share + _NOISE)

@@ -53,13 +53,13 @@ class Counter(BaseCallbackHandler):
 
     def on_llm_end(self, response: LLMResult, *, run_id: UUID | None = None, **kwargs: Any) -> None:
         """Add an answer's tokens. A count that the endpoint doesn't report makes the sum unknown."""
-        usage = _plausible(_usage_of(response))
+        usage = _plausible(_read_usage(response))
         self._end(run_id, usage, response)
         self._add(usage)
 
     def on_llm_error(self, error: BaseException, *, run_id: UUID | None = None, **kwargs: Any) -> None:
         """Add the tokens of an answer that was cut off or filtered, so the client raises: it is billed too."""
-        usage = _plausible(_usage_in(error.completion)) if hasattr(error, "completion") else None
+        usage = _plausible(_read_completion_usage(error.completion)) if hasattr(error, "completion") else None
         self._end(run_id, usage, error)
         if hasattr(error, "completion"):
             self._add(usage)
@@ -130,7 +130,7 @@ def _cost(price: Price, usage: UsageMetadata) -> float:
     return price.of(usage["input_tokens"], usage["output_tokens"], _cached_tokens(usage) or 0)
 
 
-def _usage_in(completion: Any) -> UsageMetadata | None:
+def _read_completion_usage(completion: Any) -> UsageMetadata | None:
     reported = getattr(completion, "usage", None)
     if reported is None:
         return None
@@ -151,7 +151,7 @@ def _plausible(usage: UsageMetadata | None) -> UsageMetadata | None:
     return usage if all(type(each) is int and 0 <= each < _MOST_TOKENS for each in counts) else None
 
 
-def _usage_of(response: LLMResult) -> UsageMetadata | None:
+def _read_usage(response: LLMResult) -> UsageMetadata | None:
     for generations in response.generations:
         for generation in generations:
             message = getattr(generation, "message", None)

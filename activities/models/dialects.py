@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from activities.attempts.troubles import telling
 from activities.models.endpoint_queue import place_at_endpoint
 from activities.models.factory import ModelUnavailableError
-from activities.models.failing import status_of
+from activities.models.failing import find_http_status
 from activities.models.waits import give_up_if_away, shared_wait
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ _LONGEST_READ = 4_000
 _refused: dict[tuple[str, str], frozenset[str]] = {}
 
 
-def address_of(llm: "BaseChatModel") -> tuple[str, str]:
+def find_address(llm: "BaseChatModel") -> tuple[str, str]:
     model = next((value for name in _NAMES if (value := getattr(llm, name, None))), type(llm).__name__)
     base_url = next((value for name in _ADDRESSES if (value := getattr(llm, name, None))), "")
     return str(model), str(base_url)
@@ -65,7 +65,7 @@ async def invoke(
     errors of the provider's client, and ModelUnavailableError if other steps have waited long enough for the model.
     """
     is_openai = type(llm).__name__ in OPENAI_CLASSES
-    address = address_of(llm)
+    address = find_address(llm)
     without = _refused.get(address, frozenset())
     while True:
         try:
@@ -73,7 +73,9 @@ async def invoke(
                 give_up_if_away(address)
                 answer = await prepare(_without(llm, without)).ainvoke(_flat(messages, without), **options)
         except Exception as problem:
-            more = _refused_in(problem) - without if is_openai and status_of(problem) in REFUSALS else frozenset()
+            more = (
+                _find_refused(problem) - without if is_openai and find_http_status(problem) in REFUSALS else frozenset()
+            )
             if not more:
                 raise
             without |= more
@@ -87,7 +89,7 @@ def _unanswered(model: str) -> ModelUnavailableError:
     return ModelUnavailableError(f"model {model} has not answered yet")
 
 
-def _refused_in(problem: Exception) -> frozenset[str]:
+def _find_refused(problem: Exception) -> frozenset[str]:
     message = str(problem)[:_LONGEST_READ]
     named = frozenset(what for what, pattern in _NAMED.items() if pattern.search(message))
     if named:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
 
-from activities.models.usage import endpoint_of
+from activities.models.usage import find_endpoint
 from proctor_processes.addresses import is_loopback
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def requests_at_once(endpoint: str) -> int:
 @asynccontextmanager
 async def place_at_endpoint(llm: "BaseChatModel") -> AsyncIterator[None]:
     """Wait for a place in the queue before a model's endpoint, then limit the request's time (``TimeoutError``)."""
-    endpoint = endpoint_of(llm) or type(llm).__name__
+    endpoint = find_endpoint(llm) or type(llm).__name__
     most = requests_at_once(endpoint)
     places = _places.setdefault(asyncio.get_running_loop(), {})
     place = places.setdefault((endpoint, most), asyncio.Semaphore(most))

@@ -202,7 +202,7 @@ class LLMFactory:
         missing = missing_setting(config.model, config.base_url)
         if missing is not None and not _KEY_PARAMETERS & config.extra_kwargs.keys():
             raise ModelSettingsError(f"model {config.model!r} needs the environment variable {missing}: set it")
-        make = _class_of(provider)
+        make = _load_class(provider)
         return make(**{**_settings(config, provider), **config.extra_kwargs})
 
 
@@ -260,7 +260,7 @@ def _settings(config: LLMConfig, provider: LLMProvider) -> dict[str, Any]:
     return {known.renamed.get(each, each): value for each, value in settings.items() if value is not None}
 
 
-def _class_of(provider: LLMProvider) -> "type[BaseChatModel]":
+def _load_class(provider: LLMProvider) -> "type[BaseChatModel]":
     module, _, name = _PROVIDERS[provider].made_by.partition(".")
     try:
         model_class: type[BaseChatModel] = getattr(importlib.import_module(module), name)

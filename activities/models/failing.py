@@ -11,7 +11,7 @@ _WORTH_RETRYING = {408, 409, 425, 429}
 _LONGEST_SHOWN = 2000
 
 
-def status_of(problem: BaseException) -> int | None:
+def find_http_status(problem: BaseException) -> int | None:
     """Return the HTTP status of a provider's exception; None if it has none."""
     for name in ("status_code", "code"):
         status = getattr(problem, name, None)
@@ -22,7 +22,7 @@ def status_of(problem: BaseException) -> int | None:
 
 def classified(problem: BaseException, model: str) -> ModelError:
     """Turn an exception of a provider's client into one of our errors, by its HTTP status if it has one."""
-    status = status_of(problem)
+    status = find_http_status(problem)
     message = str(problem).strip() or type(problem).__name__
     if isinstance(problem, TimeoutError):  # raised by ``endpoint_queue``, without a message
         message = "it gave no answer within AGENTBEATS_GREEN_JUDGE_TIMEOUT"
@@ -42,7 +42,7 @@ def is_transient(problem: BaseException) -> bool:
     """Whether a model's failure may be temporary: no connection, timeout, rate limit, server failure."""
     if isinstance(problem, ModelUnavailableError | ModelAnswerError):
         return True
-    status = status_of(problem)
+    status = find_http_status(problem)
     if status is not None:
         return status in _WORTH_RETRYING or status >= 500
     # Connection errors carry no status. Exceptions of OpenAI's and Anthropic's clients, and of LangChain's classes, are

@@ -26,7 +26,7 @@ _USAGE = "model_usage"
 def attempt_meter(prices: Prices) -> Iterator[Meter]:
     """Return a meter that begins with the usage by earlier attempts, and notes each answer for the next attempt.
 
-    A failure that leaves this context carries the meter's counts, for ``usage_of``. So does a requested cancellation
+    A failure that leaves this context carries the meter's counts, for ``find_usage``. So does a requested cancellation
     (``CalledOff``). The failure is final if the run has given up the model (``waits``). The activity's heartbeats have
     no other notes. The counts may lack calls in the last moment before a worker died.
     """
@@ -41,7 +41,7 @@ def attempt_meter(prices: Prices) -> Iterator[Meter]:
             raise
         raise ApplicationError(
             "The step was cancelled.",
-            _usage_on(meter),
+            _dump_usage(meter),
             type=failures.CALLED_OFF,
             non_retryable=True,
             category=ApplicationErrorCategory.BENIGN,
@@ -49,17 +49,17 @@ def attempt_meter(prices: Prices) -> Iterator[Meter]:
     except ApplicationError as problem:
         if not meter.read():
             raise
-        raise failures.altered(problem, _usage_on(meter)) from problem.__cause__
+        raise failures.altered(problem, _dump_usage(meter)) from problem.__cause__
     except ModelError as problem:
         is_final = isinstance(problem, ModelUnavailableError) and is_given_up()
         if not meter.read() and not is_final:
             raise
         raise ApplicationError(
-            str(problem), _usage_on(meter), type=type(problem).__name__, non_retryable=is_final
+            str(problem), _dump_usage(meter), type=type(problem).__name__, non_retryable=is_final
         ) from problem
 
 
-def usage_of(problem: ActivityError) -> list[ModelUse]:
+def find_usage(problem: ActivityError) -> list[ModelUse]:
     """Return the models' usage by a failed activity, from its failure or its last heartbeat; for workflows."""
     cause = problem.cause
     if isinstance(cause, ActivityTimeoutError):
@@ -69,5 +69,5 @@ def usage_of(problem: ActivityError) -> list[ModelUse]:
     return next((_USES.validate_python(d[_USAGE]) for d in details if isinstance(d, dict) and _USAGE in d), [])
 
 
-def _usage_on(meter: Meter) -> dict[str, object]:
+def _dump_usage(meter: Meter) -> dict[str, object]:
     return {_USAGE: _USES.dump_python(meter.read(), mode="json")}

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from activities.models.dialects import OPENAI_CLASSES, REFUSALS, address_of, invoke
+from activities.models.dialects import OPENAI_CLASSES, REFUSALS, find_address, invoke
 from activities.models.factory import ModelAnswerError, ModelError
-from activities.models.failing import ANSWERS_RAISED, classified, status_of
+from activities.models.failing import ANSWERS_RAISED, classified, find_http_status
 from proctor_language.patterns import compiled
 from proctor_protocol.json_safe import json_safe, json_safe_text
 from proctor_protocol.problems import describe
@@ -80,7 +80,7 @@ async def ask(
     schema = answer_type.model_json_schema()
     if schema == _without_lengths(schema):
         modes = tuple(mode for mode in modes if mode != _WITHOUT_LENGTHS)
-    address = address_of(llm)
+    address = find_address(llm)
     start = modes.index(_working_mode[address]) if _working_mode.get(address) in modes else 0
     for mode in modes[start:]:
         try:
@@ -90,7 +90,7 @@ async def ask(
         except ModelError:
             raise
         except Exception as problem:
-            refuses_format = status_of(problem) in REFUSALS or isinstance(problem, NotImplementedError)
+            refuses_format = find_http_status(problem) in REFUSALS or isinstance(problem, NotImplementedError)
             if mode != modes[-1] and refuses_format:
                 continue
             raise classified(problem, address[0]) from problem
@@ -136,7 +136,7 @@ async def _ask_twice(
         answer, problem, reply = await _ask_once(llm, mode, messages, answer_type, check, narrower_type)
     if answer is None:
         raise ModelAnswerError(
-            f"model {address_of(llm)[0]} answered twice what can't be used: {problem}; its last answer was "
+            f"model {find_address(llm)[0]} answered twice what can't be used: {problem}; its last answer was "
             f"{reply[:300]!r}"
         )
     return answer
@@ -180,7 +180,7 @@ async def _ask_once(
             if type(problem).__name__ in ANSWERS_RAISED:
                 return None, str(problem), ""
             raise
-    reply = json_safe_text(_words(raw))  # models and simulator refuse half a surrogate pair
+    reply = json_safe_text(_extract_text(raw))  # models and simulator refuse half a surrogate pair
     if len(reply) > MOST_CHARACTERS:
         return None, f"it has {len(reply):,} characters: answer with at most {MOST_CHARACTERS:,}", reply
     answer, problem_sentence = read_answer(reply, answer_type, check)
@@ -204,7 +204,7 @@ def _without_parser(runnable: Any) -> Any:
     return steps["raw"] if isinstance(steps, dict) and "raw" in steps else runnable
 
 
-def _words(raw: Any) -> str:
+def _extract_text(raw: Any) -> str:
     from langchain_core.messages import AIMessage
 
     if isinstance(raw, AIMessage):
@@ -226,7 +226,7 @@ def read_answer(
     text = _THOUGHTS.sub("", text)
     problem = "there is no JSON object in it"
     fitting: list[AnswerT] = []
-    for candidate in _objects_in(text):
+    for candidate in _find_objects(text):
         try:
             fitting.append(answer_type.model_validate(candidate))
         except ValidationError as error:
@@ -239,7 +239,7 @@ def read_answer(
     return (fitting[0], "") if wrong is None else (None, wrong)
 
 
-def _objects_in(text: str) -> list[dict[str, Any]]:
+def _find_objects(text: str) -> list[dict[str, Any]]:
     decoder = json.JSONDecoder(strict=False)
     objects: list[dict[str, Any]] = []
     place, failed = text.find("{"), 0

@@ -37,7 +37,7 @@ class Meter:
 
         use = ModelUse(
             model=name,
-            endpoint=endpoint_of(llm),
+            endpoint=find_endpoint(llm),
             temperature=getattr(llm, "temperature", None),
             prompt_version=prompt_version,
         )
@@ -57,7 +57,7 @@ _USUAL_HOSTS = {
 }
 
 
-def endpoint_of(llm: "BaseChatModel") -> str | None:
+def find_endpoint(llm: "BaseChatModel") -> str | None:
     """Return the host of a model's endpoint, and its port if named; never a path, which may hold a key."""
     client = getattr(llm, "root_async_client", None)  # OpenAI's client, which also reads its environment variables
     own = (getattr(llm, name, None) for name in ("openai_api_base", "anthropic_api_url", "base_url"))

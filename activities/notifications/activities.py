@@ -84,7 +84,7 @@ class _Pace:
         self._has_stood = False
 
     async def __aenter__(self) -> Self:
-        self._looking = asyncio.create_task(self._look_on())
+        self._looking = asyncio.create_task(self._watch())
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -103,7 +103,7 @@ class _Pace:
         self._has_stood = self._has_stood or now - self._looked_at > STANDSTILL
         self._looked_at = now
 
-    async def _look_on(self) -> None:
+    async def _watch(self) -> None:
         while True:
             await asyncio.sleep(STANDSTILL / 10)
             self._look()

@@ -108,7 +108,7 @@ class Answer:
         elif event.HasField("status_update"):
             self._take_id(event.status_update.task_id)
             self.state = event.status_update.status.state
-            self._add(_said_in(event.status_update.status))
+            self._add(_status_parts(event.status_update.status))
         elif event.HasField("artifact_update"):
             self._take_id(event.artifact_update.task_id)
             self._add(event.artifact_update.artifact.parts)
@@ -117,8 +117,8 @@ class Answer:
         """Replace the task by its current version; raises as ``take`` does."""
         self._take_id(task.id)
         self._in_task = [part for artifact in task.artifacts for part in artifact.parts]
-        self._in_task += _said_in(task.status)
-        self._task_bytes = _bytes_of(self._in_task)
+        self._in_task += _status_parts(task.status)
+        self._task_bytes = _count_bytes(self._in_task)
         self.state = task.status.state
         self._require_room()
 
@@ -138,7 +138,7 @@ class Answer:
     def _add(self, parts: Iterable[Part]) -> None:
         added = list(parts)
         self._streamed += added
-        self._streamed_bytes += _bytes_of(added)
+        self._streamed_bytes += _count_bytes(added)
         self._require_room()
 
     def _require_room(self) -> None:
@@ -264,11 +264,11 @@ class Answer:
             raise failures.PARTICIPANT_FAILED.final(f"The participant's task {_FAILED[self.state]}{reason}")
 
 
-def _said_in(status: TaskStatus) -> list[Part]:
+def _status_parts(status: TaskStatus) -> list[Part]:
     return list(status.message.parts) if status.HasField("message") else []
 
 
-def _bytes_of(parts: Iterable[Part]) -> int:
+def _count_bytes(parts: Iterable[Part]) -> int:
     return sum(part.ByteSize() for part in parts)
 
 

@@ -108,7 +108,7 @@ class _BoundedStream(httpx.AsyncByteStream):
         self._response = response
         self._bounds = bounds
         self._is_of_events = "text/event-stream" in response.headers.get("content-type", "")
-        self._unpacker = self._unpacker_for(response.headers.get("content-encoding", "identity").strip().lower())
+        self._unpacker = self._make_unpacker(response.headers.get("content-encoding", "identity").strip().lower())
         self._values = 0
         announced = response.headers.get("content-length", "")
         if announced.isdecimal() and int(announced[:20]) > self._most_bytes.most:
@@ -193,7 +193,7 @@ class _BoundedStream(httpx.AsyncByteStream):
             if plain:
                 yield plain
 
-    def _unpacker_for(self, encoding: str) -> "zlib._Decompress | None":
+    def _make_unpacker(self, encoding: str) -> "zlib._Decompress | None":
         if encoding in ("", "identity"):
             return None
         if encoding in ("gzip", "x-gzip", "deflate"):

@@ -69,7 +69,7 @@ class PlainParticipant:
         if response.status_code in _NO_SUCH_PATH:
             raise self._why
         try:
-            self._read(response, answer)
+            self._read_response(response, answer)
         except Exception as problem:  # half a surrogate pair, an unknown character set, thousands of levels
             raise failure(self._url, problem) from None
         return answer
@@ -83,7 +83,7 @@ class PlainParticipant:
     async def cancel(self, task_id: str) -> None:
         """Do nothing: the connection is closed already."""
 
-    def _read(self, response: httpx.Response, answer: Answer) -> None:
+    def _read_response(self, response: httpx.Response, answer: Answer) -> None:
         document = _last_object(response)
         if isinstance(document, dict) and isinstance(error := document.get("error"), dict | str):
             error_message = error.get("message") if isinstance(error, dict) else error

@@ -26,23 +26,23 @@ def kept_transcript(transcript: Json, most: int = MOST_BYTES) -> bytes:
     cuts = [(longest, is_result_only) for is_result_only in (True, False) for longest in _LENGTHS]
     whole = transcript
     for longest, is_result_only in cuts:
-        whole = _cut(transcript, longest, is_result_only)
+        whole = _cut_texts(transcript, longest, is_result_only)
         what = "results of tools" if is_result_only else "texts"
         note = f"Shortened from {len(content)} bytes: {what} are cut to {longest} characters."
-        if (found := _noted(whole, note, most)) is not None:
+        if (found := _with_note(whole, note, most)) is not None:
             return found
     steps = whole.get("steps")
     steps = steps if isinstance(steps, list) else []
     for kept in _halves(steps):
         left = f"{len(steps) - len(kept)} of {len(steps)} steps are left out"
         note = f"Shortened from {len(content)} bytes: {left}, and texts are cut to {_LENGTHS[-1]} characters."
-        if (found := _noted({**whole, "steps": kept}, note, most)) is not None:
+        if (found := _with_note({**whole, "steps": kept}, note, most)) is not None:
             return found
     note = f"Left out: the transcript has {len(content)} bytes, and its {len(steps)} steps could not be shortened."
     return to_json({"schema_version": str(transcript.get("schema_version"))[:50], "steps": [], "notes": note})
 
 
-def _noted(whole: Json, note: str, most: int) -> bytes | None:
+def _with_note(whole: Json, note: str, most: int) -> bytes | None:
     earlier = whole.get("notes")
     notes = f"{earlier} {note}" if isinstance(earlier, str) else note
     content = to_json({**whole, "notes": notes})
@@ -57,15 +57,15 @@ def _halves(steps: Sequence[Any]) -> Iterator[list[Any]]:
         each //= 2
 
 
-def _cut(value: Any, longest: int, is_result_only: bool) -> Any:
+def _cut_texts(value: Any, longest: int, is_result_only: bool) -> Any:
     """Return a copy with all texts cut; with ``is_result_only`` only those in observations."""
     if isinstance(value, dict):
         return {
-            key: _cut(each, longest, is_result_only and key != "observation") if key != "notes" else each
+            key: _cut_texts(each, longest, is_result_only and key != "observation") if key != "notes" else each
             for key, each in value.items()
         }
     if isinstance(value, list):
-        return [_cut(each, longest, is_result_only) for each in value]
+        return [_cut_texts(each, longest, is_result_only) for each in value]
     if is_result_only or not isinstance(value, str) or len(value) <= longest:
         return value
     return f"{value[:longest]} … ({len(value) - longest} more characters)"

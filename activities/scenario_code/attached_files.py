@@ -24,7 +24,7 @@ class AttachedFileError(ValueError):
     """An attachment whose file can't be used; the message names the file and the remedy."""
 
 
-def put_in(initial_state: dict[str, Any], read: Read) -> None:
+def insert_contents(initial_state: dict[str, Any], read: Read) -> None:
     """Put the contents of attached files into an initial state, in place. Raises ``AttachedFileError``."""
     attachments = (each for place in _places(initial_state) for each in place.get("attachments") or [])
     if not any(isinstance(each, dict) and "file" in each for each in attachments):

@@ -47,7 +47,7 @@ class Limits:
     output_bytes: int = _MB
     open_files: int = 64
 
-    def with_room_for(self, size: int) -> "Limits":
+    def make_room(self, size: int) -> "Limits":
         """Return the limits of a process that reads this many bytes of JSON, which grow when they are parsed."""
         return replace(self, memory_mb=self.memory_mb + _GROWTH * size // _MB)
 

@@ -120,9 +120,9 @@ def code_digest(directory: Path) -> str:
     return digest.hexdigest()
 
 
-def _moved(code: CodeType, path: str) -> CodeType:
+def _replace_path(code: CodeType, path: str) -> CodeType:
     """Return the same code with another file's path, for tracebacks."""
-    inner = (_moved(each, path) if isinstance(each, CodeType) else each for each in code.co_consts)
+    inner = (_replace_path(each, path) if isinstance(each, CodeType) else each for each in code.co_consts)
     return code.replace(co_filename=path, co_consts=tuple(inner))
 
 
@@ -136,7 +136,7 @@ class _ScenarioModuleLoader(importlib.machinery.SourceFileLoader):
         source = self.get_data(self.path)
         compiled = _compiled.get(hashlib.sha256(source).digest())
         if compiled is not None:
-            return _moved(compiled, self.path)
+            return _replace_path(compiled, self.path)
         code: CodeType = self.source_to_code(source, self.path)
         return code
 

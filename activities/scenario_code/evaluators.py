@@ -114,22 +114,22 @@ async def _scored_once(
         returned = await evaluator(ctx, dict(criterion.params or {}))
     except CannotJudgeError as reason:
         raise EvaluatorError(
-            f"evaluator {name} says that it can't judge ({message_of(reason)}): declare each question to a "
+            f"evaluator {name} says that it can't judge ({safe_text(reason)}): declare each question to a "
             "model with needs_model_for, and give points or none for each fact that it reports"
         ) from reason
     except _PASSING_BY as problem:
-        raise PassingEvaluatorError(f"evaluator {name} can't reach the simulator: {message_of(problem)}") from problem
+        raise PassingEvaluatorError(f"evaluator {name} can't reach the simulator: {safe_text(problem)}") from problem
     except MemoryError as problem:
         raise EvaluatorError(f"evaluator {name} needed more memory than it may have") from problem
     except Exception as problem:
-        raise EvaluatorError(f"evaluator {name} raised {type(problem).__name__}: {message_of(problem)}") from problem
+        raise EvaluatorError(f"evaluator {name} raised {type(problem).__name__}: {safe_text(problem)}") from problem
     try:
         return _scale(criterion, name, returned, 0 if ctx.llm is not None else criterion.needs_model_for)
     except ValueError as problem:
         raise EvaluatorError(f"evaluator {name} {problem}") from None
 
 
-def message_of(problem: object) -> str:
+def safe_text(problem: object) -> str:
     """Return the text of an exception or another object of a scenario's code, whose ``__str__`` may do anything."""
     try:
         text = str(problem)

@@ -27,11 +27,11 @@ def send(connection: socket.socket, piece: bytes) -> None:
 
 def receive(connection: socket.socket) -> bytes:
     """Receive a piece from the worker over a blocking socket; raises ``HungUpError``."""
-    (length,) = _LENGTH.unpack(_read(connection, _LENGTH.size))
-    return _read(connection, length)
+    (length,) = _LENGTH.unpack(_receive_exactly(connection, _LENGTH.size))
+    return _receive_exactly(connection, length)
 
 
-def _read(connection: socket.socket, count: int) -> bytes:
+def _receive_exactly(connection: socket.socket, count: int) -> bytes:
     received = bytearray()
     while len(received) < count:
         chunk = connection.recv(min(count - len(received), 1 << 20))

@@ -62,14 +62,14 @@ def _files(directory: Path) -> Iterator[tuple[str, bytes]]:
             )
     own = [path for path in files.values() if path.suffix == ".py"]
     # A scenario that was frozen before has it already.
-    if not (directory / KIT).exists() and any(KIT_NAME.encode() in _read(path, directory) for path in own):
+    if not (directory / KIT).exists() and any(KIT_NAME.encode() in _read_file(path, directory) for path in own):
         files |= {f"{KIT}/{path.name}": path for path in installed_kit().glob("*.py")}
         files |= {f"{READER}/{path.name}": path for path in installed_reader().glob("*.py")}
     for name, path in sorted(files.items()):
-        yield name, _read(path, directory if path.is_relative_to(directory) else path.parent)
+        yield name, _read_file(path, directory if path.is_relative_to(directory) else path.parent)
 
 
-def _read(path: Path, directory: Path) -> bytes:
+def _read_file(path: Path, directory: Path) -> bytes:
     return read_regular(path, f"{directory.name}/{path.relative_to(directory)}")
 
 

@@ -282,7 +282,7 @@ def attach_files(initial_state: dict[str, Any], directory: Path) -> None:
     ``ScenarioValidationError``.
     """
     try:
-        attached_files.put_in(initial_state, partial(_read_attached, directory))
+        attached_files.insert_contents(initial_state, partial(_read_attached, directory))
     except attached_files.AttachedFileError as problem:
         raise ScenarioValidationError(f"{directory.name}: {problem}") from None
 

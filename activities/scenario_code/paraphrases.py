@@ -177,7 +177,7 @@ def hold(paraphrases: Iterable[Paraphrase], patterns: Mapping[str, Patterns], by
             held.doubtful += answer is None
             held.misread += answer is not None and answer != line.is_right
             if answer != line.expected:
-                held.faults.append(f"{line.where}: {fact}: {_wrong(line, answer)}: {line.text[:100]!r}")
+                held.faults.append(f"{line.where}: {fact}: {_describe_error(line, answer)}: {line.text[:100]!r}")
     for fact in patterns:
         right = sum(line.is_right for line in by_fact.get(fact, ()))
         wrong = len(by_fact.get(fact, ())) - right
@@ -209,7 +209,7 @@ def audit(paraphrases: Iterable[Paraphrase], patterns: Mapping[str, Patterns]) -
 _ANSWERS = {True: "patterns find it", False: "patterns don't find it", None: "patterns are in doubt"}
 
 
-def _wrong(line: Paraphrase, answer: Answer) -> str:
+def _describe_error(line: Paraphrase, answer: Answer) -> str:
     if line.mark and answer == line.is_right:
         return f"marked {line.mark}, and patterns tell it right: take the mark away"
     expectation = "says it" if line.is_right else "doesn't say it"

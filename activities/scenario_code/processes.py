@@ -253,7 +253,7 @@ class ForkServer:
             for _ in range(2):  # the server may have died since the last request
                 await self._start()
                 with suppress(OSError, TimeoutError, frames.HungUpError):
-                    limits = self._limits.with_room_for(size)
+                    limits = self._limits.make_room(size)
                     imports = {"has_model": has_model, "makes_days": makes_days}
                     return await asyncio.wait_for(self._fork(limits, imports), _FORK_SECONDS)
                 self._abandon()
@@ -283,7 +283,7 @@ class ForkServer:
             )
         ours.setblocking(False)
         self._control = ours
-        self._reading = asyncio.create_task(self._read(ours))
+        self._reading = asyncio.create_task(self._read_reports(ours))
 
     async def _fork(self, limits: Limits, imports: dict[str, bool]) -> CodeProcess:
         assert self._control is not None
@@ -310,7 +310,7 @@ class ForkServer:
         with suppress(OSError):
             control.send(json.dumps({"kill": pid}).encode() + b"\n")
 
-    async def _read(self, control: socket.socket) -> None:
+    async def _read_reports(self, control: socket.socket) -> None:
         loop, rest = asyncio.get_running_loop(), b""
         with suppress(OSError):
             while chunk := await loop.sock_recv(control, 64 * 1024):
@@ -406,7 +406,7 @@ class ScenarioCode:
         """
         within = within or Allowance(directory.name)
         async with self._all:
-            size = await asyncio.to_thread(_size_of, directory)
+            size = await asyncio.to_thread(_count_bytes, directory)
             try:
                 async with self._at_task(FolderTask(task="load", directory=directory), size, within=within) as process:
                     return await _read_package(process, directory)
@@ -434,7 +434,7 @@ class ScenarioCode:
             try:
                 task = MakeTask(directory=directory, instance=instance)
                 async with self._at_task(task, seconds=seconds, within=within) as process:
-                    return await _made(process, instance)
+                    return await _receive_day(process, instance)
             except TimeoutError as taken:
                 reason = f"the family's code was still at work after {taken} and was stopped"
             except frames.FrameTooLongError:
@@ -563,7 +563,7 @@ def _unreadable(problem: Exception) -> str:
     return f"gave an answer that can't be read: {storable_text(str(problem), _LONGEST_FAULT)}"
 
 
-def _size_of(directory: Path) -> int:
+def _count_bytes(directory: Path) -> int:
     return min(sum(size for _, _, size in manager.fingerprint(directory)), 2 * manager.LARGEST_FILE)
 
 
@@ -578,7 +578,7 @@ async def _read_package(process: CodeProcess, directory: Path) -> ScenarioPackag
     return ScenarioPackage(directory, loaded.scenario, state, loaded.warnings, role_states=role_states)
 
 
-async def _made(process: CodeProcess, instance: Instance) -> dict[str, bytes]:
+async def _receive_day(process: CodeProcess, instance: Instance) -> dict[str, bytes]:
     """Return the files that a process has made. Their names and sizes are checked: it may run any code."""
     answer = await process.hear()
     if b'"unmade"' in answer[:20]:

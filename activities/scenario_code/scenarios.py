@@ -70,7 +70,7 @@ class Scenarios:
         await asyncio.to_thread(self._require_protection, directory)
         for _ in range(_READINGS):
             state = await asyncio.to_thread(manager.fingerprint, directory)
-            if (kept := self._kept(scenario_id, state)) is not None:
+            if (kept := self._find_cached(scenario_id, state)) is not None:
                 return kept
             package = await self.read_package(directory)
             files = await asyncio.to_thread(packed, directory)
@@ -110,11 +110,11 @@ class Scenarios:
             raise manager.ScenarioNotFoundError(f"family {instance.family} not found", self._manager.list_families())
         await asyncio.to_thread(self._require_protection, directory)
         state = await asyncio.to_thread(lambda: sum(map(manager.fingerprint, (directory, *installed_readers())), ()))
-        if (kept := self._kept(instance, state)) is not None:
+        if (kept := self._find_cached(instance, state)) is not None:
             return kept
         return self._keep(instance, state, await self._make(directory, instance))
 
-    def _kept(self, name: str | Instance, state: manager.Fingerprint) -> Loaded | None:
+    def _find_cached(self, name: str | Instance, state: manager.Fingerprint) -> Loaded | None:
         kept = self._loaded.get(name)
         return kept[1] if kept is not None and kept[0] == state else None
 

@@ -35,7 +35,7 @@ from activities.scenario_code.evaluators import (
     PassingEvaluatorError,
     ReadByModel,
     judge_by_evaluator,
-    message_of,
+    safe_text,
 )
 from activities.scenario_code.evidence import JudgeRecord, parts_of_record, read_record
 from activities.scenario_code.facts_asked import facts_asked
@@ -197,7 +197,7 @@ def _load(job: socket.socket, directory: Path) -> None:
         package = manager.load_package(directory)
         manager.load_evaluators(directory, package.config.all_criteria)
     except manager.ScenarioError as problem:
-        _say(job, Refused(refused=type(problem).__name__, sentence=message_of(problem)))
+        _say(job, Refused(refused=type(problem).__name__, sentence=safe_text(problem)))
     else:
         _say(job, Loaded(scenario=package.config, warnings=package.warnings))
         for state in (package.initial_state, *package.role_states.values()):
@@ -216,9 +216,9 @@ def _hold(job: socket.socket, directory: Path) -> None:
         held.audited = paraphrases.audit(paraphrases.read_paraphrases(directory, paraphrases.AUDIT), patterns)
         held.statements = {fact.id: fact.statement for fact in facts}
     except (manager.ScenarioError, paraphrases.ParaphrasesError) as problem:
-        _say(job, paraphrases.Held(faults=[message_of(problem)]))
+        _say(job, paraphrases.Held(faults=[safe_text(problem)]))
     except Exception as problem:
-        raised = f"{type(problem).__name__}: {message_of(problem)}{_place(problem, directory)}"
+        raised = f"{type(problem).__name__}: {safe_text(problem)}{_place(problem, directory)}"
         _say(job, paraphrases.Held(faults=[f"a pattern of facts.py raised {raised}"]))
     else:
         _say(job, held)
@@ -244,9 +244,9 @@ def _why_unmade(problem: BaseException, directory: Path) -> Unmade:
     """
     if any(kind.__name__ == "InconsistentDayError" for kind in type(problem).__mro__):
         duty = getattr(problem, "duty", None)
-        reason = message_of(getattr(problem, "reason", problem))
-        return Unmade(unmade=reason, duty=None if duty is None else message_of(duty))
-    sentence = f"{type(problem).__name__}: {message_of(problem)}".removesuffix(": ")
+        reason = safe_text(getattr(problem, "reason", problem))
+        return Unmade(unmade=reason, duty=None if duty is None else safe_text(duty))
+    sentence = f"{type(problem).__name__}: {safe_text(problem)}".removesuffix(": ")
     return Unmade(unmade=f"the family's code raised {sentence}{_place(problem, directory)}")
 
 
@@ -305,8 +305,8 @@ async def _judge_criterion(
 
 def _raised_sentence(criterion: EvaluationCriterion, problem: BaseException, directory: Path) -> str:
     if isinstance(problem, manager.ScenarioError):
-        return message_of(problem)
-    message = f"{type(problem).__name__}: {message_of(problem)}".removesuffix(": ")
+        return safe_text(problem)
+    message = f"{type(problem).__name__}: {safe_text(problem)}".removesuffix(": ")
     return f"evaluator {criterion.evaluator_id} raised {message}{_place(problem, directory)}"
 
 

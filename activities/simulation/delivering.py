@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from datetime import timedelta
 from typing import Any
 
-from activities.characters.generator import ANSWERED_IN_A_TURN, character_at, recipients
+from activities.characters.generator import ANSWERED_IN_A_TURN, find_character, recipients
 from activities.characters.messages import OutgoingMessage
 from activities.simulation.hosts import PlannedEvent
 from activities.simulation.payloads import Sent
@@ -42,18 +42,18 @@ def _reached(message: OutgoingMessage, scenario: ScenarioConfig) -> Iterable[str
     if message.modality == "chat":
         return ()
     addresses = [message.sender or ""] if message.operation == "respond" else recipients(message)
-    found = (character_at(address, message.modality, scenario) for address in addresses)
+    found = (find_character(address, message.modality, scenario) for address in addresses)
     return dict.fromkeys(character_id for character_id in found if character_id is not None)
 
 
 def arrival_events(message: OutgoingMessage) -> list[PlannedEvent]:
     return [
         PlannedEvent(scheduled_time=message.sent_at + DELIVERY, modality=message.modality, data=data)
-        for data in _data_of(message)
+        for data in _make_event_data(message)
     ]
 
 
-def _data_of(message: OutgoingMessage) -> list[dict[str, Any]]:
+def _make_event_data(message: OutgoingMessage) -> list[dict[str, Any]]:
     if message.modality == "email":
         return [
             {

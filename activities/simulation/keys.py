@@ -75,7 +75,7 @@ def reader_key(secret: str, simulation_id: str) -> str:
     return _derive(secret, f"reader:{simulation_id}")
 
 
-def keys_of(secret: str, simulation_id: str) -> set[str]:
+def list_keys(secret: str, simulation_id: str) -> set[str]:
     """Return all keys of a simulation that are derived from the deployment's secret, to remove them from texts."""
     return {
         host_key(secret),

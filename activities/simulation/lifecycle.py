@@ -51,7 +51,7 @@ class LifecycleActivities:
         store = self._store
         simulator = await self._simulations.choose_server()
         simulations = self._simulations.at(simulator)
-        simulation = await simulations.create(plan.simulation_id, _seed_of(plan))
+        simulation = await simulations.create(plan.simulation_id, _derive_seed(plan))
         try:
             if plan.initial_state.size > _LARGE:
                 await simulation.load(self._scenarios.read_initial_state(plan))
@@ -73,7 +73,7 @@ class LifecycleActivities:
             checkpoint=checkpoint,
             initial_state=await store.put(shown.written()),
             current_time=plan.start_time,
-            summary=await asyncio.to_thread(summary_of, shown, plan.start_time),
+            summary=await asyncio.to_thread(count_items, shown, plan.start_time),
             simulator=simulator,
         )
 
@@ -123,7 +123,7 @@ class LifecycleActivities:
             log.warning("the simulator has not ended %s yet: not waiting for it", simulation_id)
 
 
-def _seed_of(plan: Plan) -> int:
+def _derive_seed(plan: Plan) -> int:
     """Return the seed of a simulation's ids. It differs by role, since messages keep their ids between simulations."""
     if not is_of_role(plan.simulation_id):
         return plan.seed
@@ -132,10 +132,10 @@ def _seed_of(plan: Plan) -> int:
 
 async def summarise(client: AsyncUESClient, now: datetime) -> InitialStateSummary:
     """Count the items of the modalities that this simulator has; it may have fewer than we count."""
-    return summary_of(Shown(await snapshot(client)), now)
+    return count_items(Shown(await snapshot(client)), now)
 
 
-def summary_of(shown: Shown, now: datetime) -> InitialStateSummary:
+def count_items(shown: Shown, now: datetime) -> InitialStateSummary:
     """Count the items (seed 000, section 2.1); ``events_today`` are the events that touch the simulated day.
 
     For callers without an event loop: a large mailbox may take a second.

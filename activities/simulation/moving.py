@@ -62,7 +62,7 @@ class Moving:
         return with_tasks(lost)
 
 
-def moved_from_and_to(problem: BaseException | None) -> tuple[str | None, str] | None:
+def find_move(problem: BaseException | None) -> tuple[str | None, str] | None:
     """Return the lost server and the new one that a step's failure names; None for other failures; for workflows."""
     if isinstance(problem, ApplicationError) and problem.type == failures.HOST_LOST:
         for detail in problem.details:

@@ -50,7 +50,7 @@ class OwnServers(SimulationHost):
         ``ServerFailed`` if the command can't be started, ends at once, or doesn't get healthy.
         """
         async with self._lock(simulation_id):
-            refuse_lower(fence, self._fence_of(simulation_id))
+            refuse_lower(fence, self._find_fence(simulation_id))
             self._note_fence(simulation_id, fence)
             await self._end(simulation_id)
             return (await self._start(simulation_id, self._candidates())).leased(fence)
@@ -63,7 +63,7 @@ class OwnServers(SimulationHost):
         """
         async with self._lock(claim.simulation_id):
             if not claim.looks:
-                refuse_lower(claim.fence, self._fence_of(claim.simulation_id))
+                refuse_lower(claim.fence, self._find_fence(claim.simulation_id))
             try:
                 own = self._served_simulation(claim.simulation_id)
                 async with own.lease.take(claim.fence, looks=claim.looks):
@@ -74,7 +74,7 @@ class OwnServers(SimulationHost):
             except SimulationGoneError:
                 if claim.checkpoint is None:
                     raise
-                refuse_lower(claim.fence, self._fence_of(claim.simulation_id))
+                refuse_lower(claim.fence, self._find_fence(claim.simulation_id))
                 own = await self._start_again(claim, await content())
                 async with own.lease.take(claim.fence, looks=claim.looks):
                     await self._have_stand(own, claim, content)
@@ -88,18 +88,18 @@ class OwnServers(SimulationHost):
 
     async def end(self, simulation_id: str, fence: int) -> None:
         async with self._lock(simulation_id):
-            refuse_lower(fence, self._fence_of(simulation_id))
+            refuse_lower(fence, self._find_fence(simulation_id))
             self._note_fence(simulation_id, fence)
             await self._end(simulation_id)
 
     async def find_holder(self, simulation_id: str) -> int:
-        return self._fence_of(simulation_id) if simulation_id in self._served else 0
+        return self._find_fence(simulation_id) if simulation_id in self._served else 0
 
     def held(self) -> list[str]:
         return list(self._served)
 
     async def list_standing(self) -> dict[str, int]:
-        return {simulation_id: self._fence_of(simulation_id) for simulation_id in self._served}
+        return {simulation_id: self._find_fence(simulation_id) for simulation_id in self._served}
 
     def list_secrets(self, simulation_id: str) -> set[str]:
         served = self._served.get(simulation_id)
@@ -120,8 +120,8 @@ class OwnServers(SimulationHost):
     async def _have_stand(self, own: OwnSimulation, claim: Claim, content: Content) -> None:
         if claim.checkpoint is None:
             raise SimulationGoneError("the simulation under way is not there any more")
-        if not await own.stands_at(claim.checkpoint.sha256):  # several judges may claim it at the same time
-            refuse_lower(claim.fence, self._fence_of(claim.simulation_id))
+        if not await own.is_at_checkpoint(claim.checkpoint.sha256):  # several judges may claim it at the same time
+            refuse_lower(claim.fence, self._find_fence(claim.simulation_id))
             # Holders of the key may be active in the abandoned state: the requests of a restore are no single step.
             if is_given_up := own.is_open_to_participant and claim.issue != own.issue:
                 await own.revoke_participant_key()
@@ -139,7 +139,7 @@ class OwnServers(SimulationHost):
         except ApplicationError as problem:
             raise failures.SERVER_FAILED.passing(problem.message) from None
 
-    def _fence_of(self, simulation_id: str) -> int:
+    def _find_fence(self, simulation_id: str) -> int:
         return self._fences.get(simulation_id, 0)
 
     def _note_fence(self, simulation_id: str, fence: int) -> None:
@@ -170,7 +170,7 @@ class OwnServers(SimulationHost):
                 continue
             self._ports[port] = claimed
             try:
-                served = await self._start_at(simulation_id, port)
+                served = await self._start_on_port(simulation_id, port)
             except BaseException:
                 self._let_go(port)
                 raise
@@ -187,7 +187,7 @@ class OwnServers(SimulationHost):
             "(AGENTBEATS_GREEN_UES_BASE_PORT) up."
         )
 
-    async def _start_at(self, simulation_id: str, port: int) -> OwnSimulation | str:
+    async def _start_on_port(self, simulation_id: str, port: int) -> OwnSimulation | str:
         """Start a server on a port; return a sentence if it ended before it was healthy."""
         secret = self._config.secret.get_secret_value()
         key = admin_key(secret, simulation_id)
@@ -200,7 +200,7 @@ class OwnServers(SimulationHost):
             raise failures.SERVER_FAILED.final(
                 f"The UES server of {_SETTING} can't be started: {words[0]}: {problem.strerror}."
             ) from None
-        fence = self._fence_of(simulation_id)
+        fence = self._find_fence(simulation_id)
         simulation = OwnSimulation(self._config, simulation_id, port, self._http, server, fence)
         seconds = self._config.ues_start_timeout
         try:

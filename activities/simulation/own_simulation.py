@@ -173,7 +173,7 @@ class OwnSimulation:
         if self.server.exit_code is not None:
             raise SimulationGoneError(f"the server at port {self.port} has ended")
 
-    async def stands_at(self, checkpoint: str) -> bool:
+    async def is_at_checkpoint(self, checkpoint: str) -> bool:
         return (await self.look()).checkpoint == checkpoint
 
     async def checkpoint(self) -> bytes:

@@ -173,7 +173,7 @@ class SharedHost(hosts.SimulationHost):
     async def step(self, claim: hosts.Claim, step: hosts.Step, content: hosts.Content) -> tuple[hosts.Stepped, bytes]:
         """Carry out the step with one request, unless the answer can't hold all new parts."""
         how = "takes_checkpoint" if self._store is None else "takes_parts"
-        head, checkpoint = await self._claim(claim, {**_asked_of(step), how: True}, content)
+        head, checkpoint = await self._claim(claim, {**_dump_step(step), how: True}, content)
         if self._store is not None:
             simulation = self._claimed_simulation(claim.simulation_id, claim.fence, head)
             checkpoint = await simulation.keep_parts(_Pieces.model_validate_json(head).model_dump(), checkpoint)
@@ -199,13 +199,13 @@ class SharedHost(hosts.SimulationHost):
 
     async def _claim(self, claim: hosts.Claim, step: Mapping[str, Any], content: hosts.Content) -> tuple[bytes, bytes]:
         """Claim and carry out a step; the checkpoint's content is sent only if the simulator asks for it."""
-        asked = {**self._asked_by(claim), **step}
+        asked = {**self._dump_claim(claim), **step}
         try:
             return await self._ask(claim.simulation_id, asked, b"")
         except NotFoundError as problem:
             raise hosts.SimulationGoneError(str(problem)) from None
         except ConflictError as problem:
-            _needs_of(problem)
+            _read_needs(problem)
         checkpoint = await content()
         if self._store is None or not is_in_parts(checkpoint):
             return await self._ask(claim.simulation_id, asked, checkpoint)
@@ -226,14 +226,14 @@ class SharedHost(hosts.SimulationHost):
             try:
                 return await self._ask(simulation_id, asked, content)
             except ConflictError as problem:
-                lacking = _needs_of(problem)
+                lacking = _read_needs(problem)
             for names in batched({name: parts[name].size for name in lacking}):
                 batch = [await stored.read(parts[name]) for name in names]
                 head = to_json({"lengths": [len(part) for part in batch]})
                 await self._host().leave_parts(simulation_id, b"".join((head, b"\n", *batch)))
         return await self._ask(simulation_id, asked, content)
 
-    def _asked_by(self, claim: hosts.Claim) -> dict[str, Any]:
+    def _dump_claim(self, claim: hosts.Claim) -> dict[str, Any]:
         asked: dict[str, Any] = {
             "fence": claim.fence,
             "admin_key": keys.admin_key(self._secret, claim.simulation_id),
@@ -284,14 +284,14 @@ def _split(content: bytes, lengths: Sequence[int]) -> list[bytes]:
     return pieces
 
 
-def _needs_of(problem: ConflictError) -> list[str]:
+def _read_needs(problem: ConflictError) -> list[str]:
     """Return the parts that a simulator lacks to restore a checkpoint; raises any other conflict."""
     if not (isinstance(problem.detail, dict) and "needs" in problem.detail):
         raise problem
     return list(problem.detail.get("parts", []))
 
 
-def _asked_of(step: hosts.Step) -> dict[str, Any]:
+def _dump_step(step: hosts.Step) -> dict[str, Any]:
     return {
         "revoke": keys.PARTICIPANT if step.closes else None,
         "events": [event.model_dump() for event in step.events],

@@ -43,7 +43,7 @@ class SharedHosts(SharedHost):
 
     async def choose(self, but: str | None = None) -> str | None:
         addresses = [address for address in await known_addresses(self._config) if address != but]
-        loads = await do_all(*map(self._load_of, addresses))
+        loads = await do_all(*map(self._measure_load, addresses))
         answering = [(load, random.random(), at) for load, at in zip(loads, addresses, strict=True) if load is not None]
         if not answering:
             return None
@@ -52,7 +52,7 @@ class SharedHosts(SharedHost):
         return chosen
 
     async def answers(self, address: str | None) -> bool:
-        return await self._load_of(address) is not None
+        return await self._measure_load(address) is not None
 
     async def parts(self) -> dict[str, SimulationHost]:
         return {address: self.at(address) for address in await known_addresses(self._config)}
@@ -95,7 +95,7 @@ class SharedHosts(SharedHost):
         answered = zip(hosts, outcomes, strict=True)
         return [(host, outcome) for host, outcome in answered if not isinstance(outcome, BaseException)]
 
-    async def _load_of(self, address: str | None) -> int | None:
+    async def _measure_load(self, address: str | None) -> int | None:
         """Return how many simulations a server has, or will soon have; None if it doesn't answer, or not to us."""
         now = time.monotonic()
         self._chosen = [(at, chosen) for at, chosen in self._chosen if now - at < _REMEMBERED]

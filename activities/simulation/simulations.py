@@ -115,7 +115,7 @@ class Simulations:
         stepped, reached = await patiently(lambda: self.host.step(claim, last, _no_content))
         return stepped, await patiently(lambda: self._store.put(reached))
 
-    async def look_at(self, simulation_id: str, checkpoint: BlobRef, fence: int) -> hosts.Simulation:
+    async def open_for_reading(self, simulation_id: str, checkpoint: BlobRef, fence: int) -> hosts.Simulation:
         """Put a simulation into a checkpoint's state for reading. A fence below the simulation's is refused only if the
         simulation has to be restored.
         """

@@ -18,7 +18,7 @@ async def snapshot(client: AsyncUESClient) -> dict[str, Any]:
     return {name: await getattr(client, name).get_state() for name in there if name in SHOWN}
 
 
-def states_in(checkpoint: bytes, store: BlobStore, known: dict[str, Any] | None = None) -> dict[str, Any]:
+def load_states(checkpoint: bytes, store: BlobStore, known: dict[str, Any] | None = None) -> dict[str, Any]:
     """Read the states in a checkpoint: one of the embedded simulator, whole or with its parts in the store, or one of
     another server after our label. This may take some seconds. ``known`` are pages that were read before. New pages are
     added to it, and states share them.

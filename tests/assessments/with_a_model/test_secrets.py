@@ -20,7 +20,7 @@ import httpx
 from a2a.types import CancelTaskRequest
 from temporalio.exceptions import ApplicationError, CancelledError
 
-from activities.attempts.scrubbing import PARTICIPANT_KEYS, REMOVED, Scrubber, secrets_in
+from activities.attempts.scrubbing import PARTICIPANT_KEYS, REMOVED, Scrubber, find_secrets
 from activities.simulation.keys import admin_key, host_key, reader_key
 from proctor_processes.ports import free_ports
 from proctor_storage.blobs import BlobStore
@@ -301,7 +301,7 @@ def test_secrets_are_known_by_their_names() -> None:
         "TOKENIZERS_PARALLELISM": "false-or-true",
         "SHORT_KEY": "test",
     }
-    assert secrets_in(environment) == {
+    assert find_secrets(environment) == {
         "sk-0123456789",
         "hf-0123456789",
         "correct horse",
