@@ -415,8 +415,8 @@ class ParticipantActivities:
     ) -> Answer:
         """Send a message, unless this attempt was overtaken: one that was stopped for a while finds out by looking.
 
-        Who has claimed the simulation just now knows; a stop since then shows by the clock. Who has taken work over
-        waits for the task that the participant has made of the message.
+        Who has claimed the simulation just now knows; a stop since then shows by the clock. An attempt that has
+        taken work over waits for the participant's task for the message.
 
         Raises:
             _CutOffError: the connection was lost after the message went out, or the attempt that sent it was, and the
