@@ -1,4 +1,6 @@
-"""Simulated people: who a message reached, whether they reply, with what and when (seed 000, section 3.5)."""
+"""Simulated people: the characters that a message reached, whether they reply, with what text and when (seed 000,
+section 3.5).
+"""
 
 import hashlib
 import json
@@ -20,28 +22,30 @@ if TYPE_CHECKING:
     from langchain_core.language_models.chat_models import BaseChatModel
 
 ANSWERED_IN_A_TURN = 20
-"""How many of a turn's messages one character reads: who gets more in an hour leaves the rest unanswered. Each message
-that somebody reads is a step of its own, and a call of a model where there is one; a participant that writes by the
-thousand must not make the assessment too large for its history, nor the operator pay for it."""
+"""How many of a turn's messages one character reads; the rest stay unanswered.
+
+Each message that is read is a separate step, with a model call if there is a model. A participant that writes thousands
+of messages must not make the history too large, nor the operator's bill.
+"""
 
 _LONGEST_REPLY = 8000
 
 
 def characters_addressed(message: OutgoingMessage, scenario: ScenarioConfig) -> list[str]:
-    """The ids of the characters whom a message reached and who might reply to it.
+    """Return the ids of the characters that a message reached and that might reply.
 
-    To, CC and BCC alike, each once, in the order of the addresses. The user, whom the participant works for, only by
-    the scenario's ``user_talks``; never another sender of the message. Addresses without an owner are passed over, and
-    so are people whose ``config`` says ``blocked: true``, and those whom other participants work for.
+    Readers in To, CC and BCC count, each once, in the order of the addresses. The participant's user counts only if the
+    scenario has ``user_talks``; another sender of the message never counts. Addresses without an owner are skipped, as
+    are people with ``blocked: true`` in their ``config``, and the users of other participants.
     """
     if message.operation in ("delete", "respond"):
         return []
-    sender = _plain(message.sender or "")
+    sender = _normalize_address(message.sender or "")
     user, user_talks = scenario.user_character, message.modality in scenario.user_talks
     reached: dict[str, None] = {user: None} if message.modality == "chat" else {}
-    for address in map(_plain, recipients(message)):
-        character_id = character_at(address, message.modality, scenario)
-        # A change to the calendar is the user's own action, whoever organizes the event.
+    for address in map(_normalize_address, recipients(message)):
+        character_id = find_character(address, message.modality, scenario)
+        # A change to the calendar is the user's own action, regardless of the event's organizer.
         if character_id is not None and (message.modality == "calendar" or address != sender or character_id == user):
             reached.setdefault(character_id)
     return [
@@ -56,7 +60,7 @@ def characters_addressed(message: OutgoingMessage, scenario: ScenarioConfig) -> 
 def answerable(
     messages: Iterable[OutgoingMessage], scenario: ScenarioConfig
 ) -> list[tuple[OutgoingMessage, list[str]]]:
-    """The messages of a turn that somebody reads, each with the ids of the characters who do, in order.
+    """Return the messages of a turn that characters read, each with the readers' ids, in order.
 
     A character reads the first ``ANSWERED_IN_A_TURN`` that reach it.
     """
@@ -71,25 +75,25 @@ def answerable(
 
 
 def recipients(message: OutgoingMessage) -> list[str]:
-    """The addresses that a message went to; of a calendar event, all who are invited."""
+    """Return the addresses that a message went to; of a calendar event, all attendees."""
     if message.modality == "calendar":
         return message.attendees
     return [*message.to, *message.cc, *message.bcc]
 
 
-def _plain(address: str) -> str:
-    """An address to compare: the bare email in lower case, or the bare phone number."""
+def _normalize_address(address: str) -> str:
+    """Return an address in comparable form: the bare email in lower case, or the bare phone number."""
     if "@" in address:
         return bare_address(address)
     return bare_phone(address)
 
 
-def character_at(address: str, modality: Written, scenario: ScenarioConfig) -> str | None:
-    """The id of the character at an address, in any of its written forms."""
-    address = _plain(address)
+def find_character(address: str, modality: Written, scenario: ScenarioConfig) -> str | None:
+    """Return the id of the character with this address, in any written form."""
+    address = _normalize_address(address)
     for key, person in scenario.characters.items():
         own = person.phone if modality == "sms" else person.email
-        if own and _plain(own) == address:
+        if own and _normalize_address(own) == address:
             return key
     return None
 
@@ -103,12 +107,12 @@ async def respond(
     turn: int,
     guard: Guard | None = None,
 ) -> CharacterReply | None:
-    """Decide whether a character replies to a message, and with what; None for silence, also for someone whom it didn't
-    reach.
+    """Decide whether a character replies to a message, and with what text. None means silence, also if the message
+    didn't reach the character.
 
-    With a model, it decides first and writes then, and ``guard`` refuses drafts that can't be sent; without one, the
-    first of the character's ``scripted_replies`` that matches is the reply, and silence if none does. The delay is
-    drawn by (seed, turn, character, message). Raises as ``structured.ask``.
+    With a model, the character decides first and then writes; ``guard`` refuses drafts that can't be sent. Without a
+    model, the first of the character's ``scripted_replies`` that matches is the reply; it stays silent if none does.
+    The delay is drawn by (seed, turn, character, message). Raises as ``structured.ask``.
     """
     if character_id not in characters_addressed(message, scenario):
         return None
@@ -130,7 +134,9 @@ async def respond(
 
 
 def searched_text(message: OutgoingMessage) -> str:
-    """The text that scripted replies' patterns are searched in (``proctor.protocol.scenario.ScriptedReply``)."""
+    """Return the text in which patterns of scripted replies are searched
+    (``proctor.protocol.scenario.ScriptedReply``).
+    """
     if message.modality == "email":
         return f"{message.subject or ''}\n{message.seen}"
     if message.modality in ("sms", "chat"):
@@ -199,7 +205,7 @@ def _too_long(text: str) -> str | None:
 
 
 def _delay(person: CharacterProfile, seed: int | None, turn: int, character_id: str, message: OutgoingMessage) -> int:
-    """Whole seconds until the reply. Drawn from the texts, not from ids, which another run may choose differently."""
+    """Return whole seconds until the reply. They are drawn from the texts, since ids may differ in another run."""
     content = [message.modality, message.to, message.cc, message.attendees, searched_text(message)]
     source = json.dumps([seed, turn, character_id, content], ensure_ascii=True)
     draw = Random(hashlib.sha256(source.encode()).digest()).uniform(-1, 1)
@@ -209,7 +215,7 @@ def _delay(person: CharacterProfile, seed: int | None, turn: int, character_id: 
 
 
 def reply_subject(subject: str | None) -> str:
-    """``Re: `` and the subject, with what was there of ``Re:`` before taken off."""
+    """Return ``Re: `` and the subject, without any earlier ``Re:``."""
     bare = compiled(r"\A(\s*re\s*(\[\d+\])?\s*:)+").sub("", subject or "").strip()
     return f"Re: {bare or '(no subject)'}"
 
@@ -217,11 +223,11 @@ def reply_subject(subject: str | None) -> str:
 def reply_event(
     reply: CharacterReply, message: OutgoingMessage, scenario: ScenarioConfig
 ) -> tuple[str, dict[str, Any]]:
-    """The simulator's event for a reply: its modality, and the ``data`` to schedule (UES contract, "input").
+    """Return the simulator's event for a reply: its modality, and the ``data`` to schedule (UES contract, "input").
 
-    An email goes to the user, with the message's other readers in CC (none for a reader in BCC); an SMS goes to the
-    user, and to the others of a group; the user's words in the chat go into the same conversation. An RSVP that says
-    neither yes nor no, only something, is tentative.
+    An email goes to the user, with the message's other readers in CC (none for a reader in BCC). An SMS goes to the
+    user, and to the others of a group. The user's chat messages go into the same conversation. An RSVP with a comment
+    and neither yes nor no is tentative.
     """
     person = scenario.characters[reply.character_id]
     if reply.modality == "email":
@@ -250,8 +256,12 @@ def _email(
 ) -> dict[str, Any]:
     user = message.sender or scenario.user.email or ""
     openly = [*message.to, *message.cc]
-    own = _plain(person.email or "")
-    others = [a for a in openly if _plain(a) not in (own, _plain(user))] if own in map(_plain, openly) else []
+    own = _normalize_address(person.email or "")
+    others = (
+        [a for a in openly if _normalize_address(a) not in (own, _normalize_address(user))]
+        if own in map(_normalize_address, openly)
+        else []
+    )
     return {
         "operation": "receive",
         "from_address": person.email,
@@ -269,7 +279,11 @@ def _sms(
     reply: CharacterReply, message: OutgoingMessage, person: CharacterProfile, scenario: ScenarioConfig
 ) -> dict[str, Any]:
     user = message.sender or scenario.user.phone or ""
-    others = [n for n in message.to if _plain(n) not in (_plain(person.phone or ""), _plain(user))]
+    others = [
+        n
+        for n in message.to
+        if _normalize_address(n) not in (_normalize_address(person.phone or ""), _normalize_address(user))
+    ]
     return {
         "action": "receive_message",
         "message_data": {
@@ -282,5 +296,7 @@ def _sms(
 
 
 def _as_written(address: str, attendees: list[str]) -> str:
-    """The address as the event writes it, by which the calendar knows its attendee."""
-    return next((attendee for attendee in attendees if _plain(attendee) == _plain(address)), address)
+    """Return the address in the event's spelling, by which the calendar identifies its attendee."""
+    return next(
+        (attendee for attendee in attendees if _normalize_address(attendee) == _normalize_address(address)), address
+    )

@@ -1,5 +1,7 @@
-"""Messages between the participants of an assessment, each with a simulation of its own. A message keeps its ids on its
-way, for its thread, and arrives a set time after it was sent, so that any attempt gives the same day.
+"""Messages between the participants of an assessment, who have separate simulations.
+
+A message keeps its ids on its way, for its thread. It arrives a fixed time after it was sent, so any attempt gives the
+same day.
 """
 
 from collections import Counter
@@ -7,7 +9,7 @@ from collections.abc import Iterable
 from datetime import timedelta
 from typing import Any
 
-from proctor.activities.characters.generator import ANSWERED_IN_A_TURN, character_at, recipients
+from proctor.activities.characters.generator import ANSWERED_IN_A_TURN, find_character, recipients
 from proctor.activities.characters.messages import OutgoingMessage
 from proctor.activities.simulation.hosts import PlannedEvent
 from proctor.activities.simulation.payloads import Sent
@@ -18,7 +20,7 @@ DELIVERY = timedelta(minutes=1)
 
 
 def sent_to_colleagues(messages: Iterable[OutgoingMessage], scenario: ScenarioConfig) -> list[Sent]:
-    """The messages of a turn that reached users of other roles, in order; a user gets the first
+    """Return the messages of a turn that reached users of other roles, in order; a user gets the first
     ``ANSWERED_IN_A_TURN``.
     """
     roles = {user: role for role, user in scenario.colleagues.items()}
@@ -34,22 +36,24 @@ def sent_to_colleagues(messages: Iterable[OutgoingMessage], scenario: ScenarioCo
 
 
 def _reached(message: OutgoingMessage, scenario: ScenarioConfig) -> Iterable[str]:
-    """The characters who get a message, each once. An RSVP goes to the organizer, other changes to those invited."""
+    """Return the ids of the characters that get a message, each once. An RSVP goes to the organizer, other changes to
+    the attendees.
+    """
     if message.modality == "chat":
         return ()
     addresses = [message.sender or ""] if message.operation == "respond" else recipients(message)
-    found = (character_at(address, message.modality, scenario) for address in addresses)
+    found = (find_character(address, message.modality, scenario) for address in addresses)
     return dict.fromkeys(character_id for character_id in found if character_id is not None)
 
 
 def arrival_events(message: OutgoingMessage) -> list[PlannedEvent]:
     return [
         PlannedEvent(scheduled_time=message.sent_at + DELIVERY, modality=message.modality, data=data)
-        for data in _data_of(message)
+        for data in _make_event_data(message)
     ]
 
 
-def _data_of(message: OutgoingMessage) -> list[dict[str, Any]]:
+def _make_event_data(message: OutgoingMessage) -> list[dict[str, Any]]:
     if message.modality == "email":
         return [
             {
@@ -90,5 +94,5 @@ def _data_of(message: OutgoingMessage) -> list[dict[str, Any]]:
     }
     invited = [{"email": attendee} for attendee in message.attendees]
     new = {**event, **details, "operation": "create", "organizer": message.sender, "attendees": invited}
-    # Someone may be invited by a change: then the event is created, else it is there and only changes.
+    # A change may add an attendee: then the event is created for that one. For the others it exists, and only changes.
     return [new] if message.operation == "create" else [new, {**event, **details, "operation": "update"}]
