@@ -29,7 +29,7 @@ from proctor.workflows.names import (
     PROCTOR_CONTEXT,
     PROCTOR_STATUS,
     Status,
-    owned_by,
+    make_owner_attributes,
 )
 from purple_sdk.protocol.terminal import is_terminal_request
 
@@ -107,7 +107,7 @@ async def start_assessment(
                 task_timeout=CAMPAIGN_TASK if is_campaign else WORKFLOW_TASK,
                 id_reuse_policy=WorkflowIDReusePolicy.REJECT_DUPLICATE,
                 id_conflict_policy=WorkflowIDConflictPolicy.FAIL,
-                search_attributes=owned_by(
+                search_attributes=make_owner_attributes(
                     caller.name,
                     SearchAttributePair(PROCTOR_CONTEXT, context_keyword(message.context_id)),
                     SearchAttributePair(PROCTOR_STATUS, Status.SUBMITTED),

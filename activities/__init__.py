@@ -1,14 +1,14 @@
-"""Everything that touches the world.
+"""Everything that touches the world: simulators, participants, models, stores.
 
 Each room has its activities and their payloads. In the order of an assessment:
 
 * ``admission``: a request becomes a plan; ``campaign``: many of them
-* ``simulation``: it is set up, stepped from checkpoint to checkpoint, and closed
-* ``participant``: it is greeted, plays its turns, and is notified of the end
-* ``characters``: they answer
+* ``simulation``: the simulation is set up, stepped from checkpoint to checkpoint, and closed
+* ``participant``: the participant is greeted, plays its turns, and is notified of the end
+* ``characters``: the characters answer
 * ``judging``: criteria are judged, with the scenario's own evaluators in ``scenario_code``
-* ``archive``, ``notifications``: what remains, and who hears of it
+* ``archive``, ``notifications``: results are archived and reported
 
-What they share: ``plan`` (an admitted assessment), ``attempts`` (what surrounds every attempt) and ``models`` (language
-models).
+All rooms share ``plan`` (an admitted assessment), ``attempts`` (guards that run around each attempt) and ``models``
+(language models).
 """

@@ -1,4 +1,4 @@
-"""An admitted assessment, and the base of what passes between workflows and activities."""
+"""An admitted assessment, and the base class of the payloads that pass between workflows and activities."""
 
 from datetime import datetime
 
@@ -17,13 +17,13 @@ TRIAL_WORKFLOW = "TerminalTrial"
 
 
 class Model(BaseModel):
-    """Frozen; fields may be added later, with defaults."""
+    """A frozen payload; fields may be added later, with defaults."""
 
     model_config = ConfigDict(frozen=True, defer_build=WHEN_USED)
 
 
 class CriterionBrief(Model):
-    """What the workflow has to know of a criterion; ``items`` is how many its rubric has."""
+    """A criterion as the workflow knows it; ``items`` is the number of items in its rubric."""
 
     criterion_id: str
     name: str
@@ -34,9 +34,9 @@ class CriterionBrief(Model):
 
 
 class ForkPlan(Model):
-    """Where a fork comes from; ``inherited`` is the blob of what was played before it (``fork_plan.Inherited``).
+    """The origin of a fork; ``inherited`` is the blob of the turns before the fork (``fork_plan.Inherited``).
 
-    With several participants each role's plan has one, and the joint plan's has no ``inherited``.
+    With several participants each role's plan has such a blob, and the joint plan has none.
     """
 
     origin: ForkedFrom
@@ -48,16 +48,16 @@ class Plan(Model):
 
     Attributes:
         scenario: the blob of the scenario's configuration.
-        initial_state: the blob of the UES scenario to start from, whose clock is at ``start_time``.
+        initial_state: the blob of the UES scenario at the start; its clock is at ``start_time``.
         package: the blob of all files of the scenario, with its evaluators as they were at admission.
-        instance: the family's day that the scenario is; None for a fixed scenario. A fork may have another ``seed``.
-        clock, noise: the conditions that it is played under (``purple_sdk.protocol.clocks``).
-        is_state_in_package: no blob has the initial state. It is read from ``package``, and ``initial_state`` has its
-            hash and size.
-        roles: of several participants, a plan for each, whose ``participant`` is the role and whose ``criteria`` are
-            its own. The joint plan has all criteria, and otherwise the first role's values. Empty for one participant.
-        simulator: the address of the simulator's server that the simulation is on; None where there is one server,
-            which the settings name, and before one is chosen.
+        instance: the family and day of the scenario; None for a fixed scenario. A fork may have another ``seed``.
+        clock, noise: the conditions of the assessment (``purple_sdk.protocol.clocks``).
+        is_state_in_package: whether the initial state has no blob. It is read from ``package`` then, and
+            ``initial_state`` has its hash and size.
+        roles: a plan for each of several participants; its ``participant`` is the role, and its ``criteria`` are the
+            role's. The joint plan has all criteria, and otherwise the first role's values. Empty for one participant.
+        simulator: the address of the simulation's server. None until one is chosen, and if the settings name a single
+            server.
     """
 
     assessment_id: str
@@ -102,12 +102,14 @@ class Plan(Model):
     roles: "list[Plan]" = Field(default_factory=list)
 
     def end_of_turn(self, turn_start: datetime, time_step: str | None) -> datetime:
-        """The instant that time moves to after a turn in whose answer the participant named this step, or none."""
+        """Return the simulated time at which a turn ends. ``time_step`` is the participant's choice; None takes the
+        default.
+        """
         step = parse_iso8601_duration(time_step or self.default_time_step)
         return end_of_turn(turn_start, step, self.nights, self.end_time)
 
     def for_step(self) -> "Plan":
-        """What a step of the assessment has to know of it; who judges a criterion has its name, and the scenario."""
+        """Return the plan without criteria, for a step that needs none. A judging step gets its criterion by name."""
         return self.model_copy(update={"criteria": []})
 
 
@@ -128,5 +130,5 @@ class OfSeveral(Model):
 
     @property
     def about(self) -> str:
-        """The criterion or the character that tells it apart from the others."""
+        """The criterion or the character that distinguishes this activity from the others."""
         raise NotImplementedError

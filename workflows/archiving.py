@@ -1,4 +1,4 @@
-"""Archive ended work that has results, however it ended."""
+"""The archiving of ended work with results, after any kind of end."""
 
 from collections.abc import Iterable
 from datetime import timedelta
@@ -55,7 +55,7 @@ async def archive(
 
 
 async def archive_trial(steps: Steps, publisher: UpdatePublisher, payload: TrialArchiveInput) -> None:
-    """Archive a trial; a trial that can't be archived has ended all the same."""
+    """Archive a trial. A failure to archive it doesn't change the trial's end."""
     try:
         await steps.do(
             TrialArchiving.archive_trial,

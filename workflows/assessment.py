@@ -25,7 +25,7 @@ from proctor.workflows.participant import greet, note_reset, set_up
 from proctor.workflows.progress import Carried, Progress, Together
 from proctor.workflows.publishing import UpdatePublisher
 from proctor.workflows.several import Several
-from proctor.workflows.steps import Failure, Steps, failure_of
+from proctor.workflows.steps import Failure, Steps, describe_failure
 from proctor.workflows.summing_up import Ending, last_update, note_score, sum_up
 from proctor.workflows.time_played import Timed, TimePlayed
 from proctor.workflows.turns import Turns
@@ -37,7 +37,7 @@ _RESET_TOO_LATE = (
     "The reset was to a point after the failure, so no turn or judging was repeated. Run: proctor replay {}. Or reset "
     "to the Workflow Task Completed event before the turn's purple_turn, or before conclude. The failure was:"
 )
-"""Begins the failure of a run that was reset while it was ending."""
+"""The beginning of the failure's message if a run was reset while it was ending."""
 
 
 @workflow.defn(name=names.ASSESSMENT_WORKFLOW)
@@ -65,10 +65,10 @@ class Assessment:
 
     @workflow.run
     async def run(self, payload: AssessmentInput) -> AssessmentResults:
-        """Play the whole assessment; returns the scored result.
+        """Play the whole assessment; return the scored result.
 
-        Fails as ``Rejected`` for a request that can't be carried out, as ``AssessmentFailed``, with the results so far
-        as its first detail, where the assessment came to no good end.
+        Fails as ``Rejected`` for a request that can't be carried out. Fails as ``AssessmentFailed`` if the assessment
+        failed; the first detail has the results so far.
         """
         try:
             plan = self._plan or await self._admit()
@@ -77,7 +77,7 @@ class Assessment:
                 results = await self._assess_several(plan)
             else:
                 progress = self._progress or await self._open(plan)
-                results = await self._time.keep_to(
+                results = await self._time.run_within(
                     plan.assessment_timeout, progress, lambda: self._assess(plan, progress)
                 )
                 reason = _reason(progress)
@@ -92,17 +92,17 @@ class Assessment:
 
     @workflow.signal(name=GRANT_SIGNAL)
     async def begin(self) -> None:
-        """The context's queue says that no other assessment of the context is at work."""
+        """Signal of the context's queue: no other assessment of the context is running."""
         self._place.take()
 
     @workflow.signal(name=TROUBLE_SIGNAL)
-    async def hear_of(self, trouble: Trouble) -> None:
+    async def hear_trouble(self, trouble: Trouble) -> None:
         """Signal: a running step fails repeatedly and is still retried. The caller gets an update."""
-        self._steps.hear_of(trouble)
+        self._steps.publish_trouble(trouble)
 
     @workflow.query(name=SO_FAR_QUERY)
     def tell_so_far(self) -> SoFar:
-        """What was decided and played until now, for forks; fails before the first turn can begin."""
+        """Return the plan and the turns until now, for forks; fails before the first turn can begin."""
         reached = [role.progress for role in self._several.roles] if self._several else [self._progress]
         played = [progress.played() for progress in reached if progress]
         if self._plan is None or len(played) < len(reached):
@@ -113,7 +113,7 @@ class Assessment:
 
     async def _admit(self) -> Plan:
         self._publisher.show("**Checking the request**", begins="the start")
-        waiting = asyncio.create_task(self._place.wait_for())
+        waiting = asyncio.create_task(self._place.wait())
         try:
             plan = await self._check(AdmitInput(task_id=self._payload.task_id, request=self._payload.request))
             self._follow(plan)
@@ -144,7 +144,7 @@ class Assessment:
         return progress
 
     def _begin(self, plan: Plan) -> datetime:
-        workflow.upsert_search_attributes(names.search_attributes_of(plan.scenario_id, plan.participant_url))
+        workflow.upsert_search_attributes(names.make_search_attributes(plan.scenario_id, plan.participant_url))
         started_at = workflow.now()
         self._publisher.publish(
             updates.AssessmentStartedUpdate(
@@ -204,7 +204,7 @@ class Assessment:
             results = self._sum_up(plan, Ending("completed", "scenario_complete"))
             return self._tell_results(results, "scenario_complete")
 
-        return await self._time.keep_to(plan.assessment_timeout, several.together, play)
+        return await self._time.run_within(plan.assessment_timeout, several.together, play)
 
     async def _carry_on_if_long(self, plan: Plan, timed: Progress | Together) -> None:
         run = workflow.info()
@@ -227,9 +227,9 @@ class Assessment:
     # The ways out
 
     async def _fail(self, problem: BaseException) -> ApplicationError:
-        """End an assessment that came to no good end; the error says why and carries what was done so far."""
+        """End a failed assessment. Return an error with the reason and the results so far."""
         resets_before = self._time.resets
-        failure = failure_of(problem)
+        failure = describe_failure(problem)
         if failure.is_defect:
             workflow.logger.error("%s", failure.sentence, exc_info=problem)
         if failure.kind == failures.REJECTED:
@@ -238,7 +238,7 @@ class Assessment:
         is_timeout = failure.kind in (failures.TURN_TIMEOUT, failures.DEADLINE)
         reason: CompletionReason = "timeout" if is_timeout else "error"
         await run_undisturbed(self._time.measure_pauses(self._timed))
-        results = self._tell_of(failure, reason, self._plan) if self._plan is not None else None
+        results = self._publish_failure(failure, reason, self._plan) if self._plan is not None else None
         await self._end(reason, names.Status.FAILED, results)
         details = [] if self._plan is None else [results and results.model_dump(mode="json")]
         sentence = failure.sentence
@@ -246,8 +246,8 @@ class Assessment:
             sentence = f"{_RESET_TOO_LATE.format(self._payload.task_id)} {sentence}"
         return ApplicationError(sentence, *details, type=names.ASSESSMENT_FAILURE, non_retryable=True)
 
-    def _tell_of(self, failure: Failure, reason: CompletionReason, plan: Plan) -> AssessmentResults | None:
-        """Publish a failure; returns the results so far, None where they can't be made."""
+    def _publish_failure(self, failure: Failure, reason: CompletionReason, plan: Plan) -> AssessmentResults | None:
+        """Publish a failure; return the results so far, None if they can't be made."""
         self._publisher.publish_failure(failure.kind, failure.sentence, is_final=True)
         self._publisher.show_failure(failure.sentence)
         try:
@@ -261,7 +261,7 @@ class Assessment:
         return results
 
     async def _call_off(self) -> None:
-        """End a cancelled assessment. A canceled workflow has no result: the memo names what was done so far."""
+        """End a cancelled assessment. A canceled workflow has no result: its memo names the results so far."""
         so_far = None
         if self._plan is not None:
             try:

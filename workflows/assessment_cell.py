@@ -62,7 +62,7 @@ class AssessmentCell:
                 id_reuse_policy=WorkflowIDReusePolicy.REJECT_DUPLICATE,
                 parent_close_policy=workflow.ParentClosePolicy.ABANDON,
                 cancellation_type=workflow.ChildWorkflowCancellationType.WAIT_CANCELLATION_COMPLETED,
-                search_attributes=names.owned_by(
+                search_attributes=names.make_owner_attributes(
                     self._owner,
                     SearchAttributePair(names.PROCTOR_CONTEXT, self._task_id),
                     SearchAttributePair(names.PROCTOR_STATUS, names.Status.SUBMITTED),
@@ -77,7 +77,7 @@ class AssessmentCell:
 
     def _request(self) -> dict[str, Any]:
         payload = self._payload
-        participants = payload.get("participants") or {str(payload["agent"]): payload["url"]}  # as before 0.3
+        participants = payload.get("participants") or {str(payload["agent"]): payload["url"]}  # the form before 0.3
         return {"participants": participants, "config": payload["assessment"]}
 
     def _assessment_played(self, **more: Any) -> PlayedAssessment:

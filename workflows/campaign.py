@@ -1,6 +1,7 @@
-"""The workflow of a campaign: many cells, each played by its own workflow that returns a ``CellOutcome``. Cells
-continue while the campaign starts a new run, which finds them by their workflows' ids; an ended one is never played
-again.
+"""The workflow of a campaign: many cells, each played by a separate workflow that returns a ``CellOutcome``.
+
+Cells continue while the campaign starts a new run, which finds them by their workflows' ids. An ended cell is never
+played again.
 """
 
 import asyncio
@@ -25,13 +26,13 @@ from proctor.workflows.context_queue import GRANT_SIGNAL, PlaceInContext
 from proctor.workflows.ending import end, run_undisturbed
 from proctor.workflows.inputs import CampaignInput
 from proctor.workflows.publishing import UpdatePublisher
-from proctor.workflows.steps import Failure, Steps, failure_of
+from proctor.workflows.steps import Failure, Steps, describe_failure
 
 _PAGE = 100
 """The number of cells read at a time, and of outcomes on a page of the ledger."""
 
 _SHOWN = ("status", "succeeded", "score", "failure_kind", "failure", "seconds")
-"""What an update on an ended cell says of its outcome."""
+"""The fields of the outcome in an update on an ended cell."""
 
 _PROGRESS_STEPS = 20
 """The number of progress updates for callers who want milestones only."""
@@ -58,8 +59,8 @@ class Campaign:
 
     @workflow.run
     async def run(self, payload: CampaignInput) -> plans.CampaignResults:
-        """Play all cells. Fails as ``Rejected`` for a request that can't be carried out, as ``AssessmentFailed`` where
-        the campaign came to no good end.
+        """Play all cells. Fails as ``Rejected`` for a request that can't be carried out, as ``AssessmentFailed`` if the
+        campaign failed.
         """
         try:
             plan = self._plan or await self._admit()
@@ -76,13 +77,13 @@ class Campaign:
 
     @workflow.signal(name=GRANT_SIGNAL)
     async def begin(self) -> None:
-        """The context's queue says that nothing else of the context is at work."""
+        """Signal of the context's queue: nothing else of the context is running."""
         self._place.take()
 
     @workflow.signal(name=TROUBLE_SIGNAL)
-    async def hear_of(self, trouble: Trouble) -> None:
-        """A step of the campaign's own has not succeeded for a while, and is still being tried."""
-        self._steps.hear_of(trouble)
+    async def hear_trouble(self, trouble: Trouble) -> None:
+        """Signal: a step of the campaign itself fails repeatedly and is still retried."""
+        self._steps.publish_trouble(trouble)
 
     @workflow.signal(name=names.CELL_TROUBLE_SIGNAL)
     async def hear_of_cell(self, trouble: Trouble) -> None:
@@ -96,7 +97,7 @@ class Campaign:
     # The parts, in order
 
     async def _admit(self) -> plans.CampaignPlan:
-        waiting = asyncio.create_task(self._place.wait_for())
+        waiting = asyncio.create_task(self._place.wait())
         try:
             plan: plans.CampaignPlan = await self._steps.do(
                 CampaignActivities.plan_campaign,
@@ -114,7 +115,7 @@ class Campaign:
 
     def _open(self, plan: plans.CampaignPlan) -> CampaignProgress:
         participant = plan.participant_url or plan.participant
-        workflow.upsert_search_attributes(names.search_attributes_of(plan.title, participant))
+        workflow.upsert_search_attributes(names.make_search_attributes(plan.title, participant))
         self._progress = progress = CampaignProgress(started_at=workflow.now(), lists=[plan.cells])
         if plan.taken_over:
             progress.take_over(plan.taken_over)
@@ -132,7 +133,7 @@ class Campaign:
         return progress
 
     async def _play_all(self, plan: plans.CampaignPlan, progress: CampaignProgress) -> None:
-        for due in progress.at_play:  # of the run before
+        for due in progress.at_play:  # those of the run before
             self._start(plan, due)
         most_events = limits.campaign_events(plan.at_once)
         while True:
@@ -148,7 +149,7 @@ class Campaign:
                 progress.ended = []
             run = workflow.info()
             if run.is_continue_as_new_suggested() or run.get_current_history_length() > most_events:
-                await self._carry_on(plan, progress)
+                await self._continue_as_new(plan, progress)
 
     async def _fill(self, plan: plans.CampaignPlan, progress: CampaignProgress) -> None:
         progress.lists += self._grown
@@ -159,7 +160,7 @@ class Campaign:
             progress.stopped = None if is_all_begun else progress.limit_reached(plan, elapsed)
             if progress.stopped:
                 return
-            number = self._next_of(plan, progress)
+            number = self._choose_next(plan, progress)
             if number is not None:
                 due = progress.waiting[number]
                 progress.stopped = progress.limit_in_reach(plan, elapsed, due)
@@ -173,7 +174,7 @@ class Campaign:
             else:
                 progress.waiting += await self._read_more(progress)
 
-    def _next_of(self, plan: plans.CampaignPlan, progress: CampaignProgress) -> int | None:
+    def _choose_next(self, plan: plans.CampaignPlan, progress: CampaignProgress) -> int | None:
         taken = Counter(lane for due in progress.at_play for lane in due.cell.lanes)
         for number, due in enumerate(progress.waiting):
             if all(taken[lane] < plan.lane_limits.get(lane.kind, plan.at_once) for lane in due.cell.lanes):
@@ -215,7 +216,7 @@ class Campaign:
                 id_reuse_policy=WorkflowIDReusePolicy.REJECT_DUPLICATE,
                 parent_close_policy=workflow.ParentClosePolicy.ABANDON,
                 cancellation_type=workflow.ChildWorkflowCancellationType.WAIT_CANCELLATION_COMPLETED,
-                search_attributes=names.owned_by(self._payload.owner) if self._payload.owner else None,
+                search_attributes=names.make_owner_attributes(self._payload.owner) if self._payload.owner else None,
                 static_summary=as_summary(due.cell.label),
             )
         except exceptions.WorkflowAlreadyStartedError:
@@ -244,9 +245,9 @@ class Campaign:
             progress.waiting.append(Due(cell=due.cell, play=due.play + 1))
         else:
             progress.note(due, outcome)
-        self._tell_of(plan, progress, due, outcome, is_again)
+        self._publish_outcome(plan, progress, due, outcome, is_again)
 
-    def _tell_of(
+    def _publish_outcome(
         self, plan: plans.CampaignPlan, progress: CampaignProgress, due: Due, outcome: plans.CellOutcome, is_again: bool
     ) -> None:
         self._publisher.publish(
@@ -275,7 +276,7 @@ class Campaign:
             CampaignActivities.keep_outcomes, plans.LedgerInput(ended=ended), **limits.quick("keep what has ended")
         )
 
-    async def _carry_on(self, plan: plans.CampaignPlan, progress: CampaignProgress) -> None:
+    async def _continue_as_new(self, plan: plans.CampaignPlan, progress: CampaignProgress) -> None:
         """Continue in a new run, which finds the running cells by their ids."""
         for task in [task for task in self._at_play if task.done()]:
             await self._take(plan, progress, task)
@@ -342,7 +343,7 @@ class Campaign:
     # The ways out
 
     async def _fail(self, problem: BaseException) -> exceptions.ApplicationError:
-        failure = failure_of(problem)
+        failure = describe_failure(problem)
         if failure.is_defect:
             workflow.logger.error("%s", failure.sentence, exc_info=problem)
         if failure.kind == failures.REJECTED:
@@ -361,7 +362,7 @@ class Campaign:
         await self._end(names.Status.CANCELED)
 
     async def _sum_up_so_far(self, status: plans.CellStatus, failure: Failure) -> None:
-        """The results so far; None without any, or if they can't be made."""
+        """Publish the results so far, if there are any and they can be made."""
 
         async def sum_up() -> None:
             try:

@@ -1,4 +1,4 @@
-"""How far a campaign has come: what it carries along when its history grows too long for one run."""
+"""The progress of a campaign: the data that it passes on when its history grows too long for one run."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -16,14 +16,14 @@ _Unit = Literal["cost", "tokens", "seconds"]
 
 
 class Due(BaseModel):
-    """A cell that is to be played, or is at play; ``play`` counts from 1."""
+    """A cell that waits or is being played; ``play`` counts from 1."""
 
     cell: Cell
     play: int = 1
 
 
 class Spending(BaseModel):
-    """What plays of one group of cells (an agent on a scenario; a terminal task) have taken."""
+    """The cost of the plays of one group of cells (an agent on a scenario; a terminal task)."""
 
     plays: int = 0
     seconds: float = 0.0
@@ -32,16 +32,23 @@ class Spending(BaseModel):
 
 
 class CampaignProgress(BaseModel):
-    """How far a campaign has come.
+    """The progress of a campaign.
 
     Attributes:
-        lists: the cells to play: the plan's, and those that the campaign was grown by. read: how many cells of all
-        lists were read so far. waiting: those of them that wait. at_play: those that are under way. replayed: how many
-        plays were not the first one of their cell. ledger: pages of cells that have ended for good. ended: those that
-        are in no page yet. places: task queues on which something of the campaign's is left. plays, seconds, tokens,
-        cost: of all plays here, whether they count or not; cost_known: of how many of them the cost is. unpriced,
-        uncounted: whether any of them has no known cost, or number of tokens. by_group: the same by group of cells.
-        taken_over: how many cells needn't be played. stopped: the limit that keeps the rest from being played.
+        lists: the cells to play: the plan's, and those that were added later.
+        read: how many cells of all lists were read so far.
+        waiting: those of them that wait.
+        at_play: those that are being played.
+        replayed: how many plays were not the first one of their cell.
+        ledger: pages of cells that have ended finally.
+        ended: ended cells that are in no page yet.
+        places: task queues with leftovers of the campaign.
+        plays, seconds, tokens, cost: the totals of all plays here, whether they count or not.
+        cost_known: how many plays have a known cost.
+        unpriced, uncounted: whether the cost, or the number of tokens, of any play is unknown.
+        by_group: the totals by group of cells.
+        taken_over: how many cells an earlier campaign has played.
+        stopped: the limit that keeps the remaining cells from being played.
     """
 
     started_at: datetime
@@ -75,7 +82,7 @@ class CampaignProgress(BaseModel):
 
     @property
     def to_play(self) -> int:
-        """How many of them were, are or will be played here."""
+        """How many cells were, are or will be played here."""
         return sum(each.count for each in self.lists)
 
     def tally(self) -> Tally:
@@ -105,7 +112,7 @@ class CampaignProgress(BaseModel):
         self.ended.append(EndedCell(cell_id=cell.cell_id, label=cell.label, plays=due.play, outcome=outcome))
 
     def note_play(self, due: Due, outcome: CellOutcome) -> None:
-        """A play has ended and cost something, whether it counts or not."""
+        """Add the cost of an ended play, whether it counts or not."""
         self.at_play.remove(due)
         self.places += [place for place in outcome.places if place not in self.places]
         group = self.by_group.setdefault(due.cell.group, Spending())
@@ -133,7 +140,7 @@ class CampaignProgress(BaseModel):
         self.ledger.append(taken.page)
 
     def limit_reached(self, plan: CampaignPlan, elapsed: float) -> str | None:
-        """A sentence on the limit that forbids more cells, or None."""
+        """Return a sentence on the limit that forbids more cells, or None."""
         if plan.max_cost is not None and self.unpriced:
             why = "a model was asked that has no known price. Add it to the worker's table of prices"
             if plan.kind == BENCHMARK:
@@ -152,11 +159,11 @@ class CampaignProgress(BaseModel):
         return None
 
     def limit_in_reach(self, plan: CampaignPlan, elapsed: float, due: Due | None) -> str | None:
-        """A sentence on the limit that a cell would probably pass, or None. ``elapsed`` are the seconds since the
-        campaign began; ``due`` is the cell that would be next, if it is known.
+        """Return a sentence on the limit that a cell would probably pass, or None. ``elapsed`` are the seconds since
+        the campaign began; ``due`` is the next cell, if it is known.
 
-        The forecast for a cell, and for each that is under way, is the mean of its group's plays so far; the mean of
-        all plays for a group that has none yet, and for all where there is no cell.
+        The forecast for this cell, and for each running one, is the mean of its group's plays so far. A group without
+        plays gets the mean of all plays; so do all cells if ``due`` is None.
         """
         for each in self._limits(plan, elapsed):
             one = each.forecast(due)
@@ -170,7 +177,7 @@ class CampaignProgress(BaseModel):
         return None
 
     def limits_passed(self, plan: CampaignPlan, elapsed: float) -> str | None:
-        """A sentence on each limit that was passed, and by how much, or None."""
+        """Return a sentence on each limit that was passed, and by how much, or None."""
         return (
             " ".join(
                 f"The limit of {each.in_words(each.most)} was passed by {each.in_words(each.spent - each.most)}."
@@ -200,7 +207,7 @@ class _Limit:
 
     @property
     def adds_up(self) -> bool:
-        """Whether plays that are under way spend side by side; time passes for all of them together."""
+        """Whether running plays add up: each has its own cost, but they share the time."""
         return self.unit != "seconds"
 
     def forecast(self, due: Due | None) -> float:
@@ -214,7 +221,7 @@ class _Limit:
 
 
 class CarriedCampaign(BaseModel):
-    """What the next run of the same campaign starts with."""
+    """The data with which the next run of the same campaign starts."""
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 

@@ -1,6 +1,8 @@
-"""The assessments of one A2A context, one after another. The queue tells one at a time that it may begin, and waits for
-its end. While others wait, it looks after the one at work, which may be terminated and can't say so then. A task that
-its context was made for is in no queue until another comes (``proctor.activities.admission.queueing``).
+"""The queue of one A2A context, which runs its assessments one after another.
+
+The queue grants one assessment at a time its beginning, and waits for its end. While others wait, it checks the running
+one: a terminated workflow can't report its end. The task that began the context joins no queue until another task comes
+(``proctor.activities.admission.queueing``).
 """
 
 from datetime import timedelta
@@ -21,13 +23,13 @@ _LOOK_AFTER = timedelta(seconds=20)
 
 
 def queue_id(context_id: str, owner: str = "") -> str:
-    """The workflow id of a context's queue; two callers that choose the same context id don't wait for each other."""
+    """Return the workflow id of a context's queue; two callers with the same context id don't wait for each other."""
     return f"context-{owner}:{context_id}" if owner else f"context-{context_id}"
 
 
 @workflow.defn(name=CONTEXT_QUEUE)
 class ContextQueue:
-    """The first to join starts it; it ends when the queue is empty."""
+    """The queue of a context. Its first member starts it, and it ends when it is empty."""
 
     @workflow.init
     def __init__(
@@ -43,9 +45,9 @@ class ContextQueue:
         """Grant in the order of joining until the queue is empty and no workflow holds the grant.
 
         Args:
-            waiting: ids of tasks, the first to come first.
+            waiting: ids of tasks, in order of joining.
             at_work: the task that holds the grant.
-            founder: the task that the context was made for, which never joins: its end is waited for first.
+            founder: the task that began the context. It never joins; the queue first waits for its end.
         """
         if founder is not None:
             await workflow.execute_activity_method(
@@ -55,7 +57,7 @@ class ContextQueue:
             if self._at_work is None and self._waiting:
                 await self._grant(self._waiting.pop(0))
             if self._at_work is not None:
-                await self._wait_for_end_of(self._at_work)
+                await self._await_end(self._at_work)
                 self._at_work = None
             if not self._waiting:
                 return
@@ -64,7 +66,7 @@ class ContextQueue:
 
     @workflow.signal(name=JOIN_SIGNAL)
     async def join(self, task_id: str) -> None:
-        """An assessment wants to begin; joining twice is joining once."""
+        """Signal: an assessment joins the queue. Joining twice counts once."""
         if task_id not in self._waiting and task_id != self._at_work:
             self._waiting.append(task_id)
 
@@ -80,9 +82,9 @@ class ContextQueue:
         try:
             await workflow.get_external_workflow_handle(task_id).signal(GRANT_SIGNAL)
         except ApplicationError:
-            self._at_work = None  # it is gone already
+            self._at_work = None  # it has ended already
 
-    async def _wait_for_end_of(self, task_id: str) -> None:
+    async def _await_end(self, task_id: str) -> None:
         while self._at_work == task_id:
             await workflow.wait_condition(lambda: self._at_work != task_id or bool(self._waiting))
             if self._at_work != task_id:
@@ -101,7 +103,7 @@ class ContextQueue:
 
 
 class PlaceInContext:
-    """Waited for, taken and left by one workflow; ``is_taken`` when it may begin."""
+    """A workflow's place in the queue of its context; ``is_taken`` when the workflow may begin."""
 
     def __init__(self, steps: Steps, payload: AssessmentInput | CampaignInput, is_taken: bool = False) -> None:
         self._steps = steps
@@ -110,10 +112,10 @@ class PlaceInContext:
         self._is_in_queue = is_taken  # perhaps: an earlier run may have joined
         self.is_taken = is_taken
 
-    async def wait_for(self) -> None:
-        """Join the queue, and wait until it says that no other workflow of the context is at work.
+    async def wait(self) -> None:
+        """Join the queue, and wait until no other workflow of the context is running.
 
-        A task whose context was made for it doesn't wait.
+        The task that began the context doesn't wait.
         """
         task_id, context_id = self._payload.task_id, self._payload.context_id
         if context_id == task_id:
@@ -136,4 +138,4 @@ class PlaceInContext:
         try:
             await workflow.get_external_workflow_handle(self._queue_id).signal(LEAVE_SIGNAL, self._payload.task_id)
         except ApplicationError:
-            pass  # the queue is gone, and nobody waits in it
+            pass  # the queue is gone, and no workflow waits in it

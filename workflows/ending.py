@@ -1,4 +1,4 @@
-"""The way out, the same for every end: parting, the context's next one, search attributes, the end of the updates."""
+"""The same steps at every end: partings, the context's next workflow, search attributes, the end of the updates."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
@@ -18,7 +18,7 @@ from purple_sdk.protocol.results import AssessmentResults
 
 
 async def run_undisturbed(ending: Coroutine[Any, Any, None]) -> None:
-    """Finish a part of a workflow's end, even if the workflow is cancelled meanwhile."""
+    """Finish a part of a workflow's end, even if the workflow is cancelled during it."""
     doing = asyncio.create_task(ending)
     while not doing.done():
         try:
@@ -34,11 +34,11 @@ async def end(
     part: Callable[[], Iterable[Awaitable[Any]]],
     so_far: AssessmentResults | None = None,
 ) -> None:
-    """On every way out: all are parted from, the next one of the context may begin, and the status is set.
+    """End a workflow: part from all components, let the context's next workflow begin, and set the status.
 
-    A cancellation that arrives now has no effect: the end continues as before. ``part`` informs, removes and archives,
-    all in parallel; its failures don't delay the end. ``so_far`` are results that are kept as a blob which the memo
-    names, since a canceled workflow has no result.
+    A cancellation that arrives now has no effect: the end continues as before. ``part`` informs, removes and archives
+    in parallel; its failures don't delay the end. ``so_far`` are results to store: a canceled workflow has no result,
+    so its memo names their blob.
     """
 
     async def part_from_all() -> None:

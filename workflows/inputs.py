@@ -1,4 +1,4 @@
-"""What starts an assessment, a campaign, and the notifications of a webhook."""
+"""Inputs of the workflows of an assessment, a campaign, and the notifications of a webhook."""
 
 from typing import Any
 
@@ -10,14 +10,15 @@ from proctor.activities.notifications.plan import Notification as Notification
 
 
 class _RequestInput(BaseModel):
-    """One request, as it came.
+    """One request as it was received.
 
     Attributes:
-        task_id: the A2A task id, which is the workflow id too. context_id: the A2A context; assessments of one
-        context run one after another. request: the message's data part, else its text, else None, not
-        validated. message: the A2A message as JSON data, for the task's history. owner: the caller whose it is, empty
-        without authentication. carried: what an earlier run of the same workflow hands on; never set by
-        callers.
+        task_id: the A2A task id, which is the workflow id too.
+        context_id: the A2A context; assessments of one context run one after another.
+        request: the message's data part, else its text, else None; not validated.
+        message: the A2A message as JSON data, for the task's history.
+        owner: the caller, empty without authentication.
+        carried: data of an earlier run of the same workflow; never set by callers.
     """
 
     model_config = ConfigDict(frozen=True)

@@ -1,4 +1,4 @@
-"""Every criterion is judged by an activity of its own; offline by a local one, with an ordinary one behind it."""
+"""Judging: a separate activity for every criterion; offline a local activity, with an ordinary one as a fallback."""
 
 import asyncio
 from collections.abc import Sequence
@@ -17,20 +17,20 @@ from proctor.protocol import updates
 from proctor.workflows import limits, names
 from proctor.workflows.progress import Progress
 from proctor.workflows.publishing import UpdatePublisher
-from proctor.workflows.steps import Steps, failure_of, named
+from proctor.workflows.steps import Steps, describe_failure, named
 from proctor.workflows.time_played import TimePlayed
 from purple_sdk.protocol.provenance import ModelUse, added_up
 from purple_sdk.protocol.results import CriterionResult
 
 _MODEL_AWAY = ("ModelUnavailableError", failures.MODEL_SETTING)
-"""How a judgement fails whose model could not be asked."""
+"""Types of a judgement's failure if its model could not be called."""
 
 _SENTENCES_TOLD = 5
 """The number of failed judgements that get an update each."""
 
 
 class Judging:
-    """The verdicts of one assessment, by their criteria, as they are reached."""
+    """The verdicts of one assessment, by criterion, as they arrive."""
 
     def __init__(self, steps: Steps, publisher: UpdatePublisher, time: TimePlayed) -> None:
         self._steps = steps
@@ -84,7 +84,7 @@ class Judging:
                 verdict = await self._steps.do_here(
                     VerdictActivities.judge_criterion, asked(criterion), **limits.judged_here(_summary(criterion))
                 )
-            except FailureError as problem:  # temporalio wraps no failure of a local activity in an ActivityError
+            except FailureError as problem:  # temporalio doesn't wrap a local activity's failure in an ActivityError
                 if is_cancelled_exception(problem):
                     raise
                 self._steps.has_moved(problem)
@@ -102,11 +102,11 @@ class Judging:
             return await asyncio.gather(*map(judge_one, criteria), return_exceptions=True)
 
         async def judge_one_first(criteria: Sequence[CriterionBrief]) -> list[BaseException | None]:
-            """All models' criteria share the evidence: after the first criterion a model has it in its cache. If the
-            model could not be asked for that one, the others don't wait for it again.
+            """All models' criteria share the evidence: the first one puts it into the model's cache. If the model could
+            not be called for that one, the others don't wait for it again.
             """
             first = await judge_all(criteria[:1])
-            is_away = any(failure_of(problem).kind in _MODEL_AWAY for problem in first if problem is not None)
+            is_away = any(describe_failure(problem).kind in _MODEL_AWAY for problem in first if problem is not None)
             if is_away and workflow.patched(names.ONE_WAIT_FOR_A_MODEL):
                 return first
             return [*first, *await judge_all(criteria[1:])]
@@ -118,7 +118,7 @@ class Judging:
         unjudged = [criterion for criterion in plan.criteria if criterion.criterion_id not in self.verdicts]
         by_model = [] if plan.offline else [criterion for criterion in unjudged if criterion.by_model]
         rest = [criterion for criterion in unjudged if criterion not in by_model]
-        # Both are waited for, also where one is cancelled: the other may tell what it asked of models.
+        # Wait for both, even if one is cancelled: the other may report its models' usage.
         both = await asyncio.gather(judge_all(rest), judge_one_first(by_model), return_exceptions=True)
         outcomes = [one for each in both for one in (each if isinstance(each, list) else [each])]
         problems = [outcome for outcome in outcomes if isinstance(outcome, BaseException)]
@@ -126,7 +126,7 @@ class Judging:
             raise _failed_in_judging(plan, problems)
 
     def usage(self, plan: Plan) -> list[ModelUse]:
-        """What was asked of models for all verdicts, and for judgements that gave none."""
+        """Return the models' usage for all verdicts, and for judgements that gave none."""
         reached = [self.verdicts[c.criterion_id] for c in plan.criteria if c.criterion_id in self.verdicts]
         failed = self._steps.usage_of_failures[VerdictActivities.judge_criterion.__name__]
         return added_up([*(use for verdict in reached for use in verdict.usage), *failed])
@@ -157,19 +157,20 @@ def _summary(criterion: CriterionBrief) -> str:
 
 
 def _options(plan: Plan, criterion: CriterionBrief) -> dict[str, Any]:
-    """Options of a judgement: a model's, or that of an evaluator, whose time is measured where it runs."""
+    """Return the options of a judgement by a model, or by an evaluator. The evaluator's time is measured in its
+    process.
+    """
     if criterion.by_model:
         return limits.thinking(plan, _summary(criterion))
     return limits.judged(plan, _summary(criterion))
 
 
 def _failed_in_judging(plan: Plan, problems: list[BaseException]) -> BaseException:
-    """What to raise for criteria that could not be judged: all sentences of those that evaluators of the scenario
-    failed.
+    """Return the error for criteria that could not be judged; it has the sentences of all evaluators that failed.
 
-    A cancellation, and any other failure, goes before them as it is.
+    A cancellation, or another failure, takes precedence and is returned unchanged.
     """
-    failed = [failure_of(problem) for problem in problems]
+    failed = [describe_failure(problem) for problem in problems]
     for problem, failure in zip(problems, failed, strict=True):
         if failure.kind != failures.EVALUATOR_FAILED:
             return problem

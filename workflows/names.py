@@ -1,4 +1,4 @@
-"""The names by which workflows are started, looked up and read."""
+"""Names for starting, finding and reading workflows."""
 
 import json
 from enum import StrEnum
@@ -16,42 +16,44 @@ CAMPAIGN_WORKFLOW = "Campaign"
 NOTIFICATIONS_WORKFLOW = "Notifications"
 
 TASK_WORKFLOWS = (ASSESSMENT_WORKFLOW, CAMPAIGN_WORKFLOW)
-"""Those that are an A2A task each."""
+"""The workflows that are A2A tasks."""
 
 GROW_SIGNAL = "grow"
-"""By which more cells join a campaign."""
+"""The signal that adds cells to a campaign."""
 
 CELL_TROUBLE_SIGNAL = "cell-trouble"
-"""By which a campaign hears of a step of one of its cells that does not succeed."""
+"""The signal that reports a failing step of a cell to its campaign."""
 
 NOTIFICATIONS_QUEUE = "-notifications"
-"""What the name of the task queue for deliveries has after that of the assessments: slow webhooks hold up none."""
+"""The suffix of the task queue for deliveries, after the name of the assessments' queue: slow webhooks delay nothing
+else.
+"""
 
 WAITING_QUEUE = "-waiting"
-"""The same for steps that wait for somebody nearly all the time: a participant, another workflow. A worker has hundreds
-of them at once, and few others.
+"""The same for steps that wait nearly all the time, for a participant or another workflow. A worker has hundreds of
+them at once, and few others.
 """
 
 JUDGING_QUEUE = "-judging"
-"""The same for judgements by scenarios' own code, which may take its time."""
+"""The same for judgements by scenarios' own code, which may be slow."""
 
 UPDATES_TOPIC = "updates"
 """The workflow stream's topic; an item is the JSON of a task update, its offset the update's sequence number."""
 
 ONE_WAIT_FOR_A_MODEL = "one wait for a model"
-"""A patch: criteria aren't judged by a model that could not be asked for the first one."""
+"""A patch: if a model could not be called for the first criterion, it doesn't judge the others."""
 
 READABLE_IDS = "readable ids"
-"""A patch: the id of a cell's assessment says scenario and participant."""
+"""A patch: the id of a cell's assessment contains scenario and participant."""
 
 MEMO_RESULTS = "results"
-"""Where the memo of a canceled assessment names the blob with the JSON of its results so far."""
+"""The memo's key with the blob of the JSON of a canceled assessment's results so far."""
 
 MEMO_SUMMARY = "summary"
-"""Where a campaign's memo says in a sentence what came of it."""
+"""The memo's key with a sentence on a campaign's outcome."""
 
 MEMO_CAMPAIGN = "campaign"
-"""Where an assessment's memo names the campaign that it is of."""
+"""The memo's key with an assessment's campaign."""
 
 PROCTOR_SCENARIO = SearchAttributeKey.for_keyword("ProctorScenario")
 PROCTOR_PARTICIPANT = SearchAttributeKey.for_keyword("ProctorParticipant")
@@ -68,14 +70,14 @@ SEARCH_ATTRIBUTES = (
 )
 
 
-def owned_by(owner: str, *others: SearchAttributePair[Any]) -> TypedSearchAttributes:
-    """Search attributes of a workflow that is somebody's, or everybody's."""
+def make_owner_attributes(owner: str, *others: SearchAttributePair[Any]) -> TypedSearchAttributes:
+    """Return search attributes with a workflow's owner, and others. An empty owner means that callers are anonymous."""
     whose = [SearchAttributePair(PROCTOR_OWNER, owner)] if owner else []
     return TypedSearchAttributes([*others, *whose])
 
 
 class Status(StrEnum):
-    """How far an assessment is, as ``ProctorStatus`` and the memo say it."""
+    """The stage of an assessment, as in ``ProctorStatus`` and in the memo."""
 
     SUBMITTED = "submitted"
     WORKING = "working"
@@ -86,12 +88,14 @@ class Status(StrEnum):
 
 
 _LONGEST_KEYWORD, _LONGEST_ESCAPED = 500, 150
-"""Characters of a search attribute, and of one whose JSON is longer: Temporal refuses a step with one of over 2 kB."""
+"""Characters of a search attribute, and of one with longer JSON: Temporal refuses a step with an attribute of over 2
+kB.
+"""
 _MOST_BYTES = 2_000
 
 
-def search_attributes_of(scenario: str, participant: str) -> list[SearchAttributeUpdate[Any]]:
-    """The search attributes of what begins to be played; long values are found by their beginnings."""
+def make_search_attributes(scenario: str, participant: str) -> list[SearchAttributeUpdate[Any]]:
+    """Return the search attributes at the beginning of play; long values are found by their beginnings."""
     return [
         PROCTOR_STATUS.value_set(Status.WORKING),
         PROCTOR_SCENARIO.value_set(_keyword(scenario)),

@@ -1,4 +1,4 @@
-"""A webhook that hears of a task: a workflow of its own, so that nothing it does can touch the assessment."""
+"""The notifications of a webhook, in a separate workflow: nothing that the webhook does can affect the assessment."""
 
 from datetime import timedelta
 
@@ -11,7 +11,7 @@ from proctor.workflows import limits, names
 
 @workflow.defn(name=names.NOTIFICATIONS_WORKFLOW)
 class Notifications:
-    """Ends when the webhook has taken the end of the task, and fails when it was given up."""
+    """Ends when the webhook has accepted the end of the task, and fails when the webhook was given up."""
 
     @workflow.run
     async def run(self, payload: Delivery) -> None:

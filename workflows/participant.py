@@ -1,4 +1,4 @@
-"""The participant is greeted and plays: what is tried again there, and by whose fault it was needed."""
+"""The greeting and the turns of a participant: their retries, and whose fault made them necessary."""
 
 from datetime import datetime
 
@@ -9,7 +9,7 @@ from temporalio.exceptions import TimeoutError as ActivityTimeoutError
 from proctor.activities.admission.activities import ForkActivities
 from proctor.activities.admission.payloads import ForkSetUp
 from proctor.activities.attempts import failures
-from proctor.activities.attempts.notes import tasks_left_by
+from proctor.activities.attempts.notes import find_unfinished_tasks
 from proctor.activities.participant.activities import ParticipantActivities
 from proctor.activities.participant.payloads import Greeted, GreetInput, ParticipantKey, TurnAnswer, TurnInput
 from proctor.activities.plan import Plan
@@ -19,16 +19,15 @@ from proctor.protocol import updates
 from proctor.workflows import limits
 from proctor.workflows.progress import Progress
 from proctor.workflows.publishing import UpdatePublisher
-from proctor.workflows.steps import Steps, failure_of
+from proctor.workflows.steps import Steps, describe_failure
 from purple_sdk.protocol.durations import format_iso8601_duration
 
 _LOST_SENTENCE = "The evaluator's workers were lost at {}: it begins again."
 
 
 async def greet(steps: Steps, publisher: UpdatePublisher, plan: Plan, prepared: Prepared, progress: Progress) -> None:
-    """Greet the participant, after updates on the turns that a fork inherits; again where workers or the simulator's
-    server were lost meanwhile, ``limits.TURN_LOSSES`` times. The checkpoint, the key and the card are noted in
-    ``progress``.
+    """Greet the participant, after updates on the turns that a fork inherits. If workers or the simulator's server were
+    lost, greet it again, up to ``limits.TURN_LOSSES`` times. ``progress`` gets the checkpoint, the key and the card.
     """
     for note in progress.turns:
         publisher.publish(
@@ -60,20 +59,20 @@ async def greet(steps: Steps, publisher: UpdatePublisher, plan: Plan, prepared: 
             if lost > limits.TURN_LOSSES or not (has_moved or _was_lost_with_workers(problem)):
                 raise
             kind, sentence = failures.WORKERS_LOST, _LOST_SENTENCE.format("the start message")
-            publisher.publish_failure(*(failure_of(problem)[:2] if has_moved else (kind, sentence)))
+            publisher.publish_failure(*(describe_failure(problem)[:2] if has_moved else (kind, sentence)))
         else:
             progress.checkpoint, progress.key, progress.card = greeted.checkpoint, greeted.key, greeted.card
             return
 
 
 async def let_play(steps: Steps, publisher: UpdatePublisher, plan: Plan, progress: Progress, turn: int) -> TurnAnswer:
-    """Let the participant play a turn, again where it truly failed, the request allows another try, and that can help.
-    The key, the tries and unfinished tasks are noted in ``progress``.
+    """Let the participant play a turn. Play it again if the participant truly failed, another try can help, and the
+    request allows it. ``progress`` gets the key, the tries and unfinished tasks.
     """
     failed = lost = 0
     needs_new_key = progress.is_key_given_up or _was_reset_since(progress.key)
     while True:
-        needs_new_key = needs_new_key or progress.key.simulator != steps.simulator  # it was told another address
+        needs_new_key = needs_new_key or progress.key.simulator != steps.simulator  # it has another address
         attempt = failed + lost + 1
         again = f" · try {attempt}" if attempt > 1 else ""
         try:
@@ -97,13 +96,13 @@ async def let_play(steps: Steps, publisher: UpdatePublisher, plan: Plan, progres
             progress.tasks_left = []
             return answer
         except ActivityError as problem:
-            kind, sentence, _ = failure_of(problem)
+            kind, sentence, _ = describe_failure(problem)
             steps.has_moved(problem)
             if _was_lost_with_workers(problem):
                 kind, sentence = failures.WORKERS_LOST, _LOST_SENTENCE.format(f"turn {turn}")
             if not _has_stopped(problem):
                 needs_new_key = True
-                progress.tasks_left += tasks_left_by(problem)
+                progress.tasks_left += find_unfinished_tasks(problem)
             lost += kind in limits.LOST
             failed += kind in limits.TRIED_AGAIN
             is_hopeless = kind not in limits.LOST | limits.TRIED_AGAIN
@@ -119,17 +118,19 @@ def _is_reset() -> bool:
 
 
 def _was_reset_since(key: ParticipantKey) -> bool:
-    """Whether the participant may still act for an abandoned run: this one is a reset, and the key is of before."""
+    """Return whether the participant may still act for an abandoned run: this run is a reset, and the key is older."""
     return _is_reset() and workflow.info().run_id != key.run
 
 
 def note_reset(progress: Progress) -> None:
-    """Note for the next run, which can't see it, that this one is a reset whose participant got no new key yet."""
+    """Note for the next run that this one is a reset, and its participant has no new key yet: the next run can't see
+    that.
+    """
     progress.is_key_given_up = progress.is_key_given_up or _was_reset_since(progress.key)
 
 
 def _was_lost_with_workers(problem: ActivityError) -> bool:
-    """Whether no worker lived, or had the network, to say how the last attempt went."""
+    """Return whether no living worker with a network connection could report the last attempt's outcome."""
     cause = problem.cause
     if isinstance(cause, ApplicationError) and cause.type == failures.WORKERS_LOST:
         return True
@@ -141,7 +142,7 @@ def _has_stopped(problem: ActivityError) -> bool:
 
 
 async def set_up(steps: Steps, plan: Plan, started_at: datetime) -> tuple[Progress, Prepared]:
-    """Prepare the simulation; returns the progress so far, and the state that the participant finds."""
+    """Prepare the simulation; return the progress so far, and the state at the participant's beginning."""
     options = limits.prepared(f"prepare {plan.scenario_id}")
     if plan.fork:
         fork: ForkSetUp = await steps.do(ForkActivities.set_up_fork, plan, **options)

@@ -1,4 +1,4 @@
-"""How far an assessment has come: what it carries along when its history grows too long for one run."""
+"""The progress of an assessment: the data that it passes on when its history grows too long for one run."""
 
 from datetime import datetime
 from typing import Self
@@ -18,7 +18,7 @@ from purple_sdk.protocol.results import ActionLogEntryWithTurn, Clarification, R
 
 
 class Progress(Timed):
-    """The state of the assessment between two turns; the participant may still work on ``tasks_left``, and act with a
+    """The state of the assessment between two turns. The participant may still work on ``tasks_left``, and act with a
     ``key`` that ``is_key_given_up``.
     """
 
@@ -46,7 +46,7 @@ class Progress(Timed):
 
     @classmethod
     def of_fork(cls, started_at: datetime, fork: ForkSetUp) -> Self:
-        """Give a fork the original's state after the turns that it inherits."""
+        """Return a fork's progress: the original's state after the inherited turns."""
         inherited = fork.inherited
         last = inherited.turns[-1]
         return cls(
@@ -66,7 +66,7 @@ class Progress(Timed):
         )
 
     def played(self) -> Inherited:
-        """What a fork can inherit: the turns that were played to their end."""
+        """Return the finished turns, which a fork can inherit."""
         return Inherited(
             turns=self.notes(),
             has_ended_early=self.early_completion,
@@ -78,7 +78,7 @@ class Progress(Timed):
         )
 
     def notes(self) -> list[TurnNote]:
-        """What the archive has to know of the turns so far, the beginning first."""
+        """Return the archive's notes on the turns so far, the beginning first."""
         prepared = self.prepared
         beginning = TurnNote(
             turn=0,
@@ -92,7 +92,7 @@ class Progress(Timed):
 class Together(Timed):
     """The state of several participants between two turns, by their roles.
 
-    ``failed`` has the type and the sentence of each failure for good.
+    ``failed`` has the type and the sentence of each final failure.
     """
 
     roles: dict[str, Progress] = Field(default_factory=dict)
@@ -100,7 +100,7 @@ class Together(Timed):
 
 
 class Carried(BaseModel):
-    """What the next run of the same assessment starts with; ``together`` where it has several participants."""
+    """The data with which the next run of the same assessment starts; ``together`` if it has several participants."""
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 

@@ -1,4 +1,4 @@
-"""The caller's updates on the stream of a workflow, with the turn that they belong to."""
+"""The caller's updates on the stream of a workflow, each with its turn."""
 
 from temporalio import workflow
 from temporalio.api.common.v1 import Payload
@@ -14,8 +14,8 @@ class UpdatePublisher:
     """The updates of one workflow; made in its ``__init__``.
 
     Attributes:
-        stream: the workflow's stream, which a run hands on to the next one. turn: the turn at play, None outside of
-        turns. only_milestones: the caller wants no more than the milestones.
+        stream: the workflow's stream, which a run passes on to the next one. turn: the current turn, None outside of
+        turns. only_milestones: whether the caller only wants milestones.
     """
 
     def __init__(self, prior: WorkflowStreamState | None = None) -> None:
@@ -27,13 +27,13 @@ class UpdatePublisher:
         self._failed_step: tuple[str, int] | None = None
 
     def of_role(self, role: str) -> "UpdatePublisher":
-        """The publisher of one of several participants, whose updates name it."""
+        """Return the publisher of one of several participants; its updates name the participant."""
         return _RolePublisher(self, role)
 
     def show(self, state: str, begins: str | None = None) -> None:
-        """Show the assessment's state, a line of Markdown, in the Temporal UI, under *User Metadata*, with the events
-        that *Reset* can take. Text of others in it has to be ``escaped``. ``begins`` is the part that begins in this
-        workflow task, such as ``turn 3``; a reset to the task repeats it.
+        """Show the assessment's state, a line of Markdown, in the Temporal UI under *User Metadata*. It is followed by
+        the events to which *Reset* can go. Text of others in it has to be ``escaped``. ``begins`` is the part that
+        begins in this workflow task, such as ``turn 3``; a reset to the task repeats it.
         """
         if begins is not None:
             self.note_beginning(begins)
@@ -42,15 +42,15 @@ class UpdatePublisher:
         workflow.set_current_details(state + table)
 
     def note_beginning(self, part: str) -> None:
-        """Note that a part begins in this workflow task; of a part that several participants begin the first counts."""
+        """Note that a part begins in this workflow task. If several participants begin it, the first one counts."""
         self._reset_points.setdefault(part, next_completion())
 
     def note_failed_step(self, summary: str, event: int) -> None:
-        """Note which step has failed last, and the event to reset to, which repeats it."""
+        """Note the last failed step, and the event to reset to in order to repeat it."""
         self._failed_step = (summary, event)
 
     def show_failure(self, sentence: str) -> None:
-        """Show that the assessment has failed; the table has the step that failed, too."""
+        """Show that the assessment has failed; the table also names the failed step."""
         if self._failed_step is not None:
             summary, event = self._failed_step
             if event not in self._reset_points.values():
@@ -75,7 +75,7 @@ class UpdatePublisher:
 
 
 class _RolePublisher(UpdatePublisher):
-    """Publishes on the stream of the whole assessment. The Temporal UI shows that one's state."""
+    """Publishes on the stream of the whole assessment, whose state the Temporal UI shows."""
 
     def __init__(self, whole: UpdatePublisher, role: str) -> None:
         self.turn = None
@@ -94,12 +94,14 @@ class _RolePublisher(UpdatePublisher):
 
 
 def next_completion() -> int:
-    """The id of the event that completes the present workflow task; a reset to it repeats what that asks for."""
-    return workflow.info().get_current_history_length() + 1  # so far the history ends with the task's start
+    """Return the id of the event that completes the present workflow task; a reset to it repeats the task's
+    commands.
+    """
+    return workflow.info().get_current_history_length() + 1  # the history so far ends with the task's start
 
 
 def record(update: updates.TaskUpdate | CampaignUpdate) -> Payload:
-    """The stream's item for an update that happens now: its JSON, and in its metadata when it was recorded."""
+    """Return the stream's item for an update that happens now: its JSON, with the time of recording in its metadata."""
     payload = workflow.payload_converter().to_payloads([update.model_dump(mode="json")])[0]
     payload.metadata[updates.RECORDED_AT] = workflow.now().isoformat().encode()
     return payload

@@ -1,5 +1,6 @@
-"""Several participants in one assessment: each role has a simulation, turns and verdicts of its own, side by side. One
-that fails for good ends alone; the others play on, and the assessment fails at its end, with their results.
+"""Several participants in one assessment, side by side: each role has its own simulation, turns and verdicts.
+
+A participant that fails finally ends alone; the others play on. The assessment fails at its end, with their results.
 """
 
 import asyncio
@@ -18,7 +19,7 @@ from proctor.workflows.judging import Judging
 from proctor.workflows.participant import greet, set_up
 from proctor.workflows.progress import Progress, Together
 from proctor.workflows.publishing import UpdatePublisher
-from proctor.workflows.steps import Steps, failure_of
+from proctor.workflows.steps import Steps, describe_failure
 from proctor.workflows.summing_up import Ending, sum_up
 from proctor.workflows.time_played import TimePlayed, seconds_played
 from proctor.workflows.turns import Exchange, Turns
@@ -34,7 +35,7 @@ from purple_sdk.protocol.results import (
 
 
 class Role:
-    """One participant: its plan, its progress, and what works for it."""
+    """One participant: its plan, its progress, and the objects that serve it."""
 
     def __init__(self, plan: Plan, together: Together, steps: Steps, publisher: UpdatePublisher, time: TimePlayed):
         self.plan = plan
@@ -48,7 +49,7 @@ class Role:
 
     @property
     def progress(self) -> Progress | None:
-        """How far it has come; None before its simulation is prepared."""
+        """Its progress; None before its simulation is prepared."""
         return self._together.roles.get(self.name)
 
     @property
@@ -62,7 +63,7 @@ class Role:
 
     @property
     def turns(self) -> Turns | None:
-        """The turns to play; None where it has failed."""
+        """The turns to play; None if it has failed."""
         if self.failure or self.progress is None:
             return None
         return Turns(self.steps, self.publisher, self.plan, self.progress)
@@ -73,11 +74,11 @@ class Role:
         await self.judging.conclude(self.plan, progress)
 
     async def or_fail(self, work: Coroutine[Any, Any, None]) -> None:
-        """Do something; a failure of the participant's is noted, and ends this role alone."""
+        """Do some work; a failure of the participant is noted, and ends only this role."""
         try:
             await work
         except ActivityError as problem:
-            kind, sentence, _ = failure_of(problem)
+            kind, sentence, _ = describe_failure(problem)
             if is_cancelled_exception(problem) or kind not in failures.BY_PARTICIPANT:
                 raise
             self._together.failed[self.name] = (kind, sentence)
@@ -109,7 +110,7 @@ class Several:
         await _all(role.or_fail(role.open(self.together.started_at)) for role in self.roles)
 
     async def play_turn(self) -> bool:
-        """Play the next turn of all roles that have one, side by side; returns whether there was any."""
+        """Play the next turn of all roles that have one, side by side; return whether there was any."""
         due = [(role, turns) for role in self.roles if (turns := role.turns) is not None and turns.is_another_due()]
         if not due:
             return False
@@ -130,7 +131,7 @@ class Several:
         return True
 
     async def judge(self) -> None:
-        """Judge the roles that have not failed; fail as the first role did, where one has failed."""
+        """Judge the roles that have not failed; fail as the first failed role did, if there is one."""
         self._publisher.show("**Closing the simulations**", begins="the judging")
         await _all(role.judge() for role in self.roles if not role.failure)
         failed = [(role, role.failure) for role in self.roles if role.failure]
@@ -194,7 +195,7 @@ class Several:
     def partings(
         self, payload: AssessmentInput, reason: CompletionReason, results: AssessmentResults | None
     ) -> Iterable[Awaitable[Any]]:
-        """What ends each role: its participant is informed, its simulation is ended, and its part is archived."""
+        """Yield the partings of each role: inform its participant, end its simulation, and archive its part."""
         for role in self.roles:
             if results is not None:
                 part = role.results(Ending(results.status, reason, results.failure, results.failure_kind))
@@ -204,12 +205,12 @@ class Several:
             yield take_down(role.plan.simulation_id)
 
     def placed(self) -> Plan:
-        """The plan that says on which servers the simulations are."""
+        """Return the plan with the servers of the simulations."""
         return self._plan.model_copy(update={"roles": [role.steps.placed(role.plan) for role in self.roles]})
 
 
 async def _all(works: Iterable[Awaitable[None]]) -> None:
-    """Do everything side by side, and wait for all of it; a cancellation goes before other failures."""
+    """Do all works side by side, and wait for all; a cancellation takes precedence over other failures."""
     outcomes = await asyncio.gather(*works, return_exceptions=True)
     problems = [outcome for outcome in outcomes if isinstance(outcome, BaseException)]
     for problem in sorted(problems, key=lambda each: not is_cancelled_exception(each)):

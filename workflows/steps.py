@@ -12,16 +12,18 @@ from temporalio.exceptions import ActivityError, ApplicationError, FailureError
 
 from proctor.activities.attempts import failures
 from proctor.activities.attempts.troubles import Trouble
-from proctor.activities.models.metering import usage_of
+from proctor.activities.models.metering import find_usage
 from proctor.activities.plan import OfAssessment, Plan
-from proctor.activities.simulation.moving import moved_from_and_to
+from proctor.activities.simulation.moving import find_move
 from proctor.protocol import updates
 from proctor.workflows import limits
 from proctor.workflows.publishing import UpdatePublisher, next_completion
 from purple_sdk.protocol.provenance import ModelUse
 
 _UNREADABLE = "Failed decoding arguments"
-"""The SDK's message if a step's input can't be read; its cause says why, as that the store has lost it."""
+"""The SDK's message if a step's input can't be read; its cause gives the reason, for example that the store has lost
+it.
+"""
 
 
 class Failure(NamedTuple):
@@ -34,15 +36,15 @@ class Failure(NamedTuple):
 
 
 class NamedError(ApplicationError):
-    """A failure that already is in words, with what it is about."""
+    """A failure that already has a sentence and the name of its subject."""
 
     def __init__(self, about: str, failure: Failure) -> None:
         sentence = failure.sentence if failure.sentence.startswith(about) else f"{about}: {failure.sentence}"
         super().__init__(sentence, type=failure.kind, non_retryable=True)
 
 
-def failure_of(problem: BaseException) -> Failure:
-    """The type and the sentence of anything that an assessment can fail of."""
+def describe_failure(problem: BaseException) -> Failure:
+    """Return the type and the sentence of any failure of an assessment."""
     if isinstance(problem, NamedError):
         return Failure(problem.type or failures.UNKNOWN, problem.message)
     if isinstance(problem, TimeoutError):
@@ -68,17 +70,17 @@ def failure_of(problem: BaseException) -> Failure:
 
 @contextmanager
 def named(about: str) -> Iterator[None]:
-    """Where parallel steps are done: a failure names the one that it is of. Raises NamedError, and cancellations."""
+    """For parallel steps: name the failed one in its failure. Raises NamedError, and cancellations."""
     try:
         yield
     except FailureError as problem:
         if exceptions.is_cancelled_exception(problem):
             raise
-        raise NamedError(about, failure_of(problem)) from problem
+        raise NamedError(about, describe_failure(problem)) from problem
 
 
 _SAID_AGAIN = timedelta(seconds=20)
-"""The time after which a trouble is published again. It is shorter than that between reports of one step."""
+"""The time after which a trouble is published again. It is shorter than the time between reports of one step."""
 
 Payload = TypeVar("Payload")
 Done = TypeVar("Done")
@@ -87,7 +89,7 @@ Done = TypeVar("Done")
 class Steps:
     """Runs a workflow's activities. Troubles of activities that are started elsewhere are not published.
 
-    Several participants have some each (``of_role``), since their simulations may be on different servers.
+    Each of several participants has its own (``of_role``), since their simulations may be on different servers.
     """
 
     def __init__(self, publisher: UpdatePublisher) -> None:
@@ -95,19 +97,19 @@ class Steps:
         self._running = _RunningSteps()
         self._role = ""
         self.simulator: str | None = None
-        """The simulator's server that the assessment is on (``Plan.simulator``): every step gets it."""
+        """The simulator's server of the assessment (``Plan.simulator``): every step gets it."""
         self.usage_of_failures: defaultdict[str, list[ModelUse]] = defaultdict(list)
-        """What steps without a result asked of models, by the names of the activities."""
+        """The models' usage by steps without a result, by the names of the activities."""
 
     def of_role(self, publisher: UpdatePublisher, role: str) -> "Steps":
-        """The steps of one of several participants; their troubles are published with those of all."""
+        """Return the steps of one of several participants; their troubles are published with those of all."""
         steps = Steps(publisher)
         steps._running, steps._role = self._running, role
         return steps
 
     async def do(self, step: Callable[[Any, Payload], Awaitable[Done]], payload: Payload, **options: Any) -> Done:
-        """An activity that some worker takes from a task queue; one whose simulator's server is lost is done again on
-        the server that it names.
+        """Run an activity, which a worker takes from a task queue. If its simulator's server is lost, repeat it on the
+        server that its failure names.
         """
         while True:
             try:
@@ -115,29 +117,30 @@ class Steps:
             except ActivityError as problem:
                 if not self.has_moved(problem):
                     raise
-                kind, sentence, _ = failure_of(problem)
+                kind, sentence, _ = describe_failure(problem)
                 self._publisher.publish_failure(kind, sentence)
 
     async def do_once(self, step: Callable[[Any, Payload], Awaitable[Done]], payload: Payload, **options: Any) -> Done:
-        """The same for callers that handle failures and repeat steps."""
+        """Run an activity, for callers that handle failures and repeat steps."""
         options, event = self._in_role(options), next_completion()
         with self._running.begin_step(step.__name__):
             try:
-                return await workflow.execute_activity_method(step, self._placed(payload), **options)
+                return await workflow.execute_activity_method(step, self._with_simulator(payload), **options)
             except ActivityError as problem:
                 self._publisher.note_failed_step(options.get("summary", step.__name__), event)
-                self.usage_of_failures[step.__name__] += usage_of(problem)
+                self.usage_of_failures[step.__name__] += find_usage(problem)
                 if isinstance(problem.cause, ApplicationError) and problem.cause.type == failures.CALLED_OFF:
                     raise asyncio.CancelledError from None
                 raise
 
     def has_moved(self, problem: FailureError) -> bool:
-        """Whether a step failed since the server was lost; the assessment is on another one from now on.
+        """Return whether a step failed because the server was lost. If so, the assessment is on another one from now
+        on.
 
-        Of several steps that were under way at once, the first one chooses for all.
+        Of several simultaneous steps, the first one to fail chooses the server for all.
         """
-        cause = problem.cause if isinstance(problem, ActivityError) else problem  # a local activity's comes unwrapped
-        if (move := moved_from_and_to(cause)) is None:
+        cause = problem.cause if isinstance(problem, ActivityError) else problem  # a local activity's is unwrapped
+        if (move := find_move(cause)) is None:
             return False
         lost, there = move
         if lost == self.simulator:
@@ -148,23 +151,23 @@ class Steps:
     def placed(self, plan: Plan) -> Plan:
         return plan if plan.simulator == self.simulator else plan.model_copy(update={"simulator": self.simulator})
 
-    def _placed(self, payload: Payload) -> Payload:
+    def _with_simulator(self, payload: Payload) -> Payload:
         if not isinstance(payload, OfAssessment) or payload.plan.simulator == self.simulator:
             return payload
         return payload.model_copy(update={"plan": self.placed(payload.plan)})
 
     async def do_here(self, step: Callable[[Any, Payload], Awaitable[Done]], payload: Payload, **options: Any) -> Done:
-        """A local activity: quick work of the worker that has this workflow task (``limits.quick``)."""
+        """Run a local activity: quick work in the worker that has this workflow task (``limits.quick``)."""
         with self._running.begin_step(step.__name__):
             options = self._in_role(options)
-            return await workflow.execute_local_activity_method(step, self._placed(payload), **options)
+            return await workflow.execute_local_activity_method(step, self._with_simulator(payload), **options)
 
     def _in_role(self, options: dict[str, Any]) -> dict[str, Any]:
         if not self._role:
             return options
         return {**options, "summary": limits.summary(self._role, options["summary"])}
 
-    def hear_of(self, trouble: Trouble) -> None:
+    def publish_trouble(self, trouble: Trouble) -> None:
         """Publish that a running step fails repeatedly and is still retried."""
         if self._running.is_news(trouble):
             self._publisher.publish(
@@ -181,7 +184,7 @@ class Steps:
 
 
 class _RunningSteps:
-    """The running steps, and their published troubles, so that parallel steps publish each trouble once."""
+    """The running steps, and their published troubles: parallel steps publish each trouble once."""
 
     def __init__(self) -> None:
         self._steps: Counter[str] = Counter()
@@ -198,10 +201,10 @@ class _RunningSteps:
             self._steps[name] -= 1
 
     def is_news(self, trouble: Trouble) -> bool:
-        """Whether a trouble should be published.
+        """Return whether a trouble should be published.
 
-        It should not where its step isn't under way, as after a reset, which repeats the signals of the time after its
-        point; nor where a parallel step has just failed of the same thing at the same try.
+        It should not if its step isn't running: a reset repeats later signals. Nor should it if a parallel step has
+        just failed for the same reason at the same try.
         """
         news, now = (trouble.step, trouble.attempt, trouble.answer), workflow.now()
         before = self._published.get(news)

@@ -30,8 +30,8 @@ def note_score(results: AssessmentResults) -> None:
 
 
 class Ending(NamedTuple):
-    """How an assessment ends, and why, by a word of ``completion_reason``. ``failure`` is a sentence: every criterion
-    is unscored then; ``failure_kind`` is its type (``proctor.activities.attempts.failures``).
+    """The end of an assessment, and its reason, a word of ``completion_reason``. ``failure`` is a sentence: every
+    criterion is unscored then. ``failure_kind`` is its type (``proctor.activities.attempts.failures``).
     """
 
     status: ResultStatus
@@ -41,7 +41,7 @@ class Ending(NamedTuple):
 
 
 def sum_up(plan: Plan, progress: Progress | None, judging: Judging, ending: Ending) -> AssessmentResults:
-    """The results of what was done until now; ``progress`` is None before the first turn can begin."""
+    """Return the results until now; ``progress`` is None before the first turn can begin."""
     action_log = progress.action_log if progress else []
     criteria_results = [
         # Verdicts that stand without the others would be a score on other points than everybody's.
@@ -83,7 +83,9 @@ def sum_up(plan: Plan, progress: Progress | None, judging: Judging, ending: Endi
 
 
 def _provenance(plan: Plan, progress: Progress | None, judging: Judging) -> Provenance:
-    """What was assessed, by what, and when; of judgements those that there are, even where they don't count."""
+    """Return the subject, the means and the times of the assessment. It includes all existing judgements, even those
+    that don't count.
+    """
     verdicts = judging.verdicts
     reached = [verdicts[c.criterion_id] for c in plan.criteria if c.criterion_id in verdicts]
     frozen = plan.package.sha256 if plan.package else None
@@ -110,7 +112,9 @@ def _provenance(plan: Plan, progress: Progress | None, judging: Judging) -> Prov
 
 
 def _reportable(action_log: list[ActionLogEntryWithTurn], progress: Progress | None) -> list[ActionLogEntryWithTurn]:
-    """What the participant has reported, or could have: an ``early_completion`` may come without its turn's actions."""
+    """Return the actions that the participant has or could have reported: an ``early_completion`` may lack its turn's
+    actions.
+    """
     if progress is None or not progress.early_completion or progress.has_reported_all:
         return action_log
     return [entry for entry in action_log if entry.turn != progress.turn]

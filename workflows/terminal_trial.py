@@ -1,5 +1,7 @@
-"""The workflow of a terminal trial: image, environment, agent, tests, logs. Every step after the image goes to the task
-queue of the environment's host. If the environment is lost, the trial begins again; at every end it is removed.
+"""The workflow of a terminal trial: image, environment, agent, tests, logs.
+
+Every step after the image goes to the task queue of the environment's host. If the environment is lost, the trial
+begins again; at every end it is removed.
 """
 
 import asyncio
@@ -21,7 +23,7 @@ from proctor.workflows import limits, names
 from proctor.workflows.archiving import archive_trial
 from proctor.workflows.ending import run_undisturbed
 from proctor.workflows.publishing import UpdatePublisher
-from proctor.workflows.steps import Steps, failure_of
+from proctor.workflows.steps import Steps, describe_failure
 from purple_sdk.protocol.provenance import added_up, count_tokens
 from purple_sdk.protocol.results import ResultStatus
 from purple_sdk.protocol.terminal import Blame, FailureMode, TrialResult
@@ -88,14 +90,14 @@ class TerminalTrial:
         )
 
     @workflow.signal(name=TROUBLE_SIGNAL)
-    async def hear_of(self, trouble: Trouble) -> None:
+    async def hear_trouble(self, trouble: Trouble) -> None:
         """Signal: a step fails repeatedly and is still retried. The campaign's caller gets an update."""
-        self._steps.hear_of(trouble)
+        self._steps.publish_trouble(trouble)
         about = trouble.model_copy(update={"about": self._label})
         try:
             await workflow.get_external_workflow_handle(self._campaign_id).signal(names.CELL_TROUBLE_SIGNAL, about)
         except ApplicationError:
-            pass  # the campaign is gone, and nobody listens
+            pass  # the campaign is gone, and nothing listens
 
     # The parts, in order
 
@@ -105,7 +107,7 @@ class TerminalTrial:
             try:
                 return await self._play_in_environment(began_at, number)
             except FailureError as problem:
-                kind, sentence = _kind_of(problem)
+                kind, sentence = _describe_failure(problem)
                 if kind not in _LOST or number > limits.ENVIRONMENT_LOSSES:
                     raise
                 self._publisher.publish_failure(kind, sentence)
@@ -161,7 +163,7 @@ class TerminalTrial:
         return self._result(began_at, worked, tested, collected)
 
     async def _hand_over(self, step: plans.StepInput) -> plans.Worked:
-        """Let the agent work; that it fails is a result, and its tests are run all the same."""
+        """Let the agent work. Its failure is a result, and the tests run all the same."""
         began_at = workflow.now()
         plan = step.plan
         try:
@@ -172,8 +174,8 @@ class TerminalTrial:
                 **limits.terminal_agent(f"{plan.agent} at work", plan.agent_seconds),
             )
         except ActivityError as problem:
-            kind, sentence = _kind_of(problem)
-            if is_cancelled_exception(problem) or kind in _LOST or _details_of(problem) is not None:
+            kind, sentence = _describe_failure(problem)
+            if is_cancelled_exception(problem) or kind in _LOST or _read_details(problem) is not None:
                 raise
             return plans.Worked(
                 failure_mode=FailureMode.UNKNOWN_AGENT_ERROR,
@@ -205,7 +207,7 @@ class TerminalTrial:
         payload = plans.TrialArchiveInput(plan=self._plan, owner=self._owner, result=result, status=status, updates=[])
         await archive_trial(self._steps, self._publisher, payload)
 
-    # What came of it
+    # The outcome
 
     def _result(
         self, began_at: datetime, worked: plans.Worked, tested: plans.Tested, collected: plans.Collected
@@ -244,8 +246,8 @@ class TerminalTrial:
         )
 
     def _failed(self, began_at: datetime, problem: BaseException) -> TrialResult:
-        details = _details_of(problem) or {}
-        _, sentence = _kind_of(problem)
+        details = _read_details(problem) or {}
+        _, sentence = _describe_failure(problem)
         return TrialResult(
             **self._about(began_at),
             failure_mode=FailureMode(details.get("failure_mode", FailureMode.UNKNOWN)),
@@ -271,18 +273,18 @@ class TerminalTrial:
         return {name: round(seconds, 3) for name, seconds in self._phases.items()}
 
 
-def _kind_of(problem: BaseException) -> tuple[str, str]:
-    """A failure's type and a sentence; lost workers or hosts lose their environments."""
+def _describe_failure(problem: BaseException) -> tuple[str, str]:
+    """Return a failure's type and a sentence; lost workers or hosts count as lost environments."""
     cause = problem.cause if isinstance(problem, ActivityError) else None
     silence = (TimeoutType.HEARTBEAT, TimeoutType.SCHEDULE_TO_START)
     if isinstance(problem, ActivityError) and isinstance(cause, ActivityTimeoutError) and cause.type in silence:
         step = problem.activity_type
         return failures.WORKERS_LOST, f"The evaluator's workers were lost at {step}: the trial begins again."
-    failure = failure_of(problem)
+    failure = describe_failure(problem)
     return failure.kind, failure.sentence
 
 
-def _details_of(problem: BaseException) -> dict[str, Any] | None:
+def _read_details(problem: BaseException) -> dict[str, Any] | None:
     cause = problem.cause if isinstance(problem, ActivityError) else problem
     if isinstance(cause, ApplicationError) and cause.type == failures.TRIAL_FAILED and cause.details:
         details: dict[str, Any] = cause.details[0]

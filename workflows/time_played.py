@@ -1,4 +1,4 @@
-"""The time that counts: the time played, without the pause before a reset; and the deadline that is measured by it."""
+"""The time played, without the pause before a reset, and the deadline in this time."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -17,32 +17,32 @@ Result = TypeVar("Result")
 
 
 class Timed(BaseModel):
-    """Something that began at an instant; ``paused`` are seconds since then that were not played."""
+    """A part that began at an instant; ``paused`` are seconds since then that were not played."""
 
     started_at: datetime
     paused: float = 0.0
 
 
 def seconds_played(timed: Timed | None) -> float:
-    """The seconds played until now; 0 before the start, or after Temporal's clock went back."""
+    """Return the seconds played until now; 0 before the start, or after Temporal's clock went back."""
     if timed is None:
         return 0.0
     return max((workflow.now() - timed.started_at).total_seconds() - timed.paused, 0.0)
 
 
 class TimePlayed:
-    """The pauses of one workflow; made in its ``__init__``. ``paused_before`` is what an earlier run knew of them."""
+    """The pauses of one workflow; made in its ``__init__``. ``paused_before`` is the pause that an earlier run knew."""
 
     def __init__(self, steps: Steps, paused_before: float = 0.0) -> None:
         self._steps = steps
         self._paused_before = paused_before
         self.resets = 0
-        """Those that this run has come past; a reset of a reset run counts two."""
+        """The resets before the current point of this run; a reset of a reset run counts two."""
         workflow.register_random_seed_callback(self._be_reset)
 
     @property
     def is_reset(self) -> bool:
-        """Whether this run is a reset, and has come to its new part."""
+        """Whether this run is a reset, and has reached its new part."""
         return self.resets > 0
 
     def _be_reset(self, _seed: int) -> None:
@@ -50,7 +50,7 @@ class TimePlayed:
         self.resets += 1
 
     async def measure_pauses(self, timed: Timed | None) -> None:
-        """Before the time played is reported: the run of a reset measures how much of its time was not played."""
+        """Measure how much of a reset run's time was not played; call it before the time played is reported."""
         if timed is None or not self.is_reset:
             return
         try:
@@ -64,8 +64,8 @@ class TimePlayed:
             return
         timed.paused = self._paused_before + pauses
 
-    async def keep_to(self, seconds: float, timed: Timed, work: Callable[[], Awaitable[Result]]) -> Result:
-        """Do work that must end before a number of seconds were played; ``TimeoutError`` where they have passed."""
+    async def run_within(self, seconds: float, timed: Timed, work: Callable[[], Awaitable[Result]]) -> Result:
+        """Do work that must end before a number of seconds were played; raise ``TimeoutError`` after that."""
         loop = asyncio.get_running_loop()
         is_up: asyncio.Future[None] = loop.create_future()
         timer = loop.call_later(max(seconds - seconds_played(timed), 0.0), is_up.set_result, None)
@@ -79,13 +79,13 @@ class TimePlayed:
                     timer.cancel()
                     watching.cancel()
         except FailureError as problem:
-            # At the deadline the activity at work is canceled, and fails by that before the timeout can say why.
+            # At the deadline the running activity is canceled, and its failure comes before the timeout's.
             if is_cancelled_exception(problem) and limit.expired():
                 raise TimeoutError from None
             raise
 
     async def _watch(self, limit: asyncio.Timeout, is_up: asyncio.Future[None], seconds: float, timed: Timed) -> None:
-        """Let a limit expire at the deadline; in a run that is a reset that is later, as pauses don't count."""
+        """Let a limit expire at the deadline. In a reset run that is later, as pauses don't count."""
         await is_up
         while self.is_reset:
             await self.measure_pauses(timed)

@@ -29,7 +29,7 @@ from purple_sdk.protocol.results import ReportedAction, TurnModelUsage
 
 
 class Meeting(NamedTuple):
-    """What comes of a turn for one role: the instant that time moves to, and the messages that arrive."""
+    """The result of a turn for one role: the next instant of its clock, and the messages that arrive."""
 
     to: datetime
     arrivals: list[OutgoingMessage]
@@ -46,19 +46,21 @@ class Exchange:
         self._settled: list[datetime] = []
 
     def leave(self, role: str, sent: Iterable[payloads.Sent] = ()) -> None:
-        """Have the others not wait for a role, which has ended its assessment or failed; ``sent`` still arrives."""
+        """Remove a role that has ended its assessment or failed; the others don't wait for it. ``sent`` still
+        arrives.
+        """
         if role in self._awaited:
             self._sent[role] = list(sent)
             self._awaited.discard(role)
 
     async def meet(self, role: str, sent: Iterable[payloads.Sent], ends: datetime, settled_at: datetime) -> Meeting:
-        """Wait until every other role has come here, or left.
+        """Wait until every other role has called this method, or left.
 
         Args:
-            role: who comes.
-            sent: what its participant sent to users of other roles.
-            ends: when its turn is to end. The earliest such instant counts for all, so that all have the same clock.
-            settled_at: the instant of its simulation; time never moves to before that of any role.
+            role: the calling role.
+            sent: its participant's messages to users of other roles.
+            ends: the planned end of its turn. The earliest end counts for all, to keep their clocks equal.
+            settled_at: the instant of its simulation; time never moves back before any role's instant.
         """
         self._ends.append(ends)
         self._settled.append(settled_at)
@@ -71,22 +73,22 @@ class Exchange:
 _LONGEST_TEXT = 400
 _LONGEST_LIST = 20
 _LONGEST_NOTES = 200
-"""Characters of the participant's notes for a turn that each of its actions' updates carries."""
+"""Characters of the participant's notes for a turn in the update of each of its actions."""
 
 
 class Turns:
-    """The turns that the scenario's time allows; each one is written down in the progress."""
+    """The turns that the scenario's time allows; each one is recorded in the progress."""
 
     def __init__(self, steps: Steps, publisher: UpdatePublisher, plan: Plan, progress: Progress) -> None:
         self.exchange: Exchange | None = None
-        """Where the other participants of the turn are met; None for the only one."""
+        """The meeting with the other participants of the turn; None for a single participant."""
         self._steps = steps
         self._publisher = publisher
         self._plan = plan
         self._progress = progress
 
     def is_another_due(self) -> bool:
-        """Whether there is time for another turn, and the participant has not ended the assessment."""
+        """Return whether there is time for another turn, and the participant has not ended the assessment."""
         plan, progress = self._plan, self._progress
         return (
             not progress.early_completion and progress.turn < plan.max_turns and progress.current_time < plan.end_time
@@ -110,7 +112,7 @@ class Turns:
         answer = await let_play(self._steps, self._publisher, plan, progress, turn)
         target = plan.end_of_turn(began_at, answer.time_step)
         applied = answer.applied
-        if applied is None:  # the simulator dies with its worker
+        if applied is None:  # the simulator ends with its worker
             applied = await self._steps.do(
                 TurnActivities.apply,
                 payloads.ApplyInput(
@@ -191,7 +193,7 @@ class Turns:
             return None if responded.reply is None else payloads.PlannedReply(reply=responded.reply, message=message)
 
         usage: list[ModelUse] = []
-        # All are waited for, also where one fails: what they asked of models is counted.
+        # Wait for all, even if one fails: the usage of models is counted.
         is_all_counted = not plan.offline
         try:
             outcomes = await asyncio.gather(*map(reply, applied.addressed), return_exceptions=is_all_counted)
@@ -233,7 +235,7 @@ class Turns:
                     turn_number=turn,
                     timestamp=action.timestamp,
                     action=action.action,
-                    parameters=_trimmed(action.parameters),
+                    parameters=_trim(action.parameters),
                     success=action.success,
                     error_message=action.error_message,
                     notes=answer.notes[:_LONGEST_NOTES] if answer.notes else None,
@@ -249,12 +251,12 @@ class Turns:
         )
 
 
-def _trimmed(value: JsonValue) -> JsonValue:
+def _trim(value: JsonValue) -> JsonValue:
     if isinstance(value, str):
         return value if len(value) <= _LONGEST_TEXT else f"{value[:_LONGEST_TEXT]}… ({len(value)} characters)"
     if isinstance(value, list):
-        kept = [_trimmed(item) for item in value[:_LONGEST_LIST]]
+        kept = [_trim(item) for item in value[:_LONGEST_LIST]]
         return kept if len(kept) == len(value) else [*kept, f"… ({len(value)} items)"]
     if isinstance(value, dict):
-        return {key: _trimmed(item) for key, item in value.items()}
+        return {key: _trim(item) for key, item in value.items()}
     return value

@@ -1,5 +1,6 @@
-"""Requests become plans.
+"""Admission: requests become plans.
 
-* ``activities``: a request is checked and frozen into a plan; ``queueing``: assessments of one context wait in turn
-* ``origins``: where a fork finds the assessment that it continues
+* ``activities``: checks a request and freezes it into a plan; ``queueing``: makes assessments of one context wait in
+  turn
+* ``origins``: finds the assessment that a fork continues
 """

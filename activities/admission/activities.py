@@ -1,4 +1,4 @@
-"""Whether a request can be carried out, and everything that is decided before its assessment starts."""
+"""The check of a request, and all decisions before its assessment starts."""
 
 import asyncio
 import hashlib
@@ -23,7 +23,7 @@ from proctor.activities.scenario_code.manager import (
 )
 from proctor.activities.scenario_code.scenarios import Loaded, Scenarios
 from proctor.activities.simulation.hosts import Step
-from proctor.activities.simulation.lifecycle import summary_of
+from proctor.activities.simulation.lifecycle import count_items
 from proctor.activities.simulation.payloads import Prepared
 from proctor.activities.simulation.shown import Shown
 from proctor.activities.simulation.simulations import Simulations
@@ -48,7 +48,7 @@ class AdmissionActivities:
 
     @activity.defn
     async def admit(self, payload: AdmitInput) -> Plan:
-        """Check a request and fix its scenario; a bad one is ``Rejected`` with a sentence for its sender."""
+        """Check a request and fix its scenario. A bad request fails as ``Rejected`` with a sentence for its sender."""
         try:
             return await self._admit(payload)
         except ApplicationError as problem:
@@ -65,7 +65,7 @@ class AdmissionActivities:
             request = parse_request(payload.request)
             config = request.config
             loaded = await self._scenarios.load(
-                config.scenario_id, config.difficulty, seed_of(request, payload.task_id)
+                config.scenario_id, config.difficulty, choose_seed(request, payload.task_id)
             )
         except (BadRequestError, ScenarioNotFoundError, ScenarioValidationError, EvaluatorLoadError) as problem:
             raise failures.REJECTED.final(str(problem)) from None
@@ -82,14 +82,14 @@ async def plan_assessment(
     loaded: Loaded,
     unknown: Sequence[str],
 ) -> Plan:
-    """Fix an assessment.
+    """Make the plan of an assessment.
 
     Raises:
         ApplicationError: ``Rejected``: the participants don't fit the scenario, a model is missing, or the simulator
             has no such clock or noise.
     """
     package = loaded.package
-    who = _participant_of(request, package.config)
+    who = _plan_participants(request, package.config)
     _require_conditions(request, package.config, settings)
     if not request.config.offline:
         require_models(package, settings, request.config.judges or [settings.evaluation_model])
@@ -104,7 +104,7 @@ async def plan_assessment(
         scenario_name=loaded.instance.title if loaded.instance else scenario.name,
         **who,
         instance=loaded.instance,
-        seed=seed_of(request, task_id),
+        seed=choose_seed(request, task_id),
         offline=config.offline,
         clock=config.clock or STANDING,
         noise=max(config.noise or 0, scenario.noise),
@@ -139,9 +139,9 @@ async def plan_assessment(
     return await _with_roles(plan, store, request, package) if scenario.roles else plan
 
 
-def _participant_of(request: AssessmentRequest, scenario: ScenarioConfig) -> dict[str, str]:
-    """The plan's ``participant`` and ``participant_url``; of several, all of them. ``Rejected`` where they don't fit
-    the scenario's roles.
+def _plan_participants(request: AssessmentRequest, scenario: ScenarioConfig) -> dict[str, str]:
+    """Return the plan's ``participant`` and ``participant_url``; with several participants, all of them. Fails as
+    ``Rejected`` if they don't fit the scenario's roles.
     """
     try:
         if scenario.roles:
@@ -190,7 +190,9 @@ def _briefs(scenario: ScenarioConfig) -> list[CriterionBrief]:
 
 
 def _left_out(scenario: ScenarioConfig, has_model: bool) -> list[str]:
-    """Report before the start the points that no judge will decide; equal for all participants with these settings."""
+    """Warn before the start of points that no judge will decide; they are equal for all participants with these
+    settings.
+    """
     criteria = scenario.all_criteria
     left_out = {c.criterion_id: points for c in criteria if (points := points_left_out(c)) and not has_model}
     if not left_out:
@@ -202,7 +204,7 @@ def _left_out(scenario: ScenarioConfig, has_model: bool) -> list[str]:
 
 
 def _require_conditions(request: AssessmentRequest, scenario: ScenarioConfig, settings: GreenAgentConfig) -> None:
-    """Reject a clock that runs, and noise, where another program than the embedded simulator is to make them."""
+    """Reject a running clock and noise if another program than the embedded simulator has to make them."""
     if not settings.ues_command:
         return
     problem, remedy = "", "leave it out"
@@ -219,15 +221,15 @@ def _require_conditions(request: AssessmentRequest, scenario: ScenarioConfig, se
         )
 
 
-def seed_of(request: AssessmentRequest, task_id: str) -> int:
-    """The seed of an assessment; drawn from its id where the request names none."""
+def choose_seed(request: AssessmentRequest, task_id: str) -> int:
+    """Return the seed of an assessment; it is derived from the id if the request names none."""
     if request.config.seed is not None:
         return request.config.seed
     return int.from_bytes(hashlib.sha256(task_id.encode()).digest()[:4], "big")
 
 
 def require_models(package: ScenarioPackage, settings: GreenAgentConfig, judges: list[str]) -> None:
-    """Reject a scenario that needs a model which is not configured: playing without one is a choice."""
+    """Reject a scenario that needs a missing model, unless the request chooses to play without one."""
     scenario = package.config
     needs = []
     if any(criterion.needs_model or criterion.needs_model_for for criterion in scenario.all_criteria):
@@ -257,7 +259,9 @@ class ForkActivities:
 
     @activity.defn
     async def admit_fork(self, payload: AdmitInput) -> Plan:
-        """Check a request for a fork, and fix it; a bad one is ``Rejected`` with a sentence for its sender."""
+        """Check a request for a fork and make its plan. A bad request fails as ``Rejected`` with a sentence for its
+        sender.
+        """
         try:
             asked = parse_request(payload.request)
             origin = await self._origins.find(asked.config.fork_of or "")
@@ -284,7 +288,7 @@ class ForkActivities:
 
     @activity.defn
     async def set_up_fork(self, plan: Plan) -> ForkSetUp:
-        """Make the fork's simulation of the original's checkpoint, with keys of its own."""
+        """Make the fork's simulation from the original's checkpoint, with new keys."""
         assert plan.fork is not None
         assert plan.fork.inherited is not None
         store, simulator = self._store, await self._simulations.choose_server()
@@ -295,7 +299,7 @@ class ForkActivities:
         simulation = await simulations.adopt(plan.simulation_id, last.checkpoint)
         now = await simulations.keep(simulation, everything=True)
         shown = await simulations.show(simulation, plan.simulation_id, now)
-        summary = await asyncio.to_thread(summary_of, shown, last.reached)
+        summary = await asyncio.to_thread(count_items, shown, last.reached)
         initial_state = await store.put(Shown.of(store, stepped).written())
 
         beginning = Prepared(

@@ -1,4 +1,4 @@
-"""Assessments as forks find them, in the archive or under way, with all data to continue from any turn."""
+"""Originals of forks, archived or running, with all data to continue from any turn."""
 
 import asyncio
 
@@ -25,14 +25,14 @@ from purple_sdk.protocol.request import AssessmentConfig, AssessmentRequest, Bad
 from purple_sdk.protocol.results import AssessmentResults
 
 _LONGEST_CHAIN = 30
-"""Forks of forks; results tell of every one."""
+"""Limit for forks of forks; results name each of them."""
 
 _KINDS = {"trial": "a trial in a terminal", "campaign": "a campaign"}
 _WORKFLOWS = {TRIAL_WORKFLOW: _KINDS["trial"], "Campaign": _KINDS["campaign"]}
 
 
 class Part(Model):
-    """What one participant of an assessment has played, under which id, and where its own beginning is from."""
+    """The turns of one participant of an assessment, its id, and the origin of its beginning."""
 
     task_id: str
     played: Inherited
@@ -40,14 +40,15 @@ class Part(Model):
 
 
 class Origin(Model):
-    """An assessment that can be forked; ``BadRequestError`` where a fork can't have or do what is asked for.
+    """An assessment that can be forked. Its methods raise ``BadRequestError`` if a fork can't do what the request asks
+    for.
 
     Attributes:
-        task_id: its id. last: the last turn that a fork can begin with.
+        task_id: its id. last: the last turn with which a fork can begin.
         parts: the turns that each participant has played, in the order of the scenario's roles.
-        participants, config: who was assessed, and how; every setting is one that it was played with.
-        package: all files of its scenario, as they were frozen. instance: the family's day that it is, where it is one.
-        forked_from: where it has its own beginning from.
+        participants, config: the assessed participants, and all settings as they were in effect.
+        package: all files of its scenario, as they were frozen. instance: the family and day, if the scenario is one.
+        forked_from: its origin, if it is a fork itself.
     """
 
     task_id: str
@@ -63,7 +64,7 @@ class Origin(Model):
         return ForkedFrom(task_id=self.task_id, turn=turn, forked_from=self.forked_from)
 
     def merged(self, asked: AssessmentRequest) -> AssessmentRequest:
-        """A request for a fork, with what it doesn't say as it was in the original."""
+        """Return a fork's request; settings that it leaves out are the original's."""
         chosen = {name: getattr(asked.config, name) for name in asked.config.model_fields_set}
         if chosen.pop("scenario_id", "") not in ("", self.config.scenario_id):
             raise BadRequestError(
@@ -82,9 +83,10 @@ class Origin(Model):
         return AssessmentRequest(participants=self.cast(asked.participants), config=config)
 
     def cast(self, asked: dict[str, str]) -> dict[str, str]:
-        """Who plays a fork: those asked for, else the original's participants.
+        """Return the participants of a fork: the requested ones, else the original's.
 
-        With several participants, an agent named by its role plays that role, and one that isn't named so plays all.
+        With several participants, an agent that is named by a role plays that role; a single agent with another name
+        plays all.
         """
         if len(self.parts) == 1:
             return asked or self.participants
@@ -107,7 +109,7 @@ class Origin(Model):
         return evenings[asked.from_evening - 1] + 1
 
     def require_turns(self, turns: list[int], name: str) -> list[int]:
-        """The turns that a fork, or several, are to begin with."""
+        """Make sure that a fork can begin with each of these turns, and return them."""
         for turn in turns:
             if not 1 <= turn <= self.last:
                 there_are = "turn 1" if self.last == 1 else f"turns 1 to {self.last}"
@@ -115,7 +117,7 @@ class Origin(Model):
         return turns
 
     def require_turns_left(self, turn: int, max_turns: int) -> None:
-        """Make sure that a fork from a turn may play at least that one."""
+        """Make sure that a fork may play at least its first turn."""
         if max_turns < turn:
             raise BadRequestError(
                 f"config.max_turns is {max_turns}, which counts inherited turns, too, and turn {turn} is the first "
@@ -124,8 +126,10 @@ class Origin(Model):
 
 
 class Origins:
-    """Finds assessments to be forked. Nothing of them is ever changed. Raises ``BadRequestError`` where one can't be
-    forked, and the errors of the archive, the store and Temporal where these are away.
+    """Finds assessments to fork, and never changes them.
+
+    Raises ``BadRequestError`` if an assessment can't be forked, and the errors of the archive, the store and Temporal
+    if these are away.
     """
 
     def __init__(self, config: GreenAgentConfig, store: BlobStore, scenarios: Scenarios) -> None:
@@ -135,7 +139,7 @@ class Origins:
         self._archive = open_archive(config)
 
     async def find(self, name: str) -> Origin:
-        """The assessment of that id, or the archived one whose id alone begins so."""
+        """Return the assessment with this id, or the archived one with the only id that begins so."""
         if self._has_own_servers:
             raise BadRequestError(
                 "config.fork_of: this evaluator plays each assessment on a UES server of its own "
@@ -158,7 +162,7 @@ class Origins:
         return origin
 
     async def require_checkpoint(self, origin: Origin, turn: int) -> None:
-        """See to it that the simulation's checkpoint before a turn is there, and one of the embedded simulator."""
+        """Make sure that the simulation's checkpoint before a turn exists, and is one of the embedded simulator."""
         inherited = [part.played.before(turn).turns for part in origin.parts]
         for note, checkpoint in {(note.turn, note.checkpoint) for turns in inherited for note in (turns[0], turns[-1])}:
             try:
@@ -177,7 +181,7 @@ class Origins:
                 )
 
     async def load_package(self, origin: Origin) -> Loaded:
-        """The original's scenario as it was frozen; of a family, no day is made."""
+        """Load the original's scenario as it was frozen. Of a family, no day is made."""
         scenario_id, store = origin.config.scenario_id, self._store
         try:
             files = await store.get(origin.package)
@@ -196,7 +200,7 @@ class Origins:
                 ) from None
             return loaded
         try:
-            await store.put(files)  # so that it is not pruned meanwhile
+            await store.put(files)  # protects it from pruning
             folder = await self._scenarios.unpack_frozen_code(scenario_id, origin.package)
             return Loaded(await self._scenarios.read_package(folder), files, origin.instance)
         except ScenarioError as problem:
@@ -232,7 +236,7 @@ class Origins:
         )
 
     def _entries(self, entry: ArchiveEntry, results: AssessmentResults) -> list[ArchiveEntry]:
-        """The entry of each participant: the assessment's own where there is one."""
+        """Return the entry of each participant; a single participant's is the assessment's."""
         if not results.roles:
             return [entry]
         parts = {role.entry: self._archive.get(role.entry) for role in results.roles}
@@ -259,7 +263,7 @@ class Origins:
         return Part(task_id=entry.id, played=played, forked_from=entry.forked_from)
 
     async def _under_way(self, task_id: str) -> Origin:
-        """One that the archive has not got: it is under way, or never was anything to fork."""
+        """Return an assessment that isn't archived: it is running, or can't be forked."""
         client = activity.client()
         if (description := await find_task(client, task_id)) is None:
             raise BadRequestError(

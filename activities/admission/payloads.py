@@ -1,4 +1,4 @@
-"""What the activities of admission take."""
+"""Inputs and results of the activities of admission."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -13,7 +13,7 @@ from purple_sdk.protocol.results import ActionLogEntryWithTurn, ReportedAction
 
 
 class AdmitInput(Model):
-    """A request before its checks; ``owner`` is the caller, empty where callers aren't identified."""
+    """A request before its checks; ``owner`` is the caller, empty if callers aren't identified."""
 
     task_id: str
     request: dict[str, Any] | str | None
@@ -21,7 +21,7 @@ class AdmitInput(Model):
 
 
 class QueueInput(Model):
-    """Enter the queue of a context, as one of ``owner``'s."""
+    """A request to enter the queue of a context, as one of ``owner``'s assessments."""
 
     queue_id: str
     task_id: str
@@ -30,16 +30,16 @@ class QueueInput(Model):
 
 
 SO_FAR_QUERY = "so-far"
-"""By which an assessment that is under way is asked what it has played."""
+"""The query for the turns that a running assessment has played."""
 
 
 class Inherited(Model):
-    """What one participant played in some turns of an assessment.
+    """Turns of an assessment that one participant has played.
 
     Attributes:
-        turns: they begin with the note of the beginning, turn 0.
+        turns: their notes, after the note of the beginning (turn 0).
         has_ended_early: the participant ended its assessment in the last of them.
-        has_reported_all: it has reported its actions of the last of them, too.
+        has_reported_all: the participant has reported its actions of all turns, the last one included.
     """
 
     turns: list[TurnNote]
@@ -51,7 +51,7 @@ class Inherited(Model):
     turn_tries: dict[str, int] = Field(default_factory=dict)
 
     def before(self, turn: int) -> "Inherited":
-        """The part of it that a fork from a turn takes over."""
+        """Return the part that a fork from a turn inherits."""
         return Inherited(
             turns=[note for note in self.turns if note.turn < turn],
             has_ended_early=self.has_ended_early and self.turns[-1].turn < turn,
@@ -64,14 +64,14 @@ class Inherited(Model):
 
 
 class SoFar(Model):
-    """An assessment that is under way: what was decided of it, and what each of its participants has played."""
+    """A running assessment: its plan, and the turns of each participant so far."""
 
     plan: Plan
     played: list[Inherited]
 
 
 class ForkSetUp(Model):
-    """A fork's simulation: the beginning of its day, its present state, and what was played until then."""
+    """A fork's simulation: the beginning of its day, its present state, and the turns until then."""
 
     beginning: Prepared
     now: Prepared
@@ -79,10 +79,10 @@ class ForkSetUp(Model):
 
 
 def last_to_fork(played: Inherited, end_time: datetime) -> int:
-    """The last turn that a fork can begin with: the one after those that were finished, where there is time for one.
+    """Return the last turn with which a fork can begin: the turn after the finished ones, if the day has time for it.
 
     Args:
-        played: the turns that were finished, and the beginning.
+        played: the finished turns, and the beginning.
         end_time: the end of the scenario's day (simulated).
     """
     last = played.turns[-1]
@@ -90,9 +90,9 @@ def last_to_fork(played: Inherited, end_time: datetime) -> int:
 
 
 def last_of_all(played: Sequence[Inherited], end_time: datetime) -> int:
-    """The same for participants who play side by side: a fork begins with a turn that no one may have skipped.
+    """Return the same for participants who play side by side: a fork begins with a turn that all of them have reached.
 
-    One that has ended its assessment early takes no part in later turns, and limits nothing.
+    A participant that has ended its assessment early takes no part in later turns, and doesn't limit them.
     """
     limits = [last_to_fork(each, end_time) for each in played if not each.has_ended_early]
     return min(limits) if limits else max(last_to_fork(each, end_time) for each in played)

@@ -1,5 +1,7 @@
-"""Assessments of one A2A context wait for each other in its queue, a workflow of its own. A task that the context was
-made for has the context's id and is in no queue: a later one starts the queue, which begins with it.
+"""Assessments of one A2A context wait for each other in its queue, which is a separate workflow.
+
+A task that began its context has the context's id, and never enters the queue. The next task starts the queue; the
+queue then begins with the first task.
 """
 
 from temporalio import activity
@@ -22,12 +24,12 @@ JOIN_SIGNAL = "join"
 class QueueActivities:
     @activity.defn
     async def join_queue(self, payload: QueueInput) -> None:
-        """Enter the queue of a context, starting it where there is none."""
+        """Enter the queue of a context; start it if there is none."""
         await join(activity.client(), activity.info().task_queue, payload)
 
     @activity.defn
     async def wait_until_over(self, task_id: str) -> None:
-        """Wait for the end of an assessment or campaign that isn't in the queue, for as long as that takes."""
+        """Wait for the end of an assessment or campaign outside the queue, regardless of the time it takes."""
         client = activity.client()
         while await is_running(client, task_id):  # a reset, too, ends a run, and begins the next one
             async for _ in client.get_workflow_handle(task_id).fetch_history_events(
@@ -37,13 +39,13 @@ class QueueActivities:
 
     @activity.defn
     async def is_running(self, task_id: str) -> bool:
-        """Whether an assessment still runs; one that was terminated can't say so itself."""
+        """Return whether an assessment still runs; a terminated one can't report its own end."""
         return await is_running(activity.client(), task_id)
 
 
 async def join(client: Client, task_queue: str, payload: QueueInput) -> None:
-    """Enter the queue of a context. One that is started for this begins with the task that the context was made for,
-    where that is still at work.
+    """Enter the queue of a context. A new queue begins with the task that began the context, if that one is still
+    running.
     """
     await client.start_workflow(
         CONTEXT_QUEUE,
@@ -68,18 +70,18 @@ async def _has_founder(client: Client, payload: QueueInput) -> bool:
 
 
 async def is_running(client: Client, task_id: str) -> bool:
-    """Whether an assessment is neither at its end nor unknown."""
-    return await status_of(client, task_id) == WorkflowExecutionStatus.RUNNING
+    """Return whether an assessment exists and has not ended."""
+    return await find_status(client, task_id) == WorkflowExecutionStatus.RUNNING
 
 
-async def status_of(client: Client, task_id: str) -> WorkflowExecutionStatus | None:
-    """What has become of an assessment's latest run; None where Temporal knows none (any more)."""
+async def find_status(client: Client, task_id: str) -> WorkflowExecutionStatus | None:
+    """Return the status of an assessment's latest run; None if Temporal doesn't know it, or no longer."""
     task = await find_task(client, task_id)
     return None if task is None else task.status
 
 
 async def find_task(client: Client, task_id: str) -> WorkflowExecutionDescription | None:
-    """The latest run of a workflow; None where Temporal knows none of that id, which callers choose as they like."""
+    """Return the latest run of a workflow; None if Temporal doesn't know the id. Callers may choose any id."""
     try:
         return await client.get_workflow_handle(task_id).describe()
     except RPCError as problem:

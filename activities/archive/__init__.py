@@ -1,7 +1,7 @@
-"""Ended assessments are archived.
+"""Archiving of ended assessments.
 
 * ``assessments``, ``trials``, ``campaigns``: the activities that write an entry of each
-* ``payloads``: what they get, and JSON Lines
-* ``transcript``: the turns as a person would tell them, and the mailbox, messages, calendar and chat after each
-* ``elsewhere``: what takes much memory, in a process of its own
+* ``payloads``: their inputs, and JSON Lines
+* ``transcript``: the turns in words, and the mailbox, messages, calendar and chat after each
+* ``elsewhere``: runs work that takes much memory in a separate process
 """

@@ -1,4 +1,4 @@
-"""The activity that archives an assessment at its end, whichever way it ended."""
+"""The activity that archives an assessment after any kind of end."""
 
 import asyncio
 from collections.abc import Callable
@@ -9,7 +9,7 @@ from pydantic_core import from_json, to_json
 from temporalio import activity
 
 from proctor.activities.archive import elsewhere
-from proctor.activities.archive.payloads import ArchiveInput, as_lines, updates_in
+from proctor.activities.archive.payloads import ArchiveInput, as_lines, decode_updates
 from proctor.activities.archive.transcript import read_states, turn_records
 from proctor.activities.attempts import failures
 from proctor.activities.attempts.fencing import own_fence
@@ -32,13 +32,13 @@ from purple_sdk.protocol.provenance import ModelUse, Provenance
 from purple_sdk.protocol.results import ResultStatus
 
 _LARGE = 8_000_000
-"""Bytes of an initial state from which its assessment is archived in a process of its own."""
+"""Bytes of an initial state; an assessment with a larger one is archived in a separate process."""
 
 _SENTENCES: dict[ResultStatus, str] = {"canceled": "The assessment was cancelled."}
 
 
 class ArchiveActivities:
-    """Writes what stays; ``scrubber`` takes secrets out of what a simulation of this id has seen."""
+    """Writes archive entries; ``scrubber`` removes secrets from texts of the simulation with this id."""
 
     def __init__(self, config: GreenAgentConfig, store: BlobStore, scrubber: Callable[[str], Scrubber]) -> None:
         self._config = config
@@ -49,7 +49,7 @@ class ArchiveActivities:
     @activity.defn
     async def archive(self, payload: ArchiveInput) -> None:
         """Archive an assessment that has ended; a second call writes the same entry again."""
-        entry, updates = self._entry(payload), updates_in(payload.updates)
+        entry, updates = self._entry(payload), decode_updates(payload.updates)
         if entry.part_of:
             updates = [update for update in updates if update.data.get("role") in (None, entry.role)]
         rest = (self._scrubber(entry.id), entry, payload.model_copy(update={"updates": []}), updates)
@@ -148,7 +148,9 @@ def _trajectories(payload: ArchiveInput, store: BlobStore) -> dict[str, bytes]:
 
 
 def _archived_scenario(scenario: bytes, instance: Instance | None) -> bytes:
-    """A scenario as archives have it: without the answers of a family's day, unless its seed is for practice."""
+    """Return a scenario in its archived form: without the answers of a family's day, unless its seed is for
+    practice.
+    """
     if instance is None or instance.is_practice:
         return scenario
     form = from_json(scenario)
@@ -161,12 +163,12 @@ def _archived_scenario(scenario: bytes, instance: Instance | None) -> bytes:
 
 
 def write_by_addresses(storage_url: str, archive_url: str, *rest: Any) -> None:
-    """The same in a process that knows the store and the archive by their addresses alone; its parent indexes it."""
+    """Write the entry in a process that knows only the addresses of store and archive. Its parent indexes the entry."""
     _write(BlobStore(storage_url), Archive(archive_url), *rest, is_indexed=False)
 
 
 def _cost(uses: list[ModelUse]) -> tuple[float | None, str | None]:
-    """The cost of all models; unknown where one of them is unknown, or where there are several currencies."""
+    """Return the total cost of all models and its currency; unknown if one cost is, or with several currencies."""
     currencies = {use.currency for use in uses}
     costs = [use.cost for use in uses]
     if not uses:

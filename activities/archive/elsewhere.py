@@ -1,5 +1,7 @@
-"""Work that takes much memory, in a process of its own, which gives all of it back: ``python -m`` this, by ``do``. It
-reads what to do from its standard input, pickled by its parent, and answers on its standard output.
+"""Work that takes much memory, in a separate process that frees all of it at its end.
+
+``do`` starts this module with ``python -m``. The child reads the pickled work from its standard input, and answers on
+its standard output.
 """
 
 import pickle
@@ -12,10 +14,10 @@ _SHOWN = 500
 
 
 def do(work: Callable[..., None], *arguments: Any) -> None:
-    """Have a function of a module called in a process of its own, and wait for its end.
+    """Call a function of a module in a separate process, and wait for its end.
 
     Raises:
-        Exception: any that it has raised.
+        Exception: any exception of the function.
         RuntimeError: the process has ended without an answer.
     """
     asked = pickle.dumps((work, arguments))

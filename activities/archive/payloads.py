@@ -1,4 +1,4 @@
-"""What the archive gets of an assessment."""
+"""Inputs of the archive about an assessment."""
 
 import base64
 from collections.abc import Iterable
@@ -20,9 +20,9 @@ from purple_sdk.protocol.results import AssessmentResults
 class TurnNote(Model):
     """The archive's input for a turn that was played; ``turn`` 0 is the beginning.
 
-    ``began_at`` and ``reached`` are simulated times; ``checkpoint`` is the simulation at ``reached``, and
-    ``events_processed`` are the events that happened as its clock moved there. ``noise`` says how often each kind of
-    noise came, ``moves`` what each request cost under a measured clock (simulated seconds).
+    ``began_at`` and ``reached`` are simulated times. ``checkpoint`` is the simulation at ``reached``, and
+    ``events_processed`` counts the events until then. ``noise`` counts each kind of noise; ``moves`` has the cost of
+    each request under a measured clock (simulated seconds).
     """
 
     turn: int
@@ -38,8 +38,8 @@ class TurnNote(Model):
 class ArchiveInput(OfAssessment):
     """An assessment that has ended. ``updates`` are the items of its update stream, as base64 of Temporal's payloads.
 
-    ``message`` is the A2A message that asked for it, ``owner`` the caller whose it is. ``trajectories`` are transcripts
-    of turns, in the store.
+    ``message`` is the A2A message that started it, ``owner`` its caller. ``trajectories`` are transcripts of turns, in
+    the store.
     """
 
     context_id: str
@@ -58,8 +58,8 @@ def as_lines(records: Iterable[BaseModel]) -> bytes:
     return b"".join(record.model_dump_json().encode() + b"\n" for record in records)
 
 
-def updates_in(items: Iterable[str]) -> list[ArchivedUpdate]:
-    """The items of an update stream, from their payloads."""
+def decode_updates(items: Iterable[str]) -> list[ArchivedUpdate]:
+    """Decode the items of an update stream from their payloads."""
     converter = activity.payload_converter()
     lines = []
     for sequence, item in enumerate(items):

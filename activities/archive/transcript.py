@@ -1,11 +1,11 @@
-"""The turns of an assessment as a person would tell them: what came in, what was done and written, who replies."""
+"""The turns of an assessment in words: messages that came in, actions, writings, and replies."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
 from proctor.activities.archive.payloads import TurnNote
-from proctor.activities.simulation.states import states_in
+from proctor.activities.simulation.states import load_states
 from proctor.protocol.archive import (
     ArchivedUpdate,
     Arrival,
@@ -21,7 +21,7 @@ from purple_sdk.protocol.readings import chat_text, instant
 from purple_sdk.protocol.results import AssessmentResults
 
 _WORDS = 160
-"""Characters of a message that stand for it."""
+"""The longest quotation of a message, in characters."""
 
 
 def turn_records(
@@ -31,10 +31,10 @@ def turn_records(
     turn_notes: Mapping[int, str],
     states: Mapping[int, Items],
 ) -> list[TurnRecord]:
-    """Every turn that was begun.
+    """Return a record of every turn that was begun.
 
-    ``notes`` are of turns that were played to their end, and of the beginning (0). ``turn_notes`` has, by turn, what
-    the participant left with it. ``states`` has the state after each turn, where it is known; 0 is the beginning.
+    ``notes`` describe finished turns, and the beginning (0). ``turn_notes`` has the participant's notes by turn.
+    ``states`` has the state after each turn, if known; 0 is the beginning.
     """
     by_turn = _updates_by_turn(updates)
     noted = {note.turn: note for note in notes}
@@ -92,7 +92,7 @@ def _updates_by_turn(updates: Sequence[ArchivedUpdate]) -> dict[int, list[Archiv
 
 
 def _arrivals(turn: int, states: Mapping[int, Items]) -> list[Arrival]:
-    """Messages that others have sent since the turn before; in the first turn, all unread ones."""
+    """Return the messages that others have sent since the turn before; in the first turn, all unread ones."""
     was, now = states.get(turn - 2, {}), states.get(turn - 1)
     if now is None or (turn > 1 and not was):
         return []
@@ -150,13 +150,13 @@ def _time(value: Any) -> datetime | None:
 
 
 READ_AT_MOST = 512 * 1024 * 1024
-"""Bytes of checkpoints that are read for one assessment; of a larger one, states are kept every few turns."""
+"""Limit of bytes of checkpoints that are read for one assessment. Of a larger one, states are read every few turns."""
 
 _LEFT_OUT = "the assessment is so large that not every turn's state is kept"
 
 
 class StateHistory(NamedTuple):
-    """The states of an assessment: the first one whole, then what changes, turn by turn."""
+    """The states of an assessment: the first state, then the changes, turn by turn."""
 
     initial: Items
     records: list[StateRecord]
@@ -175,7 +175,7 @@ def read_states(notes: Sequence[TurnNote], store: BlobStore) -> StateHistory:
         patch, lacking = Items(), None if place in chosen else _LEFT_OUT
         try:
             if place in chosen:
-                items = flatten_states(states_in(store.get_blocking(note.checkpoint), store, known))
+                items = flatten_states(read_states(store.get_blocking(note.checkpoint), store, known))
                 initial, last = (items, items) if place == 0 else (initial, last)
                 patch, last = merge_patch(last, items), items
                 by_turn[note.turn] = items
@@ -188,6 +188,6 @@ def read_states(notes: Sequence[TurnNote], store: BlobStore) -> StateHistory:
 
 
 def _chosen(sizes: Sequence[int]) -> set[int]:
-    """The checkpoints to read: all, or every n-th and the last, so that they stay below the limit."""
+    """Choose the checkpoints to read: all, or every n-th and the last, to stay below the limit."""
     step = max(1, -(-sum(sizes) // READ_AT_MOST))
     return {*range(0, len(sizes), step), len(sizes) - 1}

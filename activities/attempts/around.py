@@ -11,13 +11,13 @@ from temporalio.worker import (
 )
 
 Proceed = Callable[[], Awaitable[Any]]
-"""Runs the attempt; its result is the activity's."""
+"""A function that runs the attempt and returns the activity's result."""
 
 Guard = Callable[[ExecuteActivityInput, Proceed], Awaitable[Any]]
-"""Called with the activity's input and a function that runs the attempt. Returns the activity's result."""
+"""A function that gets the activity's input and ``Proceed``, and returns the activity's result."""
 
 Outbound = Callable[[ActivityOutboundInterceptor], ActivityOutboundInterceptor]
-"""Makes what the attempt's heartbeats pass on their way out."""
+"""A function that wraps the outbound interceptor; the attempt's heartbeats pass through it."""
 
 
 class Around(Interceptor):

@@ -1,5 +1,7 @@
-"""For how long a step has been tried: until this attempt began by Temporal's clock, and from then on by one that is
-never set. So a worker whose clock is wrong gives no one more time or less.
+"""The time for which a step has been tried.
+
+The time before this attempt is measured by Temporal's clock, the time since then by the worker's monotonic clock. A
+wrong clock on a worker makes no difference.
 """
 
 import time
@@ -9,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from temporalio import activity
 
-if TYPE_CHECKING:  # commands do without Temporal's worker, which takes long to import
+if TYPE_CHECKING:  # commands do without Temporal's worker: its import is slow
     from temporalio.worker import ExecuteActivityInput
 
     from proctor.activities.attempts.around import Proceed
@@ -19,9 +21,9 @@ _begun: ContextVar[float | None] = ContextVar("attempt_begun", default=None)
 
 
 def since_scheduled() -> timedelta:
-    """The time since the step was first scheduled; never negative, should Temporal's clock have gone back.
+    """Return the time since the step was first scheduled; at least 0, even if Temporal's clock has gone back.
 
-    On a worker without ``timing`` it is the time until this attempt began.
+    On a worker without ``timing``, return the time until this attempt began.
     """
     before = waited_for_worker()
     begun = _begun.get()
@@ -29,16 +31,18 @@ def since_scheduled() -> timedelta:
 
 
 def waited_for_worker() -> timedelta:
-    """How long this attempt had to wait until a worker began it, since the step was scheduled: of a first attempt, how
-    long the step has waited.
+    """Return the time from the step's scheduling to the beginning of this attempt. For a first attempt it is the wait
+    for a worker.
     """
     info = activity.info()
     return max(info.started_time - info.scheduled_time, timedelta(0))
 
 
 def counting_stops() -> float | None:
-    """Seconds by a clock that is never set and runs while this process is stopped and while the machine sleeps; None
-    where there is no such clock.
+    """Return seconds by a clock that is never set, and that also counts while the process is stopped or the machine
+    sleeps.
+
+    None if the system has no such clock.
     """
     return time.clock_gettime(time.CLOCK_BOOTTIME) if hasattr(time, "CLOCK_BOOTTIME") else None
 

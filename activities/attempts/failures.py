@@ -1,4 +1,4 @@
-"""How activities fail: every type of failure, and whether trying the same thing again can help."""
+"""Failures of activities: every type, and whether a retry can help."""
 
 import builtins
 from collections.abc import Sequence
@@ -8,19 +8,19 @@ from temporalio.exceptions import ApplicationError, ApplicationErrorCategory
 
 
 class Kind(str):
-    """A type of failures, and the way to fail so."""
+    """A type of failure, with methods that make errors of this type."""
 
     def final(self, sentence: str) -> ApplicationError:
-        """A failure that the same input would meet again."""
+        """Return an error that isn't retried: the same input would fail again."""
         return ApplicationError(sentence, type=str(self), non_retryable=True, category=self._category)
 
     def passing(self, sentence: str) -> ApplicationError:
-        """A failure that may be gone at the next attempt."""
+        """Return an error that is retried: the next attempt may succeed."""
         return ApplicationError(sentence, type=str(self), category=self._category)
 
     @property
     def _category(self) -> ApplicationErrorCategory:
-        """What callers and their webhooks do wrong is nothing that a worker's log shows a traceback of."""
+        """Mark errors of callers and webhooks as benign: a worker's log shows no traceback of them."""
         is_theirs = self in (REJECTED, WEBHOOK_FAILED, WEBHOOK_UNUSABLE)
         return ApplicationErrorCategory.BENIGN if is_theirs else ApplicationErrorCategory.UNSPECIFIED
 
@@ -35,7 +35,7 @@ PARTICIPANT_FAILED = Kind("ParticipantFailed")
 """The participant's task failed, or the participant vanished in mid-turn: a new try may help."""
 
 PARTICIPANT_MISBEHAVED = Kind("ParticipantMisbehaved")
-"""The participant's answer is not what the protocol asks for: another try would cost and not help."""
+"""The participant's answer violates the protocol: another try would cost and not help."""
 
 PARTICIPANT_ASKED = Kind("ParticipantAsked")
 """The participant asked a question in its turn and got the reply that no one can answer; the turn continues."""
@@ -59,41 +59,43 @@ ENVIRONMENT_LOST = Kind("EnvironmentLost")
 """A terminal trial's container is gone: the trial begins again from its image."""
 
 ENGINE_UNAVAILABLE = Kind("EngineUnavailable")
-"""A Docker engine doesn't answer, or can't do what is asked just now; it may at the next attempt."""
+"""A Docker engine doesn't answer, or can't serve the request now; the next attempt may succeed."""
 
 TRIAL_FAILED = Kind("TrialFailed")
-"""A terminal trial can't continue, by fault of its task or of the participant; the first detail says whose, and how."""
+"""A terminal trial can't continue, by fault of its task or of the participant; the first detail says whose fault, and
+why.
+"""
 
 WORKERS_LOST = Kind("WorkersLost")
-"""Workers were lost at a step again and again, and none reported a result: it begins again."""
+"""Workers were lost at a step repeatedly, and none reported a result: the step begins again."""
 
 CALLED_OFF = Kind("CalledOff")
-"""The step was cancelled after it had asked models; a detail says what it asked
+"""The step was cancelled after it had called models; a detail has their usage
 (``proctor.activities.models.metering``)."""
 
 OVERTAKEN = Kind("Overtaken")
-"""Another attempt has taken the simulation over: this one is from the past, and has no effect."""
+"""A newer attempt controls the simulation: this one is outdated, and has no effect."""
 
 SERVER_FAILED = Kind("ServerFailed")
-"""A UES server of one's own can't be started."""
+"""A separate UES server of an assessment can't be started."""
 
 STORE_UNAVAILABLE = Kind("StoreUnavailableError")
-"""The store of blobs is full, read-only, away or doesn't answer; ``proctor.storage.blobs`` raises it by this name."""
+"""The blob store is full, read-only, away or doesn't answer; ``proctor.storage.blobs`` raises this type by its name."""
 
 SCENARIO_BROKEN = Kind("ScenarioBroken")
 """The scenario can't be played as it is."""
 
 EVALUATOR_FAILED = Kind("EvaluatorFailed")
-"""An evaluator of the scenario gave no verdict, by its own fault: it has to be mended before it can judge."""
+"""An evaluator of the scenario gave no verdict, by its own fault: its author has to fix it."""
 
 EVALUATOR_INTERRUPTED = Kind("EvaluatorInterrupted")
 """An evaluator couldn't reach the simulator, or was lost with its process; another try may help."""
 
 WEBHOOK_FAILED = Kind("WebhookFailed")
-"""A webhook didn't take a notification: it may take the next one."""
+"""A webhook refused a notification, and may accept the next one."""
 
 WEBHOOK_UNUSABLE = Kind("WebhookUnusable")
-"""A webhook that will never take a notification."""
+"""A webhook will never accept a notification."""
 
 MODEL_SETTING = Kind("ModelSetting")
 """A model can't be used as it is configured (no key, no such model)."""
@@ -109,7 +111,7 @@ BY_PARTICIPANT = frozenset(
 """The failures of an assessment that its participant caused: they count as 0 points (``proctor.statistics``)."""
 
 UNKNOWN = Kind("Failure")
-"""Anything else; the sentence has to do."""
+"""Any other failure; its message is the only information."""
 
 
 _REMEDIES = {
@@ -119,17 +121,17 @@ _REMEDIES = {
     "UESConnectionError": "start the simulator, or set AGENTBEATS_GREEN_UES_URL",
     "UnexpectedAnswerError": "set AGENTBEATS_GREEN_UES_URL to a simulator of the workers' version",
 }
-"""What an operator does about failed requests to the simulator, by the exceptions of ``purple_sdk.ues``."""
+"""Remedies for failed requests to the simulator, by the exceptions of ``purple_sdk.ues``."""
 
 
-def kind_of(problem: BaseException) -> str:
-    """The type by which Temporal would show a failure."""
+def get_kind(problem: BaseException) -> str:
+    """Return the type under which Temporal shows a failure."""
     return problem.type or UNKNOWN if isinstance(problem, ApplicationError) else type(problem).__name__
 
 
 def in_words(kind: str | None, message: str) -> str:
-    """What a failure says, with a remedy where one is known; one of Python's own exceptions is named too, since its
-    message alone isn't a sentence.
+    """Describe a failure, with a remedy if one is known. The description of a Python exception includes its name, since
+    the message alone isn't a sentence.
     """
     if kind == "UESConnectionError" and "CERTIFICATE_VERIFY_FAILED" in message:
         return f"{message} (the simulator's certificate is not trusted; its authority's can be named in SSL_CERT_FILE)"
@@ -139,13 +141,13 @@ def in_words(kind: str | None, message: str) -> str:
 
 
 OVER = "the participant's task is over"
-"""Detail of a failed turn whose participant is known to have stopped."""
+"""Detail of a failed turn; the participant has certainly stopped."""
 
 
 def altered(
     problem: ApplicationError, *more: Any, message: str | None = None, details: Sequence[Any] | None = None
 ) -> ApplicationError:
-    """The same failure with ``more`` details, or in other words."""
+    """Return the same failure with ``more`` details, or with another message or other details."""
     return ApplicationError(
         problem.message if message is None else message,
         *(problem.details if details is None else details),

@@ -1,13 +1,14 @@
-"""The fence of an attempt: a number by which simulator and participant tell the newest attempt from those of the past.
+"""The fence of an attempt: a number by which simulator and participant recognise the newest attempt.
 
-It is the moment, in microseconds since 1970, at which Temporal handed this attempt out, by Temporal's own clock
-(``current_attempt_scheduled_time``). Over retries, steps, new runs and resets it only rises: an attempt is handed out
-after the one before it has failed, timed out or was given up. So it orders attempts by their right to act and not by
-when they come to act: one that was stopped before it claimed anything is refused too. Local activities have no such
-moment, since an attempt of theirs that begins again on another worker counts as the first; so what changes a simulation
-is never local.
+The fence is the moment, in microseconds since 1970, at which Temporal handed out this attempt. It comes from Temporal's
+clock (``current_attempt_scheduled_time``). It only rises over retries, steps, new runs and resets: an attempt is handed
+out after the one before it has failed, timed out or been abandoned. So fences order attempts by their right to act, not
+by the time of their actions. An attempt that was stopped before it claimed anything is refused too.
 
-Should Temporal's clock go back, new attempts are refused like old ones, and tried again until it has caught up.
+Local activities have no such moment: an attempt that begins again on another worker counts as the first. So activities
+that change a simulation are never local.
+
+If Temporal's clock goes back, new attempts are refused as outdated, and retried until the clock has caught up.
 """
 
 from datetime import UTC, datetime, timedelta
@@ -29,7 +30,7 @@ def own_fence() -> int:
 
 
 async def fencing(_input: ExecuteActivityInput, proceed: Proceed) -> Any:
-    """Guard: explain in a sentence that the attempt was overtaken."""
+    """Guard: explain in a sentence that a newer attempt has taken over."""
     try:
         return await proceed()
     except OvertakenError as problem:
@@ -37,7 +38,7 @@ async def fencing(_input: ExecuteActivityInput, proceed: Proceed) -> Any:
 
 
 def _overtaken_error(problem: OvertakenError) -> Exception:
-    """Tried again, where anybody still listens: Temporal takes nothing from an attempt that it has given up."""
+    """Return a retryable error. Temporal ignores it if it has already abandoned the attempt."""
     own = activity.info().current_attempt_scheduled_time
     holder = ""
     if isinstance(problem.detail, dict) and isinstance(problem.detail.get("fence"), int):

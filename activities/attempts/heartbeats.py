@@ -1,7 +1,7 @@
-"""Every activity with a heartbeat timeout beats automatically, and carries an attempt's notes for the next one.
+"""Heartbeats of every activity with a heartbeat timeout; they carry an attempt's notes for the next one.
 
-The beats come from a thread, so a busy event loop isn't taken for a dead worker. Each is a request to Temporal, and
-billed in its cloud: an attempt beats often at first, to hear soon that it is cancelled, then ever more rarely.
+A thread sends them, so a busy event loop isn't taken for a dead worker. Each heartbeat is a request to Temporal, and
+billed in its cloud. An attempt beats often at first, to learn soon that it is cancelled, then less and less often.
 """
 
 import asyncio
@@ -25,10 +25,11 @@ from temporalio.worker import ActivityOutboundInterceptor, ExecuteActivityInput,
 from proctor.activities.attempts.around import Around, Proceed
 
 BEAT_SECONDS = 0.5
-"""Before the first beat of an attempt, where there are few; each of its pauses is twice the one before."""
+"""Pause before an attempt's first heartbeat if the worker runs few attempts. Each later pause is twice the one before.
+"""
 
 _BEATS_A_SECOND = 100
-"""How many beats all attempts of a worker have together, where their timeouts allow that."""
+"""The rate of heartbeats for all attempts of a worker together, if their timeouts allow it."""
 
 _BEATS_IN_TIMEOUT = 3
 _NOTE_SECONDS = timedelta(seconds=2)
@@ -38,12 +39,13 @@ _notes: ContextVar[list[JsonValue]] = ContextVar("heartbeat_notes")
 
 
 def notes() -> list[JsonValue]:
-    """What earlier attempts of this activity, and this one, have noted (``proctor.activities.attempts.notes``)."""
+    """Return the notes of this activity's attempts so far, this one's included
+    (``proctor.activities.attempts.notes``)."""
     return list(_notes.get())
 
 
 def note(data: JsonValue) -> None:
-    """Leave a note for the next attempt, should this one's worker die."""
+    """Leave a note for the next attempt, in case this one's worker dies."""
     kept = _notes.get()
     if data not in kept:
         kept.append(data)
@@ -51,15 +53,16 @@ def note(data: JsonValue) -> None:
 
 
 def note_only(data: JsonValue) -> None:
-    """Leave a note for the next attempt in the place of all others."""
+    """Leave a note for the next attempt, and remove all others."""
     _notes.get()[:] = [data]
     activity.heartbeat(data)
 
 
 async def reach_temporal() -> None:
-    """Send the notes now, and wait for that. The SDK may hold them back for a moment, as its beats follow each other.
+    """Send the notes now, and wait until they are sent. The SDK sends heartbeats one after the other, so it may delay
+    them.
 
-    Where Temporal takes them no more (the run was reset), the attempt is cancelled by its next beat.
+    If Temporal no longer accepts them (the run was reset), the next heartbeat cancels the attempt.
     """
     heartbeat, client = _heartbeat.get(None), activity.client() if activity.in_activity() else None
     if heartbeat is None or client is None or heartbeat.encoding is None:
@@ -73,13 +76,13 @@ async def reach_temporal() -> None:
 
 
 def forget() -> None:
-    """Let the next attempt know nothing of what was noted so far."""
+    """Remove all notes; the next attempt gets none of them."""
     _notes.get().clear()
     activity.heartbeat()
 
 
 class _Heartbeat:
-    """The heartbeats of one attempt; ``payloads`` are its notes as they are sent, None while they are being encoded."""
+    """The heartbeats of one attempt; ``payloads`` are its encoded notes, None while they are being encoded."""
 
     def __init__(self, token: bytes, timeout: float) -> None:
         self.token = token
@@ -94,16 +97,16 @@ _heartbeat: ContextVar[_Heartbeat] = ContextVar("heartbeat")
 
 
 class Heartbeats(Around):
-    """A worker's interceptor that beats for its activities, from ``beat_through`` on."""
+    """A worker's interceptor that sends heartbeats for its activities after ``beat_through`` was called."""
 
     def __init__(self) -> None:
-        # Last on the way out, so that what others take out of notes is not sent by the thread either.
+        # Last on the way out: the thread must also send the notes as other interceptors have changed them.
         super().__init__(self._beat_during, _Noting)
         self._attempts: dict[bytes, _Heartbeat] = {}
         self._lock = threading.Lock()
 
     def beat_through(self, worker: Worker) -> None:
-        """Beat for the activities of this worker until it is gone; it is the one that has this interceptor."""
+        """Send heartbeats for the activities of this worker until it is gone. The worker must have this interceptor."""
         bridge = getattr(worker, "_bridge_worker", None)
         if not callable(getattr(bridge, "record_activity_heartbeat", None)):
             raise RuntimeError(
@@ -130,7 +133,7 @@ class Heartbeats(Around):
         try:
             return await proceed()
         finally:
-            with self._lock:  # no beat of it goes out from now on
+            with self._lock:  # the thread sends none of its heartbeats from now on
                 self._attempts.pop(heartbeat.token, None)
 
     def _beat(self, worker: weakref.ref[Worker]) -> None:
@@ -141,7 +144,7 @@ class Heartbeats(Around):
                 return
 
     def _send(self, worker: Worker) -> bool:
-        """Beat for every attempt whose time has come; False when the worker has shut down."""
+        """Send a heartbeat for every attempt that is due; return False when the worker has shut down."""
         now = time.monotonic()
         with self._lock:
             shortest = len(self._attempts) / _BEATS_A_SECOND
@@ -158,7 +161,7 @@ class Heartbeats(Around):
                 heartbeat.pause = min(2 * heartbeat.pause, heartbeat.longest_pause)
                 heartbeat.due = now + min(max(heartbeat.pause, shortest), heartbeat.longest_pause)
                 try:
-                    # The call that activity.heartbeat ends in; it only leaves the beat with the core, from any thread.
+                    # activity.heartbeat calls this too. It only leaves the heartbeat with the core, from any thread.
                     worker._bridge_worker.record_activity_heartbeat(beat)
                 except (AttributeError, RuntimeError):  # a worker that has shut down has no core left
                     return False
@@ -166,7 +169,7 @@ class Heartbeats(Around):
 
 
 class _Noting(ActivityOutboundInterceptor):
-    """Makes what is noted ready for the thread, as it goes to Temporal."""
+    """Encodes notes for the thread when they go to Temporal."""
 
     def heartbeat(self, *details: Any) -> None:
         heartbeat = _heartbeat.get()
@@ -177,5 +180,5 @@ class _Noting(ActivityOutboundInterceptor):
 
 async def _encode(heartbeat: _Heartbeat, details: tuple[Any, ...]) -> None:
     payloads = list(await activity.client().data_converter.encode(details)) if details else []
-    if heartbeat.encoding is asyncio.current_task():  # nothing newer was noted meanwhile
+    if heartbeat.encoding is asyncio.current_task():  # no newer note was made since
         heartbeat.payloads = payloads

@@ -1,6 +1,4 @@
-"""Gives up what can't be done without a blob that is damaged or missing: trying again does not mend it, and the caller
-should hear of it soon.
-"""
+"""A guard that stops retries if a blob is damaged or missing: a retry can't repair it, and the caller should know."""
 
 from datetime import timedelta
 from typing import Any
@@ -14,10 +12,10 @@ from proctor.activities.attempts.failures import Kind
 from proctor.storage.blobs import BlobDamagedError, BlobNotFoundError
 
 _TRIES = 5
-"""Attempts at a damaged blob: another writer of the same content may write it again meanwhile."""
+"""Attempts at a damaged blob: another writer of the same content may write it again in between."""
 
 _MISSING_FOR = timedelta(seconds=30)
-"""For so long a file system that several machines share may not show what one of them has written."""
+"""How long a shared file system may not show a file that another machine has written."""
 
 
 async def giving_up(_input: ExecuteActivityInput, proceed: Proceed) -> Any:

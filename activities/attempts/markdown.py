@@ -1,26 +1,27 @@
-"""Others' text in what the Temporal UI renders as Markdown with HTML: a workflow's summary and its current details.
+"""Text of others in fields that the Temporal UI renders as Markdown with HTML.
 
-Memos, search attributes, payloads, failures and summaries of activities are plain text there.
+The UI does so with a workflow's summary and its current details. It shows memos, search attributes, payloads, failures
+and summaries of activities as plain text.
 """
 
 import re
 
 _MARKUP = re.compile(r"[\\`*_{}\[\]()#+\-.!:|&<>~^$]")
-"""What the UI's renderer lets a backslash take the meaning of (blackfriday; CommonMark knows all of them, too)."""
+"""Characters that a backslash escapes in the UI's renderer (blackfriday; CommonMark escapes them all, too)."""
 
 _DETAILS_CHARACTERS = 2_000
 _SUMMARY_BYTES = 400
-"""Temporal takes no longer summary."""
+"""Temporal's limit for a summary."""
 
 
 def escaped(text: str) -> str:
-    """Markdown that shows a text as it is, on one line and cut to 2,000 characters."""
+    """Return Markdown that shows a text unchanged, on one line and cut to 2,000 characters."""
     line = " ".join(text.split())
     return _MARKUP.sub(r"\\\g<0>", line if len(line) <= _DETAILS_CHARACTERS else f"{line[:_DETAILS_CHARACTERS]} …")
 
 
 def as_summary(text: str) -> str:
-    """The same, cut to the length of a summary."""
+    """Return the same Markdown, cut to the length of a summary."""
     line = text[:_SUMMARY_BYTES]
     while len((summary := escaped(line)).encode()) > _SUMMARY_BYTES:
         line = line[:-1]
@@ -28,5 +29,5 @@ def as_summary(text: str) -> str:
 
 
 def unescaped(summary: str) -> str:
-    """The text that a summary shows."""
+    """Return the text that a summary shows."""
     return re.sub(r"\\(.)", r"\1", summary)

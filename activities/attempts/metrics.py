@@ -1,4 +1,4 @@
-"""What workers count, and the guard that counts what activities do. Labels have few values."""
+"""Metrics of workers, and the guard that counts attempts. Labels have few values."""
 
 import time
 from typing import Any
@@ -42,7 +42,7 @@ _ENDS = frozenset({"archive", "archive_trial"})
 
 
 async def observing(input: ExecuteActivityInput, proceed: Proceed) -> Any:  # noqa: A002
-    """Guard: count the attempt, and have its log lines say what they are about."""
+    """Guard: count the attempt, and add its context to its log lines."""
     info = activity.info()
     kind, began = info.activity_type, time.perf_counter()
     turn = next((argument.turn for argument in input.args if isinstance(argument, OfTurn)), None)
@@ -53,7 +53,7 @@ async def observing(input: ExecuteActivityInput, proceed: Proceed) -> Any:  # no
         try:
             result = await proceed()
         except Exception as problem:
-            cause = failures.kind_of(problem)
+            cause = failures.get_kind(problem)
             FAILED_ATTEMPTS.labels(kind, cause).inc()
             if cause == failures.OVERTAKEN:
                 FENCES_REFUSED.inc()
@@ -66,7 +66,9 @@ async def observing(input: ExecuteActivityInput, proceed: Proceed) -> Any:  # no
 
 
 def _count_ended(kind: str, payload: Any) -> None:
-    """Count what was archived; once more, should an attempt that did it have been lost before Temporal heard of it."""
+    """Count archived assessments and trials. One is counted twice if Temporal never heard of the attempt that archived
+    it.
+    """
     if kind == "archive":
         ASSESSMENTS_ENDED.labels("assessment", str(payload.results.status)).inc()
     else:

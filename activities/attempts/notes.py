@@ -1,6 +1,7 @@
-"""Notes of an attempt for the attempts that follow, such as the tasks that the participant may still work on. They
-outlive it: the next attempt has them, the workflow gets them with a failure, and Temporal keeps those of ended runs. A
-participant of protocol 0.3 can't be asked for its tasks, so its old ones can be canceled by these notes only.
+"""Notes of an attempt for later attempts, such as the tasks that the participant may still work on.
+
+Notes outlive their attempt: the next attempt has them, the workflow gets them with a failure, and Temporal keeps those
+of ended runs. A participant of protocol 0.3 can't list its tasks, so only these notes let us cancel its old ones.
 """
 
 from contextlib import suppress
@@ -21,14 +22,16 @@ from purple_sdk.protocol.results import Clarification
 
 _LEFT = "tasks left"
 _MOST_RUNS = 20
-"""How many runs that came before are asked for, the last ones first."""
+"""How many earlier runs are read, the last ones first."""
 
 _CALLED_OFF = PendingActivityState.PENDING_ACTIVITY_STATE_CANCEL_REQUESTED
 
 
 class MarkNote(Model):
-    """The simulation was marked: from then on the participant may have been asked. An attempt that was stopped, and
-    marks a simulator that has lost all, makes another mark, which is not taken for this one.
+    """The simulation was marked: from then on the participant may have been asked.
+
+    A stopped attempt may wake up and mark a simulator that has lost all data. It makes a different mark, which isn't
+    taken for this one.
     """
 
     kind: Literal["mark"] = "mark"
@@ -48,7 +51,7 @@ class WaitNote(Model):
 
 
 class SpentNote(Model):
-    """The attempt has used some of the time that all attempts have together."""
+    """The time that an attempt has used of a limit for all attempts together."""
 
     kind: Literal["spent"] = "spent"
     what: str
@@ -61,7 +64,7 @@ class BeginNote(Model):
 
 
 class ClarificationNote(Model):
-    """The participant is sent a clarification. Notes that follow this one were made later."""
+    """A clarification is sent to the participant; notes after this one are later."""
 
     kind: Literal["clarification"] = "clarification"
     clarification: Clarification
@@ -79,62 +82,60 @@ def note(made: Note) -> None:
 
 
 async def note_task(task_id: str | None) -> None:
-    """Note a task, where there is one, and wait until Temporal has the note: after a reset, nothing else may tell of
-    the task.
-    """
+    """Note a task, if any, and wait until Temporal has the note: after a reset, only the note names the task."""
     if task_id and task_id not in noted_tasks():
         note(TaskNote(task_id=task_id))
         await heartbeats.reach_temporal()
 
 
 def noted(kind: type[T]) -> list[T]:
-    """The notes of this kind that attempts of this step have made, the earliest first."""
+    """Return the notes of this kind by attempts of this step, the earliest first."""
     return _of_kind(_NOTES.validate_python(heartbeats.notes()), kind)
 
 
 def has_task_after(clarification: Clarification) -> bool:
-    """Whether the participant is known to have begun a task after it was sent a clarification."""
+    """Return whether the participant is known to have begun a task after a clarification."""
     notes: list[Note] = _NOTES.validate_python(heartbeats.notes())
     sent = ClarificationNote(clarification=clarification)
     return sent in notes and bool(_of_kind(notes[notes.index(sent) :], TaskNote))
 
 
 def noted_tasks() -> list[str]:
-    """The participant's tasks that attempts of this step were given."""
+    """Return the participant's task ids that attempts of this step were given."""
     return [each.task_id for each in noted(TaskNote)]
 
 
 def with_tasks(problem: ApplicationError) -> ApplicationError:
-    """The same failure of a step, which says what tasks the participant may still be at."""
+    """Return the same failure with the tasks that the participant may still be working on."""
     tasks = noted_tasks()
     return failures.altered(problem, {_LEFT: tasks}) if tasks else problem
 
 
-def tasks_left_by(problem: ActivityError) -> list[str]:
-    """The tasks that a step has left the participant at, which failed or whose workers were lost; for workflows."""
+def find_unfinished_tasks(problem: ActivityError) -> list[str]:
+    """Return the participant's tasks that a failed step left open, also if its workers were lost; for workflows."""
     cause = problem.cause
     if isinstance(cause, ActivityTimeoutError):
-        return _tasks_in(list(cause.last_heartbeat_details))
+        return _read_tasks(list(cause.last_heartbeat_details))
     details = cause.details if isinstance(cause, ApplicationError) else ()
     return [task for detail in details if isinstance(detail, dict) for task in detail.get(_LEFT, ())]
 
 
 async def tasks_called_off() -> list[str]:
-    """Tasks of attempts of this run that were called off and have not ended yet.
+    """Return tasks of this run's attempts that were cancelled and have not ended yet.
 
-    An attempt hears that it is called off at its next heartbeat, or never, if its worker has just died.
+    An attempt learns at its next heartbeat that it is cancelled, or never, if its worker has just died.
     """
     return await _tasks_under_way(_own_run(), only_called_off=True)
 
 
 async def has_run_ended() -> bool:
-    """Whether this attempt's run is over, as one that was reset or terminated is: its result is no longer awaited."""
+    """Return whether this attempt's run has ended, for example by a reset. The result of such an attempt is ignored."""
     described = await _own_run().describe()
     return described.status != WorkflowExecutionStatus.RUNNING
 
 
 async def tasks_of_earlier_runs() -> list[str]:
-    """Tasks of attempts that were under way when an earlier run of this assessment ended: it was reset."""
+    """Return tasks of attempts that were running when an earlier run of this assessment was reset."""
     info, client = activity.info(), activity.client()
     tasks: list[str] = []
     with suppress(RPCError):
@@ -152,7 +153,7 @@ def _own_run() -> WorkflowHandle[Any, Any]:
 async def _tasks_under_way(run: WorkflowHandle[Any, Any], *, only_called_off: bool = False) -> list[str]:
     described = await run.describe()
     converter = activity.client().data_converter
-    return _tasks_in(
+    return _read_tasks(
         [
             note
             for pending in described.raw_description.pending_activities
@@ -162,7 +163,7 @@ async def _tasks_under_way(run: WorkflowHandle[Any, Any], *, only_called_off: bo
     )
 
 
-def _tasks_in(details: list[Any]) -> list[str]:
+def _read_tasks(details: list[Any]) -> list[str]:
     return [each.task_id for each in _of_kind(_NOTES.validate_python(details), TaskNote)]
 
 

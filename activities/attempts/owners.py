@@ -6,4 +6,4 @@ PROCTOR_CONTEXT = SearchAttributeKey.for_keyword("ProctorContext")
 """The search attribute with the A2A context of a task."""
 
 PROCTOR_OWNER = SearchAttributeKey.for_keyword("ProctorOwner")
-"""The search attribute with the caller that asked for a task; empty where callers are anonymous."""
+"""The search attribute with the caller that started a task; empty if callers are anonymous."""

@@ -1,7 +1,7 @@
-"""Waiting, inside an attempt, for the simulator and the store, whose absence is not the participant's fault.
+"""Waiting, inside an attempt, for the simulator and the store: their absence is not the participant's fault.
 
 Temporal's worker would store a large result after the activity's last heartbeat, and a failure would cost one of its
-few attempts. So ``keeping`` stores it before.
+few attempts. ``keeping`` stores the result before that.
 """
 
 import asyncio
@@ -20,18 +20,17 @@ from purple_sdk.ues import UESConnectionError
 T = TypeVar("T")
 
 _PATIENCE, _PAUSE = 60.0, 0.3
-"""Seconds for which an absent simulator or store is waited for, and between two looks."""
+"""The longest wait for an absent simulator or store, and the pause between two attempts, in seconds."""
 
 WITHOUT_SIMULATOR: ContextVar[float] = ContextVar("patience_without_simulator", default=_PATIENCE)
-"""Seconds for which an absent simulator is waited for here."""
+"""The longest wait for an absent simulator in the current context, in seconds."""
 
 
 async def patiently(work: Callable[[], Awaitable[T]]) -> T:
-    """Do something that may be repeated, and wait for the simulator or the store where it is away for a while.
+    """Do repeatable work; if the simulator or the store is away, wait and repeat it.
 
-    For activities that wait for the participant: their own attempts are few, so that an absent participant is given up
-    soon, and an absent simulator or a full store isn't the participant's fault. Raises the last error where it stays
-    away.
+    For activities that wait for the participant. They have few attempts, to give up an absent participant soon; an
+    absent simulator or a full store must not use them up. Raises the last error if the wait was too long.
     """
     clock = asyncio.get_running_loop().time
     began_at = clock()
@@ -43,7 +42,7 @@ async def patiently(work: Callable[[], Awaitable[T]]) -> T:
             is_simulator = isinstance(problem, UESConnectionError)
             if clock() - began_at > (WITHOUT_SIMULATOR.get() if is_simulator else _PATIENCE):
                 raise
-            await wait.goes_on(problem)
+            await wait.report(problem)
             await asyncio.sleep(_PAUSE)
 
 

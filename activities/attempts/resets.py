@@ -1,5 +1,5 @@
-"""What a reset leaves in an assessment's history: it fails a step of the workflow at the time of the reset. All time
-since that step had first begun was not played.
+"""Times of resets, from an assessment's history. A reset fails a step of the workflow at the time of the reset; the
+time between the step's beginning and its failure was not played.
 """
 
 from collections.abc import AsyncIterator
@@ -22,14 +22,14 @@ class PausesInput(Model):
 class ResetActivities:
     @activity.defn
     async def measure_pauses(self, payload: PausesInput) -> float:
-        """Seconds that this activity's run has not been played, of those since ``payload.since``."""
+        """Return the seconds since ``payload.since`` during which this activity's run was paused by resets."""
         info = activity.info()
         workflow = activity.client().get_workflow_handle(info.workflow_id or "", run_id=info.workflow_run_id)
         return (await pauses(workflow.fetch_history_events(), payload.since)).total_seconds()
 
 
 async def pauses(history: AsyncIterator[HistoryEvent], since: datetime) -> timedelta:
-    """The time that resets have left out of a run, of those to steps that had begun at ``since`` or later."""
+    """Return the time that resets have removed from a run, for steps that began at ``since`` or later."""
     paused, begun = timedelta(0), since
     async for event in history:
         at = event.event_time.ToDatetime(tzinfo=UTC)
@@ -41,11 +41,11 @@ async def pauses(history: AsyncIterator[HistoryEvent], since: datetime) -> timed
 
 
 WITH_CURRENT_EVALUATORS = "with current evaluators"
-"""Ends the reason of a reset after which the evaluators judge as they are now, and not as they were at admission."""
+"""Suffix of a reset's reason: use today's evaluators in place of those stored at admission."""
 
 
 async def asks_for_current_evaluators(history: AsyncIterator[HistoryEvent]) -> bool:
-    """Whether the reset that began a run, the last of its history, asks for today's evaluators."""
+    """Return whether the reset that began this run asks for today's evaluators. It is the last reset in the history."""
     is_asked = False
     async for event in history:
         if event.event_type == _STEP_FAILED and _is_by_reset(event):

@@ -1,6 +1,7 @@
-"""No secret leaves an activity, and nothing that can't be kept. Keys are taken out of results, failures and notes;
-characters that UTF-8 lacks are replaced, long messages and deep data cut. Activities alone see both secrets and text
-that others wrote, and all that they return passes here on its way to Temporal's history.
+"""Removes secrets from all that an activity sends to Temporal, and makes it storable.
+
+Keys are removed from results, failures and notes. Characters that UTF-8 lacks are replaced, long messages and deep data
+cut. Only activities see both secrets and text by others, and all their output passes here on its way to Temporal.
 """
 
 import os
@@ -21,30 +22,30 @@ from purple_sdk.protocol.json_safe import LONGEST_SENTENCE, is_too_deep, json_sa
 REMOVED = "[secret removed]"
 
 _SHORTEST = 8
-"""Characters; a shorter value is a word like any other (``test``, ``none``), and no secret."""
+"""Characters; a shorter value is taken for an ordinary word (``test``, ``none``), not for a secret."""
 
 PARTICIPANT_KEYS = re.compile(r"participant-[0-9]+-[0-9a-f]{64}")
-"""What any participant's key looks like (``proctor.activities.simulation.keys``)."""
+"""The form of every participant's key (``proctor.activities.simulation.keys``)."""
 
 _KEYS_AS_JSON = re.compile(PARTICIPANT_KEYS.pattern.encode())
 
 _SECRET_NAMES = re.compile(r"(.*_)?(KEY|TOKEN|SECRET|PASSWORD|CONNECTION_STRING)", re.IGNORECASE)
 
 
-def secrets_in(environment: Mapping[str, str]) -> frozenset[str]:
-    """The values of environment variables that are secrets by their names: ``OPENAI_API_KEY``, ``HF_TOKEN``, …"""
+def find_secrets(environment: Mapping[str, str]) -> frozenset[str]:
+    """Return the values of environment variables with a secret's name: ``OPENAI_API_KEY``, ``HF_TOKEN``, …"""
     return frozenset(
         value for name, value in environment.items() if _SECRET_NAMES.fullmatch(name) and len(value) >= _SHORTEST
     )
 
 
 class Scrubber:
-    """Takes known secrets out of texts, data and exceptions, and makes these storable; values without a fault are
-    returned unchanged.
+    """Removes known secrets from texts, data and exceptions, and makes them storable; clean values are returned
+    unchanged.
     """
 
     def __init__(self, secrets: Iterable[str]) -> None:
-        # Longest first, as one secret may begin with another.
+        # Longest first: one secret may begin with another.
         ordered = sorted({secret for secret in secrets if len(secret) >= _SHORTEST}, key=len, reverse=True)
         self._pattern = re.compile("|".join([PARTICIPANT_KEYS.pattern, *map(re.escape, ordered)]))
         self._as_json = [to_json(secret)[1:-1] for secret in ordered]
@@ -53,7 +54,7 @@ class Scrubber:
         return self._pattern.sub(REMOVED, text)
 
     def data(self, value: Any) -> Any:
-        """JSON data without secrets, in its keys too."""
+        """Return JSON data without secrets in values or keys."""
         if isinstance(value, str):
             return self.text(value)
         if isinstance(value, list | tuple):
@@ -63,7 +64,7 @@ class Scrubber:
         return value
 
     def result(self, result: Any) -> Any:
-        """A result that Temporal can keep, and whose readers can read it; deeper data is cut."""
+        """Return a result that Temporal can store and clients can read; data that is nested too deep is cut."""
         try:
             written = to_json(result)
             is_storable = not is_too_deep(written)
@@ -75,7 +76,7 @@ class Scrubber:
         return type(result).model_validate(clean) if isinstance(result, BaseModel) else clean
 
     def written(self, content: bytes) -> bytes:
-        """JSON, or JSON Lines, without secrets; equal byte for byte if it has none."""
+        """Return JSON, or JSON Lines, without secrets; clean bytes are returned unchanged."""
         if self._is_clean(content):
             return content
         try:
@@ -88,8 +89,8 @@ class Scrubber:
         return not any(secret in written for secret in self._as_json) and not _KEYS_AS_JSON.search(written)
 
     def failure(self, problem: BaseException) -> BaseException:
-        """An exception without secrets, nor any in what caused it, whose messages can be kept. A faulty one is made
-        again, of the type by which Temporal would show it.
+        """Return an exception without secrets in itself and its causes, with storable messages. An unclean exception is
+        built again, with the type that Temporal would show.
         """
         cause = problem.__cause__ or (None if problem.__suppress_context__ else problem.__context__)
         clean_cause = cause and self.failure(cause)
@@ -102,7 +103,7 @@ class Scrubber:
         if isinstance(problem, ApplicationError):
             clean = failures.altered(problem, message=clean_message, details=clean_details)
         elif isinstance(problem, FailureError):
-            return problem  # Temporal's own (a cancellation): nothing in it is ours
+            return problem  # Temporal's own (a cancellation): it has no text of ours
         else:
             clean = ApplicationError(clean_message, type=type(problem).__name__)
         clean.__cause__ = clean_cause
@@ -115,10 +116,10 @@ class Scrubbing(Around):
     def __init__(self, secret: str, keys_of: Callable[[str], Iterable[str]]) -> None:
         super().__init__(self._scrub, lambda outbound: _ScrubbedBeats(outbound, self._own_scrubber))
         self._keys_of = keys_of
-        self._shared = secrets_in(os.environ) | {secret}
+        self._shared = find_secrets(os.environ) | {secret}
 
     def make_scrubber(self, simulation_id: str) -> Scrubber:
-        """For an activity of an assessment, whose id is its simulation's too."""
+        """Return the scrubber for an activity of an assessment. The assessment's id is its simulation's too."""
         return Scrubber({*self._shared, *self._keys_of(simulation_id)})
 
     async def _scrub(self, _input: ExecuteActivityInput, proceed: Proceed) -> Any:
@@ -136,7 +137,7 @@ class Scrubbing(Around):
 
 
 class _ScrubbedBeats(ActivityOutboundInterceptor):
-    """What an attempt notes for the next one goes to Temporal too: a participant chooses the ids of its tasks."""
+    """Scrubs heartbeats: an attempt's notes go to Temporal too, and a participant chooses the ids of its tasks."""
 
     def __init__(self, next: ActivityOutboundInterceptor, scrubber: Callable[[], Scrubber]) -> None:  # noqa: A002
         super().__init__(next)

@@ -1,9 +1,11 @@
-"""Reports failures of a step that will be tried again to the assessment's caller, by the signal ``trouble`` to its
-workflow, which publishes them. A workflow hears only of steps that are under way: a reset repeats later signals.
+"""Reports failures of a step that will be retried to the assessment's caller.
 
-* ``troubles``, a guard, reports an attempt that will be made again, after ``TELL_AFTER`` seconds of trying
-* ``Wait`` is for an activity that looks for something (a simulator, a store) inside an attempt, again and again
-* ``telling`` is for one that waits for an answer (of a model)
+They go by the signal ``trouble`` to its workflow, which publishes them. A workflow hears only of running steps, because
+a reset repeats later signals.
+
+* ``troubles``, a guard, reports an attempt that will be retried, after ``TELL_AFTER`` seconds of trying
+* ``Wait`` is for an activity that repeatedly looks for a service (a simulator, a store) inside an attempt
+* ``telling`` is for an activity that waits for an answer (of a model)
 """
 
 import asyncio
@@ -23,7 +25,7 @@ from proctor.activities.attempts.elapsed import since_scheduled
 from proctor.activities.plan import Model, OfSeveral
 from purple_sdk.protocol.json_safe import storable_text
 
-if TYPE_CHECKING:  # commands do without Temporal's worker, which takes long to import
+if TYPE_CHECKING:  # commands do without Temporal's worker: its import is slow
     from temporalio.worker import ExecuteActivityInput
 
     from proctor.activities.attempts.around import Proceed
@@ -31,7 +33,7 @@ if TYPE_CHECKING:  # commands do without Temporal's worker, which takes long to 
 TROUBLE_SIGNAL = "trouble"
 
 TELL_AFTER = 5.0
-"""Seconds for which a step may be tried in silence."""
+"""Seconds for which a step may be tried without a report."""
 
 TELL_AGAIN = 25.0
 """Seconds between two reports of a wait. With the longest pause between attempts, progress is reported every minute."""
@@ -39,15 +41,15 @@ TELL_AGAIN = 25.0
 _LONGEST_ANSWER = 1_000
 _SIGNAL_SECONDS = timedelta(seconds=2)
 _LONGEST_PAUSE = 100
-"""In first pauses: Temporal's default where a retry policy names none."""
+"""In first pauses: Temporal's default if a retry policy names no longest pause."""
 
 _MOST_WAITS = 1_000
 
 _about: ContextVar[str | None] = ContextVar("about", default=None)
-"""What tells the running step from parallel ones."""
+"""The criterion or character that distinguishes the running step from parallel ones."""
 
 _reported: dict[tuple[str | None, str], float] = {}
-"""When a wait of a workflow was last reported, by parallel steps of this process."""
+"""The time of a wait's last report, by workflow and problem, for the parallel steps of this process."""
 
 _STEPS = {
     "admit": "Checking the request",
@@ -65,12 +67,16 @@ _STEPS = {
 
 
 class Trouble(Model):
-    """A step that doesn't succeed, and is still being tried.
+    """A step that has not succeeded yet and is still being tried.
 
     Attributes:
-        step: the activity's type. about: the criterion or character that it is about. kind: the failure's type.
-        answer: what it failed of, in words. attempt: which one failed, from 1. attempts: how many there may be; 0 for
-        no limit. is_waiting: the attempt has not failed, but waits.
+        step: the activity's type.
+        about: the criterion or character of the step.
+        kind: the failure's type.
+        answer: the reason of the failure, in words.
+        attempt: the number of the failed attempt, from 1.
+        attempts: the most attempts; 0 for no limit.
+        is_waiting: whether the attempt waits and has not failed.
     """
 
     step: str
@@ -90,26 +96,26 @@ class Trouble(Model):
 
 
 async def troubles(input: "ExecuteActivityInput", proceed: "Proceed") -> Any:  # noqa: A002
-    """Guard: report an attempt that has failed and will be made again."""
-    _about.set(_about_of(input.args))
+    """Guard: report an attempt that has failed and will be retried."""
+    _about.set(_find_subject(input.args))
     try:
         return await proceed()
     except Exception as problem:
         info = activity.info()
-        pause = next_try_in(info, problem)
+        pause = seconds_to_retry(info, problem)
         if pause is not None and since_scheduled().total_seconds() + pause > TELL_AFTER:
             await _tell(problem)
         raise
 
 
 class Wait:
-    """Something that an attempt waits for: reported after ``TELL_AFTER`` seconds, and every ``TELL_AGAIN`` seconds."""
+    """A wait inside an attempt: reported after ``TELL_AFTER`` seconds, then every ``TELL_AGAIN`` seconds."""
 
     def __init__(self) -> None:
         self._tell_at = time.monotonic() + TELL_AFTER
 
-    async def goes_on(self, problem: BaseException) -> None:
-        """It is still waited for, because of this problem; call it at every look."""
+    async def report(self, problem: BaseException) -> None:
+        """Report that the wait continues because of this problem, if a report is due. Call it at every look."""
         if time.monotonic() < self._tell_at or not activity.in_activity():
             return
         self._tell_at = time.monotonic() + TELL_AGAIN
@@ -118,8 +124,8 @@ class Wait:
 
 @asynccontextmanager
 async def telling(problem: BaseException) -> AsyncIterator[None]:
-    """While this context is open, report every ``TELL_AGAIN`` seconds that the attempt waits because of a problem; once
-    for all steps of a workflow that wait for the same.
+    """While this context is open, report every ``TELL_AGAIN`` seconds that the attempt waits because of a problem.
+    Steps of a workflow that wait for the same reason share one report.
     """
     if not activity.in_activity():
         yield
@@ -143,12 +149,12 @@ async def telling(problem: BaseException) -> AsyncIterator[None]:
         reporting.cancel()
 
 
-def next_try_in(info: activity.Info, problem: BaseException) -> float | None:
-    """Seconds until the next attempt of an activity that has failed so; None where this was the last one."""
+def seconds_to_retry(info: activity.Info, problem: BaseException) -> float | None:
+    """Return the seconds until an activity's next attempt after this failure; None if this was the last attempt."""
     policy = info.retry_policy
     if policy is None or 0 < policy.maximum_attempts <= info.attempt:
         return None
-    if failures.kind_of(problem) in (policy.non_retryable_error_types or ()):
+    if failures.get_kind(problem) in (policy.non_retryable_error_types or ()):
         return None
     if isinstance(problem, ApplicationError) and problem.non_retryable:
         return None
@@ -163,11 +169,11 @@ def next_try_in(info: activity.Info, problem: BaseException) -> float | None:
 
 
 async def _tell(problem: BaseException, *, is_waiting: bool = False) -> None:
-    """Send the signal; where Temporal doesn't take it (the workflow has ended, say), it isn't needed."""
+    """Send the signal. An error of Temporal is ignored: the workflow has ended, for example."""
     info = activity.info()
     if info.workflow_id is None:
         return
-    kind = failures.kind_of(problem)
+    kind = failures.get_kind(problem)
     answer = failures.in_words(kind, problem.message if isinstance(problem, ApplicationError) else str(problem))
     trouble = Trouble(
         step=info.activity_type,
@@ -183,6 +189,6 @@ async def _tell(problem: BaseException, *, is_waiting: bool = False) -> None:
         await workflow.signal(TROUBLE_SIGNAL, trouble, rpc_timeout=_SIGNAL_SECONDS)
 
 
-def _about_of(arguments: Any) -> str | None:
-    """What tells parallel steps apart: the criterion, or the character."""
+def _find_subject(arguments: Any) -> str | None:
+    """Return the criterion or the character that distinguishes parallel steps."""
     return next((argument.about for argument in arguments if isinstance(argument, OfSeveral)), None)

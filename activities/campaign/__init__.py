@@ -1,5 +1,5 @@
 """Campaigns: many assessments of several agents, scenarios and seeds.
 
-* ``activities``: a campaign is planned, its outcomes are kept, summed up and archived; ``plan``: its payloads
+* ``activities``: plan a campaign, store its outcomes, sum them up and archive them; ``plan``: their payloads
 * ``assessments``: assessments as cells of a campaign
 """

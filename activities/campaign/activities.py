@@ -1,4 +1,6 @@
-"""A campaign's own activities: what it plays, what came of that, and the sum. What a kind knows, that is asked for."""
+"""A campaign's own activities: its plan, its outcomes and their sum. A ``Kind`` supplies the parts that differ
+by kind.
+"""
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
@@ -10,7 +12,7 @@ from temporalio.client import WorkflowFailureError, WorkflowHandle
 
 from proctor.activities.admission.payloads import AdmitInput
 from proctor.activities.admission.queueing import find_task
-from proctor.activities.archive.payloads import as_lines, updates_in
+from proctor.activities.archive.payloads import as_lines, decode_updates
 from proctor.activities.attempts import failures
 from proctor.activities.attempts.fencing import own_fence
 from proctor.activities.attempts.owners import PROCTOR_OWNER
@@ -32,20 +34,20 @@ ENDED_CELLS = TypeAdapter(list[plans.EndedCell])
 
 
 class Kind(Protocol):
-    """What a kind of campaign knows that no other does."""
+    """The parts of a campaign that differ by kind."""
 
     name: str
 
-    def is_asked_for(self, request: Raw) -> bool:
-        """Whether a request is for a campaign of this kind."""
+    def accepts(self, request: Raw) -> bool:
+        """Return whether a request is for a campaign of this kind."""
 
     async def plan(self, campaign_id: str, request: Raw, owner: str = "") -> plans.CampaignPlan:
-        """Check the request of a caller and fix what it plays; ``owner`` is empty without authentication. Raises
+        """Check the request of a caller and fix the cells; ``owner`` is empty without authentication. Raises
         ``BadRequestError``, with a sentence for the caller.
         """
 
     async def sum_up(self, payload: plans.SumUpInput, ended: Sequence[plans.EndedCell]) -> plans.Summed:
-        """The result of everything that has ended, in the store."""
+        """Sum up all ended cells; the result is in the store."""
 
 
 class CampaignActivities:
@@ -55,10 +57,10 @@ class CampaignActivities:
 
     @activity.defn
     async def plan_campaign(self, payload: AdmitInput) -> plans.CampaignPlan:
-        """Check a request for a campaign; a bad one is ``Rejected`` with a sentence for its sender."""
+        """Check a request for a campaign. A bad request fails as ``Rejected`` with a sentence for its sender."""
         try:
             for kind in self._kinds:
-                if kind.is_asked_for(payload.request):
+                if kind.accepts(payload.request):
                     return await kind.plan(payload.task_id, payload.request, payload.owner)
         except BadRequestError as problem:
             raise failures.REJECTED.final(str(problem)) from None
@@ -71,10 +73,10 @@ class CampaignActivities:
 
     @activity.defn
     async def join_cell(self, payload: plans.JoinInput) -> plans.CellOutcome:
-        """Wait for a cell's workflow that was started before; it is cancelled with this attempt where that is."""
+        """Wait for a cell's workflow that was started before. If this attempt is cancelled, cancel the workflow too."""
         workflow = activity.client().get_workflow_handle(payload.workflow_id, result_type=plans.CellOutcome)
         try:
-            return await result_of(workflow)
+            return await await_result(workflow)
         except WorkflowFailureError as problem:
             return plans.CellOutcome(
                 status="failed",
@@ -101,8 +103,10 @@ class CampaignActivities:
         raise failures.REJECTED.final(f"This evaluator has no campaigns of the kind {plan.kind}.")
 
 
-async def result_of(workflow: WorkflowHandle[Any, T]) -> T:
-    """Wait for a workflow's result; it is cancelled with this attempt. Raises ``WorkflowFailureError``."""
+async def await_result(workflow: WorkflowHandle[Any, T]) -> T:
+    """Wait for a workflow's result. If this attempt is cancelled on request, cancel the workflow too. Raises
+    ``WorkflowFailureError``.
+    """
     try:
         return await workflow.result()
     except asyncio.CancelledError:
@@ -122,8 +126,9 @@ _READ_AT_ONCE = 32
 async def taken_over(
     store: BlobStore, campaign_id: str, cells: Sequence[plans.Cell], owner: str, kind: str
 ) -> tuple[plans.TakenOver | None, list[plans.Cell], list[str]]:
-    """What an ended campaign of the same caller has played of these cells, those that are left, and warnings. Raises
-    ``BadRequestError`` where there is no such campaign, or its results were removed.
+    """Return the cells that an ended campaign of the same caller has played, the cells that are left, and warnings.
+
+    Raises ``BadRequestError`` if there is no such campaign, or its results were removed.
     """
     described, ref = await find_task(activity.client(), campaign_id), None
     if described and (described.typed_search_attributes.get(PROCTOR_OWNER) or "") == owner:
@@ -161,7 +166,7 @@ async def taken_over(
 
 
 async def _with_results(store: BlobStore, played: Sequence[plans.EndedCell]) -> list[plans.EndedCell]:
-    """Those whose results are still there; they are as young as if they were new, so that no pruning takes them."""
+    """Return the cells whose results still exist. Their results are stored again, to keep them from being pruned."""
     slots = asyncio.Semaphore(_READ_AT_ONCE)
 
     async def is_there(each: plans.EndedCell) -> bool:
@@ -179,12 +184,12 @@ async def _with_results(store: BlobStore, played: Sequence[plans.EndedCell]) -> 
 
 
 def _counts(ended: plans.EndedCell) -> bool:
-    """Whether a cell needn't be played again: it came to its end, or failed by the participant's fault."""
+    """Return whether a cell is done: it came to its end, or failed by the participant's fault."""
     return not ended.outcome.may_be_played_again and ended.outcome.status != "canceled"
 
 
 class CampaignArchiving:
-    """Writes what stays of a campaign; its assessments and trials have entries of their own, which name it."""
+    """Archives a campaign. Its assessments and trials have separate entries, which name the campaign."""
 
     def __init__(self, config: GreenAgentConfig, store: BlobStore, scrubber: Callable[[str], Scrubber]) -> None:
         self._store = store
@@ -225,7 +230,7 @@ class CampaignArchiving:
     def _write(self, entry: ArchiveEntry, payload: plans.CampaignArchiveInput) -> None:
         files = {
             RESULT: self._store.get_blocking(payload.summed.results),
-            UPDATES: as_lines(updates_in(payload.updates)),
+            UPDATES: as_lines(decode_updates(payload.updates)),
         }
         if payload.summed.runs is not None:
             files[RUNS] = self._store.get_blocking(payload.summed.runs)

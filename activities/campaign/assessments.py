@@ -1,4 +1,4 @@
-"""Assessments as a kind of campaign: which ones a request asks for, what one comes to, and all of them together."""
+"""Assessments as a kind of campaign: their plan, their outcomes and their sum."""
 
 import asyncio
 import re
@@ -18,7 +18,7 @@ from proctor.activities.admission.origins import Origins
 from proctor.activities.archive.payloads import as_lines
 from proctor.activities.attempts import failures
 from proctor.activities.campaign import plan as plans
-from proctor.activities.campaign.activities import CELLS, keep_cells, result_of, taken_over
+from proctor.activities.campaign.activities import CELLS, await_result, keep_cells, taken_over
 from proctor.activities.plan import Model
 from proctor.activities.scenario_code.manager import EvaluatorLoadError, ScenarioNotFoundError, ScenarioValidationError
 from proctor.activities.scenario_code.scenarios import Scenarios
@@ -50,7 +50,7 @@ _OF_CELL = ("scenario_id", "from_turn", "task_id", "failure_kind", "failure")
 
 
 class PlayedAssessment(Model):
-    """What came of one assessment of a campaign; ``results`` is None where it never came to any."""
+    """One assessment of a campaign and its outcome; ``results`` is None if it never had any."""
 
     agent: str
     scenario_id: str
@@ -89,11 +89,11 @@ class AssessmentRuns:
         self._scenarios = scenarios
         self._origins = Origins(config, store, scenarios)
 
-    def is_asked_for(self, request: Raw) -> bool:
+    def accepts(self, request: Raw) -> bool:
         return is_run_request(request)
 
     async def plan(self, campaign_id: str, request: Raw, owner: str = "") -> plans.CampaignPlan:
-        """Check agents and scenarios, and lay out every assessment: all once, then all of them again."""
+        """Check agents and scenarios, and order the assessments: each once, then all of them again."""
         if self._config.card_subject == "terminal-bench":
             raise BadRequestError("This evaluator runs terminal tasks only: write config.benchmark and config.dataset.")
         asked = parse_run_request(request)
@@ -106,7 +106,7 @@ class AssessmentRuns:
             hashes = {name: sha256_of for name, (sha256_of, _) in played.items()}
             roles = {name: in_it for name, (_, in_it) in played.items()}
         config = asked.config
-        cells = self._cells(asked, hashes, self._families_in(config), roles)
+        cells = self._cells(asked, hashes, self._find_families(config), roles)
         taken = None
         if config.grows:
             taken, cells, notices = await taken_over(
@@ -131,7 +131,7 @@ class AssessmentRuns:
             participant=", ".join(asked.participants)[:500],
             participant_url=next(iter(asked.participants.values())) if len(asked.participants) == 1 else "",
             cells=await keep_cells(self._store, cells),
-            groups=plans.groups_of(cells),
+            groups=plans.count_groups(cells),
             at_once=config.at_once,
             lane_limits={kind: limit for kind, limit in limits.items() if limit is not None},
             tries=config.tries,
@@ -151,10 +151,10 @@ class AssessmentRuns:
 
     @activity.defn
     async def join_assessment(self, task_id: str) -> AssessmentResults:
-        """Wait for an assessment that was started before; fails as it does."""
+        """Wait for an assessment that was started before. Fails as that one does."""
         workflow = activity.client().get_workflow_handle(task_id, result_type=AssessmentResults)
         try:
-            return await result_of(workflow)
+            return await await_result(workflow)
         except WorkflowFailureError as problem:
             cause = problem.cause
             if isinstance(cause, ApplicationError):
@@ -181,8 +181,8 @@ class AssessmentRuns:
             provenance = played.results.provenance if played.results else None
             drafts = drafts.add(provenance.drafts or Drafts()) if provenance else drafts
             warnings.update(dict.fromkeys(played.results.judge_warnings if played.results else []))
-            run = _run_of(played).model_copy(update={"group_size": sizes.get(played.scenario_id)})
-            return _cell_of(played, each, each.cell_id in taken), run
+            run = _make_run(played).model_copy(update={"group_size": sizes.get(played.scenario_id)})
+            return _make_cell_row(played, each, each.cell_id in taken), run
 
         pairs = [pair for pair in await do_all(*map(read, ended)) if pair is not None]
         pairs.sort(key=_order)
@@ -202,8 +202,8 @@ class AssessmentRuns:
         )
 
     async def _forks(self, asked: RunRequest, fork_of: str) -> tuple[RunRequest, dict[str, str], dict[str, list[str]]]:
-        """A request for forks with what it leaves to the original; the hash of the original's scenario, and its roles,
-        where it has several participants.
+        """Complete a request for forks from the original. Return it with the hash of the original's scenario, and its
+        roles if it has several participants.
         """
         config, origin = asked.config, await self._origins.find(fork_of)
         scenario_id, most = origin.config.scenario_id, config.max_turns or origin.config.max_turns or origin.last
@@ -235,8 +235,8 @@ class AssessmentRuns:
         roles = list(origin.participants) if len(origin.parts) > 1 else []
         return filled, {scenario_id: origin.package.sha256}, {scenario_id: roles}
 
-    def _families_in(self, config: RunConfig) -> frozenset[str]:
-        """Which of the scenarios are families, whose days have difficulties."""
+    def _find_families(self, config: RunConfig) -> frozenset[str]:
+        """Return the ids of those scenarios that are families; their days have difficulties."""
         if config.fork_of:
             return frozenset()
         families = frozenset(filter(self._scenarios.is_family, config.scenarios))
@@ -248,9 +248,9 @@ class AssessmentRuns:
         return families
 
     async def _load(self, scenario_id: str, config: RunConfig) -> tuple[str, list[str]]:
-        """The hash of a scenario's files, and its roles, where it has several participants.
+        """Return the hash of a scenario's files, and its roles if it has several participants.
 
-        Of a family, whose first day is made to try it, the hash is that of its code.
+        For a family, make its first day as a trial, and return the hash of its code.
         """
         difficulty = config.difficulties[0] if config.difficulties else None
         try:
@@ -306,10 +306,10 @@ class AssessmentRuns:
 
 
 def _casts(agents: Mapping[str, str], roles: Sequence[str]) -> list[tuple[str, dict[str, str]]]:
-    """Who plays an assessment: the name of each cast, and its participants.
+    """Return the casts of an assessment: each one's name and its participants.
 
-    Of a scenario with roles each agent plays each role with each other agent, and with itself: ``a + b`` is the name
-    where ``a`` has the first role and ``b`` the second. Agents named as the roles are play those only.
+    In a scenario with roles each agent plays each role with each other agent, and with itself. The cast ``a + b`` has
+    ``a`` in the first role and ``b`` in the second. Agents that are named like the roles play only those roles.
     """
     if not roles:
         return [(name, {name: url}) for name, url in agents.items()]
@@ -335,10 +335,11 @@ def _cell(
     scenario_hash: str,
     models: Sequence[str],
 ) -> plans.Cell:
-    """One assessment; its id says all that a result depends on, so that two campaigns can share it.
+    """Return one assessment as a cell. Its id contains everything that a result depends on, to share it between
+    campaigns.
 
-    ``participants`` are the request's, by the agent's name or by the scenario's roles. ``models`` are those that judge
-    it, and the one that plays its characters.
+    ``participants`` are the request's, by the agent's name or by the scenario's roles. ``models`` are the judges, and
+    the model of the characters.
     """
     scenario_id, seed = chosen.scenario_id, chosen.seed
     unsaid = {name for name in ("difficulty", "clock", "noise") if getattr(chosen, name) is None}
@@ -375,7 +376,7 @@ def _as_id(name: str) -> str:
     return re.sub(r"[^A-Za-z0-9_-]", "-", name)[:60]
 
 
-def _cell_of(played: PlayedAssessment, ended: plans.EndedCell, is_taken_over: bool) -> RunCell:
+def _make_cell_row(played: PlayedAssessment, ended: plans.EndedCell, is_taken_over: bool) -> RunCell:
     results = played.results
     overall = results.scores.overall if results else None
     is_judged = overall is not None and overall.max_score > 0
@@ -397,7 +398,7 @@ def _cell_of(played: PlayedAssessment, ended: plans.EndedCell, is_taken_over: bo
     )
 
 
-def _run_of(played: PlayedAssessment) -> Run:
+def _make_run(played: PlayedAssessment) -> Run:
     about = {name: getattr(played, name) for name in _OF_PLAYED}
     scenario = scenario_title(played.scenario_id, played.from_turn)
     return run_of_assessment(
@@ -406,7 +407,7 @@ def _run_of(played: PlayedAssessment) -> Run:
 
 
 def _planned(cells: Iterable[plans.Cell]) -> dict[str, list[PlannedCell]]:
-    """The cells of each agent."""
+    """Return the cells of each agent."""
     planned: dict[str, list[PlannedCell]] = {}
     for each in cells:
         cell = RunCell.model_validate({**each.given, "task_id": each.cell_id, "status": "canceled"})
@@ -422,7 +423,7 @@ def _planned(cells: Iterable[plans.Cell]) -> dict[str, list[PlannedCell]]:
 
 
 def mean_of_agents(results: RunResults) -> float | None:
-    """The mean over the agents of their means in percent; None where nothing was judged."""
+    """Return the mean of the agents' means in percent; None if nothing was judged."""
     means = [
         row.percent.mean for row in results.summaries if row.of == "overall" and row.scenario is None and row.percent
     ]
@@ -436,11 +437,11 @@ def summed_up(
     drafts: Drafts,
     planned: Mapping[str, Sequence[PlannedCell]],
 ) -> RunResults:
-    """The result of a campaign, whose sums follow from its assessments.
+    """Compute the result of a campaign from its assessments.
 
     Args:
         payload: the campaign's plan, and how it ended.
-        pairs: each assessment that has a result: its row, and what the statistics read.
+        pairs: each assessment that has a result: its row in the result, and its input for the statistics.
         judge_warnings: sentences about judges that aren't calibrated.
         drafts: the sum of the assessments' drafts.
         planned: the cells of each agent.
@@ -468,7 +469,7 @@ def summed_up(
         items=items(runs),
         judge_warnings=list(judge_warnings),
         drafts=drafts if drafts.written else None,
-        forks=forks_compared(_forks_in(pairs)),
+        forks=forks_compared(_list_forks(pairs)),
         tokens=payload.tally.tokens,
         cost=payload.tally.cost,
         started_at=payload.started_at,
@@ -484,7 +485,7 @@ def _order(pair: tuple[RunCell, Run]) -> tuple[int, int, str, int, int, str]:
     return cell.repeat, cell.seed, cell.scenario_id, cell.difficulty or 0, cell.from_turn or 0, cell.agent
 
 
-def _forks_in(pairs: Sequence[tuple[RunCell, Run]]) -> Iterator[tuple[str, int, float]]:
+def _list_forks(pairs: Sequence[tuple[RunCell, Run]]) -> Iterator[tuple[str, int, float]]:
     for cell, run in pairs:
         if cell.from_turn and run.counted_percent is not None:
             yield cell.agent, cell.from_turn, run.counted_percent

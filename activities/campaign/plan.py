@@ -1,4 +1,4 @@
-"""What passes between a campaign, its activities and its cells; results go by reference."""
+"""Payloads of a campaign, its activities and its cells; results are passed by reference."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -12,7 +12,7 @@ from proctor.protocol.campaigns import Tally
 from proctor.storage.blobs import BlobRef
 
 MEMO_LEDGER = "ledger"
-"""Where an ended campaign's memo names the blob with all its cells' outcomes."""
+"""Key in an ended campaign's memo; its value names the blob with all cells' outcomes."""
 
 _MOST_GROUPS = 100
 
@@ -23,22 +23,22 @@ LaneKind = Literal["participant", "model"]
 
 
 class Lane(Model):
-    """A participant (its address) or a model (its name), of which a campaign uses some places only at once."""
+    """A participant (its address) or a model (its name) with a limited number of places for a campaign's cells."""
 
     kind: LaneKind
     name: str
 
 
 class Cell(Model):
-    """One thing that a campaign plays: a trial, or an assessment.
+    """One trial or assessment of a campaign.
 
     Attributes:
-        cell_id: its name in the campaign, which stays the same when others join; part of its workflow's id.
-        label: the same for people.
-        group: what it is one of many of, for people: an agent on a scenario, a terminal task.
-        workflow: the workflow that plays it; it is given a ``CellInput`` and returns a ``CellOutcome``.
-        given: the runner's input for this cell; values that all cells share are in ``CampaignPlan.shared``.
-        lanes: in which it takes a place while it is played.
+        cell_id: its name in the campaign, the same in campaigns with more cells; part of its workflow's id.
+        label: its name for people.
+        group: the group of similar cells, for people: an agent on a scenario, a terminal task.
+        workflow: the workflow that plays it; it gets a ``CellInput`` and returns a ``CellOutcome``.
+        given: the runner's input for this cell; inputs that all cells share are in ``CampaignPlan.shared``.
+        lanes: the lanes in which it uses a place while it is played.
     """
 
     cell_id: str
@@ -50,7 +50,7 @@ class Cell(Model):
 
 
 class CellInput(Model):
-    """What a cell's workflow is started with; ``play`` counts from 1, ``owner`` is the caller whose campaign it is."""
+    """The input of a cell's workflow; ``play`` counts from 1, ``owner`` is the campaign's caller."""
 
     campaign_id: str
     cell: Cell
@@ -60,11 +60,11 @@ class CellInput(Model):
 
 
 class CellOutcome(Model):
-    """What came of a cell; ``result`` is the blob with the whole of it.
+    """The outcome of a cell; ``result`` is the blob with the full result.
 
-    ``may_be_played_again`` says that it failed in a way that is worth another try. ``score`` is 0 to 1. ``places`` are
-    task queues on which something is left that isn't needed after the campaign. ``unpriced`` and ``uncounted`` say that
-    models were asked whose price isn't known, or which didn't tell their tokens.
+    ``may_be_played_again``: it failed, and another try may help. ``score`` is 0 to 1. ``places`` are task queues with
+    leftovers that aren't needed after the campaign. ``unpriced``: it called models without a known price.
+    ``uncounted``: it called models that didn't report tokens.
     """
 
     status: CellStatus
@@ -83,7 +83,7 @@ class CellOutcome(Model):
 
 
 class EndedCell(Model):
-    """A cell that has ended for good, as the campaign's ledger has it."""
+    """A cell that has ended finally, as it is in the campaign's ledger."""
 
     cell_id: str
     label: str
@@ -97,7 +97,7 @@ class CellList(Model):
 
 
 class TakenOver(Model):
-    """Cells that an earlier campaign has played, and this one counts: ``page`` is a page of its ledger."""
+    """Cells that an earlier campaign has played, and this one counts; ``page`` is a page of its ledger."""
 
     page: BlobRef
     cell_ids: list[str]
@@ -112,17 +112,18 @@ class CampaignPlan(Model):
     """An admitted campaign.
 
     Attributes:
-        kind: the kind of its cells; decides which code sums it up (``proctor.activities.campaign.activities.Kind``).
-        title: what it plays, for people and where workflows are listed.
+        kind: the kind of its cells, which selects the code for the sums
+        (``proctor.activities.campaign.activities.Kind``).
+        title: its subject, for people and lists of workflows.
         cells: the cells to play, in this order.
-        groups: how many of these are of each group; empty where there are very many groups.
+        groups: the number of cells of each group; empty if there are very many groups.
         at_once: the most cells at the same time.
-        lane_limits: how many cells may use one lane of this kind at once.
-        tries: how often a cell is played that may be played again.
-        max_cost, max_tokens, max_seconds: nothing more is begun where it would probably pass one of them.
-        taken_over: what needn't be played.
-        shared: what every cell's workflow has to know.
-        cleanup: the activity that removes what the campaign left, given its id; run at each of its places.
+        lane_limits: by kind of lane, how many cells may use one lane at once.
+        tries: the most plays of a cell that may be played again.
+        max_cost, max_tokens, max_seconds: no cell is begun if it would probably pass one of these limits.
+        taken_over: the cells that an earlier campaign has played.
+        shared: inputs of every cell's workflow.
+        cleanup: the activity that removes the campaign's leftovers by its id; it runs at each of its places.
     """
 
     campaign_id: str
@@ -161,8 +162,8 @@ class LedgerInput(Model):
 
 
 class SumUpInput(Model):
-    """What a campaign's result is made of; ``ended`` are the outcomes that stand in no page of the ledger, ``stopped``
-    says which limit kept the rest from being played.
+    """The inputs of a campaign's result; ``ended`` are the outcomes outside the pages of the ledger. ``stopped`` names
+    the limit that kept the remaining cells from being played.
     """
 
     plan: CampaignPlan
@@ -177,8 +178,10 @@ class SumUpInput(Model):
 
 
 class Summed(Model):
-    """A campaign's result: the blob with its JSON, a sentence, and the share that its kind calls its score; ``ledger``
-    is the blob with all cells' outcomes, ``runs`` the one with a ``Run`` a line, which its statistics are of.
+    """A campaign's result: the blob with its JSON, a sentence, and the share that its kind calls its score.
+
+    ``ledger`` is the blob with all cells' outcomes. ``runs`` is the blob for the statistics, with a ``Run`` on each
+    line.
     """
 
     results: BlobRef
@@ -189,7 +192,9 @@ class Summed(Model):
 
 
 class CampaignArchiveInput(Model):
-    """A campaign that has ended, with its sums. ``updates`` as of an assessment's ``ArchiveInput``."""
+    """A campaign that has ended, with its sums. ``updates`` are the items of its update stream, as in
+    ``ArchiveInput``.
+    """
 
     context_id: str
     owner: str = ""
@@ -205,7 +210,7 @@ class CampaignArchiveInput(Model):
 
 
 class CampaignResults(Model):
-    """What a campaign's workflow returns; the JSON of ``results`` is what its kind says (``TerminalResults``)."""
+    """The result of a campaign's workflow; the type of ``results`` depends on the kind (``TerminalResults``)."""
 
     kind: str
     tally: Tally
@@ -213,11 +218,11 @@ class CampaignResults(Model):
 
 
 def cell_workflow_id(campaign_id: str, cell_id: str, play: int) -> str:
-    """The id of the workflow that plays a cell; ``play`` counts its plays from 1."""
+    """Return the id of the workflow that plays a cell; ``play`` counts its plays from 1."""
     return f"{campaign_id}.{cell_id}" + (f".{play}" if play > 1 else "")
 
 
-def groups_of(cells: Iterable[Cell]) -> dict[str, int]:
-    """How many cells each group has; empty where there are more groups than anybody reads."""
+def count_groups(cells: Iterable[Cell]) -> dict[str, int]:
+    """Return how many cells each group has; empty if there are too many groups to read."""
     counts = Counter(cell.group for cell in cells)
     return dict(counts) if len(counts) <= _MOST_GROUPS else {}

@@ -1,7 +1,7 @@
 """Simulated people who reply to the participant.
 
-* ``generator``: who replies, and with what
-* ``messages``: the messages that reach them, and their replies
-* ``prompts``: their model's prompts
-* ``outgoing``: the participant's messages, read off the simulation
+* ``generator``: chooses who replies, and writes the replies
+* ``messages``: messages to characters, and their replies
+* ``prompts``: the prompts of the characters' model
+* ``outgoing``: the participant's messages, read from the simulation
 """

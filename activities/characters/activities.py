@@ -1,4 +1,4 @@
-"""Characters reply to the participant's messages."""
+"""The activity in which a character replies to a message of the participant."""
 
 from temporalio import activity
 
@@ -20,7 +20,7 @@ class CharacterActivities:
 
     @activity.defn
     async def respond(self, payload: RespondInput) -> Responded:
-        """Let one character decide whether, with what and when it replies to one message."""
+        """Let one character decide whether it replies to a message, with what text, and when."""
         scenario = await self._scenarios.load_scenario(payload.scenario)
         if not payload.offline:
             await prepare()

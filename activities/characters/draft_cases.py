@@ -1,4 +1,4 @@
-"""Drafts whose verdict is known, made from a scenario's people: how well the guard tells them apart."""
+"""Drafts with known verdicts, made from a scenario's people. They measure the guard."""
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
@@ -21,7 +21,7 @@ _BAD = {
 
 
 class DraftCase(NamedTuple):
-    """A draft in a person's name; ``kind`` says what is wrong with it, ``fine`` that nothing is."""
+    """A draft in a person's name; ``kind`` names its fault, or is ``fine``."""
 
     kind: str
     character_id: str
@@ -30,7 +30,9 @@ class DraftCase(NamedTuple):
 
 
 class DraftOutcome(NamedTuple):
-    """What the guard says of a case: the fault, or None; not ``is_readable`` where its model's answer can't be used."""
+    """The guard's verdict on a case: the fault, or None. ``is_readable`` is False if its model's answer can't
+    be used.
+    """
 
     case: DraftCase
     fault: str | None
@@ -38,7 +40,9 @@ class DraftOutcome(NamedTuple):
 
 
 def draft_cases(scenario: ScenarioConfig) -> list[DraftCase]:
-    """The cases of everybody who can be written to: what they may say, and what is wrong in four ways or a secret."""
+    """Make the cases of all people with an address: allowed answers, four kinds of faulty ones, and one with a
+    secret.
+    """
     return [
         DraftCase(kind, key, _question(person, scenario), draft)
         for key, person in scenario.characters.items()
@@ -50,8 +54,8 @@ def draft_cases(scenario: ScenarioConfig) -> list[DraftCase]:
 async def check_drafts(
     cases: Sequence[DraftCase], scenario: ScenarioConfig, checker: "BaseChatModel | None"
 ) -> list[DraftOutcome]:
-    """What the guard says of each case, one after the other; by the rules alone without a model. Raises as
-    ``structured.ask`` where the model can't be asked.
+    """Return the guard's verdicts on all cases, in order; without a model by the rules alone. Raises as
+    ``structured.ask`` if the model can't be called.
     """
     outcomes = []
     for case in cases:

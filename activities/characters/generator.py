@@ -30,12 +30,12 @@ async def respond(
     turn: int,
     guard: Guard | None = None,
 ) -> CharacterReply | None:
-    """Decide whether a character replies to a message, and with what; None for silence, also for someone whom it didn't
-    reach.
+    """Decide whether a character replies to a message, and with what text. None means silence, also if the message
+    didn't reach the character.
 
-    With a model, it decides first and writes then, and ``guard`` refuses drafts that can't be sent; without one, the
-    first of the character's ``scripted_replies`` that matches is the reply, and silence if none does. The delay is
-    drawn by (seed, turn, character, message). Raises as ``structured.ask``.
+    With a model, the character decides first and then writes; ``guard`` refuses drafts that can't be sent. Without a
+    model, the first of the character's ``scripted_replies`` that matches is the reply; it stays silent if none does.
+    The delay is drawn by (seed, turn, character, message). Raises as ``structured.ask``.
     """
     if character_id not in characters_addressed(message, scenario):
         return None
@@ -57,7 +57,9 @@ async def respond(
 
 
 def searched_text(message: OutgoingMessage) -> str:
-    """The text that scripted replies' patterns are searched in (``proctor.protocol.scenario.ScriptedReply``)."""
+    """Return the text in which patterns of scripted replies are searched
+    (``proctor.protocol.scenario.ScriptedReply``).
+    """
     if message.modality == "email":
         return f"{message.subject or ''}\n{message.seen}"
     if message.modality in ("sms", "chat"):
@@ -126,7 +128,7 @@ def _too_long(text: str) -> str | None:
 
 
 def _delay(person: CharacterProfile, seed: int | None, turn: int, character_id: str, message: OutgoingMessage) -> int:
-    """Whole seconds until the reply. Drawn from the texts, not from ids, which another run may choose differently."""
+    """Return whole seconds until the reply. They are drawn from the texts, since ids may differ in another run."""
     content = [message.modality, message.to, message.cc, message.attendees, searched_text(message)]
     source = json.dumps([seed, turn, character_id, content], ensure_ascii=True)
     draw = Random(hashlib.sha256(source.encode()).digest()).uniform(-1, 1)
@@ -136,7 +138,7 @@ def _delay(person: CharacterProfile, seed: int | None, turn: int, character_id: 
 
 
 def reply_subject(subject: str | None) -> str:
-    """``Re: `` and the subject, with what was there of ``Re:`` before taken off."""
+    """Return ``Re: `` and the subject, without any earlier ``Re:``."""
     bare = compiled(r"\A(\s*re\s*(\[\d+\])?\s*:)+").sub("", subject or "").strip()
     return f"Re: {bare or '(no subject)'}"
 
@@ -144,11 +146,11 @@ def reply_subject(subject: str | None) -> str:
 def reply_event(
     reply: CharacterReply, message: OutgoingMessage, scenario: ScenarioConfig
 ) -> tuple[str, dict[str, Any]]:
-    """The simulator's event for a reply: its modality, and the ``data`` to schedule (UES contract, "input").
+    """Return the simulator's event for a reply: its modality, and the ``data`` to schedule (UES contract, "input").
 
-    An email goes to the user, with the message's other readers in CC (none for a reader in BCC); an SMS goes to the
-    user, and to the others of a group; the user's words in the chat go into the same conversation. An RSVP that says
-    neither yes nor no, only something, is tentative.
+    An email goes to the user, with the message's other readers in CC (none for a reader in BCC). An SMS goes to the
+    user, and to the others of a group. The user's chat messages go into the same conversation. An RSVP with a comment
+    and neither yes nor no is tentative.
     """
     person = scenario.characters[reply.character_id]
     if reply.modality == "email":

@@ -1,5 +1,7 @@
-"""Checks what a model wrote in somebody's name: by rules on exact values and fixed phrases, then by a model, where one
-is configured. A refused draft is drawn again ``DRAWN_AGAIN`` times; then the character answers by its scripted replies.
+"""Checks drafts that a model wrote in a person's name.
+
+Rules on exact values and fixed phrases come first, then a model, if one is configured. A refused draft is written again
+up to ``DRAWN_AGAIN`` times; then the character answers by its scripted replies.
 """
 
 import re
@@ -22,10 +24,10 @@ if TYPE_CHECKING:
 
 DRAWN_AGAIN = 2
 _SHARED_WORDS = 6
-"""This number of words in a row of another person's instructions are a secret that was given away."""
+"""A shared run of this many words from another person's instructions counts as a disclosed secret."""
 
 _PARROTED = 0.7
-"""This share of a draft's runs of that length are the message's own: it says nothing."""
+"""If this share of a draft's runs of that length comes from the message, the draft only repeats it."""
 
 _NUMBER = r"\d+(?:[.,'’ ]\d{3})*(?:[.,]\d{1,2})?"
 _MONEY = rf"(?:[€£$]|\b(?:EUR|USD|GBP))\s?({_NUMBER})|({_NUMBER})\s?(?:[€£$%]|(?:EUR|USD|GBP|euros?|dollars?|pounds)\b)"
@@ -61,7 +63,7 @@ class Guard:
 
     Attributes:
         checker: the model that checks what the rules let pass; None for the rules alone.
-        drafts: how many were written and refused so far.
+        drafts: the numbers of written and refused drafts so far.
     """
 
     checker: "BaseChatModel | None" = None
@@ -70,7 +72,9 @@ class Guard:
     async def find_fault(
         self, draft: str, message: OutgoingMessage, character_id: str, scenario: ScenarioConfig
     ) -> str | None:
-        """Why a draft can't be sent, as a sentence; None where it can. Counts it. Raises as ``structured.ask``."""
+        """Return the reason why a draft can't be sent, as a sentence; None if it can. Counts the draft. Raises as
+        ``structured.ask``.
+        """
         fault = rule_broken(draft, message, character_id, scenario)
         if fault is None and self.checker is not None:
             question = check_question(draft, message, scenario, persona(character_id, scenario))
@@ -80,7 +84,7 @@ class Guard:
         return fault
 
     def note_scripted(self) -> None:
-        """Count an answer whose drafts were all refused."""
+        """Count an answer from scripted replies, after all drafts were refused."""
         self.drafts = self.drafts.add(Drafts(scripted=1))
 
 
@@ -94,11 +98,11 @@ CHECKER = (
 
 
 def rule_broken(draft: str, message: OutgoingMessage, character_id: str, scenario: ScenarioConfig) -> str | None:
-    """The first rule that a draft breaks, as a sentence; None where it breaks none."""
+    """Return the first rule that a draft breaks, as a sentence; None if it breaks none."""
     if found := compiled(_OUT_OF_ROLE).search(draft):
         return f"it falls out of role: {found.group()!r}"
     person = scenario.characters[character_id]
-    known = _known(message, person, scenario, is_user=character_id == scenario.user_character)
+    known = _collect_known(message, person, scenario, is_user=character_id == scenario.user_character)
     if fault := unlike_a_message(draft, message, character_id, scenario, known):
         return fault
     if unknown := next((value for value in _values(draft) if not _is_known(value, known)), None):
@@ -127,8 +131,10 @@ def _own_words(person: CharacterProfile) -> str:
     return "\n".join([person.personality, *person.relationships.values(), person.special_instructions or "", *replies])
 
 
-def _known(message: OutgoingMessage, person: CharacterProfile, scenario: ScenarioConfig, *, is_user: bool) -> str:
-    """All that a person knows when it answers: of itself, of the user, and what was written."""
+def _collect_known(
+    message: OutgoingMessage, person: CharacterProfile, scenario: ScenarioConfig, *, is_user: bool
+) -> str:
+    """Return all texts that a person knows when it answers: about itself, about the user, and the message."""
     user = scenario.user
     addresses = [person.name, person.email, person.phone, user.name, user.email, user.phone]
     earlier = [f"{entry.sender} {entry.at.isoformat()} {entry.text}" for entry in message.thread]
@@ -137,7 +143,7 @@ def _known(message: OutgoingMessage, person: CharacterProfile, scenario: Scenari
 
 
 def _values(text: str) -> Iterator[str]:
-    """The exact values in a text: addresses, amounts, codes, long numbers."""
+    """Yield the exact values in a text: addresses, amounts, codes, long numbers."""
     rest = text
     for pattern in (_ADDRESS, _MONEY, _CODE, _LONG):
         found = [match.group() for match in compiled(pattern).finditer(rest)]
@@ -147,25 +153,25 @@ def _values(text: str) -> Iterator[str]:
 
 def _is_known(value: str, known: str) -> bool:
     if compiled(r"[A-Za-z@:+]").search(value) and not compiled(_MONEY).search(value):
-        return _squeezed(value) in _squeezed(known)
-    numbers = {_plain(each.group()) for each in compiled(_NUMBER).finditer(known)}
-    return all(_plain(each.group()) in numbers for each in compiled(_NUMBER).finditer(value))
+        return _squeeze(value) in _squeeze(known)
+    numbers = {_normalize_number(each.group()) for each in compiled(_NUMBER).finditer(known)}
+    return all(_normalize_number(each.group()) in numbers for each in compiled(_NUMBER).finditer(value))
 
 
-def _plain(number: str) -> str:
-    """A number without separators, and without cents that are 0."""
+def _normalize_number(number: str) -> str:
+    """Return a number without separators, and without cents if they are 0."""
     whole = compiled(r"[.,]00?\z").sub("", number)
     cents = compiled(r"[.,]\d{1,2}\z").search(whole)
     end = cents.group()[1:] if cents else ""
     return "".join(filter(str.isdigit, whole[: cents.start()] if cents else whole)) + (f".{end}" if end else "")
 
 
-def _squeezed(text: str) -> str:
+def _squeeze(text: str) -> str:
     return "".join(char for char in text.lower() if char.isalnum() or char in "@+")
 
 
 def _clock(text: str) -> Iterator[tuple[str, tuple[int, int]]]:
-    """The clock times in a text as they are written, and as hour (of twelve) and minute."""
+    """Yield the clock times in a text: as written, and as hour (of twelve) and minute."""
     for found in compiled(_CLOCK).finditer(text):
         hour, minute, half = found.groups()
         yield found.group(), (int(hour or half) % 12, int(minute or 0))
@@ -183,26 +189,28 @@ def _is_secret(run: str, others: list[CharacterProfile]) -> bool:
 
 
 _FRAME = r"<\||</?[a-z][a-z0-9]*(?:\s[^@>\n]*)?>|\b\d{4}-\d\d-\d\dT\d\d"
-"""Markers and tags, and times as machines write them."""
+"""Markers and tags, and times in machine format."""
 
 _HELLO = r"(?:hi|hello|hey|dear|good (?:morning|afternoon|evening)),?\s+(?:(?:Mr|Ms|Mrs|Dr)\.?\s+)?"
 _WORD = r"\pL{2,}"
 _OF_VALUES = r"\S*[@\d/]\S*"
 _COPIED, _LOOPED, _ROUNDS = 5, 4, 3
-"""Words in a row of the prompt; words in a row that come again, and how often."""
+"""Length of a run copied from the prompt; length of a run that is repeated, and the number of its repetitions (in
+words).
+"""
 
 
 def unlike_a_message(
     draft: str, message: OutgoingMessage, character_id: str, scenario: ScenarioConfig, known: str
 ) -> str | None:
-    """What no person would send, as a sentence; None where there is nothing.
+    """Describe a text that no person would send, as a sentence; None if the draft has no such fault.
 
     Args:
-        draft: what a model wrote; empty is fine, as the comment on an invitation.
-        message: what it answers.
-        character_id: in whose name.
-        scenario: with the people.
-        known: what the person may quote: its own instructions, and what was written to it.
+        draft: the model's text; it may be empty, like the comment on an invitation.
+        message: the message that it answers.
+        character_id: the character in whose name it was written.
+        scenario: the scenario with the people.
+        known: texts that the person may quote: its own instructions, and messages to it.
     """
     if found := compiled(_FRAME).search(draft):
         return f"it falls out of role: {found.group()!r}"
@@ -226,11 +234,11 @@ def _greets(draft: str, name: str) -> bool:
 
 
 def joined(text: str) -> str:
-    """A text in small letters, with single spaces."""
+    """Return a text in small letters, with single spaces."""
     return " ".join(text.lower().split())
 
 
 def runs(text: str, length: int) -> Iterator[str]:
-    """All runs of ``length`` words of a text, in small letters."""
+    """Yield all runs of ``length`` words of a text, in small letters."""
     words = text.lower().split()
     return (" ".join(words[at : at + length]) for at in range(len(words) - length + 1))

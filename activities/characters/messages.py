@@ -1,4 +1,4 @@
-"""The messages that reach a character, and its replies."""
+"""Messages to a character, and its replies."""
 
 from datetime import datetime
 from typing import Literal
@@ -17,7 +17,7 @@ Rsvp = Literal["accepted", "declined", "tentative"]
 
 
 class ThreadEntry(Model):
-    """An earlier message of the same thread: who wrote it, when, and what."""
+    """An earlier message of the same thread: its author, time and text."""
 
     sender: str
     at: AwareDatetime
@@ -25,15 +25,15 @@ class ThreadEntry(Model):
 
 
 class OutgoingMessage(Model):
-    """Something that the participant sent and that may call for a reply.
+    """A message or calendar change of the participant, which may call for a reply.
 
-    For an email or SMS: ``to``, ``cc``, ``bcc`` (addresses or phone numbers), ``subject``, ``body``, ``thread_id``.
-    For the chat: ``body``, and the conversation as ``thread_id``; its authors are ``assistant`` and ``user``.
-    For the calendar: ``operation`` (create or update reach the attendees; delete and respond call for no reply) and
-    the event's state afterwards, an RSVP has ``attendee``, ``response`` and ``comment``.
-    ``sender`` is the address that it was sent from (of an event: its organizer).
-    ``thread`` has the earlier messages, oldest first. ``more`` is what mailbox, phone or calendar show of it besides,
-    by the simulator's names: only the participant of another role sees that.
+    For an email or SMS: ``to``, ``cc``, ``bcc`` (addresses or phone numbers), ``subject``, ``body``, ``thread_id``. For
+    the chat: ``body``, and the conversation as ``thread_id``; its authors are ``assistant`` and ``user``. For the
+    calendar: ``operation`` and the event's state afterwards. ``create`` and ``update`` reach the attendees; ``delete``
+    and ``respond`` call for no reply. An RSVP has ``attendee``, ``response`` and ``comment``. ``sender`` is the address
+    of the sender (of an event: its organizer). ``thread`` has the earlier messages, oldest first. ``more`` has the
+    other fields of mailbox, phone or calendar, by the simulator's names: only the participant of another role sees
+    them.
     """
 
     modality: Written
@@ -74,7 +74,7 @@ class OutgoingMessage(Model):
 
     @property
     def seen(self) -> str:
-        """Its body as a reader sees it: of a mail with HTML, what the HTML shows."""
+        """The body as a reader sees it: of an HTML mail, the text of the HTML."""
         html = self.more.get("body_html")
         return visible(str(html)) if html else self.body
 
@@ -103,7 +103,7 @@ class RespondInput(OfTurn, OfSeveral):
 
 
 class Responded(Model):
-    """A character's reply to a message, None for silence, the model use that it cost, and its drafts."""
+    """A character's reply to a message (None for silence), its model usage, and its drafts."""
 
     reply: CharacterReply | None = None
     usage: list[ModelUse] = Field(default_factory=list)

@@ -1,4 +1,4 @@
-"""What the participant sent in a turn, put together from the event log and the states that it led to."""
+"""The participant's messages of a turn, assembled from the event log and the resulting states."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
@@ -28,19 +28,19 @@ Json = Mapping[str, Any]
 
 
 def outgoing_messages(states: Mapping[str, Json], events: list[dict[str, Any]]) -> list[OutgoingMessage]:
-    """Read off everything that went out to somebody: mails, text messages, invitations and their changes, chat.
+    """Collect everything that the participant sent: mails, text messages, invitations and their changes, chat.
 
     Args:
-        states: of the modalities in which something was done, right after the turn, with all messages of the threads
-            that something was sent in.
-        events: the participant's events of the turn, as ``GET /events`` answers them, in order of execution.
+        states: the used modalities right after the turn, with all messages of the threads that the participant wrote
+            to.
+        events: the participant's events of the turn, in the form of ``GET /events``, in order of execution.
 
     Returns:
-        One message for each event that sent one and did not fail, in the same order.
+        One message for each successful event that sent one, in the same order.
     """
     done = [_with_times(event) for event in events if event.get("status") == "executed"]
-    mails = _Sent(sorted(_entries(states, "email", "emails"), key=_sent_at))
-    texts = _Sent(sorted(_entries(states, "sms", "messages"), key=_sent_at))
+    mails = _Sent(sorted(_entries(states, "email", "emails"), key=_read_time))
+    texts = _Sent(sorted(_entries(states, "sms", "messages"), key=_read_time))
     appointments = _entries(states, "calendar", "events")
     chat = _Sent(_entries(states, "chat", "messages"))
     messages: list[OutgoingMessage | None] = []
@@ -48,13 +48,13 @@ def outgoing_messages(states: Mapping[str, Json], events: list[dict[str, Any]]) 
         data = event.get("data") or {}
         match event["modality"]:
             case "email" if data.get("operation") in _EMAIL_SENDING:
-                messages.append(_written("email", mails, event, data))
+                messages.append(_find_written_message("email", mails, event, data))
             case "sms" if data.get("action") == "send_message":
-                messages.append(_written("sms", texts, event, data.get("message_data") or {}))
+                messages.append(_find_written_message("sms", texts, event, data.get("message_data") or {}))
             case "calendar" if data.get("operation") in _CALENDAR_TELLING:
                 messages.append(_calendar(appointments, event, data))
             case "chat" if data.get("operation", "send_message") == "send_message" and data.get("role") == _ASSISTANT:
-                messages.append(_said(chat, event, data))
+                messages.append(_find_chat_message(chat, event, data))
             case _:
                 pass
     return [message for message in messages if message is not None]
@@ -72,35 +72,35 @@ def _with_times(entry: Json) -> Json:
 
 
 class _Sent:
-    """Sent messages in order, each handed out once; two alike in one turn are two messages."""
+    """Sent messages in order; each is taken once, so two equal messages of a turn stay two."""
 
     def __init__(self, messages: list[Json]) -> None:
         self.all = messages
         self._used: set[str] = set()
 
     def take(self, at: datetime, is_meant: Callable[[Json], bool]) -> Json | None:
-        """The next message that was sent at that instant and is meant."""
+        """Take the next message that was sent at this instant and matches."""
         for message in self.all:
-            if message["message_id"] not in self._used and _sent_at(message) == at and is_meant(message):
+            if message["message_id"] not in self._used and _read_time(message) == at and is_meant(message):
                 self._used.add(message["message_id"])
                 return message
         return None
 
 
-def _sent_at(message: Json) -> datetime:
+def _read_time(message: Json) -> datetime:
     at: datetime = message["sent_at"] if "sent_at" in message else message["timestamp"]
     return at
 
 
 def _thread(earlier: Sequence[Json], sender: str, text: Callable[[Json], str]) -> list[ThreadEntry]:
-    """The last of the earlier messages of a thread, oldest first."""
+    """Return the latest of a thread's earlier messages, oldest first."""
     return [
-        ThreadEntry(sender=str(each[sender]), at=_sent_at(each), text=text(each)[:_LONGEST_TEXT])
+        ThreadEntry(sender=str(each[sender]), at=_read_time(each), text=text(each)[:_LONGEST_TEXT])
         for each in earlier[-_LONGEST_THREAD:]
     ]
 
 
-def _said(chat: _Sent, event: Json, data: Json) -> OutgoingMessage | None:
+def _find_chat_message(chat: _Sent, event: Json, data: Json) -> OutgoingMessage | None:
     message = chat.take(
         event["scheduled_time"],
         lambda each: bool(each["role"] == _ASSISTANT and each["content"] == data.get("content")),
@@ -114,7 +114,7 @@ def _said(chat: _Sent, event: Json, data: Json) -> OutgoingMessage | None:
         thread_id=conversation,
         sender=_ASSISTANT,
         body=chat_text(message["content"]),
-        sent_at=_sent_at(message),
+        sent_at=_read_time(message),
         thread=_thread(
             [each for each in before if each["conversation_id"] == conversation],
             "role",
@@ -123,7 +123,9 @@ def _said(chat: _Sent, event: Json, data: Json) -> OutgoingMessage | None:
     )
 
 
-def _written(modality: Literal["email", "sms"], sent: _Sent, event: Json, data: Json) -> OutgoingMessage | None:
+def _find_written_message(
+    modality: Literal["email", "sms"], sent: _Sent, event: Json, data: Json
+) -> OutgoingMessage | None:
     is_mail = modality == "email"
     body, sender = ("body_text", "from_address") if is_mail else ("body", "from_number")
     place, of_user = ("folder", "sent") if is_mail else ("direction", "outgoing")
@@ -133,8 +135,8 @@ def _written(modality: Literal["email", "sms"], sent: _Sent, event: Json, data: 
     )
     if message is None:
         return None
-    thread_id, at = message.get("thread_id"), _sent_at(message)
-    earlier = [each for each in sent.all if each.get("thread_id") == thread_id and _sent_at(each) <= at]
+    thread_id, at = message.get("thread_id"), _read_time(message)
+    earlier = [each for each in sent.all if each.get("thread_id") == thread_id and _read_time(each) <= at]
     return OutgoingMessage(
         modality=modality,
         message_id=message["message_id"],
@@ -181,7 +183,9 @@ def _calendar(appointments: Iterable[Json], event: Json, data: Json) -> Outgoing
 
 
 def _more(modality: str, message: Json) -> dict[str, Any]:
-    """A false one stays, since an event may have been of all day before."""
+    """Return the other fields of a message. A false ``is_all_day`` stays, since the event may have been all-day
+    before.
+    """
     return {name: value for name in _MORE[modality] if (value := message.get(name)) not in (None, [])}
 
 

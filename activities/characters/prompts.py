@@ -12,7 +12,7 @@ from proctor.activities.models.prompts import UNTRUSTED_NOTICE, quote_untrusted,
 from proctor.protocol.scenario import ScenarioConfig
 
 PROMPT_VERSION = "4"
-"""Rises with every change of a character's prompts."""
+"""Must rise with every change of a character's prompts."""
 
 _TEXTS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 _LONGEST_MESSAGE = 12_000
@@ -40,7 +40,7 @@ class CalendarAnswer(BaseModel):
 
 
 def persona(character_id: str, scenario: ScenarioConfig) -> str:
-    """The system message: who the character (or the user) is and its relations to the others."""
+    """Return the system message: the character (or the user), and its relations to the others."""
     person = scenario.characters[character_id]
     personality = person.personality or "an ordinary, friendly person."
     lines = [_TEXTS["persona"].format(name=person.name, personality=personality)]
@@ -66,7 +66,9 @@ def reply_question(message: OutgoingMessage, scenario: ScenarioConfig, reason: s
 
 
 def check_question(draft: str, message: OutgoingMessage, scenario: ScenarioConfig, role: str) -> str:
-    """The question for a model that checks a draft; ``role`` is the system message of the model that wrote it."""
+    """Return the question for a model that checks a draft; ``role`` is the system message of the model that
+    wrote it.
+    """
     quoted = quote_untrusted("draft", shorten(draft, _LONGEST_MESSAGE))
     return str(_TEXTS["check"].format(role=role, situation=_situation(message, scenario), draft=quoted))
 
@@ -88,7 +90,7 @@ def _situation(message: OutgoingMessage, scenario: ScenarioConfig) -> str:
 
 
 def written_out(message: OutgoingMessage) -> str:
-    """A message's words with its readers, as it is shown to the one who answers."""
+    """Return a message's text with its readers, as the answering character sees it."""
     if message.modality == "chat":
         return message.body
     if message.modality == "sms":

@@ -1,9 +1,10 @@
-"""Criteria are judged.
+"""Judging of criteria.
 
-* ``verdicts``: the activity; ``judge``: which way a criterion is judged
-* ``by_evaluator``: by an evaluator function, in a process of its own; ``asked_models``: the models that it may ask
-* ``rubric``: by items with mechanical checks
-* ``panel``, ``model_judge``, ``records``: by models, and what they are shown
-* ``facts_by_model``: what evaluators look for in texts, read by a model
-* ``cases``, ``agreement``, ``calibration``: how well a model judges, by cases whose verdict is known
+* ``verdicts``: the activity; ``judge``: the choice of a criterion's kind of judge
+* ``by_evaluator``: judging by an evaluator function in a separate process; ``asked_models``: the models that it may
+  call
+* ``rubric``: judging by items with mechanical checks
+* ``panel``, ``model_judge``, ``records``: judging by models, and their evidence
+* ``facts_by_model``: a model finds facts in texts for evaluators
+* ``cases``, ``agreement``, ``calibration``: measure a judge by cases with known verdicts
 """

@@ -1,4 +1,4 @@
-"""How far a judge agrees with a scenario's author: accuracy, Cohen's kappa, confusion."""
+"""The agreement of a judge with a scenario's author: accuracy, Cohen's kappa, confusion."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from proctor.activities.plan import Model
 
 REFUSED = "refused"
-"""The judge's label where it gave no verdict that can be believed; no author ever gives it."""
+"""The judge's label if it gave no credible verdict; no author gives it."""
 
 
 @dataclass(frozen=True)
 class Pair:
-    """What the author and the judge gave one case: whole points of ``most``; None for a judge without a verdict."""
+    """The author's and the judge's points for one case: whole points of ``most``; None for a judge without a
+    verdict.
+    """
 
     author: int
     judge: int | None
@@ -20,7 +22,7 @@ class Pair:
 
     @property
     def labels(self) -> tuple[str, str]:
-        """``none``, ``part`` or ``full`` for both, the judge's may be ``refused``."""
+        """``none``, ``part`` or ``full`` for both; the judge's may be ``refused``."""
         return _label(self.author, self.most), REFUSED if self.judge is None else _label(self.judge, self.most)
 
 
@@ -28,13 +30,13 @@ class Agreement(Model):
     """Figures over some cases.
 
     Attributes:
-        cases: how many.
-        right: on how many the judge gave the author's points; a refused answer is never right.
-        refused: on how many it gave no verdict that can be believed.
-        too_high, too_low: on how many it gave more, or fewer, points than the author.
+        cases: the number of cases.
+        right: how many got the author's points from the judge; a refused answer is never right.
+        refused: how many got no credible verdict.
+        too_high, too_low: how many got more, or fewer, points than the author's.
         accuracy: ``right`` of ``cases``.
-        kappa: Cohen's; None where it isn't defined (no cases, or both always say the same one thing).
-        confusion: number of cases by what the author and the judge said, ``"full, none"``: author first.
+        kappa: Cohen's; None if it isn't defined (no cases, or both always give the same label).
+        confusion: the number of cases by the two labels, author first: ``"full, none"``.
     """
 
     cases: int
@@ -63,11 +65,11 @@ def agreement(pairs: Sequence[Pair]) -> Agreement:
 
 
 def cohens_kappa(labels: Sequence[tuple[str, str]]) -> float | None:
-    """Agreement beyond chance of two who labelled the same things (Cohen 1960).
+    """Return the agreement beyond chance of two people who labelled the same items (Cohen 1960).
 
-    ``(p_o - p_e) / (1 - p_e)``: the share on which they agree, and the share on which two would who label at random,
-    each as often as these do. 1 is full agreement, 0 that of chance; None where chance alone agrees on everything, or
-    there is nothing to compare.
+    The formula is ``(p_o - p_e) / (1 - p_e)``. ``p_o`` is the share on which they agree, ``p_e`` the share on which
+    random labels of the same frequencies would agree. 1 is full agreement, 0 agreement by chance. None if chance alone
+    agrees on everything, or there is nothing to compare.
     """
     total = len(labels)
     if not total:

@@ -1,4 +1,4 @@
-"""The models that judge one criterion, and what is known of how well they judge."""
+"""The models that judge one criterion, and their calibrations."""
 
 import asyncio
 import json
@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from temporalio import activity
 
 from proctor.activities.attempts import failures
-from proctor.activities.judging.calibration import Asked, calibrations_of
+from proctor.activities.judging.calibration import Asked, list_calibrations
 from proctor.activities.judging.facts_by_model import read_facts
 from proctor.activities.judging.model_judge import PROMPT_VERSION
 from proctor.activities.judging.panel import Judge
@@ -28,7 +28,7 @@ from purple_sdk.protocol.results import CriterionResult
 _LONGEST_WHY = 500
 _SEEDS = 1_000
 _VOTING_TEMPERATURE = 0.5
-"""At temperature 0 a model that votes several times would give the same vote each time."""
+"""At temperature 0 all votes of a model would be the same."""
 
 
 @dataclass(frozen=True)
@@ -43,12 +43,12 @@ class AskedModels:
 
     @property
     def names(self) -> list[str]:
-        """The models' names; without judges in the plan, the one of the settings."""
+        """The models' names; if the plan has no judges, the model of the settings."""
         return list(self.plan.judges or [self.configured.judge_name])
 
     @cached_property
     def panel(self) -> list[Judge]:
-        """The models that judge, none offline; see ``_judges``."""
+        """The judging models; empty offline. See ``_judges``."""
         return self._judges(PROMPT_VERSION)
 
     @cached_property
@@ -56,8 +56,8 @@ class AskedModels:
         return self._judges(None)[0]
 
     def _judges(self, prompt_version: str | None) -> list[Judge]:
-        """The panel, none offline: each model as often as it votes, with seeds one apart. An attempt that follows one
-        whose answers were refused asks with another seed. ``prompt_version`` is None for evaluators' own questions.
+        """Return the panel, empty offline: each model once per vote, with consecutive seeds. An attempt after refused
+        answers uses another seed. ``prompt_version`` is None for evaluators' own questions.
         """
         if self.plan.offline:
             return []
@@ -71,7 +71,7 @@ class AskedModels:
         ]
 
     async def answer(self, question: Any) -> bytes:
-        """Answer an evaluator's question: facts in texts the whole panel, all else its first model."""
+        """Answer an evaluator's question: the whole panel answers for facts in texts, its first model for all else."""
         await prepare()
         from proctor.activities.scenario_code.relayed_model import ModelQuestion, answer, find_refused
 
@@ -100,8 +100,8 @@ class AskedModels:
             raise classified(problem, self.names[0]) from problem
 
     async def with_calibration(self, result: CriterionResult, what: Asked) -> CriterionResult:
-        """A verdict with what is known of the models that were asked for it."""
-        calibrations = await asyncio.to_thread(calibrations_of, self.state, self.plan.scenario_id, self.names, what)
+        """Add the calibrations of its models to a verdict."""
+        calibrations = await asyncio.to_thread(list_calibrations, self.state, self.plan.scenario_id, self.names, what)
         return result.model_copy(
             update={
                 "details": {**(result.details or {}), "calibration": calibrations},

@@ -1,4 +1,4 @@
-"""A criterion is judged by an evaluator function of the scenario, in a confined process."""
+"""Judging of a criterion by an evaluator function of the scenario, in a confined process."""
 
 import asyncio
 from pathlib import Path
@@ -22,16 +22,16 @@ from proctor.storage.blobs import BlobRef, BlobStore
 from purple_sdk.protocol.results import CriterionResult
 
 _LOCAL_SECONDS = 3.0
-"""How long an evaluator may take in a local activity, behind which there is an ordinary one."""
+"""Seconds for an evaluator in a local activity; an ordinary activity follows if it takes longer."""
 
 _WISHES_KEPT = 1_000
 
 _Place = tuple[str, str | None, BlobRef]
-"""Which simulation, on which of the simulator's servers, and at which checkpoint."""
+"""A simulation, its simulator's server, and the checkpoint."""
 
 
 class EvaluatorJudge:
-    """Runs evaluators, each with a client of the simulation as it was when the turns were over."""
+    """Runs evaluators, each with a client of the simulation's state after the last turn."""
 
     def __init__(self, store: BlobStore, scenarios: Scenarios, simulations: Simulations) -> None:
         self._store = store
@@ -43,15 +43,15 @@ class EvaluatorJudge:
     async def judge_by_function(
         self, payload: JudgeInput, scenario: ScenarioConfig, criterion: EvaluationCriterion, models: AskedModels
     ) -> CriterionResult:
-        """Judge one criterion. Fails as ``EvaluatorFailed``, for good, or ``EvaluatorInterrupted``, which may pass."""
-        simulation = await self.looks.look_at(payload)
+        """Judge one criterion. Fails as ``EvaluatorFailed`` (final) or ``EvaluatorInterrupted`` (temporary)."""
+        simulation = await self.looks.open_simulation(payload)
         try:
             result = await self._run(payload, scenario, criterion, models, simulation)
         except EvaluatorRetryError as problem:
             self.looks.forget(payload, simulation)
             raise failures.EVALUATOR_INTERRUPTED.passing(_blame(criterion, str(problem))) from None
         except (EvaluatorFailedError, ScenarioError) as problem:
-            # A simulator that was lost meanwhile answers like an empty one, which an evaluator can't know.
+            # If the simulator was lost since then, it answers like an empty one; an evaluator can't notice that.
             await self.looks.require_still(payload, simulation)
             raise failures.EVALUATOR_FAILED.final(_blame(criterion, str(problem))) from None
         await self.looks.require_still(payload, simulation)
@@ -86,8 +86,8 @@ class EvaluatorJudge:
         return await models.with_calibration(result, "facts") if models.meter.read() else result
 
     async def _code(self, payload: JudgeInput) -> tuple[Path, str]:
-        """The folder of the evaluators, and the hash of its files: as they were at admission, unless a reset asks for
-        the current ones.
+        """Return the folder of the evaluators and the hash of its files: as stored at admission, unless a reset asks
+        for the current ones.
         """
         plan = payload.plan
         if payload.is_reset and await self._is_current_wanted():
@@ -97,7 +97,7 @@ class EvaluatorJudge:
         return await self._scenarios.unpack_frozen_code(plan.scenario_id, plan.package), plan.package.sha256
 
     async def _is_current_wanted(self) -> bool:
-        """Whether this run is a reset that asks for the current evaluators; its history is read once."""
+        """Return whether this run is a reset that asks for the current evaluators. Its history is read once."""
         run = activity.info().workflow_run_id or ""
         async with self._reading.setdefault(run, asyncio.Lock()):
             if run not in self._wants_current:
@@ -113,24 +113,25 @@ def _blame(criterion: EvaluationCriterion, sentence: str) -> str:
 
 
 class SharedLooks:
-    """Simulations as they were when the turns were over, shared by judgements that look at one at the same time."""
+    """Simulations in the state after the last turn, shared by judgements that look at the same one at the same time."""
 
     def __init__(self, simulations: Simulations) -> None:
         self._simulations = simulations
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._shared: WeakValueDictionary[_Place, Simulation] = WeakValueDictionary()
 
-    async def look_at(self, payload: JudgeInput) -> Simulation:
-        """The simulation. The first judgement restores it for all that run at the same time; each makes sure, when it
-        has judged, that it is still the same one.
+    async def open_simulation(self, payload: JudgeInput) -> Simulation:
+        """Return the simulation. The first judgement restores it for all simultaneous ones. After judging, each makes
+        sure that the simulation is still the same.
 
-        A local activity looks with the fence of ``conclude``: its own time is the worker's, which must not be a fence.
+        A local activity uses the fence of ``conclude``: its own time is by the worker's clock, which must not be a
+        fence.
         """
-        place = _place_of(payload)
+        place = _find_place(payload)
         async with self._locks.setdefault(payload.plan.simulation_id, asyncio.Lock()):
             simulation = self._shared.get(place)
             if simulation is None:
-                simulation = self._shared[place] = await self._simulations.of(payload.plan).look_at(
+                simulation = self._shared[place] = await self._simulations.of(payload.plan).open_for_reading(
                     payload.plan.simulation_id,
                     payload.evidence.checkpoint,
                     payload.evidence.fence if activity.info().is_local else own_fence(),
@@ -138,8 +139,9 @@ class SharedLooks:
         return simulation
 
     async def require_still(self, payload: JudgeInput, simulation: Simulation) -> None:
-        """As ``proctor.activities.simulation.simulations.require_still``; if it isn't, the next judgement looks
-        again."""
+        """As ``proctor.activities.simulation.simulations.require_still``; if that fails, the next judgement restores
+        the simulation again.
+        """
         try:
             await require_still(simulation)
         except BaseException:
@@ -147,11 +149,11 @@ class SharedLooks:
             raise
 
     def forget(self, payload: JudgeInput, simulation: Simulation) -> None:
-        """Let the next judgement look again: this simulation can't be reached, or is another one now."""
-        place = _place_of(payload)
+        """Make the next judgement restore the simulation: this one can't be reached, or has changed."""
+        place = _find_place(payload)
         if self._shared.get(place) is simulation:
             del self._shared[place]
 
 
-def _place_of(payload: JudgeInput) -> _Place:
+def _find_place(payload: JudgeInput) -> _Place:
     return payload.plan.simulation_id, payload.plan.simulator, payload.evidence.checkpoint

@@ -1,5 +1,7 @@
-"""How well a judge's model judges: it is shown cases whose verdict is known, and the figures are kept in the state
-folder for results (``calibrations_of``). They hold for one scenario, one model and one version of the judge's prompt.
+"""Calibration: measures a judging model by cases with known verdicts.
+
+Its figures are kept in the state folder for results (``list_calibrations``). They hold for one scenario, one model and
+one version of the judge's prompt.
 """
 
 import asyncio
@@ -17,13 +19,13 @@ from proctor.activities.judging.cases import (
     KINDS,
     CalibrationCase,
     FactCase,
-    criterion_of,
-    digest_of,
-    item_of,
+    digest_cases,
+    find_criterion,
+    find_item,
     records_of_case,
 )
 from proctor.activities.judging.facts_by_model import criterion_of_facts
-from proctor.activities.judging.model_judge import PROMPT_VERSION, Quote, item_ids_of, vote
+from proctor.activities.judging.model_judge import PROMPT_VERSION, Quote, list_item_ids, vote
 from proctor.activities.judging.panel import Judge
 from proctor.activities.judging.records import Record, windows
 from proctor.activities.models.factory import ModelAnswerError, ModelUnavailableError
@@ -36,12 +38,12 @@ from purple_sdk.protocol.provenance import ModelUse
 from purple_sdk.settings.prices import Prices
 
 FEWEST_KAPPA = 0.6
-"""A judge below it is named as such on every result: the lower end of "substantial" agreement (Landis and Koch,
+"""Every result warns of a judge with a lower kappa. This is the lower end of "substantial" agreement (Landis and Koch,
 "The Measurement of Observer Agreement for Categorical Data", Biometrics 33, 1977).
 """
 
 Asked = Literal["items", "facts"]
-"""What a judge is asked for: items of rubrics, or facts in texts."""
+"""The subject of judging: items of rubrics, or facts in texts."""
 
 _TRIES = 4
 _FOLDER = "calibrations"
@@ -49,9 +51,9 @@ _FACT = "fact"
 
 
 class CaseOutcome(Model):
-    """What became of one case: the judge's points, or None and why its answers can't be believed.
+    """The outcome of one case: the judge's points, or None and why its answers aren't credible.
 
-    ``quotes`` are the words of the evidence that the judge rests its verdict on.
+    ``quotes`` are the words of the evidence on which the judge based its verdict.
     """
 
     id: str
@@ -70,10 +72,10 @@ class CaseOutcome(Model):
 
 
 class Calibration(Model):
-    """How a model judged a scenario's cases.
+    """The figures of a model on a scenario's cases.
 
-    ``cases_digest`` tells these cases from others; ``usage`` is None where the model never answered. ``covers`` is what
-    was asked: "items" of rubrics, "facts" in texts.
+    ``cases_digest`` identifies the cases; ``usage`` is None if the model never answered. ``covers`` lists the subjects:
+    "items" of rubrics, "facts" in texts.
     """
 
     scenario_id: str
@@ -91,7 +93,7 @@ class Calibration(Model):
 
     @property
     def kappa(self) -> float | None:
-        """The lower of the kappas of items and of facts; None where one isn't defined."""
+        """The lower of the kappas of items and of facts; None if one isn't defined."""
         kappas = [
             agreement([each.pair for each in self.outcomes if (each.kind == _FACT) == (what == "facts")]).kappa
             for what in self.covers
@@ -99,7 +101,7 @@ class Calibration(Model):
         return None if None in kappas else min((each for each in kappas if each is not None), default=None)
 
     def find_fault(self) -> str | None:
-        """Why points of this judge can't be relied on; None where they can."""
+        """Return why points of this judge aren't reliable; None if they are."""
         kappa = self.kappa
         if kappa is None:
             return f"judge {self.model}: its kappa on the cases of {self.scenario_id} isn't defined"
@@ -139,23 +141,23 @@ async def calibrate(
 ) -> Calibration:
     """Show a judge cases, and compare its verdicts with the author's.
 
-    Each case asks for its own item alone; all else is as in an assessment.
+    Each case asks only for its own item; all else is as in an assessment.
 
     Args:
-        scenario: whose cases they are.
-        cases: those to be judged.
+        scenario: the scenario of the cases.
+        cases: the cases to judge.
         judge: the model.
         prices: the operator's table.
-        shipped: how many the scenario has, if more than these.
+        shipped: how many cases the scenario has, if more than these.
         window: how many characters of evidence the model reads at once.
-        at_once: how many cases are asked at a time.
+        at_once: how many cases are judged at a time.
         on_case: called with each case when it is done.
 
     Raises:
         ModelUnavailableError: the model couldn't be reached, several times in a row.
         ModelSettingsError: it can't be used as it is configured.
     """
-    item_ids = item_ids_of(scenario)
+    item_ids = list_item_ids(scenario)
     places = asyncio.Semaphore(at_once)
 
     async def one(case: CalibrationCase | FactCase) -> CaseOutcome:
@@ -176,7 +178,7 @@ async def calibrate(
         model=judge.name,
         prompt_version=PROMPT_VERSION,
         date=datetime.now(UTC).replace(microsecond=0),
-        cases_digest=digest_of(cases),
+        cases_digest=digest_cases(cases),
         shipped_cases=shipped or len(cases),
         overall=agreement([outcome.pair for outcome in outcomes]),
         by_kind={kind: agreement([each.pair for each in outcomes if each.kind == kind]) for kind in kinds},
@@ -201,9 +203,9 @@ async def _judge_case(
         about = {"kind": _FACT, "criterion": "facts", "item": case.fact, "author": int(case.is_said), "most": 1}
     else:
         evidence = windows(records_of_case(case, scenario), window)
-        criterion = criterion_of(case, scenario)
+        criterion = find_criterion(case, scenario)
         about = case.model_dump(include={"kind", "criterion", "item"})
-        about |= {"author": case.points, "most": item_of(case, scenario).points}
+        about |= {"author": case.points, "most": find_item(case, scenario).points}
     outcome = CaseOutcome(id=case.id, judge=None, reason="", **about)
     for number in range(1, _TRIES + 1):
         try:
@@ -221,8 +223,8 @@ async def _judge_case(
 
 
 def keep(calibration: Calibration, state: Path) -> Path:
-    """Keep a calibration in the state folder, in place of an earlier one of the same scenario, model and prompt;
-    returns the file.
+    """Store a calibration in the state folder, and return its file. It replaces an earlier one of the same scenario,
+    model and prompt.
     """
     path = _file(state, calibration.scenario_id, calibration.model)
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -232,19 +234,23 @@ def keep(calibration: Calibration, state: Path) -> Path:
     return path
 
 
-def calibration_of(state: Path, scenario_id: str, model: str) -> Calibration | None:
-    """The last calibration of a model on a scenario, with today's prompt; None without one that can be read."""
+def find_calibration(state: Path, scenario_id: str, model: str) -> Calibration | None:
+    """Return the last calibration of a model on a scenario, with today's prompt; None if there is none, or it can't be
+    read.
+    """
     try:
         return Calibration.model_validate_json(_file(state, scenario_id, model).read_text(encoding="utf-8"))
     except (OSError, UnicodeError, ValidationError):
         return None
 
 
-def calibrations_of(state: Path, scenario_id: str, models: Sequence[str], what: Asked) -> list[dict[str, Any]]:
-    """What a result says of its judges: for each model its calibration in short, or that it isn't calibrated."""
+def list_calibrations(state: Path, scenario_id: str, models: Sequence[str], what: Asked) -> list[dict[str, Any]]:
+    """Return a result's entries about its judges: for each model a short form of its calibration, or that it
+    has none.
+    """
     rows = []
     for model in dict.fromkeys(models):
-        calibration = calibration_of(state, scenario_id, model)
+        calibration = find_calibration(state, scenario_id, model)
         if calibration is not None and what in calibration.covers:
             rows.append(calibration.sum_up())
             continue

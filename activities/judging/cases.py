@@ -1,6 +1,7 @@
-"""A scenario's calibration cases: small pieces of evidence, and its author's verdict on one item each, one case a line
-of ``calibration/*.jsonl``. They become records as an assessment's evidence does. Facts have theirs in
-``paraphrases/*.txt``: each line is a text that says the fact, or doesn't.
+"""A scenario's calibration cases: small pieces of evidence, each with its author's verdict on one item.
+
+``calibration/*.jsonl`` has one case a line. Cases become records as an assessment's evidence does. Cases of facts are
+in ``paraphrases/*.txt``: each line is a text that states the fact, or doesn't.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -10,8 +11,8 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from proctor.activities.judging.model_judge import Item, items_of
-from proctor.activities.judging.records import Record, records_of
+from proctor.activities.judging.model_judge import Item, list_items
+from proctor.activities.judging.records import Record, make_records
 from proctor.activities.plan import Model
 from proctor.activities.scenario_code.paraphrases import Paraphrase
 from proctor.protocol.evaluation import AgentBeatsEvalContext
@@ -26,7 +27,7 @@ CaseKind = Literal["clear", "borderline", "hostile"]
 KINDS: tuple[CaseKind, ...] = ("clear", "borderline", "hostile")
 
 FACT_CASES = 6
-"""Cases of each fact: half of them say it, half don't."""
+"""Cases of each fact: half of them state it, half don't."""
 
 
 _Case = TypeVar("_Case")
@@ -43,7 +44,7 @@ class _Piece(BaseModel):
 
 
 class ChatPiece(_Piece):
-    """What the participant wrote to the user."""
+    """A chat message of the participant to the user."""
 
     kind: Literal["chat"]
     text: str
@@ -74,7 +75,7 @@ class NotePiece(_Piece):
 
 
 class ActionPiece(_Piece):
-    """Anything else that the participant did, with the log's name for it."""
+    """Any other action of the participant, by its name in the log."""
 
     kind: Literal["action"]
     action: str
@@ -82,7 +83,7 @@ class ActionPiece(_Piece):
 
 
 class StatePiece(_Piece):
-    """An entry of the environment that is new at the end, for example a mail that somebody else sent."""
+    """A new entry of the environment at the end, for example a mail by another person."""
 
     kind: Literal["state"]
     modality: Written
@@ -98,9 +99,9 @@ class CalibrationCase(BaseModel):
     Attributes:
         id: its name, unique in its scenario.
         kind: clear, borderline, or hostile (the evidence tries to move the judge).
-        criterion, item: what is judged.
+        criterion, item: the subject of the judgement.
         points: the author's verdict, from 0 to the item's.
-        why: the verdict's grounds, for a reader who doubts it.
+        why: the reasons for the verdict, for a reader who doubts it.
         evidence: the records that a judge sees.
     """
 
@@ -124,11 +125,11 @@ class FactCase(Model):
 
 
 def fact_cases(paraphrases: Iterable[Paraphrase], statements: Mapping[str, str]) -> list[FactCase]:
-    """Cases of each fact out of a scenario's paraphrases, the same ones every time.
+    """Choose cases of each fact from a scenario's paraphrases, the same ones every time.
 
     Args:
-        paraphrases: of the scenario.
-        statements: of its facts, by their names; lines of others are left out.
+        paraphrases: those of the scenario.
+        statements: its facts in words, by their names; paraphrases of other facts are left out.
     """
     piles: dict[tuple[str, bool], list[FactCase]] = {}
     for line in paraphrases:
@@ -146,7 +147,7 @@ def fact_cases(paraphrases: Iterable[Paraphrase], statements: Mapping[str, str])
 
 
 def read_cases(directory: Path, scenario: ScenarioConfig) -> list[CalibrationCase]:
-    """The cases of a scenario, in order of files and lines; empty if it ships none. Raises ``CasesError``."""
+    """Read the cases of a scenario, in order of files and lines; empty if it ships none. Raises ``CasesError``."""
     cases: dict[str, CalibrationCase] = {}
     for path in sorted((directory / FOLDER).glob("*.jsonl")):
         try:
@@ -163,16 +164,16 @@ def read_cases(directory: Path, scenario: ScenarioConfig) -> list[CalibrationCas
                 raise CasesError(f"{where}: {describe(problem)}") from None
             if case.id in cases:
                 raise CasesError(f"{where}: id {case.id!r} is taken by an earlier case: choose another")
-            most = item_of(case, scenario, where).points
+            most = find_item(case, scenario, where).points
             if case.points > most:
                 raise CasesError(f"{where}: points is {case.points}: item {case.item} has at most {most}")
             cases[case.id] = case
     return list(cases.values())
 
 
-def criterion_of(case: CalibrationCase, scenario: ScenarioConfig, where: str = "") -> EvaluationCriterion:
-    """The criterion that a case is about, with the case's item alone. Raises ``CasesError`` where no model judges it,
-    or the scenario lacks it.
+def find_criterion(case: CalibrationCase, scenario: ScenarioConfig, where: str = "") -> EvaluationCriterion:
+    """Return the criterion of a case, with the case's item alone. Raises ``CasesError`` if the scenario lacks it, or no
+    model judges it.
     """
     where = where or f"case {case.id}"
     modelled = {each.criterion_id: each for each in scenario.criteria if not each.evaluator_id}
@@ -189,9 +190,9 @@ def criterion_of(case: CalibrationCase, scenario: ScenarioConfig, where: str = "
     return criterion.model_copy(update={"rubric": chosen, "max_score": chosen[0].points})
 
 
-def item_of(case: CalibrationCase, scenario: ScenarioConfig, where: str = "") -> Item:
-    """The item that a case is about; raises as ``criterion_of`` does."""
-    [item] = items_of(criterion_of(case, scenario, where))
+def find_item(case: CalibrationCase, scenario: ScenarioConfig, where: str = "") -> Item:
+    """Return the item of a case; raises as ``find_criterion`` does."""
+    [item] = list_items(find_criterion(case, scenario, where))
     return item
 
 
@@ -205,7 +206,7 @@ def records_of_case(case: CalibrationCase, scenario: ScenarioConfig) -> list[Rec
         }
         for modality in tables
     }
-    return records_of(
+    return make_records(
         AgentBeatsEvalContext(
             client=None,
             scenario_config={},
@@ -238,14 +239,14 @@ def _log_entry(piece: Piece, scenario: ScenarioConfig) -> ActionLogEntryWithTurn
 
 
 def sample(cases: Sequence[CalibrationCase], most: int | None) -> list[CalibrationCase]:
-    """At most ``most`` of the cases, in turn from every kind and item, the same ones every time."""
+    """Choose at most ``most`` cases, in turn from every kind and item, the same ones every time."""
     if most is None or most >= len(cases):
         return list(cases)
-    # By a digest: an order that prefers no item, and that nobody chose.
+    # Ordered by a digest: the order must prefer no item, and must not be chosen by a person.
     items = sorted({case.item for case in cases}, key=lambda item: sha256(item.encode()).digest())
     by_kind = []
     for number, kind in enumerate(KINDS):
-        start = number * len(items) // len(KINDS)  # each kind begins elsewhere, so that few cases cover many items
+        start = number * len(items) // len(KINDS)  # each kind begins elsewhere: few cases cover many items
         piles = []
         for place, item in enumerate(items[start:] + items[:start]):
             own = [case for case in cases if (case.kind, case.item) == (kind, item)]
@@ -256,11 +257,11 @@ def sample(cases: Sequence[CalibrationCase], most: int | None) -> list[Calibrati
 
 
 def _in_turn(piles: Sequence[Sequence[_Case]]) -> Iterator[_Case]:
-    """The first of every pile, then the second of every pile that has one, and so on."""
+    """Yield the first of every pile, then the second of every pile that has one, and so on."""
     for depth in range(max(map(len, piles), default=0)):
         yield from (pile[depth] for pile in piles if depth < len(pile))
 
 
-def digest_of(cases: Sequence[CalibrationCase | FactCase]) -> str:
-    """What tells these cases from others, in short."""
+def digest_cases(cases: Sequence[CalibrationCase | FactCase]) -> str:
+    """Return a short digest that identifies these cases."""
     return sha256("\n".join(sorted(case.model_dump_json() for case in cases)).encode()).hexdigest()[:16]

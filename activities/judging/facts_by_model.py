@@ -1,5 +1,6 @@
-"""What texts say, by a model instead of the patterns of ``proctor.language.facts``: each fact is a rubric item, judged
-on one text, with quotes. All facts that are looked for in one text are one question.
+"""Facts in texts, found by a model in place of the patterns of ``proctor.language.facts``.
+
+Each fact is a rubric item, judged on one text, with quotes. All facts about one text are one question.
 """
 
 import asyncio
@@ -20,19 +21,19 @@ _AT_ONCE = 4
 
 
 async def read_facts(asked: FactsAsked, user_prompt: str, judges: Sequence[Judge], window: int) -> list[Answer]:
-    """Whether each of the texts says each of the facts that are looked for in it.
+    """Decide for each text whether it states each of its requested facts.
 
     Args:
         asked: the facts, and the texts.
-        user_prompt: what the user asked the participant to do.
-        judges: one or more; of several the majority counts.
+        user_prompt: the user's task for the participant.
+        judges: one or more; the majority counts.
         window: how many characters a model reads at once.
 
     Returns:
-        An answer for each of ``asked.facts``, in order; None where the judges' answers can't be believed, or tie.
+        An answer for each of ``asked.facts``, in order; None if the judges' answers aren't credible, or tie.
 
     Raises:
-        ModelUnavailableError, ModelSettingsError: a model can't be asked.
+        ModelUnavailableError, ModelSettingsError: a model can't be called.
     """
     answers: list[Answer] = [None] * len(asked.facts)
     places = asyncio.Semaphore(_AT_ONCE)
@@ -74,7 +75,7 @@ async def _vote(text: str, facts: Sequence[FactAsked], user_prompt: str, judge: 
 
 
 def criterion_of_facts(facts: Sequence[FactAsked]) -> EvaluationCriterion:
-    """What a model is asked about one text: an item of one point for each fact."""
+    """Return the question about one text as a criterion: an item of one point for each fact."""
     items: list[Any] = [RubricItem(id=fact.id, points=1, statement=fact.statement) for fact in facts]
     return EvaluationCriterion(
         criterion_id="facts",

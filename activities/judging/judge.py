@@ -1,6 +1,6 @@
 """Scores one criterion (seed 000, section 3.6) that no evaluator function scores: by models, or offline by its rubric.
-A point that can't be judged is *unscored*, with the reason. Which points those are follows from the scenario and the
-settings alone, never from what the participant did (``points_left_out``).
+A point that can't be judged is *unscored*, with the reason. These points depend only on the scenario and the settings,
+never on the participant's actions (``points_left_out``).
 """
 
 import asyncio
@@ -11,7 +11,7 @@ from temporalio import activity
 from proctor.activities.judging.asked_models import AskedModels
 from proctor.activities.judging.panel import Judge, judge_by_panel
 from proctor.activities.judging.payloads import JudgeInput
-from proctor.activities.judging.records import records_of, windows
+from proctor.activities.judging.records import make_records, windows
 from proctor.activities.judging.rubric import NO_MODEL, judge_by_checks
 from proctor.activities.models.factory import prepare
 from proctor.activities.scenario_code.evidence import JudgeRecord, read_record
@@ -21,15 +21,15 @@ from proctor.storage.blobs import BlobStore
 from purple_sdk.protocol.results import CriterionResult, unscored
 
 _LAST_RESORT = 3
-"""The attempt from which on a judge without a credible verdict counts as in doubt, instead of failing."""
+"""From this attempt on, a judge without a credible verdict counts as in doubt and no longer fails."""
 
 
 async def judge_by_rubric(
     store: BlobStore, payload: JudgeInput, scenario: ScenarioConfig, criterion: EvaluationCriterion, models: AskedModels
 ) -> CriterionResult:
-    """Judge one criterion. Raises ``ModelError`` where a model can't be asked, or gives no usable answer."""
+    """Judge one criterion. Raises ``ModelError`` if a model can't be called, or gives no usable answer."""
     content = await store.get(payload.evidence.record)
-    if payload.plan.offline:  # a rubric's checks read the actions alone
+    if payload.plan.offline:  # a rubric's checks read only the actions
         record = JudgeRecord.model_validate_json(content)
     else:
         record = await asyncio.to_thread(read_record, store, content)
@@ -66,19 +66,19 @@ async def judge(
         criterion: what to score, one of the scenario's.
         scenario: the scenario as it was admitted.
         ctx: the evidence.
-        judges: the models; none offline, where a rubric's mechanical checks score what they can.
+        judges: the models; empty offline: then a rubric's mechanical checks score the items that have one.
         window: how many characters of evidence a model reads at once.
-        is_last_resort: whether a judge whose answers can't be used counts as in doubt, instead of failing.
+        is_last_resort: whether a judge without usable answers counts as in doubt and doesn't fail.
 
     Returns:
-        The score; wholly or partly unscored, with the reason, where no judge could decide.
+        The score; wholly or partly unscored, with the reason, if no judge could decide.
 
     Raises:
         ModelUnavailableError, ModelAnswerError: the model failed; try again.
         ModelSettingsError: the model can't be used as it is configured.
     """
     if judges:
-        evidence = windows(records_of(ctx), window)
+        evidence = windows(make_records(ctx), window)
         return await judge_by_panel(criterion, scenario, evidence, judges, is_last_resort=is_last_resort)
     if criterion.rubric:
         return judge_by_checks(criterion, ctx.action_log, scenario.read)
@@ -86,7 +86,7 @@ async def judge(
 
 
 def points_left_out(criterion: EvaluationCriterion) -> int:
-    """How many of a criterion's points no judge decides without a model, independent of the participant's actions."""
+    """Return how many of a criterion's points are unscored without a model, regardless of the participant's actions."""
     if criterion.evaluator_id:
         return criterion.needs_model_for
     return (

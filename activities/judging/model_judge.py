@@ -1,5 +1,7 @@
-"""A model as judge: prompt, structured verdict, and what a verdict has to keep to be believed. The evidence comes
-before the criterion: a prompt cache serves all criteria with it, and the question is out of its reach.
+"""A model as judge: its prompt, its structured verdict, and the verdict's credibility.
+
+The evidence comes before the criterion in the prompt: a prompt cache serves it for all criteria, and the question comes
+after the cached part.
 """
 
 import tomllib
@@ -21,13 +23,13 @@ if TYPE_CHECKING:
     from langchain_core.language_models.chat_models import BaseChatModel
 
 PROMPT_VERSION = "5"
-"""Rises with every change of the judge's prompt; a calibration holds for one version."""
+"""Must rise with every change of the judge's prompt; a calibration holds for one version."""
 
 _TEXTS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 _SYSTEM = f"{_TEXTS['system']}\n{UNTRUSTED_NOTICE}"
 
 _WHOLE = "score"
-"""The id of the one item of a criterion that has no rubric."""
+"""The id of the only item of a criterion without a rubric."""
 
 
 class Quote(BaseModel):
@@ -58,10 +60,10 @@ class Verdict(BaseModel):
 
 @lru_cache(maxsize=64)
 def verdict_type(item_ids: tuple[str, ...], *, is_narrow: bool = False) -> type[Verdict]:
-    """A verdict whose items can only be called by these ids.
+    """Return a type of verdict whose items can have only these ids.
 
-    One type serves all criteria of a scenario, since a schema is part of what providers cache. A narrow one is on these
-    items and no others: for the second try, since small models judge what they weren't asked.
+    One type serves all criteria of a scenario, since a schema is part of a provider's cached prefix. A narrow type
+    requires exactly these items. It is for the second try: small models also judge items that they weren't asked about.
     """
     items: Any = Verdict.model_fields["items"]
     if is_narrow:
@@ -73,7 +75,7 @@ def verdict_type(item_ids: tuple[str, ...], *, is_narrow: bool = False) -> type[
 
 @dataclass(frozen=True)
 class Item:
-    """What is judged: an item of the rubric, or the whole of a criterion that has none."""
+    """The subject of a verdict: an item of the rubric, or the whole criterion if it has no rubric."""
 
     id: str
     points: int
@@ -83,24 +85,24 @@ class Item:
 
 @dataclass(frozen=True)
 class Ballot:
-    """What one judge says of one criterion, over all windows of the evidence: a verdict for each item, in order."""
+    """One judge's verdict on one criterion, over all windows of the evidence: a verdict for each item, in order."""
 
     judge: str
     items: tuple[ItemVerdict, ...]
     explanation: str
     is_doubtful: bool = False
-    """Whether the judge never gave a verdict that can be believed, so that nothing counts as met."""
+    """Whether the judge gave no credible verdict; then no item counts as met."""
 
 
-def items_of(criterion: EvaluationCriterion) -> list[Item]:
+def list_items(criterion: EvaluationCriterion) -> list[Item]:
     if criterion.rubric:
         return [Item(item.id, item.points, item.statement, item.scope) for item in criterion.rubric]
     return [Item(_WHOLE, criterion.max_score, criterion.name, "any")]
 
 
-def item_ids_of(scenario: ScenarioConfig) -> tuple[str, ...]:
-    """The ids of all items of a scenario, for ``verdict_type``."""
-    return tuple(dict.fromkeys(item.id for criterion in scenario.criteria for item in items_of(criterion)))
+def list_item_ids(scenario: ScenarioConfig) -> tuple[str, ...]:
+    """Return the ids of all items of a scenario, for ``verdict_type``."""
+    return tuple(dict.fromkeys(item.id for criterion in scenario.criteria for item in list_items(criterion)))
 
 
 async def vote(
@@ -112,20 +114,20 @@ async def vote(
     judge: str,
 ) -> Ballot:
     """Let one judge score a criterion, window by window; raises as ``structured.ask`` does."""
-    items = items_of(criterion)
+    items = list_items(criterion)
     verdicts = [
         await ask(
             llm,
             _SYSTEM,
-            question_of(criterion, items, window),
+            write_question(criterion, items, window),
             verdict_type(item_ids),
-            lambda verdict, window=window: wrong_in(verdict, items, window),  # type: ignore[misc]
+            lambda verdict, window=window: find_fault(verdict, items, window),  # type: ignore[misc]
             context=evidence_text(user_prompt, window),
             narrower_type=verdict_type(tuple(item.id for item in items), is_narrow=True),
         )
         for window in evidence
     ]
-    by_item = [[_of(verdict, item) for verdict in verdicts] for item in items]
+    by_item = [[_find_verdict(verdict, item) for verdict in verdicts] for item in items]
     return Ballot(
         judge,
         tuple(combine(item, verdicts_on_item) for item, verdicts_on_item in zip(items, by_item, strict=True)),
@@ -134,23 +136,23 @@ async def vote(
 
 
 def doubt(criterion: EvaluationCriterion, judge: str, reason: str) -> Ballot:
-    """The ballot of a judge whose answers can't be believed: no item is met, and the result says so. Its reason is cut
+    """Return the ballot of a judge without credible answers: no item is met, and the result says so. Its reason is cut
     to 400 characters.
     """
     reason = json_safe_text(reason)[:400]
-    items = tuple(ItemVerdict(id=item.id, quotes=[], reason=reason, points=0) for item in items_of(criterion))
+    items = tuple(ItemVerdict(id=item.id, quotes=[], reason=reason, points=0) for item in list_items(criterion))
     return Ballot(judge, items, "The judge gave no verdict that can be believed; nothing is counted.", is_doubtful=True)
 
 
 def evidence_text(user_prompt: str, window: Window) -> str:
-    """The part of the prompt that every criterion of an assessment shares."""
+    """Return the part of the prompt that every criterion of an assessment shares."""
     lines = "\n".join(record.render() for record in window.records) or "(nothing)"
     records = quote_untrusted("records of the assessment", lines)
     return json_safe_text(_TEXTS["evidence"].format(user_prompt=user_prompt, records=records))
 
 
-def question_of(criterion: EvaluationCriterion, items: Sequence[Item], window: Window) -> str:
-    """The part of the prompt that is this criterion's own."""
+def write_question(criterion: EvaluationCriterion, items: Sequence[Item], window: Window) -> str:
+    """Return the part of the prompt that differs by criterion."""
     task = [
         f"Now judge this criterion: {criterion.name}",
         criterion.description,
@@ -165,16 +167,16 @@ def question_of(criterion: EvaluationCriterion, items: Sequence[Item], window: W
     return "\n".join(line for line in task if line)
 
 
-def wrong_in(verdict: Verdict, items: Sequence[Item], window: Window) -> str | None:
-    """What is wrong with a verdict on a window.
+def find_fault(verdict: Verdict, items: Sequence[Item], window: Window) -> str | None:
+    """Find a fault in a verdict on a window.
 
     Args:
         verdict: the model's answer.
-        items: those that were asked for; each must be judged once, with points from 0 to its own.
-        window: the records that the model has read; quotes must be in them.
+        items: the requested ones; each must be judged once, with points from 0 to the item's maximum.
+        window: the records that the model has read; quotes must come from them.
 
     Returns:
-        A sentence that tells the model what to mend; None where the verdict can be believed.
+        A sentence that asks the model for a correction; None if the verdict is credible.
     """
     wanted = {item.id: item for item in items}
     ids = [item.id for item in verdict.items]
@@ -203,17 +205,17 @@ def wrong_in(verdict: Verdict, items: Sequence[Item], window: Window) -> str | N
 
 
 def _needs_quote(item: Item, points: int | None) -> bool:
-    """Points that are earned, and violations, have to be shown; that nothing is there can't be quoted."""
+    """Return whether a verdict needs a quote: earned points and violations do, absence can't be quoted."""
     if points is None:
         return False
     return points > 0 if item.scope == "any" else points < item.points
 
 
 def combine(item: Item, verdicts: Sequence[ItemVerdict]) -> ItemVerdict:
-    """The verdict over all windows.
+    """Combine the verdicts of all windows.
 
-    An item that is earned anywhere has the points of its best window, 0 if no window bears on it. An item that is
-    kept unless violated has those of its worst, all of them if none does.
+    An item that can be earned in any window gets the points of its best window, 0 if no window bears on it. An item
+    that is kept unless violated gets the points of its worst window, all points if no window bears on it.
     """
     bearing = [verdict for verdict in verdicts if verdict.points is not None]
     if not bearing:
@@ -223,5 +225,5 @@ def combine(item: Item, verdicts: Sequence[ItemVerdict]) -> ItemVerdict:
     return choose(bearing, key=lambda verdict: verdict.points or 0)
 
 
-def _of(verdict: Verdict, item: Item) -> ItemVerdict:
+def _find_verdict(verdict: Verdict, item: Item) -> ItemVerdict:
     return next(answer for answer in verdict.items if answer.id == item.id)

@@ -1,5 +1,5 @@
-"""One criterion before several judges: the median of each item's points, which is robust against one that errs. Of two
-middle values the lower counts; what lies between the two is a doubt.
+"""Several judges of one criterion: each item gets the median of its points, which is robust against one judge's error.
+Of two middle values the lower counts; the difference between them is reported as a doubt.
 """
 
 from collections.abc import Sequence
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from statistics import median_high, median_low
 from typing import TYPE_CHECKING, Any
 
-from proctor.activities.judging.model_judge import PROMPT_VERSION, Ballot, Item, doubt, item_ids_of, items_of, vote
+from proctor.activities.judging.model_judge import PROMPT_VERSION, Ballot, Item, doubt, list_item_ids, list_items, vote
 from proctor.activities.judging.records import Window
 from proctor.activities.models.factory import ModelAnswerError
 from proctor.protocol.scenario import EvaluationCriterion, ScenarioConfig
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Judge:
-    """A model that judges: the name that results show, and the model. One model may sit on a panel several times."""
+    """A model that judges, with its name in results. One model may be on a panel several times."""
 
     name: str
     llm: "BaseChatModel"
@@ -37,10 +37,10 @@ async def judge_by_panel(
 ) -> CriterionResult:
     """Let every judge score a criterion; raises as ``structured.ask`` does.
 
-    ``evidence`` are all windows. With ``is_last_resort`` a judge whose answers can't be used counts as in doubt,
-    instead of failing.
+    ``evidence`` are all windows. With ``is_last_resort`` a judge without usable answers counts as in doubt and doesn't
+    fail.
     """
-    item_ids = item_ids_of(scenario)
+    item_ids = list_item_ids(scenario)
 
     async def ballot(judge: Judge) -> Ballot:
         try:
@@ -51,7 +51,7 @@ async def judge_by_panel(
             return doubt(criterion, judge.name, str(problem))
 
     ballots = await do_all(*map(ballot, judges))
-    rows = [_row(item, place, ballots, evidence) for place, item in enumerate(items_of(criterion))]
+    rows = [_row(item, place, ballots, evidence) for place, item in enumerate(list_items(criterion))]
     models = list(dict.fromkeys(judge.name for judge in judges))
     details: dict[str, Any] = {"items": rows, "windows": len(evidence), "prompt_version": PROMPT_VERSION}
     if len(judges) > 1:
@@ -73,7 +73,7 @@ async def judge_by_panel(
 
 
 def _row(item: Item, place: int, ballots: Sequence[Ballot], evidence: Sequence[Window]) -> dict[str, Any]:
-    """One item's row: the reason and the quotes are those of a judge that gave the median."""
+    """Return one item's row; the reason and the quotes are those of a judge that gave the median."""
     votes = [ballot.items[place].points or 0 for ballot in ballots]
     points = median_low(votes)
     ballot = ballots[votes.index(points)]
@@ -88,7 +88,7 @@ def _row(item: Item, place: int, ballots: Sequence[Ballot], evidence: Sequence[W
         "reason": json_safe_text(decisive.reason),
         "quotes": [_quote_row(quote, evidence) for quote in decisive.quotes],
     }
-    # With every doubt settled for the participant.
+    # With every doubt decided for the participant.
     at_most = median_high(item.points if each.is_doubtful else vote for each, vote in zip(ballots, votes, strict=True))
     if at_most > points:
         row |= {"doubt": True, "at_most": at_most}

@@ -1,11 +1,11 @@
-"""What the activity of judging takes; it returns a ``CriterionResult``."""
+"""The input of the activity of judging; it returns a ``CriterionResult``."""
 
 from proctor.activities.plan import OfAssessment, OfSeveral
 from proctor.activities.simulation.payloads import Evidence
 
 
 class JudgeInput(OfAssessment, OfSeveral):
-    """Judge one criterion. ``is_reset`` tells of a run that is a reset, which may ask for today's evaluators."""
+    """A request to judge one criterion. ``is_reset``: the run is a reset, which may ask for today's evaluators."""
 
     criterion_id: str
     evidence: Evidence

@@ -1,5 +1,7 @@
-"""What a judge's model gets to see: one record for each writing, action, note and state entry, as JSON on a line of its
-own, so that no text can look like another record. Nothing is dropped: long evidence becomes several *windows*.
+"""The evidence as a judge's model sees it: one record for each writing, action, note and state entry.
+
+Each record is JSON on a separate line, so no text can imitate another record. Nothing is dropped: long evidence is
+split into several *windows*.
 """
 
 import json
@@ -18,15 +20,15 @@ from purple_sdk.protocol.results import ActionLogEntryWithTurn
 Kind = Literal["writing", "action", "note", "state"]
 
 SHORTEST_QUOTE = 8
-"""Characters of a quote that shows something: a single letter is in every record."""
+"""The shortest quote that shows something, in characters: a single letter is in every record."""
 
 _SHORTEST_WORD = 5
 
 _OVERLAP = 400
-"""Characters that two parts of a long text share, so that what is quoted lies wholly in one of them."""
+"""Characters that two parts of a long text share: a quotation is wholly in one of them."""
 
 _SHORT = 40
-"""Characters; a shorter parameter stays in its action's record even though the writing has it, too."""
+"""Characters; a shorter parameter stays in its action's record even if the writing has it, too."""
 
 _ENTRIES = {"email": "emails", "sms": "messages", "chat": "messages", "calendar": "events", "contacts": "contacts"}
 _TIMES = ("received_at", "sent_at", "timestamp", "start", "updated_at", "created_at")
@@ -38,15 +40,15 @@ class Record:
     """One piece of evidence.
 
     Attributes:
-        id: how a verdict names it: ``w3`` (writing), ``a7`` (action), ``n1`` (note), ``s12`` (state); parts of a
-            long one are ``w3.1``, ``w3.2``, …
-        turn: the turn that it belongs to; None for a state entry.
-        time: simulated time, ISO 8601; None where it has none.
+        id: its name in a verdict: ``w3`` (writing), ``a7`` (action), ``n1`` (note), ``s12`` (state); parts of a long
+            record are ``w3.1``, ``w3.2``, …
+        turn: its turn; None for a state entry.
+        time: simulated time, ISO 8601; None if it has no time.
         channel: email, sms, chat, calendar, …; None for a note.
-        sender: who it is from; ``assistant`` for all that the participant wrote.
-        to: the recipients of a message; of a calendar's entry in the state, its text has them.
-        text: its content; what a verdict may quote.
-        facts: what else is known of it, JSON data.
+        sender: its author; ``assistant`` for all texts of the participant.
+        to: addresses.
+        text: its content, which a verdict may quote.
+        facts: further data about it, as JSON.
     """
 
     id: str
@@ -60,7 +62,7 @@ class Record:
     facts: Mapping[str, Any] = field(default_factory=dict)
 
     def render(self) -> str:
-        """The record as one line of JSON; ``text`` comes last."""
+        """Return the record as one line of JSON; ``text`` comes last."""
         known = {
             "id": self.id,
             "kind": self.kind,
@@ -75,18 +77,20 @@ class Record:
         return _json({name: value for name, value in known.items() if value is not None})
 
     def has(self, quote: str) -> bool:
-        """Whether it contains a quote, regardless of white space."""
-        return _plain(quote) in _plain(self.text)
+        """Return whether it contains a quote, regardless of white space."""
+        return _normalize(quote) in _normalize(self.text)
 
     def is_too_short(self, quote: str) -> bool:
-        """Whether a quote is too short to show anything: no whole word ("sorry"), nor all that there is to quote."""
-        quoted, text = _plain(quote), _plain(self.text)
+        """Return whether a quote is too short to show anything: neither a whole word ("sorry") nor the whole quotable
+        text.
+        """
+        quoted, text = _normalize(quote), _normalize(self.text)
         if len(quoted) >= SHORTEST_QUOTE or quoted == text:
             return False
         return len(quoted) < _SHORTEST_WORD or not has_match(rf"(?:^|\W){escaped(quoted)}(?:\W|$)", text)
 
     def split(self, longest: int) -> Iterator["Record"]:
-        """The record, or its parts where its text is longer than ``longest`` characters."""
+        """Yield the record, or its parts if its text is longer than ``longest`` characters."""
         if len(self.text) <= longest:
             yield self
             return
@@ -104,7 +108,7 @@ class Record:
 
 @dataclass(frozen=True)
 class Window:
-    """As many records as a model reads at once, and which of how many windows they are."""
+    """The records that a model reads at once, and the window's number among all windows."""
 
     records: tuple[Record, ...]
     number: int
@@ -115,7 +119,9 @@ class Window:
 
 
 def windows(records: Sequence[Record], budget: int) -> list[Window]:
-    """All records in windows of at most ``budget`` characters each; at least one window, if an empty one."""
+    """Divide all records into windows of at most ``budget`` characters each; at least one window, even if it is
+    empty.
+    """
     filled: list[list[Record]] = [[]]
     room = budget
     for record in (part for whole in records for part in whole.split(budget // 2)):
@@ -128,9 +134,9 @@ def windows(records: Sequence[Record], budget: int) -> list[Window]:
     return [Window(tuple(each), number, len(filled)) for number, each in enumerate(filled, 1)]
 
 
-def records_of(ctx: AgentBeatsEvalContext) -> list[Record]:
-    """Every record of an assessment: what the participant wrote and did, in order, its notes, then the state's entries,
-    those that changed before those that didn't.
+def make_records(ctx: AgentBeatsEvalContext) -> list[Record]:
+    """Return every record of an assessment: texts and actions of the participant, in order, then its notes, then the
+    state's entries, the changed ones first.
     """
     return [*_doings(ctx.action_log), *_notes(ctx.turn_notes), *_state(ctx)]
 
@@ -146,7 +152,7 @@ def _doings(action_log: Sequence[ActionLogEntryWithTurn]) -> Iterator[Record]:
         if written is not None:
             writings += 1
             facts["writing"] = f"w{writings}"
-            parameters = {name: value for name, value in parameters.items() if not _is_in(value, written.text)}
+            parameters = {name: value for name, value in parameters.items() if not _repeats(value, written.text)}
         at, channel = entry.timestamp.isoformat(), entry.action.partition(".")[0]
         yield Record(f"a{number}", "action", _json(parameters), entry.turn, at, channel, "assistant", facts=facts)
         if written is not None:
@@ -155,7 +161,7 @@ def _doings(action_log: Sequence[ActionLogEntryWithTurn]) -> Iterator[Record]:
             )
 
 
-def _is_in(value: Any, text: str) -> bool:
+def _repeats(value: Any, text: str) -> bool:
     return isinstance(value, str) and len(value) > _SHORT and value in text
 
 
@@ -204,7 +210,7 @@ def _change(was: Any, now: Any) -> str:
 
 
 def _entries_by_id(modality: str, state: Any) -> dict[str, Any]:
-    """A modality's entries by id; the whole state as one entry where it isn't a collection."""
+    """Return a modality's entries by id; if it isn't a collection, the whole state is one entry."""
     if not isinstance(state, Mapping):
         return {}
     entries = state.get(_ENTRIES.get(modality, ""))
@@ -216,7 +222,7 @@ def _entries_by_id(modality: str, state: Any) -> dict[str, Any]:
 
 
 def _bare(entry: Any) -> Any:
-    """An entry without what is empty, and without the HTML twin of a text."""
+    """Return an entry without empty fields, and without the HTML version of a text."""
     if not isinstance(entry, Mapping):
         return entry
     return {
@@ -230,10 +236,11 @@ def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, default=str)
 
 
-def _plain(text: str) -> str:
-    r"""A text for comparing: as it reads in a prompt, with ``\n`` and ``\"`` read as JSON does, white space as one.
+def _normalize(text: str) -> str:
+    r"""Normalise a text for comparison: as it reads in a prompt, with ``\n`` and ``\"`` decoded as in JSON, and single
+    spaces.
 
-    It is in one typography, since a model writes ``'`` for ``’`` and ``-`` for ``–``.
+    Typography is unified too, since a model writes ``'`` for ``’`` and ``-`` for ``–``.
     """
     unescaped = readable(text).replace("\\n", " ").replace("\\t", " ").replace('\\"', '"')
     return " ".join(in_one_typography(unescaped).split())

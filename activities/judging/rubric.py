@@ -1,4 +1,4 @@
-"""Scores rubric items by their mechanical checks (``RubricCheck``), where no model is at hand."""
+"""Scores rubric items by their mechanical checks (``RubricCheck``), if no model judges."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ Read = Callable[[str], Reading]
 
 @dataclass(frozen=True)
 class WrittenText:
-    """Something that the participant wrote: ``modality`` is chat, email, sms or calendar."""
+    """A text that the participant wrote; ``modality`` is chat, email, sms or calendar."""
 
     modality: str
     turn: int
@@ -33,9 +33,9 @@ class WrittenText:
 
 @dataclass(frozen=True)
 class ItemScore:
-    """What a rubric item earned; ``met`` is None where no judge could decide it, and its points are outside then.
+    """The score of a rubric item; ``met`` is None if no judge could decide it, and then its points don't count.
 
-    What its patterns can't tell is in doubt, and not met.
+    An item that its patterns can't decide is in doubt, and not met.
     """
 
     item: RubricItem
@@ -49,12 +49,12 @@ class ItemScore:
 
 
 def texts_written(action_log: Sequence[ActionLogEntryWithTurn]) -> list[WrittenText]:
-    """All that the participant wrote to anybody, in order; what failed to be sent wasn't said."""
+    """Return all texts that the participant sent, in order; failed sendings are left out."""
     return [text for entry in action_log if entry.success and (text := text_written(entry)) is not None]
 
 
 def text_written(entry: ActionLogEntryWithTurn) -> WrittenText | None:
-    """What an action wrote; None where it writes nothing."""
+    """Return the text of an action; None if it writes nothing."""
     parameters: dict[str, Any] = entry.parameters
     if entry.action in _EMAIL_ACTIONS:
         modality, text = "email", f"{_string(parameters, 'subject')}\n{_string(parameters, 'body_text')}"
@@ -77,9 +77,9 @@ def _string(parameters: dict[str, Any], name: str) -> str:
 def judge_by_checks(
     criterion: EvaluationCriterion, action_log: Sequence[ActionLogEntryWithTurn], read: Read
 ) -> CriterionResult:
-    """Score a criterion by its rubric's mechanical checks; the points of items that have none are unscored.
+    """Score a criterion by its rubric's mechanical checks; points of items without a check are unscored.
 
-    ``read`` is how the scenario reads a text.
+    ``read`` is the scenario's function for reading a text.
     """
     scores = score_rubric(criterion.rubric or [], action_log, read)
     judged = [score for score in scores if score.met is not None]
@@ -142,12 +142,12 @@ def score_rubric(
 
 
 def passes(check: RubricCheck, texts: Sequence[WrittenText], read: Read) -> tuple[Answer, str]:
-    """Whether a check passes on the visible part of what the participant wrote; ``read`` is how the scenario reads a
-    text.
+    """Decide whether a check passes on the visible part of the participant's texts. ``read`` is the scenario's function
+    for reading a text.
 
-    Returns the answer, None where the check's patterns can't decide it, and the reason as a sentence.
+    Returns the answer (None if the check's patterns can't decide it) and the reason as a sentence.
     """
-    looked_at = [visible(text.text) for text in texts if _is_looked_at(check, text)]
+    looked_at = [visible(text.text) for text in texts if _applies(check, text)]
     count = len(looked_at)
     answers = [check.answer(read(text)) for text in looked_at]
     matches, maybe = answers.count(True), answers.count(None)
@@ -177,7 +177,7 @@ def _within(number: int, check: RubricCheck) -> bool:
     return check.min <= number and (check.max is None or number <= check.max)
 
 
-def _is_looked_at(check: RubricCheck, text: WrittenText) -> bool:
+def _applies(check: RubricCheck, text: WrittenText) -> bool:
     if check.target not in ("any", text.modality):
         return False
     if check.turns is not None and not check.turns[0] <= text.turn <= check.turns[1]:

@@ -1,4 +1,4 @@
-"""Each criterion is judged by an activity of its own, from the evidence that was kept when the turns were over."""
+"""The activity that judges one criterion, from the evidence that was stored after the last turn."""
 
 import math
 from pathlib import Path
@@ -39,10 +39,10 @@ class VerdictActivities:
 
     @activity.defn
     async def judge_criterion(self, payload: JudgeInput) -> CriterionResult:
-        """Judge one criterion; points that no one will judge, as was known at admission, come back unscored.
+        """Judge one criterion. Points without a judge come back unscored; they were known at admission.
 
-        A scenario whose evaluator gives no verdict is ``EvaluatorFailed``: mend it, then judge again. As a local
-        activity, which asks no model, this gives an evaluator less time.
+        Fails as ``EvaluatorFailed`` if the scenario's evaluator gives no verdict: fix it, then judge again. As a local
+        activity it calls no model, and gives an evaluator less time.
         """
         scenario = await self._scenarios.load_scenario(payload.plan.scenario)
         criterion = next(c for c in scenario.criteria if c.criterion_id == payload.criterion_id)
@@ -72,7 +72,9 @@ _NOISE = 1e-9
 
 
 def work_criterion(criterion: EvaluationCriterion) -> EvaluationCriterion | None:
-    """What to have judged by the scenario's function to learn the share of the work; None where none is asked for."""
+    """Return the criterion that the scenario's function judges to measure the share of the work; None if the criterion
+    doesn't ask for it.
+    """
     if criterion.work_evaluator_id is None:
         return None
     return EvaluationCriterion(
@@ -86,18 +88,19 @@ def work_criterion(criterion: EvaluationCriterion) -> EvaluationCriterion | None
 
 
 def in_proportion(verdict: CriterionResult, work: CriterionResult) -> CriterionResult:
-    """A verdict on the quality of the work, with its points in proportion to how much work there was.
+    """Reduce a verdict on the quality of the work in proportion to the amount of work.
 
-    The maximum stays: it is the same for everybody. Points are rounded down, and the explanation says what was taken.
+    The maximum stays: it is the same for all participants. Points are rounded down, and the explanation names the
+    reduction.
     """
     share = work.score / work.max_score
     share_at_most = (work.score + work.doubtful_points) / work.max_score
-    score = _due(verdict.score, share)
+    score = _scale_points(verdict.score, share)
     sentence = f"In proportion to the work, {share:.0%} of {verdict.score} points: {work.explanation}."
     return verdict.model_copy(
         update={
             "score": score,
-            "doubtful_points": _due(verdict.score + verdict.doubtful_points, share_at_most) - score,
+            "doubtful_points": _scale_points(verdict.score + verdict.doubtful_points, share_at_most) - score,
             "doubts": [*verdict.doubts, *work.doubts],
             "explanation": f"{verdict.explanation} {sentence}" if share < 1 and verdict.score else verdict.explanation,
             "details": {**(verdict.details or {}), "work": {"share": share, "explanation": work.explanation}},
@@ -106,5 +109,5 @@ def in_proportion(verdict: CriterionResult, work: CriterionResult) -> CriterionR
     )
 
 
-def _due(points: int, share: float) -> int:
+def _scale_points(points: int, share: float) -> int:
     return math.floor(points * share + _NOISE)

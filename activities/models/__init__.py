@@ -1,7 +1,7 @@
 """Language models: providers, limits, usage, structured answers.
 
-* ``factory``: the APIs, by model name
-* ``usage``, ``counting``: what is asked of them, and what it costs
-* ``structured``: answers with a shape
+* ``factory``: clients of the APIs, by model name
+* ``usage``, ``counting``: calls, tokens and costs
+* ``structured``: answers that match a schema
 * ``prompts``: untrusted text in prompts
 """

@@ -15,7 +15,7 @@ _CHARACTERS_TEMPERATURE = 0.7
 
 
 class ConfiguredModels:
-    """Makes models with the settings' addresses, limits and prices. Each call to a model is counted by its meter."""
+    """Makes models with the settings' addresses, limits and prices. Their meter counts each call."""
 
     def __init__(self, config: GreenAgentConfig) -> None:
         self.judge_window = config.judge_window
@@ -30,15 +30,15 @@ class ConfiguredModels:
         return self._make(name, address, _CHARACTERS_TEMPERATURE, seed, meter, prompt_version)
 
     def for_checking(self, seed: int, meter: Meter, prompt_version: str) -> "BaseChatModel | None":
-        """The model that checks the characters' answers; None where none is configured."""
+        """Return the model that checks the characters' answers; None if none is configured."""
         name, address = self._config.response_checker_model, self._config.response_generator_base_url
         return self._make(name, address, 0.0, seed, meter, prompt_version) if name else None
 
     def for_judging(
         self, name: str, temperature: float, seed: int, meter: Meter, prompt_version: str | None
     ) -> "BaseChatModel":
-        """A model that judges, named as in the settings; ``prompt_version`` is noted in results, None for a scenario's
-        own prompts. Raises ``ModelSettingsError`` where the name, the key or the address is wrong.
+        """Return a model that judges, by its name in the settings. ``prompt_version`` is noted in results; None for a
+        scenario's own prompts. Raises ``ModelSettingsError`` if the name, the key or the address is wrong.
         """
         return self._make(name, self._config.evaluation_base_url, temperature, seed, meter, prompt_version)
 

@@ -1,5 +1,5 @@
-"""Counts what one model was asked, by LangChain's callbacks; imported with the first model. Where there are traces each
-call is a span, by OpenTelemetry's semantic conventions for generative AI.
+"""Counts the calls to one model by LangChain's callbacks; imported with the first model. With tracing each call is a
+span, by OpenTelemetry's semantic conventions for generative AI.
 """
 
 import time
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _MOST_TOKENS = 10**12
 _PROVIDERS = {LLMProvider.GOOGLE: "gcp.gemini", LLMProvider.AZURE: "azure.ai.openai"}
-"""Names that the semantic conventions have for providers, where they aren't ours."""
+"""The semantic conventions' names of providers that differ from ours."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class _Call:
 
 
 class Counter(BaseCallbackHandler):
-    """Hears from LangChain of every answer of one model."""
+    """Gets every answer of one model from LangChain."""
 
     run_inline = True
 
@@ -52,14 +52,14 @@ class Counter(BaseCallbackHandler):
         self._under_way[run_id] = _Call(time.perf_counter(), span)
 
     def on_llm_end(self, response: LLMResult, *, run_id: UUID | None = None, **kwargs: Any) -> None:
-        """Add an answer up; what its endpoint doesn't tell makes the sum unknown."""
-        usage = _plausible(_usage_of(response))
+        """Add an answer's tokens. A count that the endpoint doesn't report makes the sum unknown."""
+        usage = _plausible(_read_usage(response))
         self._end(run_id, usage, response)
         self._add(usage)
 
     def on_llm_error(self, error: BaseException, *, run_id: UUID | None = None, **kwargs: Any) -> None:
-        """Add an answer up that the client raises on, since it was cut off or filtered: it is billed like any other."""
-        usage = _plausible(_usage_in(error.completion)) if hasattr(error, "completion") else None
+        """Add the tokens of an answer that was cut off or filtered, so the client raises: it is billed too."""
+        usage = _plausible(_read_completion_usage(error.completion)) if hasattr(error, "completion") else None
         self._end(run_id, usage, error)
         if hasattr(error, "completion"):
             self._add(usage)
@@ -120,7 +120,7 @@ class Counter(BaseCallbackHandler):
 
 
 def _cached_tokens(usage: UsageMetadata) -> int | None:
-    """How many of an answer's input tokens its provider had read before, where it tells."""
+    """Return how many input tokens came from the provider's cache; None if it doesn't say."""
     details: Any = usage.get("input_token_details") or {}
     cached = details.get("cache_read")
     return cached if isinstance(cached, int) else None
@@ -130,7 +130,7 @@ def _cost(price: Price, usage: UsageMetadata) -> float:
     return price.of(usage["input_tokens"], usage["output_tokens"], _cached_tokens(usage) or 0)
 
 
-def _usage_in(completion: Any) -> UsageMetadata | None:
+def _read_completion_usage(completion: Any) -> UsageMetadata | None:
     reported = getattr(completion, "usage", None)
     if reported is None:
         return None
@@ -146,12 +146,12 @@ def _usage_in(completion: Any) -> UsageMetadata | None:
 
 
 def _plausible(usage: UsageMetadata | None) -> UsageMetadata | None:
-    """A usage as the endpoint reported it; None, which is unknown, if it has no counts."""
+    """Return a usage as the endpoint reported it; None (unknown) if it has no counts."""
     counts = [] if usage is None else [usage["input_tokens"], usage["output_tokens"], usage["total_tokens"]]
     return usage if all(type(each) is int and 0 <= each < _MOST_TOKENS for each in counts) else None
 
 
-def _usage_of(response: LLMResult) -> UsageMetadata | None:
+def _read_usage(response: LLMResult) -> UsageMetadata | None:
     for generations in response.generations:
         for generation in generations:
             message = getattr(generation, "message", None)

@@ -1,7 +1,7 @@
-"""What servers take of a request: some refuse ``max_completion_tokens``, ``seed``, ``temperature`` or list content.
+"""Differences between servers: some refuse ``max_completion_tokens``, ``seed``, ``temperature`` or list content.
 
-A server that refuses one of them gets the request again without it. Its refusals are remembered for its model and
-address. Only OpenAI's API has this many dialects; other providers' clients are left alone.
+After a refusal the request is sent again without the refused part. Refusals are remembered by model and address. Only
+OpenAI's API has this many dialects; other providers' clients are left alone.
 """
 
 import re
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from proctor.activities.attempts.troubles import telling
 from proctor.activities.models.endpoint_queue import place_at_endpoint
 from proctor.activities.models.factory import ModelUnavailableError
-from proctor.activities.models.failing import status_of
+from proctor.activities.models.failing import find_http_status
 from proctor.activities.models.waits import give_up_if_away, shared_wait
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 OPENAI_CLASSES = ("ChatOpenAI", "AzureChatOpenAI")
 
 REFUSALS = frozenset({400, 405, 415, 422, 501})
-"""How servers say that they don't know something in a request."""
+"""HTTP statuses by which servers refuse an unknown part of a request."""
 
 _TOKENS, _SEED, _TEMPERATURE, _LISTS = "max_tokens", "seed", "temperature", "list content"
 
@@ -32,18 +32,18 @@ _NAMED = {
     _TEMPERATURE: re.compile(r"\btemperature\b"),
     _LISTS: re.compile(r"content.{0,200}\b(str|string)\b|\b(list|array)\b.{0,200}content", re.DOTALL),
 }
-"""How refusals name what they don't take."""
+"""Words by which refusals name the refused part."""
 
 _FORMAT = re.compile(r"response_format|json_schema|json_object|\btools?\b|tool_choice|guided|(max|min)(Length|Items)")
 _UNNAMED = frozenset({_TOKENS, _SEED, _LISTS})
-"""What is left out, all at once, where a refusal doesn't say what it is about."""
+"""Parts that are left out together if a refusal names none."""
 
 _LONGEST_READ = 4_000
 
 _refused: dict[tuple[str, str], frozenset[str]] = {}
 
 
-def address_of(llm: "BaseChatModel") -> tuple[str, str]:
+def find_address(llm: "BaseChatModel") -> tuple[str, str]:
     model = next((value for name in _NAMES if (value := getattr(llm, name, None))), type(llm).__name__)
     base_url = next((value for name in _ADDRESSES if (value := getattr(llm, name, None))), "")
     return str(model), str(base_url)
@@ -59,13 +59,13 @@ async def invoke(
     prepare: "Callable[[BaseChatModel], Runnable[Any, Any]]" = lambda llm: llm,
     **options: Any,
 ) -> Any:
-    """Send a request in turn (``endpoint_queue``), in the dialect that the model's server takes.
+    """Send a request through the endpoint's queue (``endpoint_queue``), in the dialect that the model's server accepts.
 
-    ``prepare`` changes the model before it is asked, for example binds tools; ``options`` go to ``ainvoke``. Raises
-    anything that the provider's client raises, and ModelUnavailableError (other steps have waited long enough for it).
+    ``prepare`` changes the model before the call, for example binds tools; ``options`` go to ``ainvoke``. Raises all
+    errors of the provider's client, and ModelUnavailableError if other steps have waited long enough for the model.
     """
     is_openai = type(llm).__name__ in OPENAI_CLASSES
-    address = address_of(llm)
+    address = find_address(llm)
     without = _refused.get(address, frozenset())
     while True:
         try:
@@ -73,7 +73,9 @@ async def invoke(
                 give_up_if_away(address)
                 answer = await prepare(_without(llm, without)).ainvoke(_flat(messages, without), **options)
         except Exception as problem:
-            more = _refused_in(problem) - without if is_openai and status_of(problem) in REFUSALS else frozenset()
+            more = (
+                _find_refused(problem) - without if is_openai and find_http_status(problem) in REFUSALS else frozenset()
+            )
             if not more:
                 raise
             without |= more
@@ -87,7 +89,7 @@ def _unanswered(model: str) -> ModelUnavailableError:
     return ModelUnavailableError(f"model {model} has not answered yet")
 
 
-def _refused_in(problem: Exception) -> frozenset[str]:
+def _find_refused(problem: Exception) -> frozenset[str]:
     message = str(problem)[:_LONGEST_READ]
     named = frozenset(what for what, pattern in _NAMED.items() if pattern.search(message))
     if named:
@@ -96,7 +98,7 @@ def _refused_in(problem: Exception) -> frozenset[str]:
 
 
 def _without(llm: "BaseChatModel", without: frozenset[str]) -> "BaseChatModel":
-    """The model without what its server refuses. The limit of tokens stays, under its other name."""
+    """Return the model without the refused parts. The limit of tokens stays, under its other name."""
     changes: dict[str, Any] = {name: None for name in (_SEED, _TEMPERATURE) if name in without}
     limit = getattr(llm, "max_tokens", None)
     if _TOKENS in without and limit is not None:
@@ -107,7 +109,7 @@ def _without(llm: "BaseChatModel", without: frozenset[str]) -> "BaseChatModel":
 
 
 def _flat(messages: "Sequence[BaseMessage]", without: frozenset[str]) -> "list[BaseMessage]":
-    """Messages whose content is one string, where lists are refused."""
+    """Return messages with a string as content, if the server refuses lists."""
     if _LISTS not in without:
         return list(messages)
     return [

@@ -1,7 +1,7 @@
-"""A queue before each model endpoint: this process sends it only N requests at once.
+"""A queue before each model endpoint: this process sends it at most N requests at once.
 
-A slow server that gets many requests at once works on all of them until each has timed out. Waiting here is outside of
-a request's time limit, which begins when the request goes out.
+A slow server that gets many requests at once works on all of them until each has timed out. The wait in this queue
+doesn't count: a request's time limit begins when the request is sent.
 """
 
 import asyncio
@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
 
-from proctor.activities.models.usage import endpoint_of
+from proctor.activities.models.usage import find_endpoint
 from purple_sdk.processes.addresses import is_loopback
 
 if TYPE_CHECKING:
     from langchain_core.language_models.chat_models import BaseChatModel
 
 REQUESTS_AT_ONCE = 4
-"""To one endpoint, unless the setting ``model_requests_at_once`` says otherwise."""
+"""Requests at once to one endpoint, unless the setting ``model_requests_at_once`` says otherwise."""
 
 LOCAL_REQUESTS_AT_ONCE = 1
-"""The same for an endpoint on this machine: a model that is served here usually answers one request at a time."""
+"""The same for an endpoint on this machine: a local model usually answers one request at a time."""
 
 _Places = dict[tuple[str, int], asyncio.Semaphore]
 
@@ -35,7 +35,7 @@ def set_requests_at_once(most: int | None) -> None:
 
 
 def requests_at_once(endpoint: str) -> int:
-    """How many requests one endpoint (``host`` or ``host:port``) gets at once."""
+    """Return the limit of simultaneous requests for one endpoint (``host`` or ``host:port``)."""
     if _setting[0] is not None:
         return _setting[0]
     return LOCAL_REQUESTS_AT_ONCE if is_loopback(urlsplit(f"//{endpoint}").hostname or "") else REQUESTS_AT_ONCE
@@ -44,7 +44,7 @@ def requests_at_once(endpoint: str) -> int:
 @asynccontextmanager
 async def place_at_endpoint(llm: "BaseChatModel") -> AsyncIterator[None]:
     """Wait for a place in the queue before a model's endpoint, then limit the request's time (``TimeoutError``)."""
-    endpoint = endpoint_of(llm) or type(llm).__name__
+    endpoint = find_endpoint(llm) or type(llm).__name__
     most = requests_at_once(endpoint)
     places = _places.setdefault(asyncio.get_running_loop(), {})
     place = places.setdefault((endpoint, most), asyncio.Semaphore(most))
@@ -53,7 +53,9 @@ async def place_at_endpoint(llm: "BaseChatModel") -> AsyncIterator[None]:
 
 
 def _seconds(llm: "BaseChatModel") -> float | None:
-    """A model's own limit for one request. Its client applies it to each read; a server may trickle for longer."""
+    """Return a model's own limit for one request. Its client applies it to each read; a server may send slowly for
+    longer.
+    """
     for name in ("request_timeout", "default_request_timeout", "timeout"):
         limit = getattr(llm, name, None)
         if isinstance(limit, int | float):

@@ -1,4 +1,4 @@
-"""Language models by name (seed 000, section 3.3), and what can go wrong with them.
+"""Language models by name (seed 000, section 3.3), and their errors.
 
 ========================================  =========  ============================================================
 name (in any case)                        provider   needs
@@ -13,8 +13,8 @@ gemini-*                                  Google     GOOGLE_API_KEY; ``pip insta
 ollama/NAME                               Ollama     ``pip install proctor[ollama]``
 ========================================  =========  ============================================================
 
-Retries are Temporal's: the providers' clients make one attempt a call. LangChain takes a second to import: nothing does
-before a model is needed (``prepare``).
+Temporal retries; the providers' clients make one attempt per call. The import of LangChain takes a second, so it is
+delayed until a model is needed (``prepare``).
 """
 
 import asyncio
@@ -34,7 +34,9 @@ REQUEST_TIMEOUT = 120.0
 """Seconds that one call to a model may take, unless ``timeout`` is given."""
 
 MAX_TOKENS = 8_000
-"""Tokens of one answer, unless ``max_tokens`` is given: without a limit a small model may ramble until the timeout."""
+"""The longest answer in tokens, unless ``max_tokens`` is given. Without a limit a small model may ramble until the
+timeout.
+"""
 
 _NO_KEY_NEEDED = "not-needed"
 _KEY_PARAMETERS = {"api_key", "azure_ad_token", "google_api_key", "anthropic_api_key"}
@@ -44,11 +46,11 @@ _REASONING = re.compile(r"o[134](-.*)?|gpt-5(?!.*chat).*")
 
 
 class ModelError(Exception):
-    """A model didn't do what it was asked for."""
+    """A model failed to do its task."""
 
 
 class ModelSettingsError(ModelError):
-    """The model's settings are wrong (name, key, address, a prompt too long for it): trying again can't help."""
+    """The model's settings are wrong (name, key, address, a prompt too long for it); a retry can't help."""
 
 
 class UnsupportedModelError(ModelSettingsError):
@@ -60,11 +62,11 @@ class MissingExtraError(ModelSettingsError):
 
 
 class ModelUnavailableError(ModelError):
-    """The model can't be reached, is overloaded or failed: worth trying again."""
+    """The model can't be reached, is overloaded or failed; a retry may help."""
 
 
 class ModelAnswerError(ModelError):
-    """The model's answer couldn't be used, even after it was asked again: worth trying again."""
+    """The model's answer couldn't be used, even after a second request; a retry may help."""
 
 
 class LLMProvider(Enum):
@@ -77,17 +79,19 @@ class LLMProvider(Enum):
 
 @dataclass(frozen=True)
 class _Provider:
-    """How a provider's models are named and made.
+    """A provider's names of models, and the parameters of its client.
 
     Attributes:
-        names: of its models, in small letters. prefix: what is taken off them.
+        names: its models, in small letters.
+        prefix: the part that is removed from a name.
         made_by: LangChain's class, after its module.
-        keys, addresses: the environment variables with a key, and with the address of a server of one's own.
-        base_url: its address, where the class doesn't know it.
-        passes_key: whether the class gets the key from us; else it finds it, or needs none.
+        keys: the environment variables that may have a key.
+        addresses: the environment variables that may have the address of the user's own server.
+        base_url: its address, if the class doesn't know it.
+        passes_key: whether we pass the key to the class; else the class finds it, or needs none.
         takes_seed: whether requests may have a seed.
         renamed: the class's own names for parameters.
-        max_retries: by which the client makes one attempt a call; None where it takes no such parameter.
+        max_retries: the value with which the client makes one attempt per call; None if it has no such parameter.
     """
 
     names: str
@@ -148,10 +152,10 @@ _PROVIDERS = {
 
 @dataclass(frozen=True)
 class LLMConfig:
-    """What a model is made from.
+    """The parameters of a model.
 
-    ``timeout`` is seconds for one call, ``max_tokens`` the longest answer, reasoning included; ``extra_kwargs`` go to
-    the provider's LangChain class as they are.
+    ``timeout`` is seconds for one call, ``max_tokens`` the longest answer, reasoning included. ``extra_kwargs`` go to
+    the provider's LangChain class unchanged.
     """
 
     model: str
@@ -166,7 +170,7 @@ class LLMConfig:
 class LLMFactory:
     @classmethod
     def detect_provider(cls, model: str) -> LLMProvider:
-        """Say who serves a model. Raises ``UnsupportedModelError`` for a name without a known prefix."""
+        """Return the provider of a model. Raises ``UnsupportedModelError`` for a name without a known prefix."""
         name = model.strip().lower()
         for provider, known in _PROVIDERS.items():
             if re.fullmatch(known.names, name):
@@ -187,8 +191,8 @@ class LLMFactory:
         max_tokens: int = MAX_TOKENS,
         **extra_kwargs: Any,
     ) -> "BaseChatModel":
-        """Make a model (``LLMConfig``). ``seed`` is passed on where the provider takes one (OpenAI, Azure, Ollama).
-        Raises ``ModelSettingsError`` where the name is unknown, or a package or a key is missing.
+        """Make a model (``LLMConfig``). ``seed`` is passed on if the provider accepts one (OpenAI, Azure, Ollama).
+        Raises ``ModelSettingsError`` if the name is unknown, or a package or a key is missing.
         """
         return cls.create_from_config(LLMConfig(model, temperature, seed, base_url, timeout, max_tokens, extra_kwargs))
 
@@ -198,21 +202,21 @@ class LLMFactory:
         missing = missing_setting(config.model, config.base_url)
         if missing is not None and not _KEY_PARAMETERS & config.extra_kwargs.keys():
             raise ModelSettingsError(f"model {config.model!r} needs the environment variable {missing}: set it")
-        make = _class_of(provider)
+        make = _load_class(provider)
         return make(**{**_settings(config, provider), **config.extra_kwargs})
 
 
 async def prepare() -> None:
-    """Import what models are made of, away from the event loop, which would stand still meanwhile; once a process."""
+    """Import the model libraries once per process, in a thread: the import would block the event loop."""
     await asyncio.to_thread(importlib.import_module, "langchain_openai")
 
 
 def missing_setting(model: str, base_url: str | None) -> str | None:
-    """The environment variable that a model needs and that isn't set, for example ``OPENAI_API_KEY``; else None. Raises
-    as ``LLMFactory.detect_provider``.
+    """Return the environment variable that a model needs and that isn't set, for example ``OPENAI_API_KEY``; else None.
+    Raises as ``LLMFactory.detect_provider``.
 
-    A server of one's own (``base_url``, or the provider's variable for it) needs no key. Azure's address belongs to the
-    deployment, so that its key is needed in any case.
+    The user's own server (``base_url``, or the provider's variable for it) needs no key. Azure always needs its key,
+    since its address belongs to the deployment.
     """
     provider = LLMFactory.detect_provider(model)
     keys = _PROVIDERS[provider].keys
@@ -245,7 +249,7 @@ def _settings(config: LLMConfig, provider: LLMProvider) -> dict[str, Any]:
         settings["api_key"] = _first_set(known.keys) or _NO_KEY_NEEDED
     if provider == LLMProvider.OLLAMA:
         settings["client_kwargs"] = {"timeout": settings.pop("timeout")}
-    if provider == LLMProvider.AZURE:  # a deployment's name says nothing about the model, which may refuse fields
+    if provider == LLMProvider.AZURE:  # a deployment's name doesn't show the model, which may refuse fields
         settings["api_version"] = _first_set(("OPENAI_API_VERSION",)) or _AZURE_API_VERSION
     if "langchain_openai" in known.made_by and _REASONING.fullmatch(name.lower()):
         del settings["temperature"]
@@ -256,7 +260,7 @@ def _settings(config: LLMConfig, provider: LLMProvider) -> dict[str, Any]:
     return {known.renamed.get(each, each): value for each, value in settings.items() if value is not None}
 
 
-def _class_of(provider: LLMProvider) -> "type[BaseChatModel]":
+def _load_class(provider: LLMProvider) -> "type[BaseChatModel]":
     module, _, name = _PROVIDERS[provider].made_by.partition(".")
     try:
         model_class: type[BaseChatModel] = getattr(importlib.import_module(module), name)

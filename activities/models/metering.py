@@ -1,4 +1,4 @@
-"""What an activity asks of models, through all of its attempts, also where it comes to no result."""
+"""Usage of models by an activity, over all of its attempts, also if it fails."""
 
 import asyncio
 from collections.abc import Iterator
@@ -19,17 +19,16 @@ from purple_sdk.settings.prices import Prices
 _USES = TypeAdapter(list[ModelUse])
 
 _USAGE = "model_usage"
-"""In a failure's details: what was asked of models until then."""
+"""Key in a failure's details: the usage of models up to the failure."""
 
 
 @contextmanager
 def attempt_meter(prices: Prices) -> Iterator[Meter]:
-    """A meter that begins with what earlier attempts of this activity asked, and notes each answer for the next one.
+    """Return a meter that begins with the usage by earlier attempts, and notes each answer for the next attempt.
 
-    A failure that leaves this context carries what is on the meter, for ``usage_of``; so does a cancellation that was
-    requested (``CalledOff``). That of a model which the run has given up (``waits``) is final. The notes are all that
-    the activity leaves with its heartbeats. What an attempt asked in the last moment before its worker died may be
-    missing.
+    A failure that leaves this context carries the meter's counts, for ``find_usage``. So does a requested cancellation
+    (``CalledOff``). The failure is final if the run has given up the model (``waits``). The activity's heartbeats have
+    no other notes. The counts may lack calls in the last moment before a worker died.
     """
     noted = heartbeats.notes()
     meter = Meter(prices, _USES.validate_python(noted[-1]) if noted else [])
@@ -42,7 +41,7 @@ def attempt_meter(prices: Prices) -> Iterator[Meter]:
             raise
         raise ApplicationError(
             "The step was cancelled.",
-            _usage_on(meter),
+            _dump_usage(meter),
             type=failures.CALLED_OFF,
             non_retryable=True,
             category=ApplicationErrorCategory.BENIGN,
@@ -50,18 +49,18 @@ def attempt_meter(prices: Prices) -> Iterator[Meter]:
     except ApplicationError as problem:
         if not meter.read():
             raise
-        raise failures.altered(problem, _usage_on(meter)) from problem.__cause__
+        raise failures.altered(problem, _dump_usage(meter)) from problem.__cause__
     except ModelError as problem:
         is_final = isinstance(problem, ModelUnavailableError) and is_given_up()
         if not meter.read() and not is_final:
             raise
         raise ApplicationError(
-            str(problem), _usage_on(meter), type=type(problem).__name__, non_retryable=is_final
+            str(problem), _dump_usage(meter), type=type(problem).__name__, non_retryable=is_final
         ) from problem
 
 
-def usage_of(problem: ActivityError) -> list[ModelUse]:
-    """What a failed activity had asked of models, as far as its failure or its last heartbeat tells; for workflows."""
+def find_usage(problem: ActivityError) -> list[ModelUse]:
+    """Return the models' usage by a failed activity, from its failure or its last heartbeat; for workflows."""
     cause = problem.cause
     if isinstance(cause, ActivityTimeoutError):
         notes = cause.last_heartbeat_details
@@ -70,5 +69,5 @@ def usage_of(problem: ActivityError) -> list[ModelUse]:
     return next((_USES.validate_python(d[_USAGE]) for d in details if isinstance(d, dict) and _USAGE in d), [])
 
 
-def _usage_on(meter: Meter) -> dict[str, object]:
+def _dump_usage(meter: Meter) -> dict[str, object]:
     return {_USAGE: _USES.dump_python(meter.read(), mode="json")}

@@ -1,6 +1,7 @@
-"""Structured answers from any chat model: checked, asked for again once, never guessed. The first way that a server
-takes is remembered: a JSON schema or tool call that the provider enforces, a ``json_object`` with the schema in the
-prompt, or plain text from which the JSON is read.
+"""Structured answers from any chat model: checked, requested a second time if unusable, never guessed.
+
+The server's first working way is remembered: a JSON schema or tool call that the provider enforces, a ``json_object``
+with the schema in the prompt, or plain text that contains the JSON.
 """
 
 import json
@@ -9,9 +10,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from proctor.activities.models.dialects import OPENAI_CLASSES, REFUSALS, address_of, invoke
+from proctor.activities.models.dialects import OPENAI_CLASSES, REFUSALS, find_address, invoke
 from proctor.activities.models.factory import ModelAnswerError, ModelError
-from proctor.activities.models.failing import ANSWERS_RAISED, classified, status_of
+from proctor.activities.models.failing import ANSWERS_RAISED, classified, find_http_status
 from proctor.language.patterns import compiled
 from purple_sdk.protocol.json_safe import json_safe, json_safe_text
 from purple_sdk.protocol.problems import describe
@@ -39,9 +40,9 @@ _MODES: dict[str, tuple[str, ...]] = {
 _OTHER_MODES = (_TEXT,)
 _LONGEST_SHOWN = 2000
 _MOST_FAILED = 100
-"""Braces of an answer at which no object begins; each takes time in proportion to the answer."""
+"""Limit of braces in an answer at which no object begins; each one's parsing takes time in proportion to the answer."""
 MOST_CHARACTERS = 200_000
-"""The longest answer that is looked at; reading one costs time that is everybody's."""
+"""The longest answer that is parsed: parsing blocks the event loop for all other work."""
 
 _working_mode: dict[tuple[str, str], str] = {}
 
@@ -56,18 +57,18 @@ async def ask(
     context: str = "",
     narrower_type: type[BaseModel] | None = None,
 ) -> AnswerT:
-    """Ask a model for an answer of a given shape.
+    """Ask a model for an answer of a given type.
 
     Args:
         llm: the model.
         system: its role and the rules.
         question: the prompt.
-        answer_type: the shape.
-        check: says in a sentence what is wrong with an answer of the right shape (bounds, completeness), or None.
-        context: text before the question, the same for many questions. Providers that cache by prefix serve
-            it from there; those that want a hint get one.
-        narrower_type: a shape that leaves less to err in, for the second try; small models need it. It isn't used for
-            the first, since a schema is part of what providers cache, and this one is the question's own.
+        answer_type: the type of the answer.
+        check: returns a sentence about a fault in an answer of the right type (bounds, completeness), or None.
+        context: text before the question, the same for many questions. Providers that cache by prefix serve it from
+            there; those that want a hint get one.
+        narrower_type: a stricter type for the second try, which small models need. The first try doesn't use it: it
+            differs by question, and a schema is part of a provider's cached prefix.
 
     Raises:
         ModelAnswerError: the second answer was unusable too; worth trying again.
@@ -79,7 +80,7 @@ async def ask(
     schema = answer_type.model_json_schema()
     if schema == _without_lengths(schema):
         modes = tuple(mode for mode in modes if mode != _WITHOUT_LENGTHS)
-    address = address_of(llm)
+    address = find_address(llm)
     start = modes.index(_working_mode[address]) if _working_mode.get(address) in modes else 0
     for mode in modes[start:]:
         try:
@@ -89,7 +90,7 @@ async def ask(
         except ModelError:
             raise
         except Exception as problem:
-            refuses_format = status_of(problem) in REFUSALS or isinstance(problem, NotImplementedError)
+            refuses_format = find_http_status(problem) in REFUSALS or isinstance(problem, NotImplementedError)
             if mode != modes[-1] and refuses_format:
                 continue
             raise classified(problem, address[0]) from problem
@@ -99,7 +100,9 @@ async def ask(
 
 
 def _prompt(llm: "BaseChatModel", context: str, question: str) -> "HumanMessage":
-    """The question after its context, which Anthropic caches where it is marked, and others automatically."""
+    """Return the question after its context. Anthropic caches a context that is marked, other providers do so
+    automatically.
+    """
     from langchain_core.messages import HumanMessage
 
     if not context:
@@ -133,7 +136,7 @@ async def _ask_twice(
         answer, problem, reply = await _ask_once(llm, mode, messages, answer_type, check, narrower_type)
     if answer is None:
         raise ModelAnswerError(
-            f"model {address_of(llm)[0]} answered twice what can't be used: {problem}; its last answer was "
+            f"model {find_address(llm)[0]} answered twice what can't be used: {problem}; its last answer was "
             f"{reply[:300]!r}"
         )
     return answer
@@ -152,7 +155,9 @@ async def _ask_once(
     check: Check[AnswerT] | None,
     asked_type: type[BaseModel],
 ) -> tuple[AnswerT | None, str, str]:
-    """The answer or None, what is wrong with it, and the model's own words; ``asked_type`` is what it is asked for."""
+    """Return the answer or None, a sentence about its fault, and the model's text. ``asked_type`` is the requested
+    type.
+    """
     if mode == _TEXT:
         raw = await invoke(llm, messages)
     else:
@@ -171,11 +176,11 @@ async def _ask_once(
             if isinstance(raw, dict) and "raw" in raw:
                 raw = raw["raw"]
         except Exception as problem:
-            # OpenAI's client raises on an answer that was cut off or filtered: that is an answer too, a bad one.
+            # OpenAI's client raises on an answer that was cut off or filtered. It is an answer too, an unusable one.
             if type(problem).__name__ in ANSWERS_RAISED:
                 return None, str(problem), ""
             raise
-    reply = json_safe_text(_words(raw))  # half a surrogate pair could be sent to no model, nor to the simulator
+    reply = json_safe_text(_extract_text(raw))  # models and simulator refuse half a surrogate pair
     if len(reply) > MOST_CHARACTERS:
         return None, f"it has {len(reply):,} characters: answer with at most {MOST_CHARACTERS:,}", reply
     answer, problem_sentence = read_answer(reply, answer_type, check)
@@ -191,15 +196,15 @@ def _without_lengths(schema: Any) -> Any:
 
 
 def _without_parser(runnable: Any) -> Any:
-    """The model as LangChain has prepared it for a format, without LangChain's reader of the answer behind it.
+    """Return the model that LangChain has prepared for a format, without LangChain's parser of the answer.
 
-    That one tries every beginning of an answer that isn't JSON: a long one would keep the event loop busy for minutes.
+    The parser tries every prefix of an answer that isn't JSON: a long answer would block the event loop for minutes.
     """
     steps = getattr(getattr(runnable, "first", None), "steps__", None)
     return steps["raw"] if isinstance(steps, dict) and "raw" in steps else runnable
 
 
-def _words(raw: Any) -> str:
+def _extract_text(raw: Any) -> str:
     from langchain_core.messages import AIMessage
 
     if isinstance(raw, AIMessage):
@@ -214,14 +219,14 @@ def _words(raw: Any) -> str:
 def read_answer(
     text: str, answer_type: type[AnswerT], check: Check[AnswerT] | None = None
 ) -> tuple[AnswerT | None, str]:
-    """The JSON object in a model's words, or None, and a sentence about what is wrong. The text around it is ignored.
+    """Return the JSON object in a model's text, or None and a sentence about the fault. The text around it is ignored.
 
     Two objects of the right shape aren't an answer: one of them may have been put into the model's mouth.
     """
     text = _THOUGHTS.sub("", text)
     problem = "there is no JSON object in it"
     fitting: list[AnswerT] = []
-    for candidate in _objects_in(text):
+    for candidate in _find_objects(text):
         try:
             fitting.append(answer_type.model_validate(candidate))
         except ValidationError as error:
@@ -234,7 +239,7 @@ def read_answer(
     return (fitting[0], "") if wrong is None else (None, wrong)
 
 
-def _objects_in(text: str) -> list[dict[str, Any]]:
+def _find_objects(text: str) -> list[dict[str, Any]]:
     decoder = json.JSONDecoder(strict=False)
     objects: list[dict[str, Any]] = []
     place, failed = text.find("{"), 0

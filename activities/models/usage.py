@@ -1,4 +1,4 @@
-"""What is asked of models, in calls and tokens, and what that costs by the operator's table of prices."""
+"""Usage of models, in calls and tokens, and its cost by the operator's table of prices."""
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 @dataclass
 class Meter:
-    """Counts what is asked of the models that are put on it.
+    """Counts the usage of the models that are put on it.
 
-    ``prices`` is the operator's table, ``earlier`` what was asked before; ``on_answer`` hears of each answer, when it
-    is counted.
+    ``prices`` is the operator's table, ``earlier`` the usage before. ``on_answer`` is called after each answer was
+    counted.
     """
 
     prices: Prices
@@ -29,15 +29,15 @@ class Meter:
     _counters: list["Counter"] = field(default_factory=list)
 
     def on(self, llm: "BaseChatModel", name: str, prompt_version: str | None) -> "BaseChatModel":
-        """Count what is asked of a model from now on; the model is changed in place, and returned.
+        """Count the usage of a model from now on. The model is changed in place, and returned.
 
-        ``name`` is the model's in results; ``prompt_version`` is None for others' prompts.
+        ``name`` is the model's name in results; ``prompt_version`` is None for others' prompts.
         """
         from proctor.activities.models.counting import Counter
 
         use = ModelUse(
             model=name,
-            endpoint=endpoint_of(llm),
+            endpoint=find_endpoint(llm),
             temperature=getattr(llm, "temperature", None),
             prompt_version=prompt_version,
         )
@@ -57,9 +57,9 @@ _USUAL_HOSTS = {
 }
 
 
-def endpoint_of(llm: "BaseChatModel") -> str | None:
-    """The host (and port, where it is named) that a model is asked at; never a path, which may hold a key."""
-    client = getattr(llm, "root_async_client", None)  # OpenAI's, which also knows what its environment variables say
+def find_endpoint(llm: "BaseChatModel") -> str | None:
+    """Return the host of a model's endpoint, and its port if named; never a path, which may hold a key."""
+    client = getattr(llm, "root_async_client", None)  # OpenAI's client, which also reads its environment variables
     own = (getattr(llm, name, None) for name in ("openai_api_base", "anthropic_api_url", "base_url"))
     for address in (getattr(client, "base_url", None), *own):
         if address:

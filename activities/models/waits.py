@@ -1,6 +1,6 @@
-"""One wait for a model that is away, shared by all steps of a workflow's run that ask it in this process.
+"""One wait for a model that is away, shared by all steps in this process of one workflow run.
 
-Without it each of many criteria would wait as long as its own attempts take. Where the endpoint hangs, their requests
+Otherwise each of many criteria would wait as long as its attempts take. If the endpoint hangs, their requests
 also wait for each other (``endpoint_queue``), each until its time limit.
 """
 
@@ -15,17 +15,17 @@ from proctor.activities.models.factory import ModelUnavailableError
 from proctor.activities.models.failing import classified, is_away
 
 LONGEST_WAIT = 240.0
-"""Seconds after its first failure until a model is given up: those that one step's attempts take if they fail at once
+"""Seconds from the first failure until a model is given up: the length of one step's attempts if they fail at once
 (``proctor.workflows.limits``).
 """
 
 FEWEST_FAILURES = 3
-"""Requests in a row that must have failed before, however long they took: a model may be slow for one prompt."""
+"""Requests in a row that must have failed before a model is given up, regardless of time: one prompt may be slow."""
 
 _MOST_WAITS = 1_000
 
 _Place = tuple[str, tuple[str, str]]
-"""The run of a workflow, and a model with its address."""
+"""The run of a workflow, and a model's name with its address."""
 
 
 @dataclass
@@ -44,7 +44,7 @@ _waits: dict[_Place, _Wait] = {}
 
 @asynccontextmanager
 async def shared_wait(address: tuple[str, str]) -> AsyncIterator[None]:
-    """Note how an activity's request to a model ends."""
+    """Record whether an activity's request to a model succeeds or fails."""
     place = (_run(), address)
     try:
         yield
@@ -56,14 +56,14 @@ async def shared_wait(address: tuple[str, str]) -> AsyncIterator[None]:
 
 
 def give_up_if_away(address: tuple[str, str]) -> None:
-    """Raise ModelUnavailableError if the wait for a model is over."""
+    """Raise ModelUnavailableError if the shared wait for a model is over."""
     wait = _waits.get((_run(), address))
     if wait is not None and wait.is_over:
         raise ModelUnavailableError(wait.problem)
 
 
 def is_given_up() -> bool:
-    """Whether the run of this activity has waited long enough for a model."""
+    """Return whether the run of this activity has waited long enough for a model."""
     return any(run == _run() and wait.is_over for (run, _), wait in _waits.items())
 
 

@@ -1,5 +1,5 @@
-"""A task's updates are pushed to a webhook, each until it is taken: in order, and at least once, since an attempt notes
-how far it has come.
+"""Push a task's updates to a webhook, in order and at least once. Each is sent until it is accepted; an attempt notes
+its progress for the next one.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ from purple_sdk.processes.addresses import is_forbidden
 from purple_sdk.processes.http_clients import make_http_client
 
 STANDSTILL = 5.0
-"""Seconds without a step of the event loop, well below the heartbeat's timeout (``limits.notified``)."""
+"""Seconds without a step of the event loop, far below the heartbeat's timeout (``limits.notified``)."""
 
 _ANSWER_SECONDS = 10.0
 
@@ -30,7 +30,7 @@ log = logging.getLogger(__name__)
 
 
 NotificationSource = Callable[[str, Literal["1.0", "0.3"]], AsyncGenerator[Notification]]
-"""Yields all notifications of a task (its id), until its end, in the form of a version of A2A."""
+"""Yields all notifications of a task (its id), until its end, in the given version of A2A."""
 
 
 class NotificationActivities:
@@ -40,9 +40,9 @@ class NotificationActivities:
 
     @activity.defn
     async def notify(self, payload: Delivery) -> Delivered:
-        """Send a webhook a task's notifications, from where the last attempt ended.
+        """Send a task's notifications to a webhook, after the last one that an earlier attempt has sent.
 
-        An attempt that came further and then fails ends as a success: the next activity's retries count from zero.
+        An attempt that made progress and then fails counts as a success: the next activity's retries count from zero.
         """
         webhook = self._open(payload)
         begun_after = taken = max([payload.after, *map(int, map(str, heartbeats.notes()))])
@@ -75,8 +75,8 @@ class NotificationActivities:
 
 
 class _Pace:
-    """Notices when this process was stopped and continued: another worker may have taken its place, and what would
-    be said now is old.
+    """Detects that this process was stopped and continued: another worker may have replaced it, and its data may be
+    old.
     """
 
     def __init__(self) -> None:
@@ -84,14 +84,14 @@ class _Pace:
         self._has_stood = False
 
     async def __aenter__(self) -> Self:
-        self._looking = asyncio.create_task(self._look_on())
+        self._looking = asyncio.create_task(self._watch())
         return self
 
     async def __aexit__(self, *_: object) -> None:
         self._looking.cancel()
 
     def require_steady(self) -> None:
-        """Fail where this attempt may have been given up without knowing it."""
+        """Fail if this attempt may have been abandoned without noticing."""
         self._look()
         if self._has_stood:
             raise failures.WEBHOOK_FAILED.passing(
@@ -103,22 +103,23 @@ class _Pace:
         self._has_stood = self._has_stood or now - self._looked_at > STANDSTILL
         self._looked_at = now
 
-    async def _look_on(self) -> None:
+    async def _watch(self) -> None:
         while True:
             await asyncio.sleep(STANDSTILL / 10)
             self._look()
 
 
 async def _post(http: httpx.AsyncClient, webhook: Webhook, notification: Notification) -> None:
-    """Send one notification; only the answer's status is read and reported. Fails where it was not taken, and for good
-    (``WebhookUnusable``) where it never will be.
+    """Send one notification; only the answer's status is read and reported.
+
+    Fails if it was not accepted, and finally (``WebhookUnusable``) if it never will be.
     """
     url = httpx.URL(webhook.url)
     problem: Exception | None = None
     for address in await _addresses(webhook):
         request = http.build_request(
             "POST",
-            url.copy_with(host=address),  # the address that was checked, whatever the name stands for in a moment
+            url.copy_with(host=address),  # the address that was checked: the name may resolve to another by now
             json=notification.body,
             headers={**webhook.make_headers(), "Host": url.netloc.decode("ascii")},
             extensions={"sni_hostname": url.raw_host.decode("ascii")},

@@ -1,4 +1,4 @@
-"""What passes between the workflow of a webhook and its activity; the gateway reads it, and no activities."""
+"""Payloads of a webhook's workflow and its activity. The gateway imports this module, and no activities."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -6,22 +6,22 @@ from typing import Any
 from proctor.activities.plan import Model
 
 SEALED_WEBHOOK = "webhook"
-"""The purpose with which a webhook is sealed."""
+"""The purpose for which a webhook is sealed (encrypted)."""
 
 FROM_THE_START = -2
-"""Where nothing was taken yet; notifications are numbered from -1."""
+"""The number before the first notification, -1: none was accepted yet."""
 
 
 @dataclass(frozen=True)
 class Notification:
-    """One notification: its number, which rises, and its JSON."""
+    """One notification: its rising number, and its JSON."""
 
     number: int
     body: dict[str, Any]
 
 
 class Delivery(Model):
-    """What to deliver: a task's notifications after number ``after``, to a webhook (JSON, sealed)."""
+    """A delivery: send a task's notifications after number ``after`` to a webhook (JSON, sealed)."""
 
     task_id: str
     sealed_webhook: str
@@ -29,7 +29,7 @@ class Delivery(Model):
 
 
 class Delivered(Model):
-    """How far it came: the number of the last notification that was taken, and whether that was the end."""
+    """The progress of a delivery: the number of the last accepted notification, and whether that was the end."""
 
     after: int
     is_done: bool

@@ -1,11 +1,11 @@
 """Conversations with participants over A2A, and their turns.
 
 * ``client``: sends a message, waits for the answer, finds a task again
-* ``answer``: what came back, and what it means
-* ``plain``: agents that have no A2A
-* ``errors``: what went wrong, and whose fault it is
-* ``addresses``: where connections may go
-* ``bounded_http``: how much is read
+* ``answer``: the participant's answer, and its meaning
+* ``plain``: agents without A2A
+* ``errors``: failures, and whose fault they are
+* ``addresses``: allowed destinations of connections
+* ``bounded_http``: limits of responses
 """
 
 from proctor.activities.participant.answer import Answer

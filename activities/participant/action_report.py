@@ -1,4 +1,6 @@
-"""The participant's own account beside the event log: what it kept to itself, and what it made up."""
+"""The participant's own account compared with the event log: unreported actions, and reported ones that never
+happened.
+"""
 
 import json
 import math
@@ -14,7 +16,7 @@ from purple_sdk.protocol.results import ActionLogEntryWithTurn, ActionReport, Re
 
 _MODALITY_WORDS = {**{name: name for name in SHOWN}, "emails": "email", "contact": "contacts"}
 
-# What participants call the routes. There is one route to send an email, so a reply is a send.
+# Participants' names for the routes. There is one route to send an email, so a reply is a send.
 _OPERATION_ALIASES: dict[str, dict[str, str]] = {
     "email": {
         **dict.fromkeys(("reply", "reply_all", "forward", "send_email", "send_message", "send_reply"), "send"),
@@ -46,7 +48,7 @@ _OPERATION_ALIASES: dict[str, dict[str, str]] = {
     },
     "contacts": {"create_contact": "create", "update_contact": "update", "add": "create"},
 }
-# Looking leaves no event, so a report of it can be neither confirmed nor refuted.
+# Queries leave no event, so a report of one can be neither confirmed nor refuted.
 _LOOKING = re.compile(r"(query|state|get|list|search|find|fetch|view|check|look)(_.*)?")
 
 _PARAMETER_ALIASES = {
@@ -61,7 +63,7 @@ _PARAMETER_ALIASES = {
 }
 _OTHERS = "…"
 _MOST_COMPARED, _FOR_AN_ACTION = 20_000, 3
-"""Values in all reports of an assessment that are compared; an action takes as long as three of its values."""
+"""Limit of compared values in all reports of an assessment; an action costs as much time as three of its values."""
 _in_order = json.JSONEncoder(sort_keys=True).encode
 _SETS = {"message_ids", "to_addresses", "cc_addresses", "bcc_addresses", "labels", "attendees"}
 
@@ -70,13 +72,13 @@ Kind = frozenset[Any]
 
 
 def compare(reported: Sequence[ReportedAction], observed: Sequence[ActionLogEntryWithTurn]) -> ActionReport:
-    """Match what was reported as done with what happened.
+    """Match reported actions with logged ones.
 
-    A report matches an action of the same turn when both are the same thing by name (``mark_read`` is ``read``) and
-    every parameter that both carry has an equal value: ids, labels and addresses as sets, addresses in any case, times
-    as instants. Each matches at most one; as many as possible are matched, and exact twins before mere likenesses.
+    A report matches an action of the same turn if their names are equal, and the values of all shared parameters.
+    ``mark_read`` is ``read``. Ids, labels and addresses are compared as sets, addresses in any case, times as instants.
+    Each matches at most one. As many as possible are matched, and exact matches come before partial ones.
     Actions that failed, in the report or in the log, are left out of both lists of differences. So are turns after
-    ``_MOST_COMPARED`` values: a workflow calls this, and has two seconds for a step.
+    ``_MOST_COMPARED`` values: a workflow calls this function, and has two seconds for a step.
     """
     last = _last_compared(reported)
     claims: dict[tuple[int, str], list[int]] = defaultdict(list)
@@ -105,7 +107,9 @@ def compare(reported: Sequence[ReportedAction], observed: Sequence[ActionLogEntr
 
 
 def _last_compared(reported: Sequence[ReportedAction]) -> float:
-    """The last turn whose reports are compared; there is none where they are as many as honest participants make."""
+    """Return the last turn whose reports are compared; infinite for the number of reports that honest participants
+    make.
+    """
     count = 0
     for report in reported:
         values = report.parameters.values()
@@ -116,14 +120,14 @@ def _last_compared(reported: Sequence[ReportedAction]) -> float:
 
 
 def canonical_action(name: str) -> str | None:
-    """The route's name for an action; None for one that only looks.
+    """Return the route's name for an action; None for a query.
 
     ``Email.mark_as_read`` and ``email_mark_read`` are ``email.read``.
     """
     words = re.sub(r"[\s./:\-]+", ".", name.strip().lower())
     modality, _, operation = words.partition(".")
     if modality not in SHOWN:
-        # send_email, email_send: the modality is one of the words.
+        # send_email, email_send: one of the words is the modality.
         parts = [part for part in re.split(r"[._]", words) if part]
         word = next((part for part in parts if part in _MODALITY_WORDS), None)
         if word is None:
@@ -137,7 +141,9 @@ def canonical_action(name: str) -> str | None:
 
 
 def _canonical_parameters(parameters: Mapping[str, Any], names: Container[str] | None = None) -> Parameters:
-    """Parameters in a form to compare. With ``names`` all others are one entry: they only show that it has others."""
+    """Return parameters in comparable form. With ``names``, all others become one entry, which only shows that there
+    are others.
+    """
     canonical: Parameters = {}
     for name, value in parameters.items():
         if value is None:
@@ -181,9 +187,9 @@ def _comparable(value: Any) -> str:
 
 
 class _Likenesses:
-    """Finds the actions that a claim may mean: those whose value is equal wherever both carry the parameter.
+    """Finds the actions that a claim may mean: those with equal values of all shared parameters.
 
-    By index instead of pair by pair, since a participant may report as much as it likes.
+    It uses an index and doesn't compare pairs, since a participant may report any number of actions.
     """
 
     def __init__(self, actions: list[Parameters]) -> None:
@@ -195,7 +201,7 @@ class _Likenesses:
         self._places: dict[Kind, list[int]] = {}
 
     def of(self, claim: Parameters) -> tuple[Kind, list[int]]:
-        """A key that claims of the same candidates share, and the candidates' places."""
+        """Return a key that claims with the same candidates share, and the candidates' places."""
         kinds = []
         for names in self._by_names:
             shared = names.intersection(claim)
@@ -221,14 +227,14 @@ def _kind(parameters: Parameters, names: frozenset[str]) -> Kind:
 
 
 class _Matching:
-    """A largest matching of claims to actions, grown claim by claim along augmenting paths."""
+    """A maximum matching of claims to actions, extended claim by claim along augmenting paths."""
 
     def __init__(self, claims: list[Parameters], actions: list[Parameters]) -> None:
         self.action_of: dict[int, int] = {}
         self._claim_of: dict[int, int] = {}
         self._claims = claims
         self._likenesses = _Likenesses(actions)
-        # What a search without success has reached can never make room later, so nothing looks there again.
+        # Places that an unsuccessful search has reached can never make room later, so they are not searched again.
         self._settled: set[int] = set()
         self._hopeless: set[Kind] = set()
 
@@ -236,7 +242,7 @@ class _Matching:
         self.action_of[claim], self._claim_of[action] = action, claim
 
     def place(self, claim: int) -> None:
-        """Find an action for one more claim, moving others to their alternatives where that makes room."""
+        """Find an action for one more claim; move other claims to their alternatives if that makes room."""
         key, _ = self._likenesses.of(self._claims[claim])
         if key not in self._hopeless and not self._augment(claim):
             self._hopeless.add(key)

@@ -1,9 +1,9 @@
-"""Where connections to participants may go, since a card or a name may lead to services that only the evaluator
-reaches:
+"""Allowed destinations of connections to participants. A card or a name may lead to services that only the evaluator
+reaches, so these are the rules:
 
-* to addresses that are forbidden to everybody, such as link-local ones, and to the evaluator's own services: never
-* to the host that the card was fetched from, at the addresses that its name had then: always
-* to any other host: where ``AGENTBEATS_GREEN_PARTICIPANTS_ALLOWED`` names it, or the network of its address
+* addresses that are always forbidden, such as link-local ones, and the evaluator's own services: never
+* the host from which the card was fetched, at the addresses that its name had then: always
+* any other host: if ``AGENTBEATS_GREEN_PARTICIPANTS_ALLOWED`` names it, or the network of its address
 """
 
 import asyncio
@@ -24,15 +24,15 @@ Service = tuple[str, int]
 _SETTING = "AGENTBEATS_GREEN_PARTICIPANTS_ALLOWED"
 
 _resolver = ThreadPoolExecutor(max_workers=8, thread_name_prefix="participant-names")
-"""A name server that answers slowly holds up participants with such names, and nothing else."""
+"""A separate pool: a slow name server delays only the participants with such names."""
 
 
 class RefusedAddressError(Exception):
-    """A connection that isn't made; the message is a sentence for users."""
+    """A connection that was refused; the message is a sentence for users."""
 
 
 class Destinations:
-    """What a deployment allows.
+    """The destinations that a deployment allows.
 
     Args:
         allowed: hosts and networks, separated by commas or spaces.
@@ -52,8 +52,8 @@ class Destinations:
         return any(address in network for network in self._networks)
 
     async def forbids(self, address: Address, port: int) -> str | None:
-        """Why no connection may ever be made to it; None where that depends."""
-        if is_forbidden(address) and not address.is_unspecified:  # that is this machine
+        """Return why no connection may ever be made to an address; None if that depends on the host."""
+        if is_forbidden(address) and not address.is_unspecified:  # the unspecified address is this machine
             return "which is a link-local or another special address, to which the evaluator doesn't connect"
         for own_host, own_port in self._own:
             if own_port == port and any(_are_same(address, own) for own in await _known_addresses(own_host)):
@@ -75,11 +75,11 @@ def own_services(config: GreenAgentConfig) -> list[Service]:
 
 
 class GuardedBackend(httpcore.AsyncNetworkBackend):
-    """Makes the connections to one participant, where they are allowed.
+    """Makes the allowed connections to one participant.
 
     Args:
-        destinations: what is allowed.
-        url: the participant's address, where its card is fetched. The addresses of that host are looked up once.
+        destinations: the allowed destinations.
+        url: the participant's address, from which its card is fetched. The addresses of its host are looked up once.
     """
 
     def __init__(self, destinations: Destinations, url: str) -> None:
@@ -99,8 +99,8 @@ class GuardedBackend(httpcore.AsyncNetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
     ) -> httpcore.AsyncNetworkStream:
-        """Connect to the first address of a host that is allowed and answers. Raises ``RefusedAddressError`` where none
-        is allowed, httpcore's errors where none answers.
+        """Connect to the first address of a host that is allowed and answers. Raises ``RefusedAddressError`` if none is
+        allowed, httpcore's errors if none answers.
         """
         try:
             async with asyncio.timeout(timeout):
@@ -158,7 +158,7 @@ class GuardedBackend(httpcore.AsyncNetworkBackend):
 
 
 async def _look_up(host: str) -> list[Address]:
-    """The addresses of a host, in the order in which they are to be tried; ``httpcore.ConnectError`` without any."""
+    """Return the addresses of a host in the order of trying. Raises ``httpcore.ConnectError`` if there is none."""
     try:
         return [plain(ip_address(host))]
     except ValueError:
@@ -182,7 +182,7 @@ async def _known_addresses(host: str) -> list[Address]:
 
 
 def _are_same(one: Address, other: Address) -> bool:
-    """Whether two addresses are the same host's, as far as this machine can tell."""
+    """Return whether two addresses belong to the same host, as far as this machine knows."""
     return one == other or (_is_here(one) and _is_here(other))
 
 

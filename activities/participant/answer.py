@@ -1,4 +1,4 @@
-"""What came back for a message to a participant, and what it means."""
+"""The participant's answer to a message, and its meaning."""
 
 import json
 from collections import deque
@@ -38,24 +38,26 @@ _ENDS_OF_TURNS = ("turn_complete", "early_completion")
 _LONGEST_SENTENCE = 2_000
 _LONGEST_QUOTE = 300
 _MOST_REPORTED = 20_000
-"""JSON values in the report of a turn: a workflow compares all reports with the log, and has two seconds for a step."""
+"""Limit of JSON values in a turn's report: a workflow compares all reports with the log, and has two seconds for a
+step.
+"""
 _MOST_OBJECTS = 100
-"""How many JSON objects of a text are looked at, the last ones."""
+"""How many JSON objects of a text are read, from the end."""
 
 
 class UnreadableTurnError(Exception):
-    """The answer to a turn can't be read; the message is a sentence that says what is wrong."""
+    """The answer to a turn can't be read; the message names the fault in a sentence."""
 
 
 OnEvent = Callable[["Answer"], Awaitable[None]]
-"""Receives an answer at its every event."""
+"""A function that is called with the answer so far, at every event."""
 
 
 class Answer:
-    """What came back for one message so far: the task (if any), its state, all parts in order.
+    """The answer to one message so far: the task (if any), its state, all parts in order.
 
     Args:
-        bounds: how much is taken; the settings' defaults where nothing is said.
+        bounds: limits of its size; the settings' defaults if left out.
     """
 
     def __init__(self, bounds: ParticipantBounds | None = None) -> None:
@@ -74,7 +76,7 @@ class Answer:
 
     @property
     def may_have_refused(self) -> bool:
-        """Whether it may have failed because it knows nothing of the assessment; who was stopped knew of it."""
+        """Whether it may have failed because it doesn't know the assessment; a participant that was stopped knew it."""
         return self.has_failed and self.state != TaskState.TASK_STATE_CANCELED
 
     @property
@@ -84,16 +86,16 @@ class Answer:
 
     @property
     def has_ended(self) -> bool:
-        """Whether nothing more will come without a request."""
+        """Whether no more events will come without another request."""
         return self.state in _ENDED
 
     @property
     def parts(self) -> list[Part]:
-        """What came event by event, then what the task has of its own."""
+        """The parts of the events, then the task's own parts."""
         return [*self._streamed, *self._in_task]
 
     def take(self, event: StreamResponse) -> None:
-        """Add an event of the stream. Raises ``RefusedBodyError`` where it is more than an answer may have."""
+        """Add an event of the stream. Raises ``RefusedBodyError`` if the answer is too large then."""
         self._events += 1
         most = self._bounds.answer.events
         if most is not None and self._events > most.most:
@@ -106,22 +108,22 @@ class Answer:
         elif event.HasField("status_update"):
             self._take_id(event.status_update.task_id)
             self.state = event.status_update.status.state
-            self._add(_said_in(event.status_update.status))
+            self._add(_status_parts(event.status_update.status))
         elif event.HasField("artifact_update"):
             self._take_id(event.artifact_update.task_id)
             self._add(event.artifact_update.artifact.parts)
 
     def take_task(self, task: Task) -> None:
-        """Take a task as it is now, in place of what it was before; raises as ``take`` does."""
+        """Replace the task by its current version; raises as ``take`` does."""
         self._take_id(task.id)
         self._in_task = [part for artifact in task.artifacts for part in artifact.parts]
-        self._in_task += _said_in(task.status)
-        self._task_bytes = _bytes_of(self._in_task)
+        self._in_task += _status_parts(task.status)
+        self._task_bytes = _count_bytes(self._in_task)
         self.state = task.status.state
         self._require_room()
 
     def fail(self, error: str) -> None:
-        """Take note that the participant has answered with an error instead of a task or a message."""
+        """Note that the participant has answered with an error, without a task or a message."""
         self.state = TaskState.TASK_STATE_FAILED
         self._error = error
 
@@ -136,7 +138,7 @@ class Answer:
     def _add(self, parts: Iterable[Part]) -> None:
         added = list(parts)
         self._streamed += added
-        self._streamed_bytes += _bytes_of(added)
+        self._streamed_bytes += _count_bytes(added)
         self._require_room()
 
     def _require_room(self) -> None:
@@ -147,14 +149,15 @@ class Answer:
             )
 
     def find_text(self, most: int = _LONGEST_QUOTE) -> str:
-        """The last text, cut; as short as error sentences want it, unless said otherwise."""
+        """Return the last text, cut to ``most`` characters; the default suits error sentences."""
         texts = (part.text for part in reversed(self.parts) if part.HasField("text"))
         return next((text.strip()[:most] for text in texts if text.strip()), "")
 
     def find_documents(self) -> Iterator[dict[str, Any]]:
-        """Every JSON object in the parts, latest first; a text part's numbers are exact, so it comes before data.
+        """Yield every JSON object in the parts, latest first. Text parts come before data parts: their numbers are
+        exact.
 
-        Objects that a text has in a fence or between prose come last, and those of a text that came in several parts.
+        Objects in fences or between prose come last, as do objects from a text in several parts.
         """
         texts = [part.text for part in self.parts if part.HasField("text")]
         for text in reversed(texts):
@@ -175,11 +178,10 @@ class Answer:
             yield from reversed(deque(find_objects(text), maxlen=_MOST_OBJECTS))
 
     def read_turn(self) -> FromParticipant:
-        """Read the answer to a turn of a participant that didn't fail. Raises ``UnreadableTurnError`` where it is not a
-        well-formed ``turn_complete`` or ``early_completion``.
+        """Read the answer to a turn of a participant that didn't fail.
 
-        It fails as ``ParticipantMisbehaved`` where there is more in it than there may be, or what no store can keep
-        (``find_flaw``).
+        Raises ``UnreadableTurnError`` if it is not a well-formed ``turn_complete`` or ``early_completion``. Fails as
+        ``ParticipantMisbehaved`` if it exceeds a limit, or contains data that can't be stored (``find_flaw``).
         """
         document = self._find_turn()
         if document is None:
@@ -205,10 +207,10 @@ class Answer:
         return turn
 
     def _find_turn(self) -> dict[str, Any] | None:
-        """The latest object that says that it ends a turn, else the latest that has any ``message_type``."""
+        """Return the latest object that ends a turn, else the latest with any ``message_type``."""
         typed = None
         for candidate in self.find_documents():
-            wrapped = candidate.get("result")  # where pydantic-ai puts what its agents give
+            wrapped = candidate.get("result")  # pydantic-ai's place for the outputs of its agents
             document = wrapped if "message_type" not in candidate and isinstance(wrapped, dict) else candidate
             if document.get("message_type") in _ENDS_OF_TURNS:
                 return document
@@ -231,8 +233,8 @@ class Answer:
         )
 
     def to_turn(self) -> FromParticipant:
-        """Read the answer to a turn. Fails as ``ParticipantFailed`` where the task failed, else as ``read_turn``, and
-        where that can't read it as ``ParticipantMisbehaved``.
+        """Read the answer to a turn. Fails as ``ParticipantFailed`` if the task failed, as ``ParticipantMisbehaved`` if
+        the answer can't be read, and as ``read_turn``.
         """
         self.require_success()
         try:
@@ -241,7 +243,7 @@ class Answer:
             raise _misbehaviour(str(problem)) from None
 
     def _require_measure(self, document: dict[str, Any]) -> None:
-        """Count before anything is made of it."""
+        """Check a document's size before it is parsed."""
         actions, bounds = document.get("actions"), self._bounds
         if isinstance(actions, list) and len(actions) > bounds.actions.most:
             raise _misbehaviour(
@@ -254,7 +256,7 @@ class Answer:
                 raise _misbehaviour(bounds.notes.describe_breach(f"The participant's {name} for a turn", size, "bytes"))
 
     def require_success(self) -> None:
-        """Raise ``ParticipantFailed`` where the participant says that it failed."""
+        """Raise ``ParticipantFailed`` if the participant reports a failure."""
         if self._error is not None:
             raise failures.PARTICIPANT_FAILED.final(f"The participant failed: {self._error}")
         if self.state is not None and self.state in _FAILED:
@@ -262,11 +264,11 @@ class Answer:
             raise failures.PARTICIPANT_FAILED.final(f"The participant's task {_FAILED[self.state]}{reason}")
 
 
-def _said_in(status: TaskStatus) -> list[Part]:
+def _status_parts(status: TaskStatus) -> list[Part]:
     return list(status.message.parts) if status.HasField("message") else []
 
 
-def _bytes_of(parts: Iterable[Part]) -> int:
+def _count_bytes(parts: Iterable[Part]) -> int:
     return sum(part.ByteSize() for part in parts)
 
 

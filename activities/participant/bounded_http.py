@@ -1,5 +1,7 @@
-"""HTTP with bounded responses: an unknown server's answer is unpacked and limited while it arrives, before it is
-parsed. A stream of events is passed on event by event. Timestamps without a zone get UTC.
+"""HTTP with bounded responses, for unknown servers.
+
+A response is unpacked and limited while it arrives, before it is parsed. A stream of events is passed on event by
+event. Timestamps without a zone get UTC.
 """
 
 import asyncio
@@ -14,10 +16,10 @@ import httpx
 from proctor.settings.config import GreenAgentConfig
 
 BOUNDS = "proctor_bounds"
-"""The request extension that carries the ``Bounds`` of its response; the transport's own hold without it."""
+"""The request extension with the ``Bounds`` of its response; the transport's own bounds are the default."""
 
 _MOST_PIECES = 100_000
-"""Pieces (of HTTP's chunked encoding) of one response; each costs time, however small it is."""
+"""Limit of pieces (of HTTP's chunked encoding) in one response; each costs time, however small it is."""
 _PIECES_AT_A_TIME = 64
 _NAIVE = re.compile(rb'("timestamp"\s*:\s*"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?)(?=")')
 _END_OF_EVENT = re.compile(rb"(?>\r\n|\n|\r){2}")
@@ -26,14 +28,14 @@ _HEADERS_TOO_LONG = 431
 
 
 class Limit(NamedTuple):
-    """How much there may be of something, and the setting that says so."""
+    """A limit of an amount, and the name of its setting."""
 
     most: int
     setting: str
 
     def describe_breach(self, whose: str, amount: int | None, unit: str) -> str:
-        """The message for a sender of too much; ``amount`` is None where reading stopped before its end, ``unit`` in
-        the plural.
+        """Return the message for a sender that passed the limit. ``amount`` is None if reading stopped early; ``unit``
+        is in the plural.
         """
         sent = f"{amount:,}" if amount is not None else f"more than {self.most:,}"
         return f"{whose} has {sent} {unit}: this evaluator takes at most {self.most:,} ({self.setting})."
@@ -41,12 +43,12 @@ class Limit(NamedTuple):
 
 @dataclass(frozen=True)
 class Bounds:
-    """How much of one response is read.
+    """The limits of one response.
 
     Attributes:
-        whose: how sentences begin, for example "The participant's answer".
+        whose: the beginning of error sentences, for example "The participant's answer".
         size: bytes of a body, or of one event of a stream.
-        values: values in the JSON of a response, all events of a stream together, since each takes time and memory.
+        values: JSON values in a response, over all events of a stream; each costs time and memory.
         events: events of a stream.
         stream: bytes of a stream.
     """
@@ -59,7 +61,7 @@ class Bounds:
 
 
 class RefusedBodyError(Exception):
-    """A response that is larger than it may be, or can't be unpacked; the message is a sentence for users."""
+    """A response that is too large, or can't be unpacked; the message is a sentence for users."""
 
 
 class BrokenOffError(httpx.ReadError):
@@ -67,8 +69,9 @@ class BrokenOffError(httpx.ReadError):
 
 
 class BoundedTransport(httpx.AsyncBaseTransport):
-    """Passes requests on to another transport, and no more of the responses than their bounds allow: whole bodies, or
-    whole events, whose timestamps all have a zone.
+    """Passes requests on to another transport, and limits the responses to their bounds.
+
+    It yields whole bodies, or whole events. All timestamps in them have a zone.
     """
 
     def __init__(self, inner: httpx.AsyncBaseTransport, bounds: Bounds) -> None:
@@ -105,7 +108,7 @@ class _BoundedStream(httpx.AsyncByteStream):
         self._response = response
         self._bounds = bounds
         self._is_of_events = "text/event-stream" in response.headers.get("content-type", "")
-        self._unpacker = self._unpacker_for(response.headers.get("content-encoding", "identity").strip().lower())
+        self._unpacker = self._make_unpacker(response.headers.get("content-encoding", "identity").strip().lower())
         self._values = 0
         announced = response.headers.get("content-length", "")
         if announced.isdecimal() and int(announced[:20]) > self._most_bytes.most:
@@ -148,7 +151,7 @@ class _BoundedStream(httpx.AsyncByteStream):
                     )
                 self._check_event(event)
                 yield event
-                await asyncio.sleep(0)  # whoever sends many has to share
+                await asyncio.sleep(0)  # lets other tasks run if a sender has many events
             self._check_event(received, is_whole=False)
         if received:
             self._check_event(received)
@@ -163,7 +166,7 @@ class _BoundedStream(httpx.AsyncByteStream):
             self._count_values(event)
 
     def _count_values(self, body: bytes | bytearray) -> None:
-        """Count possible JSON values by the characters between them; in texts the same characters are rare enough."""
+        """Count possible JSON values by the characters between them; texts contain few of these characters."""
         if self._bounds.values is None:
             return
         self._values += sum(map(body.count, (b",", b"[", b"{")))
@@ -171,7 +174,7 @@ class _BoundedStream(httpx.AsyncByteStream):
             raise RefusedBodyError(self._bounds.values.describe_breach(self._bounds.whose, self._values, "JSON values"))
 
     async def _pieces(self) -> AsyncIterator[bytes]:
-        """The body as it comes in, unpacked, and no more of it than may be."""
+        """Yield the body as it arrives, unpacked and within its bounds."""
         limit, received, unpacked, count = self._most_bytes, 0, 0, 0
         assert isinstance(self._response.stream, httpx.AsyncByteStream)
         async for piece in self._response.stream:
@@ -190,7 +193,7 @@ class _BoundedStream(httpx.AsyncByteStream):
             if plain:
                 yield plain
 
-    def _unpacker_for(self, encoding: str) -> "zlib._Decompress | None":
+    def _make_unpacker(self, encoding: str) -> "zlib._Decompress | None":
         if encoding in ("", "identity"):
             return None
         if encoding in ("gzip", "x-gzip", "deflate"):
@@ -210,7 +213,7 @@ def _lower(sentence_start: str) -> str:
 
 
 def _are_headers_too_long(problem: BaseException | None) -> bool:
-    """Whether h11, which reads HTTP for httpx, has given up because of the headers' size."""
+    """Return whether h11, which reads HTTP for httpx, has failed because of the headers' size."""
     while problem is not None:
         if getattr(problem, "error_status_hint", None) == _HEADERS_TOO_LONG:
             return True
@@ -219,7 +222,7 @@ def _are_headers_too_long(problem: BaseException | None) -> bool:
 
 
 LONGEST_TASK_ID = 256
-"""Characters; the id of a participant's task goes into Temporal with every heartbeat."""
+"""Characters; the id of a participant's task goes to Temporal with every heartbeat."""
 
 
 @dataclass(frozen=True)
@@ -227,11 +230,11 @@ class ParticipantBounds:
     """The limits for participants; each is a setting.
 
     Attributes:
-        card: of the response with the agent card.
-        answer: of every other response.
-        actions: how many actions may be reported for a turn.
-        report: bytes of their JSON.
-        notes: bytes of a turn's notes, or of the reason for early completion.
+        card: the bounds of the response with the agent card.
+        answer: the bounds of every other response.
+        actions: the most reported actions of a turn.
+        report: the most bytes of their JSON.
+        notes: the most bytes of a turn's notes, or of the reason for early completion.
     """
 
     card: Bounds

@@ -1,5 +1,5 @@
-"""One conversation with a participant over A2A 1.0 or 0.3, by its card: send a message, wait for the answer, find a
-task.
+"""A conversation with a participant over A2A 1.0 or 0.3, by its card: send a message, wait for the answer, find
+a task.
 """
 
 import asyncio
@@ -39,24 +39,26 @@ _MESSAGE_IDS = uuid.UUID("8f0f6a0e-5a39-5b0c-9d57-3a3a0f9f6f10")
 
 _POLL_SECONDS, _LONGEST_PAUSE = 0.25, 10.0
 _POLLED_BYTES_PER_SECOND = 250_000
-"""A task that is large is asked for less often, since reading it costs time that is everybody's."""
+"""A large task is polled less often: reading it blocks the event loop for all others."""
 _FAILED_POLLS = 3
 _MOST_LINES = 500
 _LONGEST_NAME = 200
 
 
 def shorten(name: str) -> str:
-    """A name from a card, as long as results may carry it."""
+    """Shorten a name from a card to the length that results may carry."""
     return storable_text(name, _LONGEST_NAME)
 
 
 def message_id(*parts: object) -> str:
-    """The A2A message id of a step of an assessment: a step has the same id for any sender, each time it is sent."""
+    """Return the A2A message id of a step of an assessment; it is the same for any sender, each time the step
+    is sent.
+    """
     return str(uuid.uuid5(_MESSAGE_IDS, "/".join(str(part) for part in parts)))
 
 
 def _release(protocol_version: str) -> str:
-    """A version of A2A as agents and evaluators agree on it: 0.3.0 is 0.3."""
+    """Return a version of A2A in its short form: 0.3.0 is 0.3."""
     return ".".join(protocol_version.split(".")[:2])
 
 
@@ -87,22 +89,22 @@ class ParticipantClient:
         """Send a message and wait until its task has ended.
 
         Args:
-            message: what to say; it goes as JSON text, with exact numbers, and as a data part where those are taken.
+            message: sent as JSON text, with exact numbers, and as a data part if the participant accepts data parts.
             message_id: the A2A message id.
             on_event: called after every event, with the answer so far.
-            text: what is said beside the data part, in place of its JSON.
-            fence: of the attempt that speaks, by which the participant may tell it from those of the past; 0 for none.
+            text: the text beside the data part, in place of its JSON.
+            fence: the attempt's fence, by which the participant may recognise outdated attempts; 0 for none.
 
         Raises:
-            ApplicationError: ``ParticipantUnreachable``, where the attempt may be repeated with the same
-                ``message_id``; ``ParticipantMisbehaved``.
+            ApplicationError: ``ParticipantUnreachable``, if a retry with the same ``message_id`` may help;
+                ``ParticipantMisbehaved``.
         """
         parts = [new_text_part(text or message.model_dump_json(exclude_none=True))]
         if self.line.takes_data:
             data = message.model_dump(mode="json", exclude_none=True)
             parts.insert(0, new_data_part(data, media_type=JSON_MEDIA_TYPE))
         request = self._request(message_id, parts, fence)
-        host = urlsplit(self._url).netloc.rpartition("@")[2]  # an address may have a password in it
+        host = urlsplit(self._url).netloc.rpartition("@")[2]  # an address may contain a password
         about = {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": self.card.name, "server.address": host}
         with tracing.span(f"invoke_agent {message.message_type}", about, "client"):
             return await self._receive(request, on_event)
@@ -116,8 +118,8 @@ class ParticipantClient:
         fence: int = 0,
         task_id: str | None = None,
     ) -> Answer:
-        """Send a sentence and wait until the task has ended; ``task_id`` is the participant's task that it belongs to,
-        None for a task of its own. Raises as ``send`` does.
+        """Send a sentence and wait until the task has ended. ``task_id`` is the participant's task to which the
+        sentence belongs; None for a new task. Raises as ``send`` does.
         """
         return await self._receive(self._request(message_id, [new_text_part(text)], fence, task_id), on_event)
 
@@ -142,7 +144,7 @@ class ParticipantClient:
                 answer.take(event)
                 if on_event is not None:
                     await on_event(answer)
-        except Exception as problem:  # the SDK lets through whatever reading an odd answer raises
+        except Exception as problem:  # the SDK passes on all errors of reading an odd answer
             if (sentence := message_of_failure(problem)) is not None:
                 answer.fail(sentence)
             elif answer.task_id is None or not is_lost(problem):
@@ -153,7 +155,7 @@ class ParticipantClient:
             raise failure(self._url, problem, self._elsewhere) from None
 
     async def rejoin(self, task_id: str) -> Answer | None:
-        """Wait for a task that an earlier attempt started; None where the participant doesn't know it (any more).
+        """Wait for a task that an earlier attempt started; None if the participant doesn't know it, or no longer.
         Raises as ``send`` does.
         """
         answer = Answer(self._bounds)
@@ -164,9 +166,9 @@ class ParticipantClient:
             return None
 
     async def list_unfinished(self) -> list[str]:
-        """Tasks of this context that the participant is still at; none where it can't say so.
+        """Return the ids of unfinished tasks in this context; empty if the participant can't list them.
 
-        Protocol 0.3 has no such question, and no answer to it, however odd, is worth failing for.
+        Protocol 0.3 has no such request. An odd answer to it is ignored.
         """
         with suppress(Exception):
             listed = await self._client.list_tasks(a2a.ListTasksRequest(context_id=self._context_id))
@@ -176,7 +178,9 @@ class ParticipantClient:
         return []
 
     async def find_task(self, message_id: str) -> str | None:
-        """The id of the task that the participant made of a message; None where it knows none, or can't say so."""
+        """Return the id of the task that the participant made of a message; None if it doesn't know one, or
+        can't say.
+        """
         with suppress(Exception):
             listed = await self._client.list_tasks(
                 a2a.ListTasksRequest(context_id=self._context_id, history_length=100)
@@ -187,14 +191,12 @@ class ParticipantClient:
         return None
 
     async def cancel(self, task_id: str) -> None:
-        """Ask for a task to be canceled; failures of that are ignored."""
+        """Ask the participant to cancel a task; failures are ignored."""
         with suppress(Exception):
             await self._client.cancel_task(a2a.CancelTaskRequest(id=task_id))
 
     async def end(self, task_id: str, seconds: float) -> None:
-        """Ask for a task to be canceled, which may take some seconds, and wait until it has ended, as far as the
-        participant says so.
-        """
+        """Ask the participant to cancel a task, and wait up to ``seconds`` until it reports the task's end."""
         with suppress(Exception):
             async with asyncio.timeout(seconds):
                 task = await self._client.cancel_task(a2a.CancelTaskRequest(id=task_id))
@@ -232,9 +234,10 @@ class ParticipantClient:
 
 
 class ParticipantClients:
-    """Makes clients and remembers agent cards, so that a card is fetched once per participant and not per turn.
+    """Makes clients and caches agent cards: a card is fetched once per participant, not per turn.
 
-    Each participant has connections of its own, which lead where its address led when its card was fetched.
+    Each participant has separate connections. They lead to the host of its address at the time when its card was
+    fetched.
     """
 
     def __init__(self, config: GreenAgentConfig) -> None:
@@ -253,20 +256,20 @@ class ParticipantClients:
     async def talk(
         self, url: str, context_id: str, protocol_version: str | None = None
     ) -> AsyncIterator[ParticipantClient]:
-        """A client for one conversation; a card that led nowhere is forgotten, so that the next attempt reads it again.
+        """Yield a client for one conversation. If the card's address can't be reached, the card is forgotten, and the
+        next attempt fetches it again.
 
-        ``protocol_version`` is one of A2A, such as 0.3, where no other of those that the card offers will do. Fails as
-        ``ParticipantUnreachable``, or ``ParticipantMisbehaved`` where the address has no agent card, or one that is of
-        no use.
+        ``protocol_version`` is a required version of A2A, such as 0.3; None takes any that the card offers. Fails as
+        ``ParticipantUnreachable``, or as ``ParticipantMisbehaved`` if the address has no usable agent card.
         """
         async with self._hold(url) as line:
             yield await self._speaker(url, line, context_id, protocol_version)
 
     @asynccontextmanager
     async def talk_in_any_way(self, url: str, context_id: str) -> AsyncIterator["ParticipantClient | PlainParticipant"]:
-        """``talk``, and without A2A to an agent that has ``POST /agent/messages`` only.
+        """Yield a client as ``talk`` does, or a plain one for an agent that only has ``POST /agent/messages``.
 
-        That is one whose card names that path as its address, or that has no card of any use.
+        The card of such an agent names that path as its address, or is unusable or missing.
         """
         async with self._hold(url) as line:
             speaker: ParticipantClient | PlainParticipant
@@ -307,7 +310,7 @@ class ParticipantClients:
 
     async def _line(self, url: str) -> "_Line":
         if url in self._lines:
-            self._lines[url] = self._lines.pop(url)  # the ones used last stay longest
+            self._lines[url] = self._lines.pop(url)  # the most recently used are kept longest
             return self._lines[url]
         transport = _GuardedTransport(GuardedBackend(self._destinations, url), self._ssl)
         bounded = BoundedTransport(transport, self._bounds.answer)
@@ -354,15 +357,15 @@ class ParticipantClients:
                 if problem.status_code != 404:
                     raise
                 return await resolver.get_agent_card(relative_card_path="/.well-known/agent.json", http_kwargs=options)
-        except Exception as problem:  # the SDK lets through whatever reading an odd card raises
+        except Exception as problem:  # the SDK passes on all errors of reading an odd card
             raise card_failure(url, problem) from None
 
 
 class _Line:
     """The connections to one participant, and its card.
 
-    ``takes_data`` says whether messages go out with a data part beside their text; some agents fail at data parts,
-    those of pydantic-ai's ``fasta2a`` for example.
+    ``takes_data``: whether messages have a data part beside their text. Some agents fail at data parts, for example
+    those of pydantic-ai's ``fasta2a``.
     """
 
     def __init__(self, http: httpx.AsyncClient) -> None:

@@ -1,7 +1,7 @@
-"""Tasks that the participant may still be at when a step begins: those of tries, attempts and runs that were given up.
+"""Earlier tasks that the participant may still work on when a step begins: those of abandoned tries, attempts and runs.
 
-Each is canceled, and waited for until the participant reports its end. An agent that continued it could act in the new
-turn with the new key.
+Each is canceled, then awaited until the participant reports its end. An agent that continued an old task could act in
+the new turn with the new key.
 """
 
 import asyncio
@@ -15,19 +15,19 @@ from proctor.activities.participant.client import ParticipantClient
 from proctor.activities.participant.payloads import AskedInRun
 
 CANCEL_SECONDS = 1.0
-"""How long the participant is waited for when it is asked which tasks it has, or to cancel one."""
+"""The longest wait for a participant that is asked to list its tasks, or to cancel one."""
 
 _MOST = 100
-"""Tasks that a participant is asked to stop at a time: it tells how many it has, and each takes a connection."""
+"""Limit of tasks that are stopped at a time: the participant chooses their number, and each takes a connection."""
 
 
 def was_asked_in_earlier_run(payload: AskedInRun) -> bool:
-    """Whether a reset has this step done again as it was asked for before the reset, which came in its midst."""
+    """Return whether a reset repeats this step, which was in progress when the reset came."""
     return payload.run not in ("", activity.info().workflow_run_id)
 
 
 async def cancel_all(participant: ParticipantClient, known: Iterable[str]) -> None:
-    """Ask the participant to stop: the tasks that it is known to have, and those that it lists. Waits for none."""
+    """Ask the participant to cancel its known tasks and those that it lists. Doesn't wait for their end."""
     with suppress(TimeoutError):
         async with asyncio.timeout(CANCEL_SECONDS):
             unfinished = dict.fromkeys([*known, *await participant.list_unfinished()])
@@ -35,12 +35,12 @@ async def cancel_all(participant: ParticipantClient, known: Iterable[str]) -> No
 
 
 async def end_all(participant: ParticipantClient, known: Iterable[str], *, lists: bool, seconds: float) -> float:
-    """Have earlier tasks canceled, and wait until they have ended; returns the seconds that this took.
+    """Cancel earlier tasks, and wait until they have ended. Returns the seconds that this took.
 
     Args:
-        participant: whose they are.
-        known: their ids, as far as the evaluator has noted them.
-        lists: ask the participant for others, too: none of its tasks is wanted any more.
+        participant: the tasks' participant.
+        known: the ids that the evaluator has noted.
+        lists: whether to ask the participant for others, too: all of its tasks are obsolete.
         seconds: the longest time to wait. The old key is dead by then in any case.
     """
     clock = asyncio.get_running_loop().time

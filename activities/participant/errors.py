@@ -1,5 +1,7 @@
-"""What went wrong in a conversation, and whose fault it is. A participant's own words over A2A are reported as they
-are. The answer of another server at its address is never quoted: it may not be meant for the caller.
+"""Failures of a conversation, and whose fault they are.
+
+A participant's own messages over A2A are reported unchanged. The answer of another server at its address is never
+quoted: it may not be meant for the caller.
 """
 
 import json
@@ -16,7 +18,7 @@ from proctor.activities.participant.addresses import RefusedAddressError
 from proctor.activities.participant.bounded_http import BrokenOffError, RefusedBodyError
 
 NO_LOOKING = (a2a_errors.MethodNotFoundError, a2a_errors.UnsupportedOperationError)
-"""How a participant says that it can't be asked for a task: simple ones know ``message/send`` alone."""
+"""Errors of a participant that can't be asked for a task: simple ones only know ``message/send``."""
 
 _LOST = (httpx.TransportError, A2AClientTimeoutError)
 _NEVER_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.ProxyError)
@@ -29,11 +31,11 @@ _MOST_NAMED = 3
 
 
 class AnswerLostError(ApplicationError):
-    """The connection was lost after a message went out: the participant may have got it, and may have acted on it."""
+    """The connection was lost after a message was sent: the participant may have received it, and acted on it."""
 
 
 def is_lost(problem: BaseException | None) -> bool:
-    """Whether an error means that the connection failed, also where the SDK has wrapped it."""
+    """Return whether an error means that the connection failed, even if the SDK has wrapped it."""
     return any(
         isinstance(each, _LOST) or (isinstance(each, A2AClientError) and _NETWORK in str(each))
         for each in _causes(problem)
@@ -41,7 +43,7 @@ def is_lost(problem: BaseException | None) -> bool:
 
 
 def may_have_arrived(problem: BaseException | None) -> bool:
-    """Whether a message may have reached the participant, although the connection failed."""
+    """Return whether a message may have reached the participant, although the connection failed."""
     return not any(isinstance(each, _NEVER_SENT) for each in _causes(problem))
 
 
@@ -52,9 +54,10 @@ def _causes(problem: BaseException | None) -> Iterator[BaseException]:
 
 
 def message_of_failure(problem: BaseException) -> str | None:
-    """What a participant said that failed at its work, as a JSON-RPC or REST error; None where the error is another.
+    """Return the message of a participant that failed at its work, from a JSON-RPC or REST error; None for other
+    errors.
 
-    An ordinary agent that raises is answered for by its server: with an internal error, or one of the server's own.
+    If an ordinary agent raises, its server answers with an internal error, or with an error code of the server.
     """
     if isinstance(problem, a2a_errors.InternalError | a2a_errors.ContentTypeNotSupportedError):
         return shortened(str(problem))
@@ -62,14 +65,14 @@ def message_of_failure(problem: BaseException) -> str | None:
         message = str(problem)
         if _SERVER_ERROR.match(message):
             return shortened(_SERVER_ERROR.sub("", message, count=1))
-        # For protocol 0.3 the SDK leaves out the code of an error that it doesn't know.
+        # For protocol 0.3 the SDK omits the code of an error that it doesn't know.
         return None if message.startswith(_OF_THE_SDK) else shortened(message)
     return None
 
 
 def failure(url: str, problem: BaseException, elsewhere: Sequence[str] = ()) -> ApplicationError:
-    """The failure of a conversation with the participant. ``ParticipantMisbehaved`` is final; ``ParticipantFailed`` and
-    ``ParticipantUnreachable`` may pass.
+    """Return the failure of a conversation with the participant. ``ParticipantMisbehaved`` is final;
+    ``ParticipantFailed`` and ``ParticipantUnreachable`` may be temporary.
     """
     if isinstance(problem, _REFUSED):
         return failures.PARTICIPANT_MISBEHAVED.final(str(problem))
@@ -102,8 +105,8 @@ def card_failure(url: str, problem: BaseException) -> ApplicationError:
 
 
 def unreachable(url: str, problem: BaseException, elsewhere: Sequence[str] = ()) -> ApplicationError:
-    """The failure of a participant that can't be reached at its address, or at one that its card names: an
-    ``AnswerLostError`` where the message may have arrived.
+    """Return the failure of a participant that can't be reached at its address, or at one that its card names. It is an
+    ``AnswerLostError`` if the message may have arrived.
     """
     others = " or ".join(map(shortened, elsewhere[:_MOST_NAMED]))
     named = f", or at {others}, as its agent card says" if others else ""
@@ -116,7 +119,7 @@ def unreachable(url: str, problem: BaseException, elsewhere: Sequence[str] = ())
 
 
 def shortened(text: str) -> str:
-    """A text on one line, not too long for a sentence."""
+    """Return a text on one line, short enough for a sentence."""
     return " ".join(text.split())[:_LONGEST_SAID]
 
 

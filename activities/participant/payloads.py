@@ -1,4 +1,4 @@
-"""What the activities of the participant take and return."""
+"""Inputs and results of the participant's activities."""
 
 from datetime import datetime
 from typing import Literal
@@ -14,7 +14,7 @@ from purple_sdk.protocol.results import Clarification
 
 
 class ParticipantKey(Model):
-    """Which key the participant has: the fence of the attempt that made it, the run that this was in, and the server
+    """Identifies the participant's key: the fence and the run of the attempt that made it, and the server
     (``Plan.simulator``) that it opens.
     """
 
@@ -24,7 +24,7 @@ class ParticipantKey(Model):
 
 
 class Greeted(BlobRef):
-    """The checkpoint that was reached when the participant was greeted, the key that it got, and its card."""
+    """The checkpoint after the participant was greeted, its key, and its agent card."""
 
     key: ParticipantKey = ParticipantKey()
     card: ParticipantCard | None = None
@@ -35,17 +35,17 @@ class Greeted(BlobRef):
 
 
 class AskedInRun(Model):
-    """``run`` is the run of the workflow that asked for a step. A reset in mid-step has it done again as it was asked
-    for before.
+    """A step's input with ``run``, the workflow's run that asked for it. A reset in mid-step repeats the step with the
+    old input.
     """
 
     run: str = ""
 
 
 class GreetInput(OfAssessment, AskedInRun):
-    """Tell the participant that an assessment begins; in mid-day, where ``resumes_turn`` says with which turn.
+    """A request to tell the participant that an assessment begins. In mid-day, ``resumes_turn`` is the first turn.
 
-    ``is_reset`` tells of a run that is a reset: the participant may still be at tasks of the runs before.
+    ``is_reset``: the run is a reset, and the participant may still work on tasks of earlier runs.
     """
 
     prepared: Prepared
@@ -54,10 +54,11 @@ class GreetInput(OfAssessment, AskedInRun):
 
 
 class TurnInput(OfAssessment, OfTurn, AskedInRun):
-    """Let the participant play a turn. ``attempt`` counts its tries from 1; ``checkpoint`` is the turn's start.
+    """A request to let the participant play a turn. ``attempt`` counts its tries from 1; ``checkpoint`` is the turn's
+    start.
 
-    ``key`` is the participant's so far; with ``needs_new_key`` it gets another one, since somebody may still act with
-    that one. ``left`` are tasks of earlier tries on which the participant may still work.
+    ``key`` is the participant's key so far. With ``needs_new_key`` it gets another one, since an earlier task may still
+    act with the old one. ``left`` are tasks of earlier tries on which the participant may still work.
     """
 
     attempt: int
@@ -70,12 +71,12 @@ class TurnInput(OfAssessment, OfTurn, AskedInRun):
 
 
 class TurnAnswer(Model):
-    """What the participant said at the end of its turn, and the simulation's state then.
+    """The participant's answer at the end of its turn, and the simulation's state then.
 
-    ``time_step`` is None where the participant named none. ``is_reported`` says whether the answer came with the turn's
-    actions, which an early completion may leave out. ``applied`` is what came of the turn, where that was read in the
-    same step, and ``checkpoint`` is where that has led; else it is read by ``apply``, from there. ``trajectory`` is the
-    turn's transcript in the store, where the participant sent one.
+    ``time_step`` is None if the participant named none. ``is_reported``: whether the answer has the turn's actions,
+    which an early completion may leave out. ``applied`` is the turn's outcome, if the same step has read it; then
+    ``checkpoint`` is the one after it. Otherwise ``apply`` reads the outcome from ``checkpoint``. ``trajectory`` is the
+    turn's transcript in the store, if the participant sent one.
     """
 
     checkpoint: BlobRef
@@ -92,7 +93,9 @@ class TurnAnswer(Model):
 
 
 class FarewellInput(OfAssessment):
-    """Tell the participant that the assessment has ended. ``left`` are tasks that it may still be at."""
+    """A request to tell the participant that the assessment has ended. ``left`` are tasks on which it may still
+    work.
+    """
 
     reason: CompletionReason
     left: list[str] = Field(default_factory=list)

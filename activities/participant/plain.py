@@ -1,6 +1,8 @@
-"""Agents without A2A, which take ``POST /agent/messages`` with ``{"message": {"parts": [{"text": …}]}}`` and answer
-``{"result": {"parts": […]}}`` or ``{"error": {"message": …}}``, perhaps as the last event of a stream. They have no
-tasks: a message can be neither found again nor canceled, except by closing the connection.
+"""Agents without A2A.
+
+They take ``POST /agent/messages`` with ``{"message": {"parts": [{"text": …}]}}`` and answer ``{"result": {"parts":
+[…]}}`` or ``{"error": {"message": …}}``, perhaps as the last event of a stream. They have no tasks: a message can't be
+found again, and only closing the connection cancels it.
 """
 
 import json
@@ -24,7 +26,7 @@ _NO_SUCH_PATH = (404, 405)
 
 
 class PlainParticipant:
-    """A participant at ``POST /agent/messages``, as ``ParticipantClient`` is one that speaks A2A."""
+    """A participant at ``POST /agent/messages``; ``ParticipantClient`` is its counterpart for A2A."""
 
     def __init__(
         self, url: str, http: httpx.AsyncClient, context_id: str, bounds: ParticipantBounds, why: ApplicationError
@@ -45,8 +47,8 @@ class PlainParticipant:
         fence: int = 0,
         text: str | None = None,
     ) -> Answer:
-        """Send a message as text and wait for the answer; ``on_event`` gets the message before it is sent. Fails as
-        ``ParticipantMisbehaved`` where neither A2A nor this path is there, or the answer is too large.
+        """Send a message as text and wait for the answer; ``on_event`` gets the answer before the message is sent.
+        Fails as ``ParticipantMisbehaved`` if the address has neither A2A nor this path, or the answer is too large.
         """
         content = text or message.model_dump_json(exclude_none=True)
         about = {"messageId": message_id, "contextId": self._context_id, "role": "user"}
@@ -67,8 +69,8 @@ class PlainParticipant:
         if response.status_code in _NO_SUCH_PATH:
             raise self._why
         try:
-            self._read(response, answer)
-        except Exception as problem:  # half a surrogate pair, a character set that there isn't, thousands of levels
+            self._read_response(response, answer)
+        except Exception as problem:  # half a surrogate pair, an unknown character set, thousands of levels
             raise failure(self._url, problem) from None
         return answer
 
@@ -81,7 +83,7 @@ class PlainParticipant:
     async def cancel(self, task_id: str) -> None:
         """Do nothing: the connection is closed already."""
 
-    def _read(self, response: httpx.Response, answer: Answer) -> None:
+    def _read_response(self, response: httpx.Response, answer: Answer) -> None:
         document = _last_object(response)
         if isinstance(document, dict) and isinstance(error := document.get("error"), dict | str):
             error_message = error.get("message") if isinstance(error, dict) else error
@@ -96,12 +98,12 @@ class PlainParticipant:
 
 
 def takes_plain_messages(card: AgentCard) -> bool:
-    """Whether an agent's card names that path as its address."""
+    """Return whether an agent's card names that path as its address."""
     return any(each.url.rstrip("/").endswith(PLAIN_PATH) for each in card.supported_interfaces)
 
 
 def _last_object(response: httpx.Response) -> Any:
-    """The JSON of a response; of a stream that of its last event with a result, or an error."""
+    """Return the JSON of a response; of a stream, the JSON of its last event with a result or an error."""
     if "text/event-stream" not in response.headers.get("content-type", ""):
         return _json(response.text)
     events = [_json(line.removeprefix("data:")) for line in response.text.splitlines() if line.startswith("data:")]

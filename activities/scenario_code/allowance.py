@@ -1,4 +1,4 @@
-"""The time, by any clock, that the code of one day or package may take: for making and for loading it, in all tries."""
+"""The time, by any clock, in which the code of one day or package must be made and loaded, over all tries."""
 
 import time
 from collections.abc import Iterator
@@ -10,17 +10,17 @@ from proctor.activities.attempts import notes
 from proctor.activities.attempts.elapsed import since_scheduled
 
 IN_ALL_TRIES = 180.0
-"""Seconds. A try of the admission ends after a minute: on a busy machine, a process may never come to the end of its
-own time within one try.
+"""Seconds. A try of the admission ends after a minute. On a busy machine a process may not get its own time within one
+try.
 """
 
 
 class Allowance:
-    """What is left of this time for one day or package, ``what``, to all processes that are at it; without a name, to
-    one process in this try.
+    """The remaining time for one day or package, ``what``, over all its processes; without a name, for one process in
+    this try.
 
-    Tries of a local activity follow each other at once, so all time since the first counts. Another one may wait for
-    workers: each try notes what it has used. What runs out of time fails for good.
+    Tries of a local activity follow each other at once, so all time since the first counts. Other activities may wait
+    for workers, so each try notes the time that it has used. Work that exceeds the time fails finally.
     """
 
     def __init__(self, what: str = "") -> None:

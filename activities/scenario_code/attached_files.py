@@ -1,7 +1,7 @@
 """Files of a scenario's folder that its emails attach: their contents go into the initial state once, by SHA-256.
 
-In ``initial_state.json`` an attachment says ``"file": "receipt.pdf"``, a file in the scenario's folder. A file
-``receipt.pdf.txt`` beside it says the same as text, for participants that read no PDF and no images.
+In ``initial_state.json`` an attachment has ``"file": "receipt.pdf"``, a file in the scenario's folder. A file
+``receipt.pdf.txt`` beside it has the same content as text, for participants that can't read PDF or images.
 """
 
 from base64 import b64encode
@@ -17,17 +17,15 @@ LARGEST, MOST_BYTES = 512 * 1024, 4 * 1024 * 1024
 _ALTERNATIVE = ".txt"
 
 Read = Callable[[str], bytes | None]
-"""The bytes of a file of the folder by its name; None where there is none."""
+"""Returns the bytes of a file of the folder by its name; None if it is missing."""
 
 
 class AttachedFileError(ValueError):
     """An attachment whose file can't be used; the message names the file and the remedy."""
 
 
-def put_in(initial_state: dict[str, Any], read: Read) -> None:
-    """Put the contents of attached files into an initial state, which is changed in place. Raises
-    ``AttachedFileError``.
-    """
+def insert_contents(initial_state: dict[str, Any], read: Read) -> None:
+    """Put the contents of attached files into an initial state, in place. Raises ``AttachedFileError``."""
     attachments = (each for place in _places(initial_state) for each in place.get("attachments") or [])
     if not any(isinstance(each, dict) and "file" in each for each in attachments):
         return
@@ -58,8 +56,8 @@ def put_in(initial_state: dict[str, Any], read: Read) -> None:
 
 
 def share(initial_states: Iterable[dict[str, Any]]) -> None:
-    """Give each role the files of all roles, so that one can forward a mail to another. A participant reads those
-    that its own mails attach.
+    """Give each role the files of all roles, so one can forward a mail to another. A participant reads only attachments
+    in its mails.
     """
     states = [state["environment"].get("modality_states") or {} for state in initial_states]
     mailboxes = [state["email"] for state in states if state.get("email")]
@@ -80,7 +78,7 @@ def _content(name: Any, read: Read) -> bytes:
 
 
 def _places(initial_state: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Emails, drafts, and what events bring."""
+    """Yield emails and drafts, also those that events bring."""
     email = initial_state["environment"].get("modality_states", {}).get("email") or {}
     for section in ("emails", "drafts"):
         yield from (email.get(section) or {}).values()

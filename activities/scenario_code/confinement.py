@@ -1,13 +1,12 @@
-"""What a process that runs a scenario's code may not do; set by the process itself, for good, before that code runs.
+"""The confinement of a process with a scenario's code. The process sets it, irrevocably, before that code runs.
 
-Limits on memory, files and open files are the system's own (``setrlimit``). On Linux the kernel also refuses
-(``enclose``)
+The system limits memory, file sizes and open files (``setrlimit``). On Linux the kernel also refuses (``enclose``)
 
-* all system calls but those that are listed in ``system_calls``;
-* by Landlock reading any file but the scenario's own, Python's and its libraries'; writing any file; and every TCP port
-  but the simulator's.
+* all system calls except those in ``system_calls``;
+* by Landlock, reading of files other than the scenario's, Python's and the libraries'; writing of any file; all TCP
+  ports other than the simulator's.
 
-Python's audit hook refuses processes, programs and signals too: with a sentence, and on other systems.
+On all systems Python's audit hook refuses processes, programs and signals, with a sentence.
 """
 
 import ctypes
@@ -35,13 +34,13 @@ _PR_SET_DUMPABLE = 4
 
 @dataclass(frozen=True)
 class Limits:
-    """What a scenario's code may use at most.
+    """Limits for a scenario's code.
 
     Attributes:
         seconds: for one judgement, or for loading; waiting for a model doesn't count.
-        memory_mb: address space beyond what the process begins with, and what it is given to read.
+        memory_mb: address space in addition to the process's initial one and its input.
         output_bytes: printed text, and each file that is written.
-        open_files: files and connections that are open at a time.
+        open_files: simultaneously open files and connections.
     """
 
     seconds: float = 30.0
@@ -49,8 +48,8 @@ class Limits:
     output_bytes: int = _MB
     open_files: int = 64
 
-    def with_room_for(self, size: int) -> "Limits":
-        """The same for a process that reads a given size of JSON in bytes, which grows when it is parsed."""
+    def make_room(self, size: int) -> "Limits":
+        """Return the limits of a process that reads this many bytes of JSON, which grow when they are parsed."""
         return replace(self, memory_mb=self.memory_mb + _GROWTH * size // _MB)
 
 
@@ -61,7 +60,7 @@ def hide_from_neighbours() -> None:
 
 
 def confine(limits: Limits) -> None:
-    """Put limits on this process; it has a process group of its own afterwards, and nothing lifts them again."""
+    """Put limits on this process, irrevocably. It gets a separate process group."""
     os.setsid()
     os.nice(10)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -75,12 +74,12 @@ def confine(limits: Limits) -> None:
 
 @cache
 def filter_of_calls(*, connects: bool) -> bytes | None:
-    """``system_calls.make_filter``, made once: the process that others are forked from asks for it first."""
+    """Return ``system_calls.make_filter``, made once; the fork server calls it before the first fork."""
     return system_calls.make_filter(system_calls.SCENARIO_CODE, connects=connects)
 
 
 def find_missing_protections() -> list[str]:
-    """What of the protection from scenarios' code this machine lacks, in sentences; none where all is there."""
+    """Return a sentence for each protection against scenarios' code that this machine lacks."""
     version = landlock_version()
     filters = [filter_of_calls(connects=connects) for connects in (True, False)]
     lacks = {
@@ -92,11 +91,11 @@ def find_missing_protections() -> list[str]:
 
 
 def enclose(directory: Path, simulation: str | None) -> None:
-    """Leave this process only a scenario's folder, Python and its libraries, and the port of the simulator, if it needs
+    """Restrict this process to a scenario's folder, Python and its libraries, and the simulator's port, if it needs
     one.
 
-    The simulator's name is looked up here: afterwards no name can be. Raises ``OSError`` where the kernel has the
-    protection, and refused.
+    The simulator's name is looked up here: later look-ups are impossible. Raises ``OSError`` if the kernel has the
+    protection, but refused it.
     """
     port = None
     if simulation is not None:
@@ -112,7 +111,7 @@ def enclose(directory: Path, simulation: str | None) -> None:
 
 
 def _look_up_for_good(host: str, port: int) -> None:
-    """Have this process know the addresses of one host, and no others."""
+    """Fix the addresses of one host for this process; all other names are unknown."""
     try:
         known = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except OSError:
@@ -128,7 +127,7 @@ def _look_up_for_good(host: str, port: int) -> None:
 
 
 def _installed_paths() -> list[Path]:
-    """Where Python and what is installed for it are."""
+    """Return the folders of Python and its installed packages."""
     folders = {Path(path) for path in (sys.prefix, sys.base_prefix, sys.exec_prefix, *site.getsitepackages())}
     return sorted({*folders, *(folder.resolve() for folder in folders)})
 
@@ -143,7 +142,7 @@ _SYSTEM_FILES = (
     *("/etc/ssl", "/etc/ld.so.cache", "/etc/mime.types", "/dev/null", "/dev/zero", "/dev/urandom", "/dev/random"),
     "/proc/self",
 )
-"""What libraries read: shared objects, time zones, certificates, how names are looked up."""
+"""Files that libraries read: shared objects, time zones, certificates, settings of name look-up."""
 
 
 def _lower(kind: int, most: int) -> None:

@@ -1,9 +1,9 @@
-"""Imports a scenario's ``evaluators.py`` so that it sees its own sibling modules and no other scenario's.
+"""Imports a scenario's ``evaluators.py``. It sees its own sibling modules, and none of other scenarios.
 
 Each version of a scenario's code becomes a private package, named after its content. Its modules are ordinary modules
-in ``sys.modules`` under that name, so relative imports, dataclasses and tracebacks work. ``import helpers`` means the
-scenario's own ``helpers.py`` by an ``__import__`` of their own in the modules' builtins, which functions keep
-for the imports that they do later; ``sys.path`` stays as it is.
+in ``sys.modules`` under that name, so relative imports, dataclasses and tracebacks work. The modules' builtins have a
+special ``__import__``: ``import helpers`` means the scenario's own ``helpers.py``. Functions keep it for later imports;
+``sys.path`` stays unchanged.
 
 The authors' kit (``proctor.scenarios.kit``) is the installed one, unless it was frozen with the scenario
 (``freezing``): then a scenario's modules get that. Until version 0.2 it was ``scenarios.kit``, and other packages of
@@ -36,18 +36,18 @@ import purple_sdk.protocol.results
 from proctor.processes.names import current_name, old_names
 
 KIT_NAME, KIT = "proctor.scenarios.kit", "_kit"
-"""What scenarios' code calls the authors' kit, and the folder that it has in a frozen scenario."""
+"""The name of the authors' kit in scenarios' code, and its folder in a frozen scenario."""
 
 KIT_NAMES = (KIT_NAME, "scenarios.kit")
 """The kit's name, and its old one."""
 
 READER_NAME, READER = "proctor.language.reader", "_reader"
-"""The same of the reader of values, by which the kit reads. Version 1 (``proctor.language.moments``) is not frozen."""
+"""The same for the reader of values, which the kit uses. Version 1 (``proctor.language.moments``) is not frozen."""
 
 FROZEN = {KIT_NAME: KIT, READER_NAME: READER}
 
 MAKER = f"{KIT_NAME}.making.days"
-"""What makes the days of families; it is never frozen."""
+"""The module that makes the days of families; it is never frozen."""
 
 _PREFIX = "_proctor_scenario_"
 _lock = threading.RLock()
@@ -56,10 +56,10 @@ _compiled: dict[bytes, CodeType] = {}
 
 
 def import_evaluators(directory: Path) -> ModuleType:
-    """Import ``evaluators.py`` of a scenario's folder, with its siblings importable by plain and relative names.
+    """Import ``evaluators.py`` of a scenario's folder. It can import its siblings by plain and relative names.
 
-    The same content imported again is the same module; changed content is a new one, and functions of the old one keep
-    working. Raises all that the modules raise while they are imported.
+    The same content gives the same module; changed content gives a new one, and functions of the old one keep working.
+    Raises all exceptions of the modules' import.
     """
     package_name = (
         _PREFIX + hashlib.sha256(f"{directory.resolve()}\0{code_digest(directory)}".encode()).hexdigest()[:32]
@@ -73,17 +73,17 @@ def import_evaluators(directory: Path) -> ModuleType:
         try:
             return importlib.import_module(f"{package_name}.evaluators")
         except BaseException:
-            # Half-imported siblings must not answer the next try.
+            # Half-imported siblings must not be used in the next try.
             for name in [n for n in sys.modules if n == package_name or n.startswith(package_name + ".")]:
                 del sys.modules[name]
             raise
 
 
 def compile_modules(directory: Path) -> bytes:
-    """Compile what a scenario's folder has of Python, and run nothing of it; for ``take_compiled``.
+    """Compile the Python files of a scenario's folder without running them; for ``take_compiled``.
 
-    A module that can't be compiled is left out: importing it shows the reason. Folders with the same code
-    (``code_digest``) give the same.
+    A module that can't be compiled is left out: its import shows the reason. Folders with the same code
+    (``code_digest``) give the same result.
     """
     compiled: dict[bytes, CodeType] = {}
     for path in sorted(filter(Path.is_file, directory.rglob("*.py"))):
@@ -95,7 +95,7 @@ def compile_modules(directory: Path) -> bytes:
 
 
 def take_compiled(compiled: bytes) -> None:
-    """Use what ``compile_modules`` has made, wherever a module is still the same when it is imported."""
+    """Use the result of ``compile_modules`` for each module that is unchanged when it is imported."""
     _compiled.update(marshal.loads(compiled))
 
 
@@ -108,7 +108,7 @@ def installed_reader() -> Path:
 
 
 def installed_readers() -> tuple[Path, ...]:
-    """The folders of the code by which a frozen scenario judges, beside its own."""
+    """Return the folders of installed code that a frozen scenario's judging uses beside its own."""
     return installed_kit(), installed_reader()
 
 
@@ -120,30 +120,30 @@ def _installed(name: str) -> Path:
 
 
 def code_digest(directory: Path) -> str:
-    """The SHA-256 of the names and contents of what a folder has of Python."""
+    """Return the SHA-256 of the names and contents of a folder's Python files."""
     digest = hashlib.sha256()
     for path in sorted(filter(Path.is_file, directory.rglob("*.py"))):
         digest.update(b"\0" + str(path.relative_to(directory)).encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()
 
 
-def _moved(code: CodeType, path: str) -> CodeType:
-    """The same code as that of another file, which tracebacks name."""
-    inner = (_moved(each, path) if isinstance(each, CodeType) else each for each in code.co_consts)
+def _replace_path(code: CodeType, path: str) -> CodeType:
+    """Return the same code with another file's path, for tracebacks."""
+    inner = (_replace_path(each, path) if isinstance(each, CodeType) else each for each in code.co_consts)
     return code.replace(co_filename=path, co_consts=tuple(inner))
 
 
 class _ScenarioModuleLoader(importlib.machinery.SourceFileLoader):
-    """Runs a scenario's module with its own ``__import__``, as its source is now.
+    """Runs a scenario's module from its current source, with the scenario's ``__import__``.
 
-    Bytecode caches tell versions apart by whole seconds and would litter the scenario's folder.
+    Bytecode caches distinguish versions only by whole seconds, and would litter the scenario's folder.
     """
 
     def get_code(self, fullname: str) -> CodeType:
         source = self.get_data(self.path)
         compiled = _compiled.get(hashlib.sha256(source).digest())
         if compiled is not None:
-            return _moved(compiled, self.path)
+            return _replace_path(compiled, self.path)
         code: CodeType = self.source_to_code(source, self.path)
         return code
 
@@ -155,7 +155,7 @@ class _ScenarioModuleLoader(importlib.machinery.SourceFileLoader):
 
 
 class _ScenarioModuleFinder(importlib.abc.MetaPathFinder):
-    """Finds the modules of the private packages, and nothing else."""
+    """Finds only the modules of the private packages."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
@@ -231,7 +231,7 @@ class _ScenarioImport:
             return sys.modules[f"{self._package_name}.{name.partition('.')[0]}"]
         except ModuleNotFoundError as problem:
             if problem.name and problem.name.startswith(self._package_name + "."):
-                # Say the name that the author wrote, not the private one.
+                # Report the name that the author wrote, not the private one.
                 written = problem.name.removeprefix(self._package_name + ".")
                 raise ModuleNotFoundError(f"No module named {written!r}", name=written) from None
             raise
@@ -245,7 +245,7 @@ def _with(package: ModuleType, place: Sequence[str], module: ModuleType) -> Modu
 
 
 def _module(name: str, *sources: ModuleType, **members: ModuleType) -> ModuleType:
-    """A module that isn't in ``sys.modules``, with the public names of others."""
+    """Make a module outside ``sys.modules``, with the public names of others."""
     module = ModuleType(name)
     module.__path__ = []
     for source in sources:
@@ -255,7 +255,7 @@ def _module(name: str, *sources: ModuleType, **members: ModuleType) -> ModuleTyp
 
 
 def _seed_tree(prefix: str) -> dict[str, ModuleType]:
-    """The seeds' packages ``green`` and ``common``, as far as evaluators need them."""
+    """Make the seeds' packages ``green`` and ``common``, as far as evaluators need them."""
     schema_sources = (
         proctor.protocol.scenario,
         purple_sdk.protocol.durations,

@@ -1,4 +1,4 @@
-"""Scores a criterion by its evaluator function (seed 000, section 3.2.1); runs where the scenario's code may run."""
+"""Scores a criterion by its evaluator function (seed 000, section 3.2.1); runs in a scenario's confined process."""
 
 import math
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -15,23 +15,23 @@ from purple_sdk.protocol.json_safe import json_safe, json_safe_text, storable_te
 from purple_sdk.protocol.results import CriterionResult, Doubt
 from purple_sdk.ues import ServerError, UESConnectionError, UESTimeoutError
 
-# Evaluators compute in floats; 3 * 0.1 * 10 must not lose a point.
+# Evaluators use floats; 3 * 0.1 * 10 must not lose a point.
 _NOISE = 1e-9
 _PASSING_BY = (httpx.TransportError, UESConnectionError, UESTimeoutError, ServerError)
 _LONGEST_SAID = 2_000
 _LONGEST_EXPLANATION = 20_000
 _LONGEST_TEXT = 200
 _READINGS = 3
-"""The most questions to a model: its answer on one fact may make an evaluator look for another."""
+"""The most rounds of questions to a model: after its answer on one fact, an evaluator may look for another."""
 
 _DOUBTS_KEPT = 100
 
 ReadByModel = Callable[[Sequence[Question]], Awaitable[Mapping[tuple[str, str], Answer]]]
-"""Has a model say whether texts say facts: an answer for each question, by its key."""
+"""A function that lets a model decide whether texts state facts; it returns an answer for each question, by its key."""
 
 
 class EvaluatorError(Exception):
-    """An evaluator gave no verdict, and that is its own fault; the message says which and why."""
+    """An evaluator gave no verdict, by its own fault; the message names it and the reason."""
 
 
 class PassingEvaluatorError(Exception):
@@ -47,24 +47,24 @@ async def judge_by_evaluator(
 ) -> CriterionResult:
     """Score a criterion by its evaluator function.
 
-    Only points that the criterion declares to need a model (``needs_model_for``) may stay unscored, and only where
-    there is none: what a participant did never takes a point out of the maximum.
+    Only points that the criterion declares to need a model (``needs_model_for``) may stay unscored, and only without a
+    model. The participant's actions never take a point out of the maximum.
 
-    Where the function looks for facts in texts (``proctor.language.facts``), a model is asked for them, where there is
-    one; otherwise their patterns stand in. A fact that neither can decide is a doubt: it counts against the participant
-    and the function is run once more in the participant's favour, for what the doubts may be worth.
+    If the function looks for facts in texts (``proctor.language.facts``), a model decides; without a model, the facts'
+    patterns do. A fact that neither can decide is a doubt, and counts against the participant. The function then runs
+    once more in the participant's favour: the difference is the worth of the doubts.
 
     Args:
         criterion: what to score.
         ctx: the evidence.
         evaluators: the scenario's functions.
-        read_by_model: how a model is asked for facts; None where there is none.
+        read_by_model: lets a model decide facts; None without a model.
         model: its name.
 
     Raises:
         EvaluatorError: the function raised, or didn't return a result.
         PassingEvaluatorError: it couldn't reach the simulator.
-        Exception: any that ``read_by_model`` raises.
+        Exception: any exception of ``read_by_model``.
     """
 
     async def score(reader: TextReader) -> CriterionResult:
@@ -114,23 +114,23 @@ async def _scored_once(
         returned = await evaluator(ctx, dict(criterion.params or {}))
     except CannotJudgeError as reason:
         raise EvaluatorError(
-            f"evaluator {name} says that it can't judge ({message_of(reason)}): declare each question to a "
+            f"evaluator {name} says that it can't judge ({safe_text(reason)}): declare each question to a "
             "model with needs_model_for, and give points or none for each fact that it reports"
         ) from reason
     except _PASSING_BY as problem:
-        raise PassingEvaluatorError(f"evaluator {name} can't reach the simulator: {message_of(problem)}") from problem
+        raise PassingEvaluatorError(f"evaluator {name} can't reach the simulator: {safe_text(problem)}") from problem
     except MemoryError as problem:
         raise EvaluatorError(f"evaluator {name} needed more memory than it may have") from problem
     except Exception as problem:
-        raise EvaluatorError(f"evaluator {name} raised {type(problem).__name__}: {message_of(problem)}") from problem
+        raise EvaluatorError(f"evaluator {name} raised {type(problem).__name__}: {safe_text(problem)}") from problem
     try:
         return _scale(criterion, name, returned, 0 if ctx.llm is not None else criterion.needs_model_for)
     except ValueError as problem:
         raise EvaluatorError(f"evaluator {name} {problem}") from None
 
 
-def message_of(problem: object) -> str:
-    """The text of an exception, or of another object, of a scenario's code: it may do anything when it is asked for."""
+def safe_text(problem: object) -> str:
+    """Return the text of an exception or another object of a scenario's code, whose ``__str__`` may do anything."""
     try:
         text = str(problem)
     except BaseException:
@@ -139,7 +139,9 @@ def message_of(problem: object) -> str:
 
 
 def _scale(criterion: EvaluationCriterion, name: str, returned: Any, may_leave_out: int) -> CriterionResult:
-    """An evaluator's result in the criterion's points; ``ValueError`` continues the sentence "evaluator NAME …"."""
+    """Return an evaluator's result in the criterion's points; ``ValueError`` continues the sentence "evaluator
+    NAME …".
+    """
     maximum = _number(returned, "max_score")
     score = _number(returned, "score")
     left_out = _number(returned, "unscored_points", 0.0)

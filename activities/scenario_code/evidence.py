@@ -1,4 +1,4 @@
-"""The evidence of an assessment, as it is kept; where somebody reads it, what is in parts is put back."""
+"""The evidence of an assessment in its stored form; reading puts its parts back."""
 
 from pydantic import Field, JsonValue
 from pydantic_core import from_json
@@ -19,13 +19,13 @@ class JudgeRecord(Model):
 
 
 def parts_of_record(contents: Contents, record: bytes) -> InParts | None:
-    """What of a record (``JudgeRecord`` as JSON) is in parts; None for one that is whole."""
+    """Return the parts of a record (``JudgeRecord`` as JSON); None if the record is whole."""
     listed = from_json(record).get("parts")
     return InParts(contents, listed, "the evidence") if listed else None
 
 
 def read_record(contents: Contents, record: bytes) -> JudgeRecord:
-    """A record with all of its parts; for callers without an event loop. Raises as ``InParts``."""
+    """Read a record with all of its parts; for callers without an event loop. Raises as ``InParts``."""
     data = from_json(record)
     if listed := data.pop("parts", None):
         InParts(contents, listed, "the evidence").join(data)

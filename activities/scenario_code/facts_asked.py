@@ -1,6 +1,6 @@
-"""Facts on their way from a scenario's code, which looks for them in texts, to the worker, which asks a model.
+"""Messages from a scenario's code, which looks for facts in texts, to the worker, which calls a model.
 
-Kept apart from the code that asks the model, so that the processes of scenarios' code needn't import what models need.
+They are separate from the code that calls the model: scenarios' processes needn't import the models' libraries.
 """
 
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from proctor.language.facts import Question
 
 
 class FactAsked(BaseModel):
-    """A fact that is looked for in a text: ``text`` is its place in ``FactsAsked.texts``."""
+    """A fact to look for in a text; ``text`` is the text's place in ``FactsAsked.texts``."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -22,7 +22,7 @@ class FactAsked(BaseModel):
 
 
 class FactsAsked(BaseModel):
-    """Facts that an evaluator looks for; each text crosses once, however many facts are looked for in it."""
+    """Facts that an evaluator looks for. Each text is sent once, regardless of the number of its facts."""
 
     model_config = ConfigDict(frozen=True)
 

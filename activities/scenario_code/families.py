@@ -1,7 +1,7 @@
 """Families: folders of code that make days, each from a difficulty and a seed.
 
-A family is a folder ``families/NAME`` of a folder of scenarios, with ``family.py`` and ``family.toml``. Its code runs
-in a confined process only (``processes.ScenarioCode.make``); here its description is read.
+A family is a folder ``families/NAME`` in a folder of scenarios, with ``family.py`` and ``family.toml``. Its code only
+runs in a confined process (``processes.ScenarioCode.make``). This module reads its description.
 """
 
 import ast
@@ -18,7 +18,9 @@ _DESCRIPTION = "family.toml"
 
 
 class Family(BaseModel):
-    """What ``family.toml`` says of a family: its title, which ability it measures, how many days are a group."""
+    """The content of ``family.toml``: a family's title, the ability that it measures, and the number of days in a
+    group.
+    """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
@@ -29,11 +31,11 @@ class Family(BaseModel):
 
 
 def list_families(manager: ScenarioManager) -> list[Family | ScenarioValidationError]:
-    """All families, each with its description, or with what is wrong with that."""
+    """Return all families: each one's description, or the error in it."""
     found: list[Family | ScenarioValidationError] = []
     for name in manager.list_families():
         directory = manager.find_family(name)
-        if directory is None:  # a fixed scenario has its name
+        if directory is None:  # a fixed scenario has this name
             continue
         try:
             found.append(read_family(directory))
@@ -43,7 +45,7 @@ def list_families(manager: ScenarioManager) -> list[Family | ScenarioValidationE
 
 
 def read_family(directory: Path) -> Family:
-    """The description of the family in a folder. Raises ``ScenarioValidationError``, which names the file and the
+    """Read the description of the family in a folder. Raises ``ScenarioValidationError``, which names the file and the
     field.
     """
     where = f"{directory.name}/{_DESCRIPTION}"
@@ -56,7 +58,7 @@ def read_family(directory: Path) -> Family:
         ) from None
     except ValidationError as problem:
         raise ScenarioValidationError(f"{where}: {describe(problem)}") from None
-    except (ValueError, RecursionError) as problem:  # no TOML or Unicode, too many digits or levels
+    except (ValueError, RecursionError) as problem:  # invalid TOML or Unicode, too many digits or levels
         raise ScenarioValidationError(f"{where} isn't TOML: {problem}") from None
 
 
@@ -67,9 +69,9 @@ def write_day(files: dict[str, bytes], folder: Path) -> None:
 
 
 def has_only_the_kit(directory: Path) -> bool:
-    """Whether the code in the folder of a frozen scenario is the installed kit's, and imports of it.
+    """Return whether a frozen scenario's folder has only the installed kit and imports from it.
 
-    Such is the code of a day that a family made: all that it does came with proctor.
+    A day that a family made has such code: all of its behaviour comes from proctor.
     """
     return all(
         _is_installed(path) if path.parent in (directory / KIT, directory / READER) else _only_imports_the_kit(path)
@@ -91,7 +93,7 @@ def _only_imports_the_kit(path: Path) -> bool:
 
 
 def _does_nothing(statement: ast.stmt) -> bool:
-    """Whether a statement is a docstring, an import of the kit, or a list of names for ``__all__``."""
+    """Return whether a statement is a docstring, an import of the kit, or a list of names for ``__all__``."""
     match statement:
         case ast.Expr(value=ast.Constant()):
             return True

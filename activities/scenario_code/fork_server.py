@@ -1,9 +1,9 @@
-"""The fork server of the processes with scenarios' code: everything that they need is imported once, here.
+"""The fork server for processes with scenarios' code; it imports all their libraries once.
 
-No scenario's code runs in it. The worker starts it (``processes.ForkServer``) and talks to it over a socket, one JSON
-object a line. ``{"fork": LIMITS, "has_model": BOOL, "makes_days": BOOL}``, with a socket for messages and one for
-output beside it, is answered with ``{"pid": PID}``; ``{"kill": PID}`` kills one. It reports
-``{"ended": PID, "status": N}``. When the worker is gone it ends, and all processes that it has forked end with it.
+No scenario's code runs in it. The worker starts it (``processes.ForkServer``) and sends it commands over a socket, one
+JSON object per line. ``{"fork": LIMITS, "has_model": BOOL, "makes_days": BOOL}`` comes with a socket for messages and
+one for output. The answer is ``{"pid": PID}``; ``{"kill": PID}`` kills a process. The server reports ``{"ended": PID,
+"status": N}``. When the worker is gone, the server ends with all processes that it has forked.
 """
 
 import gc
@@ -31,12 +31,12 @@ from purple_sdk.processes.reaping import die_with_parent
 _LONGEST_LINE = 64 * 1024
 
 _IMPORTED_LATE = ("anyio._backends._asyncio", "httpcore")
-"""What httpx and those beneath it import only when they are used."""
+"""Modules that httpx and its libraries import only at their first use."""
 
 
 def main(control: socket.socket, parent: int, *, is_confined: bool) -> None:
-    """Fork on demand until the other end of ``control`` is closed; where the worker has found all protections
-    (``is_confined``), end where this process lacks one.
+    """Fork on demand until the other end of ``control`` is closed. With ``is_confined``, the worker has found all
+    protections: a process that lacks one ends then.
     """
     die_with_parent(parent)
     for number in (signal.SIGINT, signal.SIGTERM):  # a Ctrl-C is for the worker, which closes the socket
@@ -47,7 +47,7 @@ def main(control: socket.socket, parent: int, *, is_confined: bool) -> None:
     tls()
     if (missing := find_missing_protections()) and is_confined:
         sys.exit(f"Scenario code can't be confined any more: {'; '.join(missing)}. Restart the worker.")
-    gc.freeze()  # no collection of theirs looks at what is there for good, which would copy the pages that it is on
+    gc.freeze()  # no collection visits permanent objects, which would copy their pages
     woken, wake = os.pipe()
     os.set_blocking(wake, False)
     os.set_blocking(woken, False)
@@ -68,10 +68,10 @@ def main(control: socket.socket, parent: int, *, is_confined: bool) -> None:
 
 
 def import_late_ones() -> None:
-    """Import what libraries import only when they are used: once, here, and not in every process that is forked.
+    """Import modules that libraries import at their first use: once here, not in every forked process.
 
-    The authors' kit has to be imported here. A confined process may not list the folder that has ``scenarios``: Python
-    would not find it there any more once a file has come into that folder.
+    The authors' kit has to be imported here. A confined process may not list the folder that has ``scenarios``: once a
+    file is added to that folder, Python would no longer find the kit.
     """
     for name in _IMPORTED_LATE:
         importlib.import_module(name)
@@ -81,11 +81,10 @@ def import_late_ones() -> None:
 
 @cache
 def import_makers() -> None:
-    """Import what makes the days of families, with the library of names; only once it is wanted.
+    """Import the code that makes the days of families, with the library of names; only at its first use.
 
-    A first world is made here, too: its lists of names and its grammar take most of the time that a small day takes,
-    and are there for all processes from then on. A module that can't be imported fails the process that is to make a
-    day.
+    A first world is made here, too. Its lists of names and its grammar take most of a small day's time, and all later
+    processes share them. If a module can't be imported, the process for the day fails.
     """
     folder = installed_kit()
     for path in sorted((folder / "making").rglob("*.py")):
@@ -99,14 +98,14 @@ def import_makers() -> None:
 
 
 def build_models(base: type[BaseModel]) -> None:
-    """Have all models built that are left until they are used, for the same reason."""
+    """Build all pydantic models that would be built at their first use, for the same reason."""
     for model in base.__subclasses__():
         model.model_rebuild(raise_errors=False)
         build_models(model)
 
 
 def _nothing(number: int, frame: FrameType | None) -> None:
-    """A handler must exist for the signal to wake us."""
+    """Do nothing: a handler must exist for the signal to wake this process."""
 
 
 def _reap(control: socket.socket, children: set[int]) -> None:
@@ -127,7 +126,7 @@ def _obey(control: socket.socket, children: set[int]) -> bool:
     for command in map(json.loads, line.splitlines()):  # a kill may have been sent just before a fork
         if "fork" in command:
             job, output = descriptors
-            if command["has_model"]:  # a second of imports, here once and not in each of them
+            if command["has_model"]:  # a second of imports: once here, not in each process
                 importlib.import_module("proctor.activities.scenario_code.relayed_model")
             if command["makes_days"]:
                 import_makers()
@@ -160,7 +159,7 @@ def _fork(control: socket.socket, job: socket.socket, output: int, limits: Limit
         confine(limits)
         tasks.serve(job)
         sys.stdout.flush()
-        os._exit(0)  # threads that were left running end here
+        os._exit(0)  # threads that are still running end here
     finally:
         os._exit(70)
 

@@ -1,7 +1,6 @@
-"""The messages between the worker and a process with a scenario's code: pieces of bytes, each with its length before
-it.
+"""Messages between the worker and a process with a scenario's code: pieces of bytes, each after its length.
 
-The reader names the longest piece that it takes, since the other side may run untrusted code.
+The reader sets a limit for the length of a piece, since the other side may run untrusted code.
 """
 
 import asyncio
@@ -14,7 +13,7 @@ _LENGTH = struct.Struct(">Q")
 
 
 class FrameTooLongError(Exception):
-    """The other side wants to send more than it may."""
+    """The other side sends a longer piece than it may."""
 
 
 class HungUpError(Exception):
@@ -28,11 +27,11 @@ def send(connection: socket.socket, piece: bytes) -> None:
 
 def receive(connection: socket.socket) -> bytes:
     """Receive a piece from the worker over a blocking socket; raises ``HungUpError``."""
-    (length,) = _LENGTH.unpack(_read(connection, _LENGTH.size))
-    return _read(connection, length)
+    (length,) = _LENGTH.unpack(_receive_exactly(connection, _LENGTH.size))
+    return _receive_exactly(connection, length)
 
 
-def _read(connection: socket.socket, count: int) -> bytes:
+def _receive_exactly(connection: socket.socket, count: int) -> bytes:
     received = bytearray()
     while len(received) < count:
         chunk = connection.recv(min(count - len(received), 1 << 20))
@@ -48,7 +47,7 @@ async def write(writer: asyncio.StreamWriter, piece: bytes) -> None:
         writer.write(_LENGTH.pack(len(piece)))
         writer.write(piece)
         await writer.drain()
-    except (ConnectionError, RuntimeError):  # uvloop's word for a connection that it has closed
+    except (ConnectionError, RuntimeError):  # uvloop's error for a connection that it has closed
         raise HungUpError from None
 
 
@@ -58,7 +57,7 @@ async def read(reader: asyncio.StreamReader, longest: int) -> bytes:
         (length,) = _LENGTH.unpack(await reader.readexactly(_LENGTH.size))
         if length > longest:
             raise FrameTooLongError
-        content = io.BytesIO()  # of a large piece it has no second copy, as a reader's buffer is
+        content = io.BytesIO()  # no second copy of a large piece, unlike a reader's buffer
         while content.tell() < length:
             content.write(await reader.readexactly(min(length - content.tell(), _CHUNK)))
         return content.getvalue()

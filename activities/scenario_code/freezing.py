@@ -1,7 +1,7 @@
-"""A scenario's files as one blob, the same for the same content, so that they judge as they were at admission.
+"""A scenario's files as one blob, equal for equal content: judging uses the files as they were at admission.
 
-Where its code reads by the authors' kit (``proctor.scenarios.kit``), that is frozen with it, in the folder ``KIT``: how
-a mail or a time is read is part of how it judges; so is the reader (``proctor.language.reader``), in ``READER``.
+If its code uses the authors' kit (``proctor.scenarios.kit``), the kit is frozen with it in the folder ``KIT``: the
+reading of a mail or a time is part of judging. So is the reader (``proctor.language.reader``), in ``READER``.
 ``evaluator_modules`` imports them from there.
 """
 
@@ -20,15 +20,15 @@ from proctor.activities.scenario_code.tar_files import extract
 from proctor.storage.blobs import blob_ref
 
 MOST_BYTES = 64 * 1024 * 1024
-"""How large all files of a scenario together may be."""
+"""The limit for all files of a scenario together, in bytes."""
 
 
 def packed(directory: Path) -> bytes:
-    """All plain files of a scenario's folder as an archive, with the kit that they use. Neither times nor owners nor
-    the order of reading show. Raises ``ScenarioValidationError`` where they are too many, too large, or can't be read.
+    """Pack all plain files of a scenario's folder, with the kit that they use, into an archive. Times, owners and the
+    order of reading don't matter. Raises ``ScenarioValidationError`` if they are too many, too large, or can't be read.
     """
     total = 0
-    with TemporaryFile() as content:  # of large files only one is in memory at a time
+    with TemporaryFile() as content:  # only one large file is in memory at a time
         with tarfile.open(fileobj=content, mode="w", format=tarfile.PAX_FORMAT) as archive:
             for name, body in _files(directory):
                 total += len(body)
@@ -45,13 +45,13 @@ def packed(directory: Path) -> bytes:
 
 
 def is_shipped_as_frozen(scenario_id: str, sha256: str) -> bool:
-    """Whether frozen files, by their hash, are those of the scenario of that id that came with proctor."""
+    """Return whether frozen files, by their hash, are those of the installed scenario with this id."""
     shipped = shipped_folder(scenario_id)
     return shipped is not None and blob_ref(packed(shipped)).sha256 == sha256
 
 
 def _files(directory: Path) -> Iterator[tuple[str, bytes]]:
-    """The names and contents of what is frozen, in order."""
+    """Yield the names and contents of the frozen files, in order."""
     files = {
         path.relative_to(directory).as_posix(): path for path in (Path(name) for name, *_ in fingerprint(directory))
     }
@@ -62,23 +62,23 @@ def _files(directory: Path) -> Iterator[tuple[str, bytes]]:
             )
     own = [path for path in files.values() if path.suffix == ".py"]
     # In a scenario that was frozen before, it is there.
-    if not (directory / KIT).exists() and any(_names_the_kit(_read(path, directory)) for path in own):
+    if not (directory / KIT).exists() and any(_names_the_kit(_read_file(path, directory)) for path in own):
         files |= {f"{KIT}/{path.name}": path for path in installed_kit().glob("*.py")}
         files |= {f"{READER}/{path.name}": path for path in installed_reader().glob("*.py")}
     for name, path in sorted(files.items()):
-        yield name, _read(path, directory if path.is_relative_to(directory) else path.parent)
+        yield name, _read_file(path, directory if path.is_relative_to(directory) else path.parent)
 
 
 def _names_the_kit(source: bytes) -> bool:
     return any(name.encode() in source for name in KIT_NAMES)
 
 
-def _read(path: Path, directory: Path) -> bytes:
+def _read_file(path: Path, directory: Path) -> bytes:
     return read_regular(path, f"{directory.name}/{path.relative_to(directory)}")
 
 
 def unpack(content: BinaryIO, directory: Path) -> None:
-    """Write the files of an archive into a folder of their own; it is there with all of them, or not at all."""
+    """Write the files of an archive into a new folder, which appears with all of them or not at all."""
     beside = directory.with_name(f".{directory.name}.{os.getpid()}")
     for left_over in (beside, directory):
         shutil.rmtree(left_over, ignore_errors=True)

@@ -1,7 +1,7 @@
 """Reads a scenario's ``initial_state``: a UES scenario file (UES contract, "The scenario file").
 
-The simulator checks every field when it imports the file; here only the shape is checked, so that a broken package is
-refused before anything is started, with the place of the fault.
+The simulator checks every field when it imports the file. This module only checks the shape: a broken package is
+refused before anything starts, with the place of the fault.
 """
 
 from datetime import datetime
@@ -57,7 +57,7 @@ class _UESScenario(_Part):
 
 
 def at_time(initial_state: dict[str, Any], start: datetime) -> dict[str, Any]:
-    """A UES scenario whose clock is at ``start`` and moves only on request."""
+    """Return a UES scenario whose clock is at ``start`` and moves only on request."""
     environment = dict(initial_state.get("environment") or {})
     environment["time_state"] = {
         **(environment.get("time_state") or {}),
@@ -71,11 +71,11 @@ def at_time(initial_state: dict[str, Any], start: datetime) -> dict[str, Any]:
 
 
 def read_initial_state(data: Any, config: ScenarioConfig) -> tuple[dict[str, Any], list[str]]:
-    """Check an initial state: the parsed JSON, with or without the outer ``scenario`` wrapper. Raises
+    """Check an initial state: parsed JSON, with or without the outer ``scenario`` wrapper. Raises
     ``InitialStateError``.
 
-    Returns ``{metadata, environment, events}`` as ``/scenario/import/full`` takes it (missing sections filled in), and
-    warnings.
+    Returns ``{metadata, environment, events}`` in the form of ``/scenario/import/full`` (missing sections filled in),
+    and warnings.
     """
     if not isinstance(data, dict):
         raise InitialStateError(f"the document is {show_value(data)}: it must be an object with environment and events")

@@ -1,6 +1,6 @@
 """Scenario packages: a folder each, with ``scenario.json``, an initial state and ``evaluators.py`` (seed 000, 3.2).
 
-``load_package`` and ``load_evaluators`` run what is in the folder, so the worker has them run by ``processes``.
+``load_package`` and ``load_evaluators`` run code of the folder, so the worker runs them by ``processes``.
 """
 
 import importlib.util
@@ -40,10 +40,10 @@ _EVALUATORS_FILE = "evaluators.py"
 _ID = re.compile(r"[A-Za-z0-9_.-]+")
 _MANY_TURNS = 1000
 LARGEST_FILE = 64 * 1024 * 1024
-"""Bytes of a file that are read."""
+"""The limit for reading a file, in bytes."""
 _MOST_FILES = 2000
 LARGEST_ROLE_STATE = 4_000_000
-"""Bytes of the initial state of a scenario's role."""
+"""The limit for the initial state of a scenario's role, in bytes."""
 
 
 class ScenarioError(Exception):
@@ -51,7 +51,7 @@ class ScenarioError(Exception):
 
 
 class ScenarioNotFoundError(ScenarioError):
-    """No scenario of that id; ``known`` lists those that there are."""
+    """There is no scenario with this id; ``known`` lists the existing ones."""
 
     def __init__(self, message: str, known: list[str]) -> None:
         super().__init__(message)
@@ -63,12 +63,12 @@ class ScenarioValidationError(ScenarioError):
 
 
 class InstanceError(ScenarioValidationError):
-    """A family makes no day of this difficulty and seed, or one that can't be played.
+    """A family can't make a day of this difficulty and seed, or the day can't be played.
 
     Attributes:
-        instance: which day.
-        duty: the duty that is to blame, where one is known.
-        reason: what is wrong, as the end of a sentence.
+        instance: the day.
+        duty: the duty at fault, if known.
+        reason: the fault, as the end of a sentence.
     """
 
     def __init__(self, instance: Instance, reason: str, duty: str | None = None) -> None:
@@ -86,13 +86,13 @@ class EvaluatorLoadError(ScenarioError):
 
 @dataclass(frozen=True)
 class ScenarioPackage:
-    """A scenario, ready to be played.
+    """A scenario that can be played.
 
     ``initial_state`` is the UES scenario as JSON, without its outer wrapper: ``{metadata, environment, events}``, its
-    clock at the scenario's start; that of ``config`` is empty, since it may be a whole mailbox. Where it is so large
-    that it is read from the frozen files when it is wanted, it is empty, too, and ``large_state`` tells its hash and
-    size. ``warnings`` are sentences about what is allowed and probably not meant. ``role_states`` are the initial
-    states of a scenario's roles, each in the same form.
+    clock at the scenario's start. The one of ``config`` is empty, since it may be a whole mailbox. A very large state
+    is read from the frozen files when needed: then ``initial_state`` is empty, too, and ``large_state`` has its hash
+    and size. ``warnings`` are sentences about content that is allowed and probably unintended. ``role_states`` are the
+    initial states of a scenario's roles, in the same form.
     """
 
     directory: Path
@@ -104,7 +104,7 @@ class ScenarioPackage:
 
     @property
     def sides(self) -> "dict[str, ScenarioPackage]":
-        """Each role as a package of its own, by its name; the package itself, by an empty one, without roles."""
+        """The packages of the roles by name; without roles, this package under an empty name."""
         return {
             role: replace(self, config=config, initial_state=self.role_states[role], role_states={})
             for role, config in self.config.roles.items()
@@ -116,11 +116,11 @@ Fingerprint = tuple[tuple[str, int, int], ...]
 
 class ScenarioManager:
     def __init__(self, directory: str | Path = DEFAULT_DIRECTORY) -> None:
-        """Look for scenarios in ``directory``, then among those that come with proctor."""
+        """Look for scenarios in ``directory``, then among the installed ones."""
         self.directory = _resolve(directory)
 
     def list_ids(self) -> list[str]:
-        """The ids of all scenarios, sorted: the names of the subfolders that hold a ``scenario.json``."""
+        """Return the ids of all scenarios, sorted: the names of the subfolders with a ``scenario.json``."""
         if not self.directory.is_dir():
             raise ScenarioNotFoundError(
                 Problem(
@@ -132,9 +132,9 @@ class ScenarioManager:
         return sorted({path.parent.name for folder in self._folders() for path in folder.glob(f"*/{_SCENARIO_FILE}")})
 
     def find(self, scenario_id: str) -> Path:
-        """The folder of a scenario. Raises ``ScenarioNotFoundError``."""
+        """Return the folder of a scenario. Raises ``ScenarioNotFoundError``."""
         known = self.list_ids()
-        # An id is a plain name: what could leave the folder (separators, "..", NUL) is nobody's id.
+        # An id is a plain name. A name that could leave the folder (separators, "..", NUL) is never an id.
         if not _ID.fullmatch(scenario_id) or scenario_id not in known:
             there_are = f"known scenarios: {', '.join(known)}" if known else f"there are none in {self.directory}"
             families = self.list_families()
@@ -145,25 +145,25 @@ class ScenarioManager:
         return next((path for path in paths if (path / _SCENARIO_FILE).is_file()), paths[0])
 
     def list_families(self) -> list[str]:
-        """The names of all families, sorted: the subfolders of ``families`` that hold a ``family.py``."""
+        """Return the names of all families, sorted: the subfolders of ``families`` with a ``family.py``."""
         found = {path.parent.name for folder in self._folders() for path in folder.glob(f"{_FAMILIES}/*/{FAMILY_FILE}")}
         return sorted(filter(_ID.fullmatch, found))
 
     def find_family(self, name: str) -> Path | None:
-        """The folder of a family; None where there is none of that name, or a fixed scenario has its name."""
+        """Return the folder of a family; None if there is none with this name, or a fixed scenario has the name."""
         if name not in self.list_families() or name in self.list_ids():
             return None
         paths = [folder / _FAMILIES / name for folder in self._folders()]
         return next(path for path in paths if (path / FAMILY_FILE).is_file())
 
     def _folders(self) -> list[Path]:
-        """The chosen one, then that of the scenarios that come with proctor."""
+        """Return the chosen folder, then the folder of the installed scenarios."""
         shipped = _installed_folder()
         return [self.directory] if shipped in (None, self.directory) else [self.directory, shipped]
 
 
 def is_shipped(directory: Path) -> bool:
-    """Whether a scenario's or a family's folder is among those that came with proctor."""
+    """Return whether a scenario's or a family's folder is among the installed ones."""
     folder, name = _installed_folder(), directory.name
     return folder is not None and directory.resolve() in (
         (folder / name).resolve(),
@@ -172,7 +172,7 @@ def is_shipped(directory: Path) -> bool:
 
 
 def shipped_folder(scenario_id: str) -> Path | None:
-    """The folder of the scenario of that id that came with proctor; None where no such scenario came with it."""
+    """Return the folder of the installed scenario with this id; None if there is none."""
     folder = _installed_folder()
     return folder / scenario_id if folder and (folder / scenario_id / _SCENARIO_FILE).is_file() else None
 
@@ -193,8 +193,10 @@ def _installed_folder() -> Path | None:
 
 
 def fingerprint(directory: Path) -> Fingerprint:
-    """What tells one state of a scenario's files from another, without reading them. Raises ``ScenarioValidationError``
-    where there are too many, or one isn't a plain file: a link would bring in its target.
+    """Return a fingerprint of a scenario's files without reading them.
+
+    Raises ``ScenarioValidationError`` if there are too many, or one isn't a plain file: a link would bring in its
+    target.
     """
     files: list[tuple[str, int, int]] = []
     for path in directory.rglob("*"):
@@ -267,7 +269,7 @@ def _load_initial_state(directory: Path, config: ScenarioConfig) -> tuple[dict[s
 
 
 def _is_inside(name: str, directory: Path) -> bool:
-    """Whether a name is that of something in a folder, wherever links lead."""
+    """Return whether a name leads to an entry of the folder, after following links."""
     path = directory / name
     try:
         return "\0" not in name and path.resolve().is_relative_to(directory.resolve()) and path != directory
@@ -276,11 +278,11 @@ def _is_inside(name: str, directory: Path) -> bool:
 
 
 def attach_files(initial_state: dict[str, Any], directory: Path) -> None:
-    """Put the contents of attached files of a scenario's folder into its initial state, which is changed in place.
-    Raises ``ScenarioValidationError``.
+    """Put the contents of attached files of a scenario's folder into its initial state, in place. Raises
+    ``ScenarioValidationError``.
     """
     try:
-        attached_files.put_in(initial_state, partial(_read_attached, directory))
+        attached_files.insert_contents(initial_state, partial(_read_attached, directory))
     except attached_files.AttachedFileError as problem:
         raise ScenarioValidationError(f"{directory.name}: {problem}") from None
 
@@ -333,8 +335,9 @@ def _read_json(path: Path, why: str) -> Any:
 
 
 def read_regular(path: Path, where: str) -> bytes:
-    """A file's content; of an entry that isn't a plain file (a pipe blocks, a device never ends) or that is too
-    large, not a byte is read. ``FileNotFoundError`` where it is missing, else ``ScenarioValidationError``.
+    """Read a plain file within the size limit. Other entries are refused unread: a pipe blocks, a device never ends.
+
+    Raises ``FileNotFoundError`` if it is missing, else ``ScenarioValidationError``.
     """
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -355,8 +358,8 @@ def read_regular(path: Path, where: str) -> bytes:
 
 
 def load_evaluators(directory: Path, criteria: Iterable[EvaluationCriterion]) -> EvaluatorRegistry:
-    """Import a scenario's ``evaluators.py``, and make sure that it has what the criteria name; returns its functions by
-    name. Raises ``EvaluatorLoadError``.
+    """Import a scenario's ``evaluators.py``, and return its functions by name. Raises ``EvaluatorLoadError`` if it
+    lacks a function that a criterion names.
     """
     named = {name: c.criterion_id for c in criteria for name in (c.evaluator_id, c.work_evaluator_id) if name}
     where = _where(directory, _EVALUATORS_FILE)
@@ -380,7 +383,7 @@ def load_evaluators(directory: Path, criteria: Iterable[EvaluationCriterion]) ->
 
 
 def load_facts(directory: Path) -> list[Fact]:
-    """The facts that ``facts.py`` lists as ``FACTS``; empty if there is none. Raises ``EvaluatorLoadError``."""
+    """Return the facts in the list ``FACTS`` of ``facts.py``; empty without the file. Raises ``EvaluatorLoadError``."""
     if not (directory / _FACTS_FILE).is_file() or not (directory / _EVALUATORS_FILE).is_file():
         return []
     package = _import(directory, _where(directory, _EVALUATORS_FILE)).__package__
@@ -399,7 +402,7 @@ def _import(directory: Path, where: str) -> ModuleType:
         line = f" line {problem.lineno}" if problem.lineno else ""
         raise EvaluatorLoadError(f"{_where(directory, file)}{line} is not Python: {problem.msg}") from problem
     except BaseException as problem:
-        # The last frame inside the scenario's own folder is the place that its author can mend.
+        # The last frame in the scenario's own folder is the place that its author can fix.
         frames = [
             frame
             for frame in traceback.extract_tb(problem.__traceback__)

@@ -9,9 +9,9 @@ A scenario's author keeps them in ``paraphrases/authors/*.txt`` (or ``paraphrase
     - I'll send the all-clear as soon as I have it.
     +? The booking API is stable again.
 
-``+`` says it, ``-`` doesn't. ``?`` after the sign marks what patterns can't tell, which has to be a doubt; ``!`` what
-they get wrong, which is a fault that is known. ``\n`` is a line end in the text. Facts that are said alike share a
-list: ``[thanks_ann, thanks_ben]``.
+``+`` states the fact, ``-`` doesn't. ``?`` after the sign marks a line that patterns can't decide, which has to be a
+doubt. ``!`` marks a line that they get wrong, which is a known fault. ``\n`` is a line end in the text. Facts with the
+same phrasings share a list: ``[thanks_ann, thanks_ben]``.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -28,7 +28,7 @@ from purple_sdk.protocol.json_safe import Sentence
 
 FOLDER = "paraphrases"
 AUTHORS, AUDIT = "authors", "audit"
-"""The folders in it: lines that patterns are written to, and lines that only their error is measured on."""
+"""The two folders: lines for which patterns are written, and lines that only measure the patterns' error."""
 FEWEST_RIGHT, FEWEST_WRONG = 15, 10
 
 _LINE = r"\A(?P<sign>[+-])(?P<mark>[?!]?) (?P<text>.+)\z"
@@ -40,7 +40,9 @@ class ParaphrasesError(ValueError):
 
 @dataclass(frozen=True)
 class Paraphrase:
-    """One way to say a fact, or not to: ``mark`` is ``?`` (patterns can't tell), ``!`` (they err), or nothing."""
+    """One phrasing that states a fact, or doesn't; ``mark`` is ``?`` (patterns can't decide it), ``!`` (they err), or
+    empty.
+    """
 
     where: str
     fact: str
@@ -54,14 +56,14 @@ class Paraphrase:
 
 
 class Audited(BaseModel):
-    """How the patterns of one fact did on held-out lines: counts, and no line.
+    """Results of one fact's patterns on held-out lines: counts, without the lines.
 
     Attributes:
         fact: its name.
-        right, wrong: lines that say it, and lines that don't.
-        missed: of those that say it, how many the patterns don't find.
-        invented: of those that don't, in how many the patterns find it.
-        doubtful: lines of which the patterns can't tell.
+        right, wrong: the numbers of lines that state it, and of lines that don't.
+        missed: how many of the stating lines the patterns don't find.
+        invented: in how many of the other lines the patterns find it.
+        doubtful: how many lines the patterns can't decide.
     """
 
     fact: str
@@ -81,9 +83,9 @@ class Audited(BaseModel):
 
 
 class Held(BaseModel):
-    """How the patterns of some facts did: counts of lines, and sentences about what is wrong.
+    """Results of some facts' patterns: counts of lines, and sentences about faults.
 
-    ``statements`` are what models are asked instead, by the facts' names.
+    ``statements`` are the facts in words, as models get them, by the facts' names.
     """
 
     facts: int = 0
@@ -96,13 +98,13 @@ class Held(BaseModel):
 
     @property
     def uncertain_share(self) -> float:
-        """The share of lines that patterns can't tell, or get wrong."""
+        """The share of lines that patterns can't decide, or get wrong."""
         return (self.doubtful + self.misread) / self.lines if self.lines else 0.0
 
 
 def read_paraphrases(directory: Path, folder: str = AUTHORS) -> list[Paraphrase]:
-    """The paraphrases of a scenario, in order of files and lines; empty if it ships none. ``folder`` is ``AUTHORS`` or
-    ``AUDIT``. Raises ``ParaphrasesError`` where a line isn't one.
+    """Read the paraphrases of a scenario, in order of files and lines; empty if it ships none. ``folder`` is
+    ``AUTHORS`` or ``AUDIT``. Raises ``ParaphrasesError`` if a line isn't a paraphrase.
     """
     paraphrases = []
     paths = sorted((directory / FOLDER / folder).glob("*.txt"))
@@ -134,7 +136,7 @@ def read_paraphrases(directory: Path, folder: str = AUTHORS) -> list[Paraphrase]
 
 
 def patterns_of_checks(scenario: ScenarioConfig) -> dict[str, Patterns]:
-    """What the checks of rubrics look for, by criterion and item (``courtesy.sorry``)."""
+    """Return the patterns of rubrics' checks, by criterion and item (``courtesy.sorry``)."""
     return {
         f"{criterion.criterion_id}.{item.id}": partial(_told_by_check, item.check, scenario)
         for criterion in scenario.criteria
@@ -148,16 +150,17 @@ def _told_by_check(check: RubricCheck, scenario: ScenarioConfig, text: str) -> A
 
 
 def hold(paraphrases: Iterable[Paraphrase], patterns: Mapping[str, Patterns], by_model: Collection[str] = ()) -> Held:
-    """Hold patterns to paraphrases.
+    """Check patterns against paraphrases.
 
     Args:
-        paraphrases: of a scenario.
+        paraphrases: those of a scenario.
         patterns: those of its facts, by the facts' names.
-        by_model: facts without patterns, whose paraphrases are cases for a model.
+        by_model: facts without patterns; their paraphrases are cases for a model.
 
     Returns:
-        Counts, and a sentence for each line that isn't as it is marked, for each fact with too few lines, and for each
-        that is unknown.
+        Counts, and sentences: for each line that contradicts its mark, each fact with too few lines, and each unknown
+            fact.
+
     """
     held, by_fact = Held(facts=len(patterns)), dict[str, list[Paraphrase]]()
     for each in paraphrases:
@@ -174,7 +177,7 @@ def hold(paraphrases: Iterable[Paraphrase], patterns: Mapping[str, Patterns], by
             held.doubtful += answer is None
             held.misread += answer is not None and answer != line.is_right
             if answer != line.expected:
-                held.faults.append(f"{line.where}: {fact}: {_wrong(line, answer)}: {line.text[:100]!r}")
+                held.faults.append(f"{line.where}: {fact}: {_describe_error(line, answer)}: {line.text[:100]!r}")
     for fact in patterns:
         right = sum(line.is_right for line in by_fact.get(fact, ()))
         wrong = len(by_fact.get(fact, ())) - right
@@ -187,7 +190,9 @@ def hold(paraphrases: Iterable[Paraphrase], patterns: Mapping[str, Patterns], by
 
 
 def audit(paraphrases: Iterable[Paraphrase], patterns: Mapping[str, Patterns]) -> list[Audited]:
-    """The error of patterns (by their facts' names) on held-out lines, by fact; lines of other facts are left out."""
+    """Measure the error of patterns (by their facts' names) on held-out lines, by fact; lines of other facts are left
+    out.
+    """
     by_fact: dict[str, Audited] = {}
     for line in paraphrases:
         if line.fact not in patterns:
@@ -204,7 +209,7 @@ def audit(paraphrases: Iterable[Paraphrase], patterns: Mapping[str, Patterns]) -
 _ANSWERS = {True: "patterns find it", False: "patterns don't find it", None: "patterns are in doubt"}
 
 
-def _wrong(line: Paraphrase, answer: Answer) -> str:
+def _describe_error(line: Paraphrase, answer: Answer) -> str:
     if line.mark and answer == line.is_right:
         return f"marked {line.mark}, and patterns tell it right: take the mark away"
     expectation = "says it" if line.is_right else "doesn't say it"

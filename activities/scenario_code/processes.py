@@ -1,9 +1,8 @@
-"""Runs scenarios' code in processes of its own, so that its faults affect only that scenario.
+"""Runs scenarios' code in separate processes: a fault of the code affects only its scenario.
 
-A ``ForkServer`` has everything imported that such code needs, and forks a process for it within milliseconds
-(``fork_server``). Each process has limits (``confinement``), an empty environment, and one task (``tasks``): to load a
-package, or to judge criteria of one assessment, where it is used for one criterion after another for as long as all
-goes well.
+A ``ForkServer`` has imported all libraries of such code, and forks a process within milliseconds (``fork_server``).
+Each process has limits (``confinement``), an empty environment, and one task (``tasks``). Examples are loading
+a package, and judging criteria of one assessment, one after another until one goes wrong.
 """
 
 import asyncio
@@ -60,10 +59,12 @@ from purple_sdk.protocol.results import CriterionResult
 log = logging.getLogger(__name__)
 
 AT_ONCE = 2
-"""How many processes may judge one assessment at a time."""
+"""The limit of processes that judge one assessment at a time."""
 
 _ALONE_SECONDS = 0.25
-"""A process costs more than most evaluators take: only those that let others wait are worth a second one."""
+"""Seconds before a second process starts. A process costs more time than most evaluators: only slow ones are
+worth it.
+"""
 
 _ALL_AT_ONCE = 64
 _COMPILED_KEPT = 32
@@ -72,12 +73,12 @@ _FORK_SECONDS = 60.0
 _LONGEST_ANSWER = 4 * 1024 * 1024
 _LONGEST_STATE = 128 * 1024 * 1024
 MOST_OF_A_DAY = 64 * 1024 * 1024
-"""Bytes of all files of a day that a family makes."""
+"""The limit for all files of a day that a family makes, in bytes."""
 _MAKING_SECONDS = 30.0
-"""The longest that a day may take by the process's own clock."""
+"""The limit for making a day, by the process's own clock."""
 _MOST_MADE = 50
 _MOST_STARVED = 10
-"""How many times its limit a process may take in all, while it waits for a processor."""
+"""The total time of a process while it waits for a processor, as a multiple of its limit."""
 
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,100}")
 _OUTPUT_KEPT, _LONGEST_FAULT = 2000, 500
@@ -92,11 +93,11 @@ _PROGRAM = (
 )
 
 Ask = Callable[[dict[str, Any]], Awaitable[bytes]]
-"""Asks the judge's model what an evaluator wants to know (``relayed_model.answer``)."""
+"""A function that puts an evaluator's question to the judge's model (``relayed_model.answer``)."""
 
 
 class EvaluatorFailedError(Exception):
-    """A scenario's code gave no verdict, and that is the scenario's own fault; the message says what happened."""
+    """A scenario's code gave no verdict, by the scenario's own fault; the message describes it."""
 
 
 class EvaluatorRetryError(Exception):
@@ -109,9 +110,9 @@ class JudgeJob:
 
     Attributes:
         task: its task.
-        evidence: which evidence follows; the same evidence has the same name.
-        fetch: gets the evidence (``JudgeRecord`` as JSON).
-        contents: where the evidence's parts are; None for evidence that has none.
+        evidence: the name of the evidence that follows; equal evidence has an equal name.
+        fetch: returns the evidence (``JudgeRecord`` as JSON).
+        contents: the place of the evidence's parts; None for evidence without parts.
     """
 
     task: JudgeTask
@@ -121,7 +122,7 @@ class JudgeJob:
 
 
 def _seconds_waited(pid: int) -> float:
-    """How long a process has waited for a processor so far; 0 where the system does not say."""
+    """Return how long a process has waited for a processor so far; 0 if the system doesn't report it."""
     try:
         return int(Path(f"/proc/{pid}/schedstat").read_text().split()[1]) / 1e9
     except (OSError, IndexError, ValueError):
@@ -129,7 +130,7 @@ def _seconds_waited(pid: int) -> float:
 
 
 class CodeProcess:
-    """One process with a scenario's code, as the worker sees it."""
+    """A process with a scenario's code, from the worker's side."""
 
     def __init__(
         self,
@@ -152,22 +153,23 @@ class CodeProcess:
         self._listening = asyncio.create_task(self._listen(printed))
 
     async def say(self, piece: bytes) -> None:
-        """Tell it something; a process that is gone is noticed when its answer is read."""
+        """Send the process a piece. If it is gone, that is noticed when its answer is read."""
         with suppress(frames.HungUpError):
             await frames.write(self._writer, piece)
 
     async def hear(self, longest: int = _LONGEST_ANSWER) -> bytes:
-        """Its next piece; raises ``HungUpError`` and ``FrameTooLongError``."""
+        """Return its next piece; raises ``HungUpError`` and ``FrameTooLongError``."""
         return await frames.read(self._reader, longest)
 
     def own_seconds(self) -> float:
-        """A clock that does not count the time in which the process waits for a processor, as on a busy machine."""
+        """Return seconds by a clock that stops while the process waits for a processor, as on a busy machine."""
         return time.monotonic() - _seconds_waited(self.pid)
 
     @asynccontextmanager
     async def within(self, seconds: float, wall_seconds: float | None = None) -> AsyncIterator[None]:
-        """Raise ``TimeoutError`` after these seconds of the process's own, or after ``wall_seconds`` by any clock:
-        ``_MOST_STARVED`` times as many if none are given. The message says which, as part of a sentence.
+        """Raise ``TimeoutError`` after ``seconds`` by the process's own clock, or after ``wall_seconds`` by any clock.
+        The default of ``wall_seconds`` is ``_MOST_STARVED`` times ``seconds``. The message names the limit, as part of
+        a sentence.
         """
         loop, began, own = asyncio.get_running_loop(), time.monotonic(), self.own_seconds()
         if wall_seconds is None:
@@ -196,8 +198,8 @@ class CodeProcess:
             raise TimeoutError(taken) from None
 
     async def what_ended_it(self) -> str:
-        """Why it has hung up, as the end of a sentence. Raises ``EvaluatorRetryError`` where somebody else killed it:
-        that is nothing that its code did.
+        """Return why it has hung up, as the end of a sentence. Raises ``EvaluatorRetryError`` if another process killed
+        it: its code isn't to blame then.
         """
         if self.is_flooding:
             return f"printed more than {self.limits.output_bytes // 1024} kB and was stopped"
@@ -218,7 +220,7 @@ class CodeProcess:
         self._output.close()
 
     async def _listen(self, printed: asyncio.StreamReader) -> None:
-        """Read what it prints, so that it never waits for us; too much of it ends it."""
+        """Read its output, so it never blocks on printing. Too much output ends it."""
         count, last = 0, b""
         while chunk := await printed.read(64 * 1024):
             count += len(chunk)
@@ -232,14 +234,14 @@ class CodeProcess:
 
 
 class _Forked(NamedTuple):
-    """A process that was forked, and how it has ended, None where that will never be known."""
+    """A forked process, and its way of ending; None if that will never be known."""
 
     pid: int
     ended: asyncio.Future[int | None]
 
 
 class ForkServer:
-    """Starts the process that forks the others when the first is wanted, and again should it be lost."""
+    """Starts the fork server when its first process is requested, and again if it is lost."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
@@ -251,21 +253,23 @@ class ForkServer:
         self._one_at_a_time = asyncio.Lock()
 
     async def fork(self, size: int, *, has_model: bool = False, makes_days: bool = False) -> CodeProcess:
-        """A new process, waiting for its task, for which it has a number of bytes to read, and perhaps a model to ask
-        or what makes days. Raises ``EvaluatorRetryError`` where none could be made.
+        """Fork a process, which then waits for its task. ``size`` is the number of bytes that it will read.
+
+        ``has_model`` and ``makes_days``: it needs the libraries for calling a model, or for making days. Raises
+        ``EvaluatorRetryError`` if no process could be made.
         """
         async with self._one_at_a_time:
-            for _ in range(2):  # it may have died since the last time
+            for _ in range(2):  # the server may have died since the last request
                 await self._start()
                 with suppress(OSError, TimeoutError, frames.HungUpError):
-                    limits = self._limits.with_room_for(size)
+                    limits = self._limits.make_room(size)
                     imports = {"has_model": has_model, "makes_days": makes_days}
                     return await asyncio.wait_for(self._fork(limits, imports), _FORK_SECONDS)
                 self._abandon()
         raise EvaluatorRetryError("no process could be made for the scenario's code: is the worker out of memory?")
 
     async def aclose(self) -> None:
-        """End it, and all that it has forked with it."""
+        """End it with all processes that it has forked."""
         process = self._process
         self._abandon()
         if process is not None:
@@ -281,20 +285,20 @@ class ForkServer:
             program = [sys.executable, "-I", "-c", _PROGRAM]
             self._process = await Child.start(
                 [*program, json.dumps(path), str(theirs.fileno()), str(os.getpid()), protection],
-                None,  # it ends with its parent by itself, at once (``reaping.die_with_parent``)
+                None,  # it ends with its parent automatically and at once (``reaping.die_with_parent``)
                 environment={name: os.environ[name] for name in _ENVIRONMENT if name in os.environ},
                 stderr=_OWN_STDERR,
                 descriptors=[theirs.fileno()],
             )
         ours.setblocking(False)
         self._control = ours
-        self._reading = asyncio.create_task(self._read(ours))
+        self._reading = asyncio.create_task(self._read_reports(ours))
 
     async def _fork(self, limits: Limits, imports: dict[str, bool]) -> CodeProcess:
         assert self._control is not None
         control, loop = self._control, asyncio.get_running_loop()
         job, their_job = socket.socketpair()
-        # No pipe: uvloop closes what is no socket twice, and the second time it may be a file that a thread has opened.
+        # Not a pipe: uvloop closes it twice. By the second time a thread may have opened a file under its number.
         output, their_output = socket.socketpair()
         try:
             with their_job, their_output:
@@ -315,7 +319,7 @@ class ForkServer:
         with suppress(OSError):
             control.send(json.dumps({"kill": pid}).encode() + b"\n")
 
-    async def _read(self, control: socket.socket) -> None:
+    async def _read_reports(self, control: socket.socket) -> None:
         loop, rest = asyncio.get_running_loop(), b""
         with suppress(OSError):
             while chunk := await loop.sock_recv(control, 64 * 1024):
@@ -328,7 +332,8 @@ class ForkServer:
     def _hear(self, report: dict[str, int]) -> None:
         if "pid" in report:
             ended = self._ended[report["pid"]] = asyncio.get_running_loop().create_future()
-            # Whoever has given up waiting has its own answer, too: the next one's is another.
+            # A caller that has given up waiting has an answer in the queue, too; each answer belongs to the next
+            # request in order.
             forked = self._asked_for.popleft() if self._asked_for else None
             if forked is not None and not forked.done():
                 forked.set_result(_Forked(report["pid"], ended))
@@ -353,7 +358,7 @@ class ForkServer:
 
 @dataclass
 class _Team:
-    """The processes that judge one assessment: which are free, how many work, and for how many criteria."""
+    """The processes that judge one assessment: the idle ones, the number at work, and the number of their criteria."""
 
     turns: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(AT_ONCE))
     idle: asyncio.Queue[CodeProcess] = field(default_factory=asyncio.Queue)
@@ -363,9 +368,9 @@ class _Team:
 
 class ScenarioCode:
     """All processes with scenarios' code of one worker, each with these limits. A criterion waits ``alone_seconds`` for
-    the process of its assessment before another one is made.
+    the process of its assessment before another process is made.
 
-    Methods raise ``EvaluatorRetryError`` where no process could be made, or one was lost: try again.
+    Methods raise ``EvaluatorRetryError`` if no process could be made, or one was lost: try again.
     """
 
     def __init__(self, limits: Limits, alone_seconds: float = _ALONE_SECONDS) -> None:
@@ -383,14 +388,14 @@ class ScenarioCode:
     async def _at_task(
         self, task: FolderTask | MakeTask, size: int = 0, seconds: float = math.inf, within: Allowance | None = None
     ) -> AsyncIterator[CodeProcess]:
-        """A process with a task, which has it done within ``seconds`` of its own, and no more than usually; ``within``
-        is what it may use by any clock.
+        """Yield a process with a task. It gets ``seconds`` by its own clock, at most the usual limit; ``within`` limits
+        its time by any clock.
 
         Raises:
-            EvaluatorRetryError: no process could be made, or somebody else has killed it.
+            EvaluatorRetryError: no process could be made, or another process has killed it.
             TimeoutError: it took too long.
-            HungUpError: it has ended; the message is the end of a sentence that says why.
-            FrameTooLongError: it said too much.
+            HungUpError: it has ended; the message is the end of a sentence with the reason.
+            FrameTooLongError: it sent too much.
         """
         within = within or Allowance()
         process = await self._fork_server.fork(size, makes_days=isinstance(task, MakeTask))
@@ -405,12 +410,12 @@ class ScenarioCode:
             process.end()
 
     async def load(self, directory: Path, within: Allowance | None = None) -> ScenarioPackage:
-        """Read and check the package in a folder, its evaluators' code included; ``within`` is what is left for a day
-        that was made. Raises ``ScenarioError``.
+        """Read and check the package in a folder, its evaluators' code included. ``within`` is the remaining time for a
+        day that was made. Raises ``ScenarioError``.
         """
         within = within or Allowance(directory.name)
         async with self._all:
-            size = await asyncio.to_thread(_size_of, directory)
+            size = await asyncio.to_thread(_count_bytes, directory)
             try:
                 async with self._at_task(FolderTask(task="load", directory=directory), size, within=within) as process:
                     return await _read_package(process, directory)
@@ -428,16 +433,17 @@ class ScenarioCode:
         raise EvaluatorLoadError(f"{directory.name} {reason}")
 
     async def make(self, directory: Path, instance: Instance, within: Allowance | None = None) -> dict[str, bytes]:
-        """Have the family in a folder make one of its days: the files of the day's scenario by name. The rest of
-        ``within`` is for loading them. Raises ``InstanceError``, whose sentence names the day, the duty where one is to
-        blame, and the reason.
+        """Let the family in a folder make one of its days; return the files of the day's scenario by name.
+
+        The rest of ``within`` is for loading them. Raises ``InstanceError``; its sentence names the day, the reason,
+        and the duty at fault, if there is one.
         """
         seconds, within = min(self.limits.seconds, _MAKING_SECONDS), within or Allowance(instance.title)
         async with self._all:
             try:
                 task = MakeTask(directory=directory, instance=instance)
                 async with self._at_task(task, seconds=seconds, within=within) as process:
-                    return await _made(process, instance)
+                    return await _receive_day(process, instance)
             except TimeoutError as taken:
                 reason = f"the family's code was still at work after {taken} and was stopped"
             except frames.FrameTooLongError:
@@ -449,7 +455,7 @@ class ScenarioCode:
         raise InstanceError(instance, reason)
 
     async def hold(self, directory: Path) -> Held:
-        """Hold the patterns of a scenario's facts to its paraphrases."""
+        """Check the patterns of a scenario's facts against its paraphrases."""
         async with self._all:
             try:
                 async with self._at_task(FolderTask(task="hold", directory=directory)) as process:
@@ -465,11 +471,10 @@ class ScenarioCode:
     async def judge(
         self, job: JudgeJob, criterion: EvaluationCriterion, ask: Ask, seconds: float | None = None
     ) -> CriterionResult:
-        """Have a criterion judged by its evaluator function, which may take ``seconds``: no more than usually, and no
-        less where there are none. Raises what ``ask`` raises, and ``EvaluatorFailedError`` where the same would happen
-        again.
+        """Let a criterion's evaluator function judge it within ``seconds``, at most the usual limit; None means that
+        limit. Raises all errors of ``ask``, and ``EvaluatorFailedError`` if a retry would fail equally.
         """
-        # Two assessments may have the same evidence, and each has a simulation of its own.
+        # Two assessments may have the same evidence, but each has its own simulation.
         key = (str(job.task.directory), f"{job.task.simulation} {job.task.reader_key} {job.evidence}")
         team = self._teams[key]
         team.users += 1
@@ -503,8 +508,8 @@ class ScenarioCode:
         return outcome.verdict
 
     async def _free_process(self, team: _Team) -> CodeProcess | None:
-        """One that was made for the assessment, if there soon is one that has nothing to do."""
-        if team.idle.empty() and team.at_work == 1:  # nobody else is
+        """Return a process of the assessment that is idle, or soon will be; else None."""
+        if team.idle.empty() and team.at_work == 1:  # no other criterion is being judged
             return None
         with suppress(TimeoutError):
             async with asyncio.timeout(self._alone_seconds):
@@ -528,17 +533,17 @@ class ScenarioCode:
         return process
 
     async def _compile(self, directory: Path) -> bytes:
-        """A scenario's code, compiled once for all processes that judge by it, such as those of all days of a family;
-        nothing where that can't be done.
+        """Compile a scenario's code once for all processes that use it, for example those of all days of a family.
+        Empty if that fails.
         """
         code = await asyncio.to_thread(code_digest, directory)
         compiling = self._compiled.pop(code, None) or asyncio.create_task(self._compile_once(directory))
-        self._compiled[code] = compiling  # those used last stay longest
+        self._compiled[code] = compiling  # the most recently used are kept longest
         while len(self._compiled) > _COMPILED_KEPT:
             self._compiled.pop(next(iter(self._compiled)))
         compiled = await asyncio.shield(compiling)
         if not compiled and self._compiled.get(code) is compiling:
-            del self._compiled[code]  # it may be better next time
+            del self._compiled[code]  # the next time may succeed
         return compiled
 
     async def _compile_once(self, directory: Path) -> bytes:
@@ -549,7 +554,7 @@ class ScenarioCode:
             return b""
 
     def _rest(self, key: tuple[str, str]) -> None:
-        """Let the processes of an assessment go when they aren't needed any more."""
+        """End the processes of an assessment when they are no longer needed."""
         if (team := self._teams.get(key)) is not None and not team.users:
             del self._teams[key]
             while not team.idle.empty():
@@ -559,15 +564,15 @@ class ScenarioCode:
 _REFUSALS: dict[str, type[ScenarioError]] = {
     kind.__name__: kind for kind in (ScenarioError, ScenarioValidationError, EvaluatorLoadError)
 }
-"""The errors by which a process may refuse its package; it may run any code, and name others."""
+"""The errors by which a process may refuse its package; it may run any code, and send other names."""
 
 
 def _unreadable(problem: Exception) -> str:
-    """That a process's answer can't be read, as the end of a sentence about it."""
+    """Return the end of a sentence: a process's answer can't be read."""
     return f"gave an answer that can't be read: {storable_text(str(problem), _LONGEST_FAULT)}"
 
 
-def _size_of(directory: Path) -> int:
+def _count_bytes(directory: Path) -> int:
     return min(sum(size for _, _, size in manager.fingerprint(directory)), 2 * manager.LARGEST_FILE)
 
 
@@ -582,8 +587,8 @@ async def _read_package(process: CodeProcess, directory: Path) -> ScenarioPackag
     return ScenarioPackage(directory, loaded.scenario, state, loaded.warnings, role_states=role_states)
 
 
-async def _made(process: CodeProcess, instance: Instance) -> dict[str, bytes]:
-    """The files that a process has made; it may run any code, so their names and sizes are checked here."""
+async def _receive_day(process: CodeProcess, instance: Instance) -> dict[str, bytes]:
+    """Return the files that a process has made. Their names and sizes are checked: it may run any code."""
     answer = await process.hear()
     if b'"unmade"' in answer[:20]:
         unmade = Unmade.model_validate_json(answer)
@@ -599,7 +604,7 @@ async def _made(process: CodeProcess, instance: Instance) -> dict[str, bytes]:
 
 
 async def _judge_by_process(process: CodeProcess, criterion: EvaluationCriterion, ask: Ask, seconds: float) -> Judged:
-    """Let a process judge one criterion, and ask the model for it where it wants to; only its own time counts."""
+    """Let a process judge one criterion, and call the model for it if it asks; only the process's own time counts."""
     remaining = seconds
     try:
         await process.say(criterion.model_dump_json().encode())

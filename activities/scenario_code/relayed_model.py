@@ -1,6 +1,6 @@
-"""The judge's model as evaluators see it: their process has no key, so the worker asks for them.
+"""The judge's model as evaluators see it: their process has no key, so the worker makes the calls.
 
-``RelayedModel`` lives in the evaluator's process, ``answer`` in the worker. Messages cross in LangChain's own JSON
+``RelayedModel`` is used in the evaluator's process, ``answer`` in the worker. Messages are sent in LangChain's own JSON
 form.
 """
 
@@ -30,7 +30,7 @@ _OPTIONS = {
 
 
 class ModelQuestion(BaseModel):
-    """What an evaluator asks the model; its process may have sent anything."""
+    """An evaluator's question to the model; its process may have sent any data."""
 
     messages: list[dict[str, Any]] = Field(min_length=1)
     stop: list[str] | None = None
@@ -44,13 +44,14 @@ class ModelQuestion(BaseModel):
         return self
 
     def read_messages(self) -> list[BaseMessage]:
-        """The messages. Raises ValueError, KeyError or TypeError (they are not messages)."""
+        """Parse the messages. Raises ValueError, KeyError or TypeError if they are not messages."""
         return messages_from_dict(self.messages)
 
 
 def find_refused(question: ModelQuestion) -> str | None:
-    """The first option of a question that an evaluator may not set, in words: others may name another model, address or
-    account, and tools that the provider runs cost beside tokens.
+    """Return the first option of a question that an evaluator may not set, in words.
+
+    Other options may name another model, address or account; tools that the provider runs have extra costs.
     """
     options = question.options
     if unknown := sorted(set(options) - _OPTIONS):
@@ -60,14 +61,14 @@ def find_refused(question: ModelQuestion) -> str | None:
 
 
 class RelayedModel(BaseChatModel):
-    """A chat model whose every call is made by somebody else; one call at a time."""
+    """A chat model whose calls are made by another process, one at a time."""
 
     _exchange: Exchange | None = PrivateAttr(default=None)
     _one_at_a_time: Any = PrivateAttr(default_factory=threading.Lock)
 
     @classmethod
     def over(cls, exchange: Exchange) -> Self:
-        """A model whose calls go through ``exchange``: a question as JSON data in, the answer's JSON out."""
+        """Make a model whose calls go through ``exchange``: a question as JSON data in, the answer's JSON out."""
         model = cls()
         model._exchange = exchange
         return model
@@ -107,7 +108,7 @@ class RelayedModel(BaseChatModel):
 
 
 async def answer(question: ModelQuestion, llm: BaseChatModel) -> bytes:
-    """Ask the real model what a ``RelayedModel`` was asked; raises any error of the model's client."""
+    """Call the real model with a ``RelayedModel``'s question; raises any error of the model's client."""
     options = dict(question.options)
     tools, choice = options.pop("tools", None), options.pop("tool_choice", None)
 

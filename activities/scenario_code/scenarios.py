@@ -1,4 +1,4 @@
-"""Scenarios as a worker has them: as their files are now, and as they were frozen at admission."""
+"""Scenarios for a worker: from their present files, and as they were frozen at admission."""
 
 import asyncio
 import hashlib
@@ -25,14 +25,16 @@ from purple_sdk.protocol.instances import USUAL_DIFFICULTY, Instance
 
 _SCENARIOS_KEPT = 32
 _KEPT_UP_TO = 4_000_000
-"""Bytes of a scenario's files, and of its initial state, that are kept in memory; larger ones are read each time."""
+"""The limit for caching a scenario's files, and its initial state, in memory (bytes); larger ones are read each
+time.
+"""
 _PIECE = 1024 * 1024
 _FOLDERS_KEPT = 100
 _READINGS = 3
 
 
 class Loaded(NamedTuple):
-    """A scenario, all its files as one blob, and the family's day that it is, where it is one."""
+    """A scenario, all its files as one blob, and its family and day, if it has one."""
 
     package: manager.ScenarioPackage
     files: bytes
@@ -40,8 +42,8 @@ class Loaded(NamedTuple):
 
 
 class Scenarios:
-    """The scenarios of one worker process, with a cache of those used last. Its methods raise ``ScenarioError`` where
-    there is none of that name, its files can't be read, or it can't be played.
+    """The scenarios of one worker process, with a cache of those used last. Its methods raise ``ScenarioError`` if
+    there is no scenario of this name, its files can't be read, or it can't be played.
     """
 
     def __init__(self, config: GreenAgentConfig, store: BlobStore) -> None:
@@ -61,18 +63,18 @@ class Scenarios:
             self._unpacked.cleanup()
 
     async def load_package(self, scenario_id: str) -> Loaded:
-        """A scenario as its files are now, and all of them as one blob; they are read once, and again whenever one of
-        them has changed, unless they are large.
+        """Load a scenario from its present files, with all of them as one blob. Unless they are large, they are read
+        again only after a change.
         """
         directory = self._manager.find(scenario_id)
         await asyncio.to_thread(self._require_protection, directory)
         for _ in range(_READINGS):
             state = await asyncio.to_thread(manager.fingerprint, directory)
-            if (kept := self._kept(scenario_id, state)) is not None:
+            if (kept := self._find_cached(scenario_id, state)) is not None:
                 return kept
             package = await self.read_package(directory)
             files = await asyncio.to_thread(packed, directory)
-            if await asyncio.to_thread(manager.fingerprint, directory) == state:  # what was checked is what was packed
+            if await asyncio.to_thread(manager.fingerprint, directory) == state:  # checked and packed files are equal
                 return self._keep(scenario_id, state, Loaded(package, files))
         raise manager.ScenarioValidationError(
             f"{scenario_id} is being changed just now: ask again when its files are complete"
@@ -82,12 +84,12 @@ class Scenarios:
         return self._manager.find_family(scenario_id) is not None
 
     def group_size(self, name: str) -> int:
-        """How many days of a family are a group; 1 for a fixed scenario."""
+        """Return how many days of a family are a group; 1 for a fixed scenario."""
         directory = self._manager.find_family(name)
         return 1 if directory is None else read_family(directory).group
 
     async def load(self, scenario_id: str, difficulty: int | None, seed: int) -> Loaded:
-        """What a request asks for: a fixed scenario, or the day that a family makes of a difficulty and a seed."""
+        """Load a request's scenario: a fixed one, or the day that a family makes of a difficulty and a seed."""
         if self.is_family(scenario_id):
             instance = Instance(family=scenario_id, difficulty=difficulty or USUAL_DIFFICULTY, seed=seed)
             return await self.load_instance(instance)
@@ -100,17 +102,19 @@ class Scenarios:
         return loaded
 
     async def load_instance(self, instance: Instance) -> Loaded:
-        """A family's day as a scenario, and its files as one blob; the last ones are kept, unless they are large."""
+        """Load a family's day as a scenario, with its files as one blob; the last ones are cached, unless they are
+        large.
+        """
         directory = self._manager.find_family(instance.family)
         if directory is None:
             raise manager.ScenarioNotFoundError(f"family {instance.family} not found", self._manager.list_families())
         await asyncio.to_thread(self._require_protection, directory)
         state = await asyncio.to_thread(lambda: sum(map(manager.fingerprint, (directory, *installed_readers())), ()))
-        if (kept := self._kept(instance, state)) is not None:
+        if (kept := self._find_cached(instance, state)) is not None:
             return kept
         return self._keep(instance, state, await self._make(directory, instance))
 
-    def _kept(self, name: str | Instance, state: manager.Fingerprint) -> Loaded | None:
+    def _find_cached(self, name: str | Instance, state: manager.Fingerprint) -> Loaded | None:
         kept = self._loaded.get(name)
         return kept[1] if kept is not None and kept[0] == state else None
 
@@ -123,7 +127,7 @@ class Scenarios:
         return loaded
 
     async def hash_of_family(self, name: str) -> str:
-        """The SHA-256 of a family's files and of the kit, which together decide all of its days."""
+        """Return the SHA-256 of a family's files and of the kit, which together determine all of its days."""
         directory = self._manager.find_family(name)
         if directory is None:
             raise manager.ScenarioNotFoundError(f"family {name} not found", self._manager.list_families())
@@ -147,7 +151,7 @@ class Scenarios:
         return Loaded(package, files, instance)
 
     async def read_package(self, directory: Path, within: Allowance | None = None) -> manager.ScenarioPackage:
-        """The scenario in a folder, without its initial state where that is large; ``within`` as in ``load``."""
+        """Read the scenario in a folder, without its initial state if that is large; ``within`` as in ``load``."""
         package = await self.code.load(directory, within)
         if len(package.initial_state) <= _KEPT_UP_TO:
             return package
@@ -155,10 +159,10 @@ class Scenarios:
         return replace(package, initial_state=b"", large_state=name)
 
     def _require_protection(self, directory: Path, sha256: str | None = None) -> None:
-        """Refuse code that did not come with proctor where it can't be confined, unless the operator trusts it.
+        """Refuse code that did not come with proctor if it can't be confined, unless the operator trusts it.
 
-        ``sha256`` is the hash of its frozen files, where the folder is an unpacked copy: another machine may have
-        admitted it.
+        ``sha256`` is the hash of its frozen files, if the folder is an unpacked copy: another machine may have admitted
+        it.
         """
         if self._trusts_all or not (missing := find_missing_protections()):
             return
@@ -170,8 +174,10 @@ class Scenarios:
             )
 
     async def read_initial_state(self, plan: Plan) -> AsyncIterator[bytes]:
-        """The UES scenario that an assessment begins with, in pieces: from a blob of its own, or, where it is large,
-        from the scenario's frozen files, so that the store has it once. Raises as ``BlobStore.get``, too.
+        """Yield the UES scenario at the beginning of an assessment, in pieces.
+
+        It comes from a separate blob. A large one comes from the scenario's frozen files, to be stored only once.
+        Raises as ``BlobStore.get``, too.
         """
         if not plan.is_state_in_package:
             async for piece in self._store.read_in_pieces(plan.initial_state):
@@ -182,17 +188,19 @@ class Scenarios:
             yield state[place : place + _PIECE]
 
     async def unpack_frozen_code(self, scenario_id: str, ref: BlobRef) -> Path:
-        """A folder with all files of a scenario as they were when its assessment was admitted."""
+        """Return a folder with all files of a scenario as they were when its assessment was admitted."""
         return await self._folder(scenario_id, ref, None)
 
     async def unpack_current_code(self, scenario_id: str) -> tuple[Path, str]:
-        """A folder with all files of a scenario as they are now, and their hash."""
+        """Return a folder with all present files of a scenario, and their hash."""
         files = await asyncio.to_thread(packed, self._manager.find(scenario_id))
         ref = blob_ref(files)
         return await self._folder(scenario_id, ref, files), ref.sha256
 
     async def unpack_with_current_kit(self, scenario_id: str, ref: BlobRef) -> tuple[Path, str]:
-        """A folder with all files of a family's day as they were frozen, but with the kit of today, and their hash."""
+        """Return a folder with all files of a family's day as they were frozen, but with today's kit, and their
+        hash.
+        """
         frozen = await self._folder(scenario_id, ref, None)
         with OwnFolder("proctor-day-") as folder:
             day = Path(folder) / scenario_id
@@ -202,13 +210,15 @@ class Scenarios:
         return await self._folder(scenario_id, current, files), current.sha256
 
     async def _folder(self, scenario_id: str, ref: BlobRef, files: bytes | None) -> Path:
-        """Where a scenario's files lie unpacked, for this worker alone; those used last stay longest."""
+        """Return a folder with a scenario's unpacked files, for this worker only; the most recently used are kept
+        longest.
+        """
         async with self._unpacking:
             if self._unpacked is None:
                 self._unpacked = OwnFolder("proctor-scenarios-")
             folder = self._folders.pop(ref.sha256, None)
             if folder is None or not folder.is_dir():
-                # Named like the scenario, as sentences about it are.
+                # Named like the scenario: sentences about it show the name.
                 folder = Path(self._unpacked.name) / ref.sha256 / scenario_id
                 with TemporaryFile() as archive:
                     if files is not None:
@@ -226,7 +236,7 @@ class Scenarios:
         return folder
 
     async def load_scenario(self, ref: BlobRef) -> ScenarioConfig:
-        """The scenario as it was when its assessment was admitted; later edits of its files don't touch it."""
+        """Load the scenario as it was when its assessment was admitted; later changes of its files have no effect."""
         if ref not in self._scenarios:
             while len(self._scenarios) >= _SCENARIOS_KEPT:
                 self._scenarios.pop(next(iter(self._scenarios)))

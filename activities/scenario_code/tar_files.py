@@ -1,4 +1,4 @@
-"""Archives that we wrote ourselves, unpacked: on a Python whose ``tarfile`` has no filters yet, too."""
+"""Unpacks archives that we have written, also on a Python whose ``tarfile`` has no filters yet."""
 
 import io
 import tarfile
@@ -7,13 +7,13 @@ from typing import BinaryIO, Literal
 
 
 def extract(content: bytes | BinaryIO, folder: Path, kind: Literal["data", "tar"]) -> None:
-    """Write the files of an archive into a folder that is there.
+    """Write the files of an archive into an existing folder.
 
-    ``kind`` is the filter of ``tarfile``, which Python 3.11 has since 3.11.4 and Debian 12 has not. Without it, files,
-    folders and links are written with their modes, as ``tar`` does.
+    ``kind`` is a filter of ``tarfile``. Python 3.11 has filters since 3.11.4; Debian 12 lacks them. Without a filter,
+    files, folders and links are written with their modes, as ``tar`` does.
 
     Raises:
-        tarfile.TarError, ValueError: something in it would be written outside of the folder, or isn't a file.
+        tarfile.TarError, ValueError: an entry would be written outside of the folder, or isn't a file.
     """
     with tarfile.open(fileobj=io.BytesIO(content) if isinstance(content, bytes) else content) as archive:
         if hasattr(tarfile, "data_filter"):
@@ -26,7 +26,7 @@ def extract(content: bytes | BinaryIO, folder: Path, kind: Literal["data", "tar"
 
 def _check(member: tarfile.TarInfo, folder: Path) -> None:
     place = (folder / member.name).resolve()
-    # What a link points to is looked at as tarfile does: from the link's own folder, before anything is written.
+    # A link's target is resolved as tarfile does: from the link's own folder, before anything is written.
     target = (place.parent / member.linkname).resolve() if member.issym() else place
     if not all(path.is_relative_to(folder.resolve()) for path in (place, target)):
         raise ValueError(f"{member.name} would be outside of the folder that it is unpacked into")

@@ -1,16 +1,16 @@
-"""What a process with a scenario's code does, once it is forked and confined: load a package, or judge by its
+"""The work of a process with a scenario's code, after it was forked and confined: load a package, or judge by its
 evaluators.
 
-It talks to the worker over one socket (``frames``), in JSON:
+It exchanges JSON with the worker over one socket (``frames``):
 
-* ``{"task": "load", "directory"}`` is answered with a ``Loaded`` or a ``Refused``, and that was all.
-* ``{"task": "hold", "directory"}`` is answered with a ``Held``, and that was all, too.
-* ``{"task": "compile", "directory"}`` is answered with ``compile_modules``, and nothing of the package is run.
-* ``{"task": "make", …}`` (``MakeTask``) is answered with a ``Made`` and its files, or an ``Unmade``, and that was all.
-* ``{"task": "judge", …}`` (``JudgeTask``), followed by the answer to ``compile``, or nothing, and by the evidence as
-  stored. Evidence in parts is preceded by their number. Then comes any number of criteria. Each is answered with a
-  ``Judged``; before that, an evaluator's questions to the model are passed on (``Asked``), each
-  answered with a message of the model's.
+* ``{"task": "load", "directory"}`` is answered with a ``Loaded`` or a ``Refused``; then the process ends.
+* ``{"task": "hold", "directory"}`` is answered with a ``Held``; then the process ends.
+* ``{"task": "compile", "directory"}`` is answered with ``compile_modules``; no code of the package runs.
+* ``{"task": "make", …}`` (``MakeTask``) is answered with a ``Made`` and its files, or an ``Unmade``; then it ends.
+* ``{"task": "judge", …}`` (``JudgeTask``) is followed by the answer to ``compile``, or an empty piece, and by the
+  stored evidence. Evidence in parts comes after their number. Then follows any number of criteria. Each is answered
+  with a ``Judged``. Before that, an evaluator's questions to the model are sent (``Asked``), and each is answered with
+  a message of the model.
 """
 
 import asyncio
@@ -35,7 +35,7 @@ from proctor.activities.scenario_code.evaluators import (
     PassingEvaluatorError,
     ReadByModel,
     judge_by_evaluator,
-    message_of,
+    safe_text,
 )
 from proctor.activities.scenario_code.evidence import JudgeRecord, parts_of_record, read_record
 from proctor.activities.scenario_code.facts_asked import facts_asked
@@ -50,13 +50,14 @@ from purple_sdk.protocol.results import CriterionResult
 from purple_sdk.ues import AsyncUESClient
 
 _SIMULATOR_SECONDS = 10.0
-"""How long an evaluator waits for an answer of the simulator; less than it may take itself, so that the simulator is
-not mistaken for a slow evaluator."""
+"""The longest wait of an evaluator for an answer of the simulator. It is shorter than the evaluator's own limit: a slow
+simulator must not be mistaken for a slow evaluator.
+"""
 
 
 class FolderTask(BaseModel):
-    """What is done with all of a folder: read and check the package in it, hold the patterns of its facts to its
-    paraphrases, or compile its code for the processes that judge by it.
+    """A task about a whole folder: read and check its package, check the patterns of its facts against its paraphrases,
+    or compile its code for the processes that judge by it.
     """
 
     task: Literal["load", "hold", "compile"]
@@ -64,7 +65,7 @@ class FolderTask(BaseModel):
 
 
 class JudgeTask(BaseModel):
-    """Judge criteria of a scenario; the compiled code and the evidence follow in pieces of their own."""
+    """A task to judge criteria of a scenario; the compiled code and the evidence follow in separate pieces."""
 
     task: Literal["judge"] = "judge"
     directory: Path
@@ -86,20 +87,20 @@ _TASK: TypeAdapter[FolderTask | JudgeTask | MakeTask] = TypeAdapter(Task)
 
 
 class Made(BaseModel):
-    """A day that was made: the names of its files; their contents follow, each in a piece of its own."""
+    """A day that was made: the names of its files; their contents follow, each in a separate piece."""
 
     made: list[str]
 
 
 class Unmade(BaseModel):
-    """No day was made: the duty that is to blame, where one is known, and the reason."""
+    """No day was made: the duty at fault, if known, and the reason."""
 
     unmade: Sentence
     duty: Sentence | None = None
 
 
 class Loaded(BaseModel):
-    """A package that can be played; its initial state follows in a piece of its own, and that of each role."""
+    """A package that can be played; its initial state and that of each role follow in separate pieces."""
 
     scenario: ScenarioConfig
     warnings: list[Sentence]
@@ -113,18 +114,17 @@ class Refused(BaseModel):
 
 
 class Asked(BaseModel):
-    """A question to the model: an evaluator's own, for ``relayed_model.answer``, or the facts that it looks for in
-    texts, for ``facts_by_model.read_facts``.
+    """A question to the model: an evaluator's own, for ``relayed_model.answer``, or facts that it looks for in texts,
+    for ``facts_by_model.read_facts``.
     """
 
     asked: dict[str, JsonValue]
 
 
 class Judged(BaseModel):
-    """How a judgement has ended: with a verdict, or with a sentence that says whose fault it was that there is none.
+    """The end of a judgement: a verdict, or a sentence about its absence and whose fault that is.
 
-    ``fault`` is the scenario's; ``passing`` may be gone at another try. ``is_spoilt`` tells that the process should not
-    be used again.
+    ``fault`` is the scenario's fault; ``passing`` is temporary. ``is_spoilt``: the process should not be used again.
     """
 
     verdict: CriterionResult | None = None
@@ -167,15 +167,15 @@ class _Received:
 
 
 class _Evaluators:
-    """The functions of a scenario's evaluators, looked for once for all its criteria."""
+    """The functions of a scenario's evaluators, found once for all its criteria."""
 
     def __init__(self, task: JudgeTask) -> None:
         self._task = task
         self._of_all: EvaluatorRegistry | None = None
 
     def of(self, criterion: EvaluationCriterion) -> EvaluatorRegistry:
-        """Those among which a criterion's is; where that of another one is missing, this one's is still found. Raises
-        ``EvaluatorLoadError`` where there is none for it.
+        """Return a registry with a criterion's function; another criterion's missing function doesn't matter. Raises
+        ``EvaluatorLoadError`` if this one's is missing.
         """
         if self._of_all is None:
             self._of_all = {}
@@ -197,7 +197,7 @@ def _load(job: socket.socket, directory: Path) -> None:
         package = manager.load_package(directory)
         manager.load_evaluators(directory, package.config.all_criteria)
     except manager.ScenarioError as problem:
-        _say(job, Refused(refused=type(problem).__name__, sentence=message_of(problem)))
+        _say(job, Refused(refused=type(problem).__name__, sentence=safe_text(problem)))
     else:
         _say(job, Loaded(scenario=package.config, warnings=package.warnings))
         for state in (package.initial_state, *package.role_states.values()):
@@ -216,9 +216,9 @@ def _hold(job: socket.socket, directory: Path) -> None:
         held.audited = paraphrases.audit(paraphrases.read_paraphrases(directory, paraphrases.AUDIT), patterns)
         held.statements = {fact.id: fact.statement for fact in facts}
     except (manager.ScenarioError, paraphrases.ParaphrasesError) as problem:
-        _say(job, paraphrases.Held(faults=[message_of(problem)]))
+        _say(job, paraphrases.Held(faults=[safe_text(problem)]))
     except Exception as problem:
-        raised = f"{type(problem).__name__}: {message_of(problem)}{_place(problem, directory)}"
+        raised = f"{type(problem).__name__}: {safe_text(problem)}{_place(problem, directory)}"
         _say(job, paraphrases.Held(faults=[f"a pattern of facts.py raised {raised}"]))
     else:
         _say(job, held)
@@ -230,7 +230,7 @@ def _make(job: socket.socket, task: MakeTask) -> None:
         files = importlib.import_module(MAKER).make_instance(task.directory, day.difficulty, day.seed)
         contents = [bytes(content) for content in files.values()]
         answer: BaseModel = Made(made=list(files))
-    except BaseException as problem:  # whatever it is, there is no day
+    except BaseException as problem:  # any exception: there is no day
         answer, contents = _why_unmade(problem, task.directory), []
     _flush()
     _say(job, answer)
@@ -239,12 +239,14 @@ def _make(job: socket.socket, task: MakeTask) -> None:
 
 
 def _why_unmade(problem: BaseException, directory: Path) -> Unmade:
-    """A day that is inconsistent names the duty and the reason; all else says what was raised, and where."""
+    """Describe the failure: an inconsistent day names the duty and the reason, another failure its exception
+    and place.
+    """
     if any(kind.__name__ == "InconsistentDayError" for kind in type(problem).__mro__):
         duty = getattr(problem, "duty", None)
-        reason = message_of(getattr(problem, "reason", problem))
-        return Unmade(unmade=reason, duty=None if duty is None else message_of(duty))
-    sentence = f"{type(problem).__name__}: {message_of(problem)}".removesuffix(": ")
+        reason = safe_text(getattr(problem, "reason", problem))
+        return Unmade(unmade=reason, duty=None if duty is None else safe_text(duty))
+    sentence = f"{type(problem).__name__}: {safe_text(problem)}".removesuffix(": ")
     return Unmade(unmade=f"the family's code raised {sentence}{_place(problem, directory)}")
 
 
@@ -266,7 +268,7 @@ def _judge(job: socket.socket, task: JudgeTask, record: JudgeRecord) -> None:
             read = read_by_model if task.has_model else None
             outcome = asyncio.run(_judge_criterion(criterion, evaluators.of(criterion), task, record, llm, read))
         except BaseException as problem:
-            # Whatever it is (SystemExit, KeyboardInterrupt, CancelledError), it is no verdict.
+            # Any exception (SystemExit, KeyboardInterrupt, CancelledError) means that there is no verdict.
             outcome = Judged(fault=_raised_sentence(criterion, problem, task.directory), is_spoilt=True)
         _flush()
         left_running = threading.active_count() > 1
@@ -303,13 +305,13 @@ async def _judge_criterion(
 
 def _raised_sentence(criterion: EvaluationCriterion, problem: BaseException, directory: Path) -> str:
     if isinstance(problem, manager.ScenarioError):
-        return message_of(problem)
-    message = f"{type(problem).__name__}: {message_of(problem)}".removesuffix(": ")
+        return safe_text(problem)
+    message = f"{type(problem).__name__}: {safe_text(problem)}".removesuffix(": ")
     return f"evaluator {criterion.evaluator_id} raised {message}{_place(problem, directory)}"
 
 
 def _place(problem: BaseException | None, directory: Path) -> str:
-    """The last line of the scenario's own that a failure went through: the one that its author can mend."""
+    """Return the last line of a failure's traceback in the scenario's own files: its author can fix that place."""
     if problem is None:
         return ""
     frames_within = [

@@ -1,4 +1,4 @@
-"""Where the simulator's servers are: one address, several, or a name in the DNS that stands for several."""
+"""Addresses of the simulator's servers: one address, several, or a DNS name with several addresses."""
 
 import asyncio
 import socket
@@ -8,11 +8,11 @@ from proctor.settings.config import GreenAgentConfig
 from purple_sdk.processes.addresses import in_url
 
 BY_NAME = "dns+"
-"""Before an address: every machine that its name stands for is a simulator's."""
+"""Prefix of an address: each machine with this DNS name is a simulator's server."""
 
 
 def named_addresses(config: GreenAgentConfig) -> list[str]:
-    """What ``ues_url`` names, one by one."""
+    """Return the addresses in ``ues_url``, one by one."""
     return [word.rstrip("/") for word in config.ues_url.replace(",", " ").split()]
 
 
@@ -22,7 +22,9 @@ def are_several(config: GreenAgentConfig) -> bool:
 
 
 async def known_addresses(config: GreenAgentConfig) -> list[str]:
-    """All current ones; names that stand for several are looked up each time, and an unknown one is left out."""
+    """Return all current addresses. DNS names with several addresses are resolved each time; an unknown name is left
+    out.
+    """
     addresses: list[str] = []
     for named in named_addresses(config):
         if not named.startswith(BY_NAME):
@@ -40,8 +42,10 @@ async def known_addresses(config: GreenAgentConfig) -> list[str]:
 
 
 def public_address(config: GreenAgentConfig, address: str) -> str:
-    """Where participants find the simulator's server at an address: ``ues_public_url`` names as many in the same order,
-    or one with ``{host}`` in it; where it is not set, they find it where we do.
+    """Return the address at which participants find a simulator's server.
+
+    ``ues_public_url`` has as many addresses in the same order, or one with ``{host}``. If it is not set, participants
+    use our address.
     """
     public = (config.ues_public_url or "").replace(",", " ").split()
     named = named_addresses(config)

@@ -1,4 +1,4 @@
-"""Background messages of noise: mails about nothing in the day, a Poisson stream drawn from the seed."""
+"""Background messages of noise: mails unrelated to the day, as a Poisson stream drawn from the seed."""
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
@@ -9,7 +9,7 @@ from proctor.activities.simulation.hosts import PlannedEvent
 from proctor.protocol.scenario import ScenarioConfig
 
 _MEAN_HOURS = {1: 4.0, 2: 2.0, 3: 1.0}
-"""The mean time between two of them, by level, in simulated hours."""
+"""The mean time between two mails by level, in simulated hours."""
 
 _SENDERS = (
     ("The Daily Bulletin", "bulletin@daily-bulletin.example"),
@@ -35,7 +35,7 @@ _CLOSINGS = ("Kind regards", "With best wishes", "Your team")
 def background_messages(
     scenario: ScenarioConfig, seed: int, level: int, begins: datetime, ends: datetime
 ) -> Iterator[PlannedEvent]:
-    """The mails that come in a day besides the scenario's own, by time; none at level 0."""
+    """Yield a day's additional mails, by time; none at level 0."""
     draws, at = Random(f"background/{seed}/{level}"), begins
     while level and scenario.user.email:
         at += timedelta(seconds=round(-3600 * _MEAN_HOURS[level] * log(1 - draws.random()), 3))

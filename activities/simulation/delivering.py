@@ -1,5 +1,7 @@
-"""Messages between the participants of an assessment, each with a simulation of its own. A message keeps its ids on its
-way, for its thread, and arrives a set time after it was sent, so that any attempt gives the same day.
+"""Messages between the participants of an assessment, who have separate simulations.
+
+A message keeps its ids on its way, for its thread. It arrives a fixed time after it was sent, so any attempt gives the
+same day.
 """
 
 from datetime import timedelta
@@ -16,11 +18,11 @@ def arrival_events(message: OutgoingMessage) -> list[PlannedEvent]:
     """The events by which a message arrives in the simulation of another participant."""
     return [
         PlannedEvent(scheduled_time=message.sent_at + DELIVERY, modality=message.modality, data=data)
-        for data in _data_of(message)
+        for data in _make_event_data(message)
     ]
 
 
-def _data_of(message: OutgoingMessage) -> list[dict[str, Any]]:
+def _make_event_data(message: OutgoingMessage) -> list[dict[str, Any]]:
     if message.modality == "email":
         return [
             {
@@ -61,5 +63,5 @@ def _data_of(message: OutgoingMessage) -> list[dict[str, Any]]:
     }
     invited = [{"email": attendee} for attendee in message.attendees]
     new = {**event, **details, "operation": "create", "organizer": message.sender, "attendees": invited}
-    # Someone may be invited by a change: then the event is created, else it is there and only changes.
+    # A change may add an attendee: then the event is created for that one. For the others it exists, and only changes.
     return [new] if message.operation == "create" else [new, {**event, **details, "operation": "update"}]

@@ -1,6 +1,8 @@
-"""Where simulations live: a ``SimulationHost`` makes and ends them, on the embedded simulator's servers or each in a
-UES server of its own (``AGENTBEATS_GREEN_UES_COMMAND``). A ``Simulation`` answers to the attempt that has claimed it,
-until a newer one claims it.
+"""The interface of simulations and their hosts.
+
+A ``SimulationHost`` makes and ends simulations: on the embedded simulator's servers, or each in a separate UES server
+(``AGENTBEATS_GREEN_UES_COMMAND``). A ``Simulation`` accepts requests of the attempt that has claimed it, until a newer
+attempt claims it.
 """
 
 from abc import ABC, abstractmethod
@@ -22,28 +24,28 @@ from purple_sdk.ues import AsyncUESClient
 from purple_sdk.ues.answers import CurrentCheckpoint, Instant
 
 Content = Callable[[], Awaitable[bytes]]
-"""Fetches the content of the checkpoint that a claim names; it is mostly not needed."""
+"""A function that fetches the content of a claim's checkpoint; it is rarely needed."""
 
 
 class SimulationGoneError(Exception):
-    """There is no such simulation (any more), as far as this worker can tell; a checkpoint brings it back."""
+    """This simulation doesn't exist, or no longer, as far as this worker knows; a checkpoint restores it."""
 
 
 @dataclass(frozen=True)
 class Claim:
-    """Who takes a simulation over, and where it is to stand (``proctor.ues.claims``).
+    """An attempt's claim to a simulation, and the requested state (``proctor.ues.claims``).
 
     Attributes:
         simulation_id: its name.
         fence: the attempt's.
-        checkpoint: where it is to stand; None where only ``keep`` will do.
-        keep: where this is its mark, it is kept: this is the work in hand. A ``checkpoint`` beside it is where
-            that exists, should it be lost.
+        checkpoint: the requested state; None if only ``keep`` is acceptable.
+        keep: the mark of the work in progress. A simulation with this mark is kept as it is; if it is lost, it is
+            restored from ``checkpoint``, if given.
         mark: its mark from now on, unless it is kept.
-        conditions: those of the turn that begins with the mark; None without a running clock and noise.
-        sets_course: the work in hand, which is kept, has these conditions from now on.
-        issue: the participant's one key from now on, unless it is kept.
-        looks: the attempt only reads; a simulation that is there already will do, for any holder.
+        conditions: the conditions of the turn that begins with the mark; None without a running clock and noise.
+        sets_course: whether the kept work in progress gets these conditions from now on.
+        issue: the participant's only key from now on, unless the simulation is kept.
+        looks: whether the attempt only reads; an existing simulation is accepted then, regardless of its holder.
     """
 
     simulation_id: str
@@ -59,11 +61,11 @@ class Claim:
 
 @dataclass(frozen=True)
 class Conditions:
-    """What the participant's requests of a turn meet (``proctor.ues.course``).
+    """The conditions of the participant's requests in a turn (``proctor.ues.course``).
 
     Attributes:
         turn: its number.
-        seed: of the draws of its noise.
+        seed: the seed of its noise.
         seconds: the simulated seconds that each request costs.
         factor: the simulated seconds that each second of the participant's time costs.
         noise: its level, 0 to 3.
@@ -77,19 +79,19 @@ class Conditions:
 
     @classmethod
     def of(cls, plan: Plan, turn: int) -> "Conditions | None":
-        """Those of a turn of an assessment; None where it has the usual ones."""
+        """Return the conditions of a turn of an assessment; None for the usual ones."""
         clock = read_clock(plan.clock)
         is_usual = clock == Clock() and not plan.noise
         return None if is_usual else cls(turn, plan.seed, clock.seconds, clock.factor, plan.noise)
 
 
 class TurnCourse(Model):
-    """How a turn went that has conditions.
+    """The course of a turn with conditions.
 
     Attributes:
         ended_at: the instant of its last request.
-        requests, events_executed: how many requests were served, and how many events happened meanwhile.
-        moves: the simulated seconds that each request cost under a measured clock, in order.
+        requests, events_executed: how many requests were served, and how many events happened in the turn.
+        moves: the cost of each request in simulated seconds under a measured clock, in order.
         noise: how often each kind of noise came.
     """
 
@@ -101,7 +103,7 @@ class TurnCourse(Model):
 
 
 class PlannedEvent(Model):
-    """An event that is to be scheduled; where its time is past it happens now."""
+    """An event to schedule; if its time is past, it happens now."""
 
     scheduled_time: datetime
     modality: str
@@ -111,15 +113,15 @@ class PlannedEvent(Model):
 
 @dataclass(frozen=True)
 class Step:
-    """What is done in a simulation from one checkpoint to the next, in this order.
+    """The actions in a simulation from one checkpoint to the next, in this order.
 
     Attributes:
-        closes: no key of the participant's opens it any more.
-        ends_turn: the participant may change nothing any more until the simulation is marked again.
-        events: to be scheduled.
-        to: the instant to move the clock to, unless it is there already; later by what the requests of a turn that
-            ends have cost.
-        actions_at: read what the participant did at that instant, and what is new since then; in a turn whose requests
+        closes: whether to revoke all keys of the participant.
+        ends_turn: whether to refuse changes by the participant until the simulation is marked again.
+        events: the events to schedule.
+        to: the instant to which the clock moves, if it isn't there yet. If a turn ends, the cost of its requests is
+            added.
+        actions_at: read the participant's actions at that instant, and the changes since then; in a turn whose requests
             cost time, until its end.
         shows_all: read every modality's state.
     """
@@ -136,13 +138,13 @@ class Stepped(Model):
     """The result of a step.
 
     Attributes:
-        current_time: of the clock, after it.
-        events_executed: while the clock moved.
-        actions: the participant's events, as ``GET /events`` answers them.
-        news: the states of the modalities that it did something in, with those messages at least that are new.
+        current_time: the clock after the step.
+        events_executed: how many events happened while the clock moved.
+        actions: the participant's events, in the form of ``GET /events``.
+        news: the states of the modalities that it used, with at least the new messages.
         states: every modality's state.
-        course: of a turn that has ended, where it had conditions.
-        states_parts: what of these is left out, since it is in parts that the checkpoint has, too (``shown``).
+        course: the course of a turn that has ended, if it had conditions.
+        states_parts: the data that ``states`` leaves out, since the checkpoint has it in parts, too (``shown``).
     """
 
     current_time: Instant
@@ -156,9 +158,9 @@ class Stepped(Model):
 
 @dataclass(frozen=True)
 class Access:
-    """What a participant has to know: where the simulation is, and the key that opens it.
+    """A participant's access to a simulation: its address and key.
 
-    ``mcp`` is where it speaks MCP, for simulators that are known to.
+    ``mcp`` is the address for MCP, if the simulator is known to have one.
     """
 
     address: str
@@ -167,22 +169,22 @@ class Access:
 
     @property
     def fingerprint(self) -> str:
-        """The same for as long as address and key are."""
+        """A fingerprint of address and key."""
         return sha256(f"{self.address} {self.secret}".encode()).hexdigest()[:16]
 
 
 class Simulation(ABC):
-    """One simulation, claimed by an attempt; a request to it fails with a ``purple_sdk.ues.UESError``, such as
-    ``OvertakenError`` where a newer attempt has claimed it, and ``look`` with ``SimulationGoneError``.
+    """One simulation, claimed by an attempt. A request to it fails with a ``purple_sdk.ues.UESError``, for example with
+    ``OvertakenError`` if a newer attempt has claimed it. ``look`` fails with ``SimulationGoneError``.
 
     Attributes:
-        admin: a client that may do everything in it, for as long as the attempt isn't overtaken.
-        reader: a client that may look at everything in it and change nothing.
+        admin: a client with all permissions, until a newer attempt claims the simulation.
+        reader: a client that may read everything and change nothing.
         reader_secret: the key of ``reader``.
-        mark: how it was marked when it was claimed.
+        mark: its mark at the time of the claim.
         life: changes when it is lost and restored.
         claimed_at: when the claim was sent, by ``elapsed.counting_stops``.
-        conditions: those that this attempt has had set for the turn, as far as it knows.
+        conditions: the conditions that this attempt has set for the turn, as far as it knows.
     """
 
     admin: AsyncUESClient
@@ -195,43 +197,46 @@ class Simulation(ABC):
 
     @abstractmethod
     def make_access(self, issue: int) -> Access:
-        """What the participant has to know, with the key that was issued last."""
+        """Return the participant's access, with the key that was issued last."""
 
     @property
     def is_known_to_participant(self) -> bool:
-        """False where address or key differ from those that the participant got last, though no new one was issued."""
+        """False if the address or the key differs from those that the participant got last, although no new key was
+        issued.
+        """
         return True
 
     def note_access_sent(self) -> None:
-        """Note that the participant has got address and key."""
+        """Note that the address and the key were sent to the participant."""
         return
 
     @abstractmethod
     async def look(self) -> CurrentCheckpoint:
-        """Where it is."""
+        """Return the simulation's current checkpoint."""
 
     @abstractmethod
     async def checkpoint(self, *, everything: bool = False) -> bytes:
-        """The simulation as it is now, or the manifest of it (``parts``), whose parts are in the store then.
+        """Return the simulation's present content, or its manifest (``parts``) after its parts were stored.
 
-        ``everything`` has parts put there, too, that are there according to earlier answers: for a checkpoint that
-        outlives the one that they were put there for.
+        With ``everything``, parts that earlier answers report as stored are stored again. It is for a checkpoint that
+        outlives the one for which they were stored.
         """
 
-    async def check_public_address(self) -> None:  # noqa: B027 - a server of one's own has no other address
-        """Fail for good where what answers at the address for participants isn't this simulation."""
+    async def check_public_address(self) -> None:  # noqa: B027 - a separate server has no other address
+        """Fail finally if another server answers at the participants' address."""
 
     @abstractmethod
     async def make_reader_key(self) -> None:
-        """Make the evaluators' key, in a simulation that has none yet."""
+        """Make the evaluators' key in a simulation without one."""
 
     async def load(self, scenario: AsyncIterator[bytes]) -> None:
         """Import a scenario that comes as pieces of JSON."""
         await self.admin.scenario.import_full(from_json(b"".join([piece async for piece in scenario])))
 
     async def change_keys(self) -> None:
-        """Have no key open it that another simulation's checkpoint has brought along; the evaluators get a new one.
-        Fails where the server can't have it begin with another one's checkpoint.
+        """Revoke all keys that came with another simulation's checkpoint; make a new one for the evaluators.
+
+        Fails if the server can't begin with another simulation's checkpoint.
         """
         raise failures.SERVER_FAILED.final(
             "A fork needs the embedded simulator: unset AGENTBEATS_GREEN_UES_COMMAND until it has ended."
@@ -240,25 +245,25 @@ class Simulation(ABC):
 
 class SimulationHost(ABC):
     """All simulations of a worker. An attempt with a lower fence than an earlier one is refused
-    (``purple_sdk.ues.OvertakenError``). ``SimulationGoneError`` is raised where a claim names no checkpoint, and
-    nothing is there to be kept.
+    (``purple_sdk.ues.OvertakenError``). ``SimulationGoneError`` is raised if a claim names no checkpoint, and there is
+    no simulation to keep.
 
     Attributes:
-        may_be_others: whether some of those that are standing may be of assessments in another Temporal.
-        outlive_workers: whether work in hand is still there when its worker has died, and ``Step.ends_turn`` is known:
-            so that a turn may settle without being kept first.
+        may_be_others: whether some existing simulations may belong to assessments in another Temporal.
+        outlive_workers: whether work in progress outlives its worker, and ``Step.ends_turn`` is known. Then a turn may
+            settle without a checkpoint before.
     """
 
     may_be_others = False
     outlive_workers = False
 
     def at(self, address: str | None) -> "SimulationHost":
-        """Those on one server (``Plan.simulator``); all of them where there is one place only."""
+        """Return the simulations on one server (``Plan.simulator``); all simulations if there is only one place."""
         return self
 
     async def choose(self, but: str | None = None) -> str | None:
-        """The address of the server that has the fewest, of those that answer and are not ``but``; None where there is
-        none, and where there is one place only.
+        """Return the address of the answering server with the fewest simulations, other than ``but``. None if there is
+        none, or only one place.
         """
         return None
 
@@ -266,43 +271,43 @@ class SimulationHost(ABC):
         return True
 
     async def parts(self) -> dict[str, "SimulationHost"]:
-        """Every server by its address; one without where there is one place only."""
+        """Return every server by its address; a single one without an address if there is only one place."""
         return {"": self}
 
     @abstractmethod
     async def create(self, simulation_id: str, seed: int, fence: int) -> Simulation:
-        """Make an empty one; it replaces one that an earlier attempt made."""
+        """Make an empty simulation; it replaces one by an earlier attempt."""
 
     @abstractmethod
     async def claim(self, claim: Claim, content: Content) -> Simulation:
-        """Take one over and have it stand where it is to; where there is none, it is made."""
+        """Claim a simulation and put it into the requested state; make it if it doesn't exist."""
 
     @abstractmethod
     async def step(self, claim: Claim, step: Step, content: Content) -> tuple[Stepped, bytes]:
-        """Take one over and carry out a step in it; returns the step's result, and the content of the checkpoint that
-        it reached. ``content`` fetches the claim's checkpoint, only where it is needed.
+        """Claim a simulation and carry out a step in it; return the step's result, and the content of the new
+        checkpoint. ``content`` fetches the claim's checkpoint, and is only called if needed.
         """
 
     async def show(self, simulation: Simulation, claim: Claim, content: Content) -> Stepped:
-        """Every modality's state at the claim's checkpoint, which ``content`` fetches where it is needed."""
+        """Return every modality's state at the claim's checkpoint, which ``content`` fetches if needed."""
         return Stepped(current_time=datetime.now(UTC), states=await snapshot(simulation.admin))
 
     @abstractmethod
     async def end(self, simulation_id: str, fence: int) -> None:
-        """End one, and all its keys with it; one that is gone already is fine. No earlier attempt brings it back."""
+        """End a simulation and all its keys; one that is gone already is fine. No earlier attempt can restore it."""
 
     @abstractmethod
     async def find_holder(self, simulation_id: str) -> int:
-        """The fence that holds one that is there; 0 where there is none."""
+        """Return the fence that holds an existing simulation; 0 if there is none."""
 
     @abstractmethod
     async def list_standing(self) -> dict[str, int]:
-        """The names of those that are there and can be ended from here, and the fences that hold them."""
+        """Return the names of existing simulations that can be ended from here, and the fences that hold them."""
 
     def list_secrets(self, simulation_id: str) -> set[str]:
-        """Keys of the participant's that can't be recognised by their form."""
+        """Return the participant's keys that can't be recognised by their form."""
         return set()
 
     async def aclose(self) -> None:
-        """Let go of everything, at the end of the worker."""
+        """Release all resources, at the end of the worker."""
         return

@@ -1,4 +1,4 @@
-"""Keys that needn't be stored: each is derived from the deployment's secret (RFC 2104 HMAC with SHA-256)."""
+"""Keys that aren't stored: each is derived from the deployment's secret (RFC 2104 HMAC with SHA-256)."""
 
 import hashlib
 import hmac
@@ -23,7 +23,7 @@ _OF_USERS = {
     "weather": "state query",
 }
 USER_PERMISSIONS = [f"{what}:{action}" for what, actions in _OF_USERS.items() for action in actions.split()]
-"""What a participant may do: read, and act as the user (UES contract, keys and permissions, level "user")."""
+"""A participant's permissions: read, and act as the user (UES contract, keys and permissions, level "user")."""
 
 READER_PERMISSIONS = [
     "time:read",
@@ -35,7 +35,7 @@ READER_PERMISSIONS = [
     *(f"events:{action}" for action in ("list", "read", "summary")),
     "simulation:status",
 ]
-"""What an evaluator function may do: look at everything, change nothing."""
+"""An evaluator function's permissions: read everything, change nothing."""
 
 
 def _derive(secret: str, purpose: str) -> str:
@@ -43,7 +43,7 @@ def _derive(secret: str, purpose: str) -> str:
 
 
 def host_key(secret: str) -> str:
-    """The key with which simulations are made and ended on the simulator's server."""
+    """Return the key that makes and ends simulations on the simulator's server."""
     return _derive(secret, "host")
 
 
@@ -52,8 +52,8 @@ def admin_key(secret: str, simulation_id: str) -> str:
 
 
 def participant_key(secret: str, simulation_id: str, issue: int) -> str:
-    """The key that the participant acts with. ``issue`` is the fence of the attempt that made it; 0 is that of an
-    assessment that began before there were fences.
+    """Return a key of the participant. ``issue`` is the fence of the attempt that made it; 0 for an assessment that
+    began before fences existed.
     """
     if not issue:
         return _derive(secret, f"participant:{simulation_id}")
@@ -61,22 +61,22 @@ def participant_key(secret: str, simulation_id: str, issue: int) -> str:
 
 
 def participant_key_id(issue: int) -> str:
-    """The id by which the simulation's events name that key."""
+    """Return the id by which the simulation's events name a participant's key."""
     return f"{PARTICIPANT}-{issue}" if issue else PARTICIPANT
 
 
 def commands_key(secret: str, trial_id: str) -> str:
-    """The key with which a terminal trial's agent sends commands to the trial's endpoint."""
+    """Return the key with which a terminal trial's agent sends commands to the trial's endpoint."""
     return _derive(secret, f"commands:{trial_id}")
 
 
 def reader_key(secret: str, simulation_id: str) -> str:
-    """The key that evaluator functions read with."""
+    """Return the key with which evaluator functions read."""
     return _derive(secret, f"reader:{simulation_id}")
 
 
-def keys_of(secret: str, simulation_id: str) -> set[str]:
-    """The keys of a simulation that are derived from the deployment's secret, for texts that must not show them."""
+def list_keys(secret: str, simulation_id: str) -> set[str]:
+    """Return all keys of a simulation that are derived from the deployment's secret, to remove them from texts."""
     return {
         host_key(secret),
         admin_key(secret, simulation_id),

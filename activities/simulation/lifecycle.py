@@ -1,4 +1,4 @@
-"""A simulation is set up from its scenario, closed when the turns are over, and ended."""
+"""Activities that set up a simulation from its scenario, close it after the last turn, and end it."""
 
 import asyncio
 import hashlib
@@ -30,10 +30,10 @@ from purple_sdk.protocol.results import AssessmentResults
 from purple_sdk.ues import AsyncUESClient, BadRequestError, ValidationError_
 
 _REMOVAL_SECONDS = 1.5
-"""How long the end of an assessment may wait for its simulation's end; after that, the cleanup ends it."""
+"""The longest wait of an assessment's end for its simulation's end; after that, the cleanup ends it."""
 
 _LARGE = 1_000_000
-"""Bytes of an initial state that passes through the worker in pieces."""
+"""Bytes; a larger initial state passes through the worker in pieces."""
 
 log = logging.getLogger(__name__)
 
@@ -47,11 +47,11 @@ class LifecycleActivities:
 
     @activity.defn
     async def set_up(self, plan: Plan) -> Prepared:
-        """Make the simulation, load the scenario, make the keys, start the clock's day."""
+        """Make the simulation, load the scenario, make the keys, set the clock to the day's beginning."""
         store = self._store
         simulator = await self._simulations.choose_server()
         simulations = self._simulations.at(simulator)
-        simulation = await simulations.create(plan.simulation_id, _seed_of(plan))
+        simulation = await simulations.create(plan.simulation_id, _derive_seed(plan))
         try:
             if plan.initial_state.size > _LARGE:
                 await simulation.load(self._scenarios.read_initial_state(plan))
@@ -73,7 +73,7 @@ class LifecycleActivities:
             checkpoint=checkpoint,
             initial_state=await store.put(shown.written()),
             current_time=plan.start_time,
-            summary=await asyncio.to_thread(summary_of, shown, plan.start_time),
+            summary=await asyncio.to_thread(count_items, shown, plan.start_time),
             simulator=simulator,
         )
 
@@ -85,7 +85,7 @@ class LifecycleActivities:
 
     @activity.defn
     async def conclude(self, payload: ConcludeInput) -> Evidence:
-        """Revoke the participant's key, and keep what the judges will look at."""
+        """Revoke the participant's key, and store the evidence for the judges."""
         stepped, checkpoint = await self._simulations.of(payload.plan).step(
             payload.plan.simulation_id, payload.checkpoint, Step(closes=True, shows_all=True)
         )
@@ -103,15 +103,15 @@ class LifecycleActivities:
 
     @activity.defn
     async def keep_results(self, results: AssessmentResults) -> BlobRef:
-        """Put the results of an assessment that has none in Temporal into the store, as JSON."""
+        """Store the results of an assessment as JSON, if Temporal doesn't hold them."""
         return await self._store.put(results.model_dump_json().encode())
 
     @activity.defn
     async def take_down(self, simulation_id: str) -> None:
-        """End the simulation; the participant's key dies with it, and no attempt of before can bring it back.
+        """End the simulation and with it the participant's key. No earlier attempt can restore it.
 
-        A simulator that doesn't answer keeps no assessment from ending: the removal continues, and should it fail, the
-        worker's tidying is left to do it.
+        A simulator that doesn't answer doesn't delay the assessment's end: the removal continues. If it fails, the
+        worker's cleanup ends the simulation.
         """
         removing = asyncio.create_task(self._simulations.end(simulation_id))
         self._removing.add(removing)
@@ -123,22 +123,22 @@ class LifecycleActivities:
             log.warning("the simulator has not ended %s yet: not waiting for it", simulation_id)
 
 
-def _seed_of(plan: Plan) -> int:
-    """The seed of a simulation's ids: several roles have ids of their own, as messages pass with their ids."""
+def _derive_seed(plan: Plan) -> int:
+    """Return the seed of a simulation's ids. It differs by role, since messages keep their ids between simulations."""
     if not is_of_role(plan.simulation_id):
         return plan.seed
     return int.from_bytes(hashlib.sha256(f"{plan.seed}/{plan.participant}".encode()).digest()[:6])
 
 
 async def summarise(client: AsyncUESClient, now: datetime) -> InitialStateSummary:
-    """Count what is there, of what this simulator has: it may know fewer modalities than we count."""
-    return summary_of(Shown(await snapshot(client)), now)
+    """Count the items of the modalities that this simulator has; it may have fewer than we count."""
+    return count_items(Shown(await snapshot(client)), now)
 
 
-def summary_of(shown: Shown, now: datetime) -> InitialStateSummary:
+def count_items(shown: Shown, now: datetime) -> InitialStateSummary:
     """Count the items (seed 000, section 2.1); ``events_today`` are the events that touch the simulated day.
 
-    For callers without an event loop: of a large mailbox it may take a second.
+    For callers without an event loop: a large mailbox may take a second.
     """
     total_emails = unread = total_messages = unread_messages = 0
     for mail in shown.entries("email", "emails"):

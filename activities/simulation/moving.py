@@ -1,6 +1,7 @@
-"""An assessment continues at another server when its simulator's is lost, where there are several. A step that can't
-reach it fails for good and names another one, which the workflow remembers: no attempt of a step ever changes its
-server, so all who were sent to the old one are of the past.
+"""Moves an assessment to another server when its simulator's server is lost, if there are several.
+
+A step that can't reach its server fails finally and names another one; the workflow remembers that one. No attempt of a
+step ever changes its server, so all attempts at the old server are outdated.
 """
 
 from typing import Any
@@ -17,14 +18,14 @@ from proctor.activities.simulation.simulations import Simulations
 from purple_sdk.ues import UESConnectionError, UESTimeoutError
 
 MOVES_AFTER = 5.0
-"""Seconds for which a server may be away before another one takes its place: one that is restarted is back by then."""
+"""Seconds of absence before another server takes a server's place: a restarted one is back by then."""
 
 MOVED_TO, LOST = "moved_to", "lost"
 """In a failure's details: the server on which to continue, and the one that is lost."""
 
 
 class Moving:
-    """A guard: steps whose server is lost fail for good where another server answers."""
+    """A guard: steps whose server is lost fail finally if another server answers."""
 
     def __init__(self, simulations: Simulations) -> None:
         self._simulations = simulations
@@ -47,7 +48,7 @@ class Moving:
             patience.WITHOUT_SIMULATOR.reset(token)
 
     async def _moved_error(self, plan: Plan, problem: Exception) -> ApplicationError | None:
-        """The failure that names another server; None while the old one answers, or no other does."""
+        """Return the failure that names another server; None while the old one answers, or no other does."""
         host = self._simulations.host
         if await host.answers(plan.simulator) or (there := await host.choose(but=plan.simulator)) is None:
             return None
@@ -61,8 +62,8 @@ class Moving:
         return with_tasks(lost)
 
 
-def moved_from_and_to(problem: BaseException | None) -> tuple[str | None, str] | None:
-    """The server whose loss a step's failure tells of, and the one that it names; None for others; for workflows."""
+def find_move(problem: BaseException | None) -> tuple[str | None, str] | None:
+    """Return the lost server and the new one that a step's failure names; None for other failures; for workflows."""
     if isinstance(problem, ApplicationError) and problem.type == failures.HOST_LOST:
         for detail in problem.details:
             if isinstance(detail, dict) and isinstance(detail.get(MOVED_TO), str):

@@ -28,11 +28,10 @@ _FENCES_KEPT = 10_000
 
 
 class OwnServers(SimulationHost):
-    """The servers of this worker, which end with it, however it ends.
+    """The servers of this worker. They end with it in any case.
 
-    A server that another worker has started isn't ours: a simulation that comes from there is restored here. The
-    fences that keep attempts apart are this worker's: an attempt in another one has another server, of which no
-    participant of a newer attempt knows.
+    A server of another worker isn't used: a simulation from there is restored here. Fences are compared within this
+    worker: an attempt in another worker has another server, which is unknown to the participants of newer attempts.
     """
 
     def __init__(self, config: GreenAgentConfig, command: str, http: httpx.AsyncClient) -> None:
@@ -47,23 +46,24 @@ class OwnServers(SimulationHost):
         self._fences: dict[str, int] = {}
 
     async def create(self, simulation_id: str, seed: int, fence: int) -> LeasedSimulation:
-        """See ``SimulationHost``; a server of its own has its own way to make ids, so the seed is not used.
-        ``ServerFailed``, for good, where the command can't be started, ends at once, or doesn't get healthy.
+        """See ``SimulationHost``. A separate server makes its own ids, so the seed is not used. Fails finally as
+        ``ServerFailed`` if the command can't be started, ends at once, or doesn't get healthy.
         """
         async with self._lock(simulation_id):
-            refuse_lower(fence, self._fence_of(simulation_id))
+            refuse_lower(fence, self._find_fence(simulation_id))
             self._note_fence(simulation_id, fence)
             await self._end(simulation_id)
             return (await self._start(simulation_id, self._candidates())).leased(fence)
 
     async def claim(self, claim: Claim, content: Content) -> LeasedSimulation:
-        """See ``SimulationHost``; where there is no server, one is started, at the port that the participant got if it
-        is free. ``ServerFailed``: for good where the checkpoint is of another kind of simulator, in passing where the
-        server can't be started, as the command has worked before.
+        """See ``SimulationHost``. If there is no server, one is started, at the participant's port if it is free.
+
+        Fails as ``ServerFailed``: finally if the checkpoint is of another kind of simulator; temporarily if the server
+        can't be started, since the command has worked before.
         """
         async with self._lock(claim.simulation_id):
             if not claim.looks:
-                refuse_lower(claim.fence, self._fence_of(claim.simulation_id))
+                refuse_lower(claim.fence, self._find_fence(claim.simulation_id))
             try:
                 own = self._served_simulation(claim.simulation_id)
                 async with own.lease.take(claim.fence, looks=claim.looks):
@@ -74,7 +74,7 @@ class OwnServers(SimulationHost):
             except SimulationGoneError:
                 if claim.checkpoint is None:
                     raise
-                refuse_lower(claim.fence, self._fence_of(claim.simulation_id))
+                refuse_lower(claim.fence, self._find_fence(claim.simulation_id))
                 own = await self._start_again(claim, await content())
                 async with own.lease.take(claim.fence, looks=claim.looks):
                     await self._have_stand(own, claim, content)
@@ -88,18 +88,18 @@ class OwnServers(SimulationHost):
 
     async def end(self, simulation_id: str, fence: int) -> None:
         async with self._lock(simulation_id):
-            refuse_lower(fence, self._fence_of(simulation_id))
+            refuse_lower(fence, self._find_fence(simulation_id))
             self._note_fence(simulation_id, fence)
             await self._end(simulation_id)
 
     async def find_holder(self, simulation_id: str) -> int:
-        return self._fence_of(simulation_id) if simulation_id in self._served else 0
+        return self._find_fence(simulation_id) if simulation_id in self._served else 0
 
     def held(self) -> list[str]:
         return list(self._served)
 
     async def list_standing(self) -> dict[str, int]:
-        return {simulation_id: self._fence_of(simulation_id) for simulation_id in self._served}
+        return {simulation_id: self._find_fence(simulation_id) for simulation_id in self._served}
 
     def list_secrets(self, simulation_id: str) -> set[str]:
         served = self._served.get(simulation_id)
@@ -120,13 +120,13 @@ class OwnServers(SimulationHost):
     async def _have_stand(self, own: OwnSimulation, claim: Claim, content: Content) -> None:
         if claim.checkpoint is None:
             raise SimulationGoneError("the simulation under way is not there any more")
-        if not await own.stands_at(claim.checkpoint.sha256):  # several judges may ask for it at the same time
-            refuse_lower(claim.fence, self._fence_of(claim.simulation_id))
-            # Whoever has the key may be at what is given up here: the requests of one restore are no single step.
+        if not await own.is_at_checkpoint(claim.checkpoint.sha256):  # several judges may claim it at the same time
+            refuse_lower(claim.fence, self._find_fence(claim.simulation_id))
+            # Holders of the key may be active in the abandoned state: the requests of a restore are no single step.
             if is_given_up := own.is_open_to_participant and claim.issue != own.issue:
                 await own.revoke_participant_key()
             await own.restore(await content())
-            if is_given_up and own.is_open_to_participant:  # a checkpoint brings its keys along
+            if is_given_up and own.is_open_to_participant:  # a checkpoint contains its keys
                 await own.revoke_participant_key()
         await own.be_claimed(claim)
 
@@ -139,7 +139,7 @@ class OwnServers(SimulationHost):
         except ApplicationError as problem:
             raise failures.SERVER_FAILED.passing(problem.message) from None
 
-    def _fence_of(self, simulation_id: str) -> int:
+    def _find_fence(self, simulation_id: str) -> int:
         return self._fences.get(simulation_id, 0)
 
     def _note_fence(self, simulation_id: str, fence: int) -> None:
@@ -148,7 +148,7 @@ class OwnServers(SimulationHost):
             self._fences.pop(next(iter(self._fences)))
 
     def _lock(self, simulation_id: str) -> asyncio.Lock:
-        """Held while a simulation's server is started, ended or restored; there for as long as somebody wants it."""
+        """Return the lock for starting, ending or restoring a simulation's server; it exists while it is in use."""
         return self._locks.setdefault(simulation_id, asyncio.Lock())
 
     def _candidates(self, first: int | None = None) -> Iterator[int]:
@@ -170,7 +170,7 @@ class OwnServers(SimulationHost):
                 continue
             self._ports[port] = claimed
             try:
-                served = await self._start_at(simulation_id, port)
+                served = await self._start_on_port(simulation_id, port)
             except BaseException:
                 self._let_go(port)
                 raise
@@ -178,7 +178,7 @@ class OwnServers(SimulationHost):
                 self._served[simulation_id] = served
                 return served
             self._let_go(port)
-            # Somebody who has taken the port meanwhile is a good reason to end; with the port free it has another one.
+            # If the port is taken by now, that explains the server's end; if it is free, the reason is another one.
             starts += is_free(self._host, port)
             if starts >= _STARTS_TRIED:
                 raise failures.SERVER_FAILED.final(served)
@@ -187,8 +187,8 @@ class OwnServers(SimulationHost):
             "(AGENTBEATS_GREEN_UES_BASE_PORT) up."
         )
 
-    async def _start_at(self, simulation_id: str, port: int) -> OwnSimulation | str:
-        """Start a server on a port; a sentence where it ended before it was healthy."""
+    async def _start_on_port(self, simulation_id: str, port: int) -> OwnSimulation | str:
+        """Start a server on a port; return a sentence if it ended before it was healthy."""
         secret = self._config.secret.get_secret_value()
         key = admin_key(secret, simulation_id)
         words = [word.replace("{host}", self._host).replace("{port}", str(port)) for word in self._words]
@@ -200,7 +200,7 @@ class OwnServers(SimulationHost):
             raise failures.SERVER_FAILED.final(
                 f"The UES server of {_SETTING} can't be started: {words[0]}: {problem.strerror}."
             ) from None
-        fence = self._fence_of(simulation_id)
+        fence = self._find_fence(simulation_id)
         simulation = OwnSimulation(self._config, simulation_id, port, self._http, server, fence)
         seconds = self._config.ues_start_timeout
         try:
@@ -214,9 +214,9 @@ class OwnServers(SimulationHost):
         except TimeoutError:
             await server.end()
             raise failures.SERVER_FAILED.final(
-                f"The UES server of {_SETTING} did not answer GET /health on its port with 200, and accept "
-                f"UES_ADMIN_KEY as its admin key, within {seconds:g} s "
-                f"(AGENTBEATS_GREEN_UES_START_TIMEOUT).{await _last_output(server)}"
+                f"The UES server of {_SETTING} isn't ready after {seconds:g} s "
+                f"(AGENTBEATS_GREEN_UES_START_TIMEOUT): it must answer GET /health on its port with 200, and accept "
+                f"UES_ADMIN_KEY as its admin key.{await _last_output(server)}"
             ) from None
         except BaseException:
             await asyncio.shield(server.end())
@@ -235,7 +235,7 @@ class OwnServers(SimulationHost):
 
 
 def _environment(key: str) -> dict[str, str]:
-    """The worker's environment without our own settings, one of which is the deployment's secret."""
+    """Return the worker's environment without our settings, which include the deployment's secret."""
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("AGENTBEATS_")}
     inherited.pop("UES_HOST_KEY", None)
     return {**inherited, "PYTHONUNBUFFERED": "1", "UES_ADMIN_KEY": key}

@@ -1,6 +1,7 @@
-"""A simulation in a UES server of its own, which may be any server that speaks the contract. Without checkpoints,
-export and import stand in, and the worker knows the keys and whether anything has changed;
-``docs/operations/deploy.md`` says what is lost then. The mark and the lease are the worker's in any case.
+"""A simulation in a separate UES server, which may be any server that follows the contract.
+
+If it has no checkpoints, export and import replace them; the worker knows the keys, and whether the simulation has
+changed. ``docs/operations/deploy.md`` lists what is lost then. The mark and the lease are always the worker's.
 """
 
 import asyncio
@@ -35,16 +36,16 @@ _PAGE = 1000
 
 
 class Label(Model):
-    """The first line of a checkpoint's content: data that the server can't know or can't keep.
+    """The first line of a checkpoint's content: data that the server can't know or store.
 
     Attributes:
         simulation: the version of this form.
-        kind: the content is the server's own checkpoint, or a scenario that it exported.
-        port: where the server listened.
+        kind: whether the content is the server's own checkpoint, or a scenario that it exported.
+        port: the server's port.
         is_running: whether the simulation was started; for an export.
         participant_key_ids: every id that the participant's key has had.
         has_access: whether that key opened anything.
-        issue: which of its keys that was (``keys.participant_key``).
+        issue: the number of that key (``keys.participant_key``).
         told: a fingerprint of the address and the key that the participant got last.
     """
 
@@ -62,7 +63,7 @@ class Label(Model):
 
 
 def labelled(checkpoint: bytes) -> tuple[Label, bytes]:
-    """The label of a checkpoint, and what it is the label of; ``ServerFailed`` where it has none."""
+    """Return a checkpoint's label and the content after it. Fails as ``ServerFailed`` if it has no label."""
     first, _, content = checkpoint.partition(b"\n")
     try:
         return Label.model_validate_json(first), content
@@ -74,7 +75,7 @@ def labelled(checkpoint: bytes) -> tuple[Label, bytes]:
 
 
 class OwnSimulation:
-    """A simulation in a server process of its own; it lives as long as the process. Attempts get at it by a claim."""
+    """A simulation in a separate server process; it lives as long as the process. Attempts use it by a claim."""
 
     def __init__(
         self,
@@ -125,7 +126,7 @@ class OwnSimulation:
             self._base = self._claimed_at = None
 
     async def is_ready(self) -> bool:
-        """Whether the server answers, is well, and is the one that was started with our key."""
+        """Return whether the server answers, is healthy, and is the one that was started with our key."""
         try:
             async with asyncio.timeout(_PROBE_SECONDS):
                 health = await self._http.get(f"{self._base_url}/health")
@@ -136,9 +137,9 @@ class OwnSimulation:
         return health.is_success
 
     async def find_lacking(self) -> list[str]:
-        """What assessments need and the server, just started, doesn't have: requests and what they are for.
+        """Return the requests that assessments need and a new server doesn't have, each with its purpose.
 
-        Asked by GET, which changes nothing: a path that only takes POST answers 405, one that isn't there 404.
+        GET requests find out, since they change nothing: a path that only takes POST answers 405, a missing one 404.
         """
         headers = {"X-API-Key": keys.admin_key(self._secret, self._simulation_id)}
         lacking = []
@@ -150,13 +151,15 @@ class OwnSimulation:
         return lacking
 
     async def look(self) -> CurrentCheckpoint:
-        """Where it is. Raises ``SimulationGoneError`` where it is gone with its server, which isn't started again."""
+        """Return its current checkpoint. Raises ``SimulationGoneError`` if its server is gone; that isn't started
+        again.
+        """
         try:
             stands = await self._stands()
         except ues.UESConnectionError:
             self._require_running()
             raise
-        self._require_running()  # another one may have answered, at the same port and with the same keys
+        self._require_running()  # another server may have answered, at the same port and with the same keys
         is_at_base = self._base is not None and self._base[0] == stands
         return CurrentCheckpoint(
             checkpoint=self._base[1] if self._base and is_at_base else None,
@@ -170,11 +173,11 @@ class OwnSimulation:
         if self.server.exit_code is not None:
             raise SimulationGoneError(f"the server at port {self.port} has ended")
 
-    async def stands_at(self, checkpoint: str) -> bool:
+    async def is_at_checkpoint(self, checkpoint: str) -> bool:
         return (await self.look()).checkpoint == checkpoint
 
     async def checkpoint(self) -> bytes:
-        """The simulation as it is now; a server without checkpoints is asked for an export."""
+        """Return the simulation's present content; a server without checkpoints makes an export."""
         kind: Literal["checkpoint", "export"] = "checkpoint" if await self._has_checkpoints() else "export"
         if kind == "checkpoint":
             is_running = True
@@ -197,7 +200,9 @@ class OwnSimulation:
         return labelled_content
 
     async def restore(self, checkpoint: bytes) -> None:
-        """Make the simulation equal to a checkpoint. With a server that can't, the participant's key stays as it is."""
+        """Make the simulation equal to a checkpoint. If the server has no checkpoints, the participant's key stays
+        unchanged.
+        """
         label, content = labelled(checkpoint)
         self._base, self.mark, self.life = None, None, uuid4().hex
         self._sent_access = label.told
@@ -217,7 +222,7 @@ class OwnSimulation:
         self._base = (stands or "", sha256(checkpoint).hexdigest())
 
     async def issue_participant_key(self, issue: int) -> None:
-        """Have this be the participant's one key; a server may choose its secret and id."""
+        """Make the participant's only key; a server may choose its secret and id."""
         if self._participant_key is not None and self.issue == issue:
             return
         await self.revoke_participant_key()
@@ -232,7 +237,7 @@ class OwnSimulation:
         self._participant_key, self.issue = made.key_id, issue
 
     async def revoke_participant_key(self) -> None:
-        """End the participant's access; a key that is revoked already is fine."""
+        """End the participant's access; a key that is already revoked is fine."""
         if self._participant_key is not None:
             with suppress(ues.NotFoundError, ues.ConflictError):
                 await self.admin.keys.revoke(self._participant_key)
@@ -252,7 +257,7 @@ class OwnSimulation:
             self._claimed_at = await self._stands()
 
     def leased(self, fence: int | None) -> "LeasedSimulation":
-        """The simulation for an attempt that has claimed it; None for one that only looks."""
+        """Return the simulation for an attempt with this fence; ``fence`` is None if the attempt only reads."""
         key = keys.admin_key(self._secret, self._simulation_id)
         return LeasedSimulation(
             self, fence, ues.AsyncUESClient(self._base_url, key, http=LeasedClient(self.lease, fence, self._http))
@@ -267,7 +272,7 @@ class OwnSimulation:
         await self.admin.simulation.restore(content)
 
     async def _import(self, scenario: dict[str, Any], is_running: bool) -> None:
-        with suppress(ues.ConflictError):  # it doesn't run
+        with suppress(ues.ConflictError):  # it isn't running
             await self.admin.simulation.stop()
         await self.admin.simulation.clear()
         await self.admin.scenario.import_full(scenario)
@@ -275,7 +280,7 @@ class OwnSimulation:
             await self.admin.simulation.start()
 
     async def _make_key(self, name: str, permissions: list[str], secret: str, key_id: str) -> KeyCreated:
-        """Make a key with our secret and id where the server lets us choose, which is our addition to the contract."""
+        """Make a key. Our secret and id are used if the server accepts them; that is our addition to the contract."""
         try:
             made = await self.admin.keys.create(name=name, permissions=permissions, secret=secret, key_id=key_id)
         except (ues.BadRequestError, ues.ValidationError_, ues.ConflictError):
@@ -291,12 +296,12 @@ class OwnSimulation:
         return True
 
     async def _stands(self) -> str | None:
-        """The simulation's state: the server's name for it, or a digest of its export."""
+        """Return an identifier of the simulation's state: the server's name for it, or a digest of its export."""
         try:
             if await self._has_checkpoints():
                 return (await self.admin.simulation.current()).checkpoint
             return _digest(_scenario(await self.admin.scenario.export_full()))
-        except ues.AuthenticationError as problem:  # another server has the port
+        except ues.AuthenticationError as problem:  # another server uses the port
             raise SimulationGoneError(str(problem)) from None
 
     async def _has_checkpoints(self) -> bool:
@@ -318,7 +323,7 @@ class OwnSimulation:
 
 
 class LeasedSimulation(Simulation):
-    """A server's simulation in the hands of one attempt."""
+    """A server's simulation as one attempt uses it."""
 
     def __init__(self, own: OwnSimulation, fence: int | None, admin: ues.AsyncUESClient) -> None:
         self.own = own
@@ -391,7 +396,7 @@ def _scenario(exported: dict[str, Any]) -> dict[str, Any]:
 
 
 def _digest(scenario: dict[str, Any]) -> str:
-    """What an export says, without when it was written."""
+    """Return a digest of an export, without its time of writing."""
     content = {name: value for name, value in scenario.items() if name != "metadata"}
     environment = dict(content.get("environment") or {})
     clock = environment.get("time_state") or {}

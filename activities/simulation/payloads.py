@@ -1,4 +1,4 @@
-"""What the activities of the simulation take and return."""
+"""Inputs and results of the simulation's activities."""
 
 from datetime import datetime, timedelta
 
@@ -11,12 +11,12 @@ from purple_sdk.protocol.messages import InitialStateSummary
 from purple_sdk.protocol.results import ActionLogEntryWithTurn
 
 TURN_SETTLES = timedelta(seconds=1)
-"""How far the clock moves after a turn before its outcome is read, so that the next turn never shares its instant."""
+"""How far the clock moves after a turn before its outcome is read; the next turn never shares its instant."""
 
 
 class Prepared(Model):
-    """The simulation when the participant is called: its checkpoint, its first state, its counts, and the
-    simulator's server that it is on (``Plan.simulator``).
+    """The simulation when the participant is greeted: its checkpoint, first state, counts, and server
+    (``Plan.simulator``).
     """
 
     checkpoint: BlobRef
@@ -27,14 +27,14 @@ class Prepared(Model):
 
 
 class Addressee(Model):
-    """A character whom a message reached; ``message`` is its place in the turn's list."""
+    """A character that a message reached; ``message`` is the message's place in the turn's list."""
 
     message: int
     character_id: str
 
 
 class Sent(Model):
-    """A message that reached the user of another role, whose participant reads it."""
+    """A message that reached the user of another role; that role's participant reads it."""
 
     role: str
     message: OutgoingMessage
@@ -47,11 +47,11 @@ class Advanced(Model):
 
 
 class TurnApplied(Model):
-    """What the participant did, what it wrote, and whom that reached.
+    """The participant's actions, its messages, and the characters that they reached.
 
-    The rest is of a turn whose requests cost time or met noise: it was read at ``settled_at``; ``events_processed`` is
-    how many events happened until then, ``noise`` how often each kind came. ``moves`` are the simulated seconds that
-    each request cost under a measured clock. ``sent`` are the messages to users of other roles.
+    Other fields describe a turn with conditions, whose requests cost time or met noise. It was read at ``settled_at``;
+    ``events_processed`` counts the events until then, ``noise`` each kind of noise. ``moves`` has the simulated seconds
+    that each request cost under a measured clock. ``sent`` are the messages to users of other roles.
     """
 
     checkpoint: BlobRef
@@ -66,7 +66,7 @@ class TurnApplied(Model):
 
 
 class ApplyInput(OfAssessment, OfTurn):
-    """Find out what the participant did in a turn that began at ``turn_start``."""
+    """A request to read the outcome of a turn that began at ``turn_start``."""
 
     checkpoint: BlobRef
     turn_start: datetime
@@ -78,7 +78,7 @@ class PlannedReply(Model):
 
 
 class AdvanceInput(OfAssessment, OfTurn):
-    """Schedule replies, then move the clock to an instant (never "by" something).
+    """A request to schedule replies, then move the clock to an absolute instant.
 
     ``arrivals`` are messages that participants of other roles sent to the user in this turn.
     """
@@ -97,9 +97,9 @@ class ConcludeInput(OfAssessment):
 
 
 class Evidence(Model):
-    """What the judges look at: the simulation's last checkpoint, and a blob with states, action log and notes.
+    """The evidence for the judges: the simulation's last checkpoint, and a blob with states, action log and notes.
 
-    ``fence`` is that of the attempt which closed the simulation: local activities, which have none, look with it.
+    ``fence`` is the fence of the attempt that closed the simulation. Local activities have none, so they read with it.
     """
 
     checkpoint: BlobRef

@@ -1,4 +1,4 @@
-"""A UES server that this process has started: its output is read, and it never outlives us."""
+"""A UES server that this process has started. Its output is read; it ends with this process."""
 
 import asyncio
 import logging
@@ -23,7 +23,7 @@ _LINES_KEPT = 5
 
 
 class ServerProcess(Child):
-    """A child whose output goes to the log, without the ``secrets``; its last lines are kept. ``serve`` starts one."""
+    """A child whose output goes to the log, without the ``secrets``; its last lines are kept. ``serve`` starts it."""
 
     secrets: list[str]
     _last_lines: deque[str]
@@ -33,7 +33,7 @@ class ServerProcess(Child):
     async def serve(
         cls, words: Sequence[str], environment: Mapping[str, str], guard: Guard, secrets: Iterable[str]
     ) -> Self:
-        """Start a command. Raises ``OSError`` where there is no such program, or it can't be run."""
+        """Start a command. Raises ``OSError`` if the program is missing or can't be run."""
         pipe, merged = asyncio.subprocess.PIPE, asyncio.subprocess.STDOUT
         server = await cls.start(words, guard, environment=environment, stdout=pipe, stderr=merged)
         server.secrets = [secret for secret in secrets if secret]
@@ -46,7 +46,7 @@ class ServerProcess(Child):
         return self._last_lines[-1] if self._last_lines else ""
 
     async def end(self, seconds: float = _STOP_SECONDS) -> bool:
-        """See ``Child``; nothing is read any more."""
+        """See ``Child``; the output is no longer read."""
         try:
             return await super().end(seconds)
         finally:
@@ -73,7 +73,7 @@ class ServerProcess(Child):
 
 
 class Lease:
-    """Who may act on one server. ``fence`` is that of the newest attempt; others get ``OvertakenError``."""
+    """The right to act on one server. ``fence`` is the newest attempt's; others get ``OvertakenError``."""
 
     def __init__(self, fence: int) -> None:
         self.fence = fence
@@ -81,8 +81,8 @@ class Lease:
 
     @asynccontextmanager
     async def take(self, fence: int, *, looks: bool = False) -> AsyncIterator[None]:
-        """Take the server over, once what is under way has ended. An attempt that only ``looks`` decides whether it
-        matters that a newer one has it.
+        """Take the server over, once running requests have ended. An attempt that only ``looks`` decides whether a
+        newer holder matters.
         """
         async with self._one_at_a_time:
             if not looks:
@@ -92,7 +92,7 @@ class Lease:
 
     @asynccontextmanager
     async def hold(self, fence: int | None) -> AsyncIterator[None]:
-        """Act as the attempt that has taken it; None for one that only looks."""
+        """Act as the attempt with this fence, which has taken the lease; None for an attempt that only reads."""
         async with self._one_at_a_time:
             if fence is not None:
                 refuse_lower(fence, self.fence)
@@ -100,7 +100,7 @@ class Lease:
 
 
 class LeasedClient(httpx.AsyncClient):
-    """Sends what an attempt asks for, for as long as it holds the lease."""
+    """Sends an attempt's requests, while it holds the lease."""
 
     def __init__(self, lease: Lease, fence: int | None, http: httpx.AsyncClient) -> None:
         self._lease, self._fence, self._http = lease, fence, http
@@ -111,7 +111,7 @@ class LeasedClient(httpx.AsyncClient):
 
 
 def refuse_lower(fence: int, held: int) -> None:
-    """Raise ``OvertakenError`` for a fence from the past."""
+    """Raise ``OvertakenError`` for an outdated fence."""
     if fence < held:
         raise OvertakenError(
             f"another attempt has taken over: the fence {fence} is lower than {held}", 412, {"fence": held}

@@ -1,4 +1,4 @@
-"""Simulations on the embedded simulator's server, which many workers share and which keeps their fences apart."""
+"""Simulations on the embedded simulator's server. Many workers share it, and it compares their fences."""
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import asdict, replace
@@ -21,20 +21,20 @@ from purple_sdk.ues.answers import CurrentCheckpoint
 
 
 def is_of_this_simulator(checkpoint: bytes) -> bool:
-    """Whether a checkpoint is one of the embedded simulator's; those of servers of their own begin with a label."""
+    """Return whether a checkpoint is the embedded simulator's; checkpoints of separate servers begin with a label."""
     return checkpoint.startswith(b'{"format":')
 
 
 _IMPORT = "/scenario/import/full"
 
 _ROUNDS = 3
-"""How often a checkpoint is sent to the simulator, should it have let go of parts before it had them all."""
+"""How often a checkpoint is sent to the simulator, in case it drops parts before it has all of them."""
 
 
 class HostedSimulation(hosts.Simulation):
     """A simulation on the embedded simulator's server, whose keys are all derived.
 
-    With a ``store`` its checkpoints are in parts, which go there as soon as the checkpoint is taken.
+    With a ``store`` its checkpoints are in parts, which are stored as soon as the checkpoint is taken.
     """
 
     def __init__(
@@ -75,9 +75,9 @@ class HostedSimulation(hosts.Simulation):
         return await self.keep_parts(from_json(head), content)
 
     async def keep_parts(self, head: Mapping[str, Any], content: bytes) -> bytes:
-        """Have the store hold the parts of a checkpoint that it may lack; returns the manifest, which is still to be
-        put there. ``head`` is the first line of the simulator's answer, ``content`` the manifest and the first of the
-        new parts.
+        """Store the parts of a checkpoint that the store may lack. Return the manifest, which the caller has to store.
+
+        ``head`` is the first line of the simulator's answer, ``content`` the manifest and the first of the new parts.
         """
         assert self._store is not None
         manifest, *along = _split(content, head["lengths"])
@@ -87,7 +87,7 @@ class HostedSimulation(hosts.Simulation):
         return manifest
 
     async def load(self, scenario: AsyncIterator[bytes]) -> None:
-        """It is passed on as it arrives, so that it is never held whole."""
+        """Pass the scenario on as it arrives; it is never held whole."""
 
         async def body() -> AsyncIterator[bytes]:
             yield b'{"scenario":'
@@ -109,13 +109,13 @@ class HostedSimulation(hosts.Simulation):
             raise ues_errors.refusal(f"POST {_IMPORT}", answer.status_code, answer.content)
 
     async def make_reader_key(self) -> None:
-        """Checkpoints carry the key, so it is made once."""
+        """Make the key once; checkpoints contain it."""
         await self.admin.keys.create(
             name="evaluators", permissions=keys.READER_PERMISSIONS, secret=self.reader_secret, key_id=keys.READER_KEY_ID
         )
 
     async def check_public_address(self) -> None:
-        """An address that doesn't answer here may answer participants."""
+        """Check the address. One that doesn't answer here may still answer participants."""
         if self._address == self.reader.base_url:
             return
         try:
@@ -141,8 +141,8 @@ class HostedSimulation(hosts.Simulation):
 
 
 class SharedHost(hosts.SimulationHost):
-    """The simulations of one server of the embedded simulator; ``address`` is the one that the settings name, unless
-    they name several. Without a ``store``, checkpoints are whole.
+    """The simulations of one server of the embedded simulator. ``address`` is the one in the settings, unless they name
+    several. Without a ``store``, checkpoints are whole.
     """
 
     may_be_others = True
@@ -171,16 +171,16 @@ class SharedHost(hosts.SimulationHost):
         return self._claimed_simulation(claim.simulation_id, None if claim.looks else claim.fence, head)
 
     async def step(self, claim: hosts.Claim, step: hosts.Step, content: hosts.Content) -> tuple[hosts.Stepped, bytes]:
-        """All of it is one request, unless there are more new parts than come along with it."""
+        """Carry out the step with one request, unless the answer can't hold all new parts."""
         how = "takes_checkpoint" if self._store is None else "takes_parts"
-        head, checkpoint = await self._claim(claim, {**_asked_of(step), how: True}, content)
+        head, checkpoint = await self._claim(claim, {**_dump_step(step), how: True}, content)
         if self._store is not None:
             simulation = self._claimed_simulation(claim.simulation_id, claim.fence, head)
             checkpoint = await simulation.keep_parts(_Pieces.model_validate_json(head).model_dump(), checkpoint)
         return hosts.Stepped.model_validate_json(head), checkpoint
 
     async def show(self, simulation: hosts.Simulation, claim: hosts.Claim, content: hosts.Content) -> hosts.Stepped:
-        """Data in the checkpoint's parts stays there."""
+        """Return the states; data in the checkpoint's parts stays there."""
         stepped, _ = await self.step(replace(claim, looks=True), hosts.Step(shows_all=True), content)
         return stepped
 
@@ -198,14 +198,14 @@ class SharedHost(hosts.SimulationHost):
         return {str(each["simulation_id"]): int(each["fence"]) for each in (await self._host().list())["simulations"]}
 
     async def _claim(self, claim: hosts.Claim, step: Mapping[str, Any], content: hosts.Content) -> tuple[bytes, bytes]:
-        """Claim and carry out; the checkpoint's content goes along only where the simulator turns out to need it."""
-        asked = {**self._asked_by(claim), **step}
+        """Claim and carry out a step; the checkpoint's content is sent only if the simulator asks for it."""
+        asked = {**self._dump_claim(claim), **step}
         try:
             return await self._ask(claim.simulation_id, asked, b"")
         except NotFoundError as problem:
             raise hosts.SimulationGoneError(str(problem)) from None
         except ConflictError as problem:
-            _needs_of(problem)
+            _read_needs(problem)
         checkpoint = await content()
         if self._store is None or not is_in_parts(checkpoint):
             return await self._ask(claim.simulation_id, asked, checkpoint)
@@ -214,7 +214,7 @@ class SharedHost(hosts.SimulationHost):
     async def _claim_in_parts(
         self, simulation_id: str, asked: Mapping[str, Any], manifest: bytes, store: BlobStore
     ) -> tuple[bytes, bytes]:
-        """Claim with the manifest, all parts where they are few, else those that the simulator lacks, sent before."""
+        """Claim with the manifest. Few parts are all sent with it; else the missing ones are sent before."""
         stored = parts_of_checkpoint(store, manifest)
         indexes, parts = await stored.read_indexes()
         pieces = [manifest, *indexes]
@@ -226,14 +226,14 @@ class SharedHost(hosts.SimulationHost):
             try:
                 return await self._ask(simulation_id, asked, content)
             except ConflictError as problem:
-                lacking = _needs_of(problem)
+                lacking = _read_needs(problem)
             for names in batched({name: parts[name].size for name in lacking}):
                 batch = [await stored.read(parts[name]) for name in names]
                 head = to_json({"lengths": [len(part) for part in batch]})
                 await self._host().leave_parts(simulation_id, b"".join((head, b"\n", *batch)))
         return await self._ask(simulation_id, asked, content)
 
-    def _asked_by(self, claim: hosts.Claim) -> dict[str, Any]:
+    def _dump_claim(self, claim: hosts.Claim) -> dict[str, Any]:
         asked: dict[str, Any] = {
             "fence": claim.fence,
             "admin_key": keys.admin_key(self._secret, claim.simulation_id),
@@ -284,14 +284,14 @@ def _split(content: bytes, lengths: Sequence[int]) -> list[bytes]:
     return pieces
 
 
-def _needs_of(problem: ConflictError) -> list[str]:
-    """The parts that a simulator lacks to have a simulation stand at a checkpoint; raises any other conflict."""
+def _read_needs(problem: ConflictError) -> list[str]:
+    """Return the parts that a simulator lacks to restore a checkpoint; raises any other conflict."""
     if not (isinstance(problem.detail, dict) and "needs" in problem.detail):
         raise problem
     return list(problem.detail.get("parts", []))
 
 
-def _asked_of(step: hosts.Step) -> dict[str, Any]:
+def _dump_step(step: hosts.Step) -> dict[str, Any]:
     return {
         "revoke": keys.PARTICIPANT if step.closes else None,
         "events": [event.model_dump() for event in step.events],

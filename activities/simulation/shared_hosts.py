@@ -1,6 +1,8 @@
-"""Simulations on several servers of the embedded simulator. The one with the fewest is chosen for a new simulation, and
-the workflow remembers it. If a server that was lost (``proctor.activities.simulation.moving``) comes back, its
-simulation has the lower fence, and the worker that tidies up ends it.
+"""Simulations on several servers of the embedded simulator.
+
+The server with the fewest is chosen for a new simulation, and the workflow remembers it. If a lost server
+(``proctor.activities.simulation.moving``) comes back, its simulation has the lower fence, and the worker's cleanup ends
+it.
 """
 
 import asyncio
@@ -23,26 +25,26 @@ from purple_sdk.ues import OvertakenError, UESConnectionError, UESError, UESTime
 T = TypeVar("T")
 
 _LOOK_SECONDS = 2.0
-"""How long a server may take to list its simulations; one that is slower is not chosen."""
+"""Seconds in which a server must list its simulations; a slower one is not chosen."""
 
 _REMEMBERED = 5.0
-"""Seconds for which a choice counts as a simulation, since it may not stand there yet."""
+"""Seconds for which a choice counts as a simulation, since it may not exist yet."""
 
 
 class SharedHosts(SharedHost):
-    """The simulations of several servers of the embedded simulator, of which the first has those without an address."""
+    """The simulations of several servers of the embedded simulator. The first server has those without an address."""
 
     def __init__(self, config: GreenAgentConfig, http: httpx.AsyncClient, store: BlobStore) -> None:
         super().__init__(config, http, store, named_addresses(config)[0])
         self._chosen: list[tuple[float, str]] = []
 
     def at(self, address: str | None) -> SharedHost:
-        """Without an address, as in assessments of one server, the first one."""
+        """Return one server's simulations; without an address, as in assessments of one server, the first one's."""
         return SharedHost(self._config, self._http, self._store, address or named_addresses(self._config)[0])
 
     async def choose(self, but: str | None = None) -> str | None:
         addresses = [address for address in await known_addresses(self._config) if address != but]
-        loads = await do_all(*map(self._load_of, addresses))
+        loads = await do_all(*map(self._measure_load, addresses))
         answering = [(load, random.random(), at) for load, at in zip(loads, addresses, strict=True) if load is not None]
         if not answering:
             return None
@@ -51,14 +53,14 @@ class SharedHosts(SharedHost):
         return chosen
 
     async def answers(self, address: str | None) -> bool:
-        return await self._load_of(address) is not None
+        return await self._measure_load(address) is not None
 
     async def parts(self) -> dict[str, SimulationHost]:
         return {address: self.at(address) for address in await known_addresses(self._config)}
 
     async def end(self, simulation_id: str, fence: int) -> None:
-        """See ``SimulationHost``; on any server. A server that is away is left to the cleanup, unless all
-        are.
+        """See ``SimulationHost``; ends it on any server. A server that is away is left to the cleanup, unless all are
+        away.
         """
         await self._ask_all(lambda host: host.end(simulation_id, fence))
 
@@ -67,7 +69,9 @@ class SharedHosts(SharedHost):
         return max((fence for _, fence in fences), default=0)
 
     async def list_standing(self) -> dict[str, int]:
-        """Of one that is on two servers, the lower fence is from the past: it is ended."""
+        """List the simulations of all servers. If one is on two servers, the one with the lower fence is outdated: it
+        is ended.
+        """
         lists = await self._ask_all(lambda host: host.list_standing())
         standing: dict[str, int] = {}
         for _, held in lists:
@@ -81,9 +85,7 @@ class SharedHosts(SharedHost):
         return standing
 
     async def _ask_all(self, question: Callable[[SharedHost], Awaitable[T]]) -> list[tuple[SharedHost, T]]:
-        """Each server with its answer. Raises what went wrong, unless that is only that some servers are away, or are
-        not ours.
-        """
+        """Return each server with its answer. Raises errors, except if only some servers are away or aren't ours."""
         hosts = [self.at(address) for address in await known_addresses(self._config)]
         outcomes = await asyncio.gather(*map(question, hosts), return_exceptions=True)
         problems = [outcome for outcome in outcomes if isinstance(outcome, BaseException)]
@@ -94,8 +96,8 @@ class SharedHosts(SharedHost):
         answered = zip(hosts, outcomes, strict=True)
         return [(host, outcome) for host, outcome in answered if not isinstance(outcome, BaseException)]
 
-    async def _load_of(self, address: str | None) -> int | None:
-        """How many simulations stand on a server, and are about to; None where it doesn't answer, or not to us."""
+    async def _measure_load(self, address: str | None) -> int | None:
+        """Return how many simulations a server has, or will soon have; None if it doesn't answer, or not to us."""
         now = time.monotonic()
         self._chosen = [(at, chosen) for at, chosen in self._chosen if now - at < _REMEMBERED]
         coming = sum(chosen == address for _, chosen in self._chosen)

@@ -1,4 +1,4 @@
-"""All modalities' states as evaluators see them: JSON by modality, and under ``parts`` what a checkpoint shares."""
+"""All modalities' states as evaluators see them: JSON by modality, and under ``parts`` data in a checkpoint's parts."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -12,11 +12,11 @@ _PARTS = "parts"
 
 
 class Shown:
-    """States as they were shown; the methods read the store, and wait for as long as it takes.
+    """States as the simulator showed them; the methods read the store, and block until it answers.
 
     Attributes:
-        states: of each modality, without what is in parts.
-        listed: what is in parts; nothing, where there is no ``store``.
+        states: each modality's state, without data in parts.
+        listed: the data in parts; empty without a ``store``.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class Shown:
 
 
 def below(listed: list[dict[str, Any]], name: str) -> list[dict[str, Any]]:
-    """What is in parts, of something that has a name in something larger."""
+    """Return the data in parts of a named member of something larger."""
     return [{**each, "path": [name, *each["path"]]} for each in listed]
 
 

@@ -1,6 +1,8 @@
-"""The simulations of a deployment, as its activities get at them. An activity names its starting checkpoint and claims
-the simulation with its attempt's fence; it is made or restored there if needed, and the activity returns the checkpoint
-that it reached. So retries, dead simulators, other workers and resets need no special code.
+"""The simulations of a deployment, as activities use them.
+
+An activity names its starting checkpoint and claims the simulation with its attempt's fence. The simulation is made or
+restored if needed, and the activity returns the checkpoint that it reached. So retries, dead simulators, other workers
+and resets need no special code.
 """
 
 from dataclasses import replace
@@ -32,8 +34,8 @@ def connect_simulations(config: GreenAgentConfig, http: httpx.AsyncClient, store
 
 
 class Simulations:
-    """All simulations, on any server. Every change is made with the fence of the running attempt: ``OvertakenError``
-    where a newer one holds the simulation, ``SimulationGoneError`` where the work in hand isn't there any more.
+    """All simulations, on any server. Every change uses the fence of the running attempt. Raises ``OvertakenError`` if
+    a newer one holds the simulation, ``SimulationGoneError`` if the work in progress no longer exists.
     """
 
     def __init__(self, host: hosts.SimulationHost, store: BlobStore, several_at: str | None = None) -> None:
@@ -43,8 +45,8 @@ class Simulations:
         self._several_at = several_at
 
     async def choose_server(self) -> str | None:
-        """The server for a new simulation (``Plan.simulator``); None where there is one only. ``UESConnectionError``
-        where there are several, and none answers.
+        """Return the server for a new simulation (``Plan.simulator``); None if there is only one. Raises
+        ``UESConnectionError`` if there are several, and none answers.
         """
         if self._several_at is None:
             return None
@@ -53,14 +55,14 @@ class Simulations:
         return chosen
 
     def of(self, plan: Plan) -> "Simulations":
-        """Those on the server that an assessment's simulation is on."""
+        """Return the simulations on the server of an assessment's simulation."""
         return self.at(plan.simulator)
 
     def at(self, simulator: str | None) -> "Simulations":
         return Simulations(self.host.at(simulator), self._store)
 
     async def create(self, simulation_id: str, seed: int) -> hosts.Simulation:
-        """Make an empty simulation, in the place of one that may stand there from an earlier attempt."""
+        """Make an empty simulation; it replaces one by an earlier attempt."""
         return await self.host.create(simulation_id, seed, own_fence())
 
     async def begin(
@@ -72,7 +74,7 @@ class Simulations:
         issue: int,
         conditions: hosts.Conditions | None = None,
     ) -> hosts.Simulation:
-        """Have a simulation at a checkpoint, marked, and open to one key of the participant's."""
+        """Put a simulation into a checkpoint's state, mark it, and give the participant its only key."""
         claim = hosts.Claim(simulation_id, own_fence(), checkpoint, mark=mark, issue=issue, conditions=conditions)
         sent_at = counting_stops()
         simulation = await self.host.claim(claim, lambda: self._store.get(checkpoint))
@@ -80,41 +82,42 @@ class Simulations:
         return simulation
 
     async def adopt(self, simulation_id: str, checkpoint: BlobRef) -> hosts.Simulation:
-        """Make a simulation in the state that another one had, with keys of its own."""
+        """Make a simulation in the state of another one, with new keys."""
         claim = hosts.Claim(simulation_id, own_fence(), checkpoint)
         simulation = await self.host.claim(claim, lambda: self._store.get(checkpoint))
         await simulation.change_keys()
         return simulation
 
     async def take_over(self, simulation_id: str, *, mark: str) -> hosts.Simulation:
-        """Continue the work in hand, which has this mark."""
+        """Continue the work in progress, which has this mark."""
         return await self.host.claim(hosts.Claim(simulation_id, own_fence(), keep=mark), _no_content)
 
     async def set_conditions(self, simulation_id: str, mark: str, conditions: hosts.Conditions | None) -> None:
-        """Have the participant's requests meet these conditions from now on, unless they meet some already; or none,
-        while it is greeted again. For the work in hand, which has this mark.
+        """Set the conditions of the participant's requests from now on, unless some are set already. None removes them,
+        while the participant is greeted again. Only for the work in progress, which has this mark.
         """
         claim = hosts.Claim(simulation_id, own_fence(), keep=mark, conditions=conditions, sets_course=True)
         await self.host.claim(claim, _no_content)
 
     async def step(self, simulation_id: str, checkpoint: BlobRef, step: hosts.Step) -> tuple[hosts.Stepped, BlobRef]:
-        """Carry out a step from a checkpoint; returns its result, and the stored checkpoint that it reached."""
+        """Carry out a step from a checkpoint; return its result, and the stored new checkpoint."""
         claim = hosts.Claim(simulation_id, own_fence(), checkpoint)
         stepped, reached = await self.host.step(claim, step, lambda: self._store.get(checkpoint))
         return stepped, await self._store.put(reached)
 
     async def step_in_hand(self, simulation_id: str, mark: str, step: hosts.Step) -> tuple[hosts.Stepped, BlobRef]:
-        """The same with the work in hand, which has this mark and keeps it: an attempt that comes after an interrupted
-        one takes it over, and does the same step again. The participant can change nothing any more. An absent
-        simulator or store is waited for.
+        """Carry out a step in the work in progress, which has this mark and keeps it.
+
+        An attempt after an interrupted one takes the work over, and repeats the step. The participant can no longer
+        change anything. If the simulator or the store is away, this waits.
         """
         claim, last = hosts.Claim(simulation_id, own_fence(), keep=mark), replace(step, ends_turn=True)
         stepped, reached = await patiently(lambda: self.host.step(claim, last, _no_content))
         return stepped, await patiently(lambda: self._store.put(reached))
 
-    async def look_at(self, simulation_id: str, checkpoint: BlobRef, fence: int) -> hosts.Simulation:
-        """Have a simulation at a checkpoint, for those who only look at it. A fence below the simulation's is refused
-        only where it has to be restored.
+    async def open_for_reading(self, simulation_id: str, checkpoint: BlobRef, fence: int) -> hosts.Simulation:
+        """Put a simulation into a checkpoint's state for reading. A fence below the simulation's is refused only if the
+        simulation has to be restored.
         """
         claim = hosts.Claim(simulation_id, fence, checkpoint, looks=True)
         return await self.host.claim(claim, lambda: self._store.get(checkpoint))
@@ -125,7 +128,7 @@ class Simulations:
         return Shown.of(self._store, stepped)
 
     async def keep(self, simulation: hosts.Simulation, *, everything: bool = False) -> BlobRef:
-        """Take a checkpoint of a simulation as it is now; ``everything`` for the first one of an assessment."""
+        """Store a checkpoint of a simulation's present state; ``everything`` is for the first one of an assessment."""
         return await self._store.put(await simulation.checkpoint(everything=everything))
 
     async def end(self, simulation_id: str) -> None:
@@ -136,8 +139,9 @@ class Simulations:
 
 
 async def require_still(simulation: hosts.Simulation) -> None:
-    """Make sure that what was seen in a simulation was there: one that was lost answers like an empty one, or not.
-    Fails as ``SimulationLost``, to be tried again, where it was restored meanwhile.
+    """Make sure that data which was read from a simulation was real: a lost one may answer like an empty one.
+
+    Fails as ``SimulationLost``, which is retried, if it was restored since.
     """
     if (await simulation.look()).life != simulation.life:
         raise failures.SIMULATION_LOST.passing("The simulator was lost meanwhile: this has to be done again.")

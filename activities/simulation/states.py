@@ -1,4 +1,4 @@
-"""A look at the states of all modalities that an assessment looks at."""
+"""The states of all modalities that an assessment reads."""
 
 from typing import Any
 
@@ -11,17 +11,19 @@ from purple_sdk.ues import AsyncUESClient
 
 
 async def snapshot(client: AsyncUESClient) -> dict[str, Any]:
-    """Every modality's state by name, as its own endpoint shows it; some servers have fewer modalities than others."""
+    """Return every modality's state by name, as its endpoint shows it; some servers have fewer modalities than
+    others.
+    """
     there = (await client.environment.list_modalities()).modalities
     return {name: await getattr(client, name).get_state() for name in there if name in SHOWN}
 
 
-def states_in(checkpoint: bytes, store: BlobStore, known: dict[str, Any] | None = None) -> dict[str, Any]:
-    """The states that a checkpoint holds: one of the embedded simulator, whole or with its parts in the store, or one
-    of another server with our label before it. This may take some seconds. ``known`` are pages that were read before;
-    what is read is added, and states share it.
+def load_states(checkpoint: bytes, store: BlobStore, known: dict[str, Any] | None = None) -> dict[str, Any]:
+    """Read the states in a checkpoint: one of the embedded simulator, whole or with its parts in the store, or one of
+    another server after our label. This may take some seconds. ``known`` are pages that were read before. New pages are
+    added to it, and states share them.
 
-    Raises ``ValueError`` where it is of no form that is known here, and as ``InParts``.
+    Raises ``ValueError`` if its form is unknown, and as ``InParts``.
     """
     label, _, labelled = checkpoint.partition(b"\n")
     document = from_json(labelled or label)

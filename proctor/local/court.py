@@ -337,7 +337,7 @@ class _NoSimulation(SharedLooks):
         nowhere: Any = None
         super().__init__(nowhere)
 
-    async def look_at(self, payload: JudgeInput) -> Any:
+    async def open_simulation(self, payload: JudgeInput) -> Any:
         return SimpleNamespace(reader=SimpleNamespace(base_url=_NOBODY), reader_secret="reader")
 
     async def require_still(self, payload: JudgeInput, simulation: Any) -> None:

@@ -15,7 +15,7 @@ from temporalio.client import Client, WorkflowExecutionStatus
 from temporalio.service import RPCError
 from temporalio.worker import Worker
 
-from proctor.activities.admission.queueing import status_of
+from proctor.activities.admission.queueing import find_status
 from proctor.activities.attempts.chain import chain
 from proctor.activities.attempts.heartbeats import Heartbeats
 from proctor.activities.participant import ParticipantClients
@@ -118,7 +118,7 @@ async def _sweep_again_and_again(client: Client, engine: Engine) -> None:
 
     async def is_over(run: str, trial: str | None) -> bool:
         # What Temporal doesn't know (any more) may be another deployment's.
-        status = await status_of(client, trial or run)
+        status = await find_status(client, trial or run)
         return status not in (None, WorkflowExecutionStatus.RUNNING, WorkflowExecutionStatus.CONTINUED_AS_NEW)
 
     while True:

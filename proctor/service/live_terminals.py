@@ -32,10 +32,10 @@ def read_terminal(recordings: Recordings, trial_id: str) -> LiveTerminal | None:
         return None
     from proctor.activities.attempts.scrubbing import (  # a gateway needs its imports for such pages alone
         Scrubber,
-        secrets_in,
+        find_secrets,
     )
 
-    scrubber = Scrubber(secrets_in(os.environ))
+    scrubber = Scrubber(find_secrets(os.environ))
     shown = "".join(_printed(files[name]) for name in (RECORDING, TESTS_RECORDING) if name in files)
     records = list(_records(files[TRANSCRIPT], scrubber)) if TRANSCRIPT in files else []
     return LiveTerminal(records, scrubber.text(shown)[-_SHOWN_CHARACTERS:])

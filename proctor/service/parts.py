@@ -9,7 +9,7 @@ import httpx
 from proctor.activities.attempts.scrubbing import Scrubbing
 from proctor.activities.models.configured import ConfiguredModels
 from proctor.activities.scenario_code.scenarios import Scenarios
-from proctor.activities.simulation.keys import keys_of
+from proctor.activities.simulation.keys import list_keys
 from proctor.activities.simulation.simulations import Simulations, connect_simulations
 from proctor.observing import tracing
 from proctor.settings.config import GreenAgentConfig
@@ -29,7 +29,7 @@ class Parts:
         """The guard that takes the deployment's and the simulations' keys out of what activities return."""
         secret, host = self.config.secret.get_secret_value(), self.simulations.host
         return Scrubbing(
-            secret, lambda simulation_id: keys_of(secret, simulation_id) | host.list_secrets(simulation_id)
+            secret, lambda simulation_id: list_keys(secret, simulation_id) | host.list_secrets(simulation_id)
         )
 
 

@@ -20,7 +20,7 @@ from temporalio.service import RPCError
 from temporalio.worker import UnsandboxedWorkflowRunner, Worker, WorkerDeploymentConfig
 
 from proctor.activities.admission.activities import AdmissionActivities, ForkActivities
-from proctor.activities.admission.queueing import QueueActivities, status_of
+from proctor.activities.admission.queueing import QueueActivities, find_status
 from proctor.activities.archive.assessments import ArchiveActivities
 from proctor.activities.attempts.around import Around
 from proctor.activities.attempts.chain import chain
@@ -372,7 +372,7 @@ async def _tidy(client: Client, simulation_host: SimulationHost, watch: Simulato
         with suppress(RPCError, UESError):  # Temporal or the simulator is away: next time
             fences = await watch.list_standing()
             for simulation_id in await _of_no_running_assessment(client, list(fences)):
-                status = await status_of(client, get_task_id(simulation_id))
+                status = await find_status(client, get_task_id(simulation_id))
                 is_not_ours = status is None and simulation_host.may_be_others
                 if status != WorkflowExecutionStatus.RUNNING and not is_not_ours:
                     # By the fence that it had when we looked: not if a reset has brought it back since.

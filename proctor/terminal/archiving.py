@@ -8,7 +8,7 @@ from pydantic import ValidationError
 from pydantic_core import from_json
 from temporalio import activity
 
-from proctor.activities.archive.payloads import as_lines, updates_in
+from proctor.activities.archive.payloads import as_lines, decode_updates
 from proctor.activities.attempts.fencing import own_fence
 from proctor.activities.attempts.patience import patiently
 from proctor.activities.attempts.scrubbing import Scrubber
@@ -89,7 +89,7 @@ class TrialArchiving:
         scrubber = self._scrubber(entry.id)
         files = {
             RESULT: payload.result.model_dump_json(indent=1).encode(),
-            UPDATES: as_lines(updates_in(payload.updates)),
+            UPDATES: as_lines(decode_updates(payload.updates)),
         }
         logs: dict[str, bytes] = {}
         for blob in payload.result.files:

@@ -22,7 +22,7 @@ from temporalio.api.workflowservice.v1 import DescribeTaskQueueRequest
 import proctor.terminal as terminal
 from proctor.activities.archive.payloads import as_lines
 from proctor.activities.campaign.activities import keep_cells, taken_over
-from proctor.activities.campaign.plan import CampaignPlan, Cell, EndedCell, Lane, Summed, SumUpInput, groups_of
+from proctor.activities.campaign.plan import CampaignPlan, Cell, EndedCell, Lane, Summed, SumUpInput, count_groups
 from proctor.activities.plan import TRIAL_WORKFLOW
 from proctor.protocol.archived_runs import run_of_trial
 from proctor.settings.config import ALLOWANCES, GreenAgentConfig
@@ -74,7 +74,7 @@ class TerminalRuns:
         self._config = config
         self._defaults = json.loads(config.terminal_defaults) if config.terminal_defaults else None
 
-    def is_asked_for(self, request: Raw) -> bool:
+    def accepts(self, request: Raw) -> bool:
         return is_terminal_request(request)
 
     async def plan(self, campaign_id: str, request: Raw, owner: str = "") -> CampaignPlan:
@@ -125,7 +125,7 @@ class TerminalRuns:
             participant=", ".join(agent.name for agent in agents)[:500],
             participant_url=agents[0].url if len(agents) == 1 else "",
             cells=await keep_cells(self._store, cells),
-            groups=groups_of(cells),
+            groups=count_groups(cells),
             at_once=config.n_concurrent_trials,
             tries=config.tries,
             shared=_shared(

@@ -8,7 +8,7 @@ import pytest
 from langchain_core.language_models.chat_models import BaseChatModel
 
 from proctor.activities.judging.agreement import Pair, agreement, cohens_kappa
-from proctor.activities.judging.calibration import CaseOutcome, calibrate, calibration_of, calibrations_of, keep
+from proctor.activities.judging.calibration import CaseOutcome, calibrate, find_calibration, keep, list_calibrations
 from proctor.activities.judging.cases import CalibrationCase, fact_cases
 from proctor.activities.judging.model_judge import PROMPT_VERSION
 from proctor.activities.judging.panel import Judge
@@ -108,17 +108,17 @@ async def test_a_judge_is_compared_with_the_author_and_the_figures_are_kept(
     assert endpoint.calls == 7  # the refused one was asked for again
 
     keep(found, tmp_path)
-    assert calibration_of(tmp_path, "s", "judge-1") == found
-    [known, unknown] = calibrations_of(tmp_path, "s", ["judge-1", "openai/some/other", "judge-1"], "items")
+    assert find_calibration(tmp_path, "s", "judge-1") == found
+    [known, unknown] = list_calibrations(tmp_path, "s", ["judge-1", "openai/some/other", "judge-1"], "items")
     assert known["is_calibrated"]
     assert (known["kappa"], known["cases"], known["prompt_version"]) == (found.overall.kappa, 6, PROMPT_VERSION)
     assert known["date"] == found.date.date().isoformat()
     assert known["warning"].startswith("judge judge-1: kappa 0.")
     assert (unknown["is_calibrated"], unknown["prompt_version"]) == (False, PROMPT_VERSION)
     assert unknown["warning"] == says("--model")
-    assert not calibrations_of(tmp_path, "s", ["judge-1"], "facts")[0]["is_calibrated"], "it was asked for none"
+    assert not list_calibrations(tmp_path, "s", ["judge-1"], "facts")[0]["is_calibrated"], "it was asked for none"
     # It holds for its scenario alone.
-    assert not calibrations_of(tmp_path, "t", ["judge-1"], "items")[0]["is_calibrated"]
+    assert not list_calibrations(tmp_path, "t", ["judge-1"], "items")[0]["is_calibrated"]
 
 
 async def test_facts_in_texts_are_cases_half_of_which_say_it(endpoint: OpenAIEndpoint, llm: BaseChatModel) -> None:
@@ -140,7 +140,7 @@ async def test_a_damaged_calibration_is_none(endpoint: OpenAIEndpoint, llm: Base
     path = keep(found, tmp_path)
     assert path.parent == tmp_path / "calibrations"
     path.write_text(path.read_text()[:100])
-    assert calibration_of(tmp_path, "s", "a/b:c") is None
+    assert find_calibration(tmp_path, "s", "a/b:c") is None
 
 
 async def test_a_model_that_refuses_for_good_ends_it_with_its_own_error(

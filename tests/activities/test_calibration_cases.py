@@ -7,7 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from proctor.activities.judging.cases import KINDS, CasesError, ChatPiece, item_of, read_cases, records_of_case, sample
+from proctor.activities.judging.cases import (
+    KINDS,
+    CasesError,
+    ChatPiece,
+    find_item,
+    read_cases,
+    records_of_case,
+    sample,
+)
 from proctor.protocol.nights import Night
 from proctor.protocol.scenario import ScenarioConfig
 from tests.sentences import says
@@ -81,7 +89,7 @@ def test_lengths_are_as_the_mechanical_check_counts_them(name: str, item: str) -
             if piece.kind == check.target and piece.kind in ("chat", "email")
         ]
         met = bool(lengths) and all(length <= (check.max or length) for length in lengths)
-        assert met == (case.points == item_of(case, scenario).points), (case.id, lengths)
+        assert met == (case.points == find_item(case, scenario).points), (case.id, lengths)
 
 
 @pytest.mark.parametrize("most", [3, 24, 60])

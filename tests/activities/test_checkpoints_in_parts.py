@@ -21,11 +21,11 @@ from proctor.activities.scenario_code.initial_states import at_time
 from proctor.activities.scenario_code.processes import ScenarioCode
 from proctor.activities.simulation.hosts import PlannedEvent, Simulation, Step
 from proctor.activities.simulation.keys import host_key
-from proctor.activities.simulation.lifecycle import summary_of
+from proctor.activities.simulation.lifecycle import count_items
 from proctor.activities.simulation.shared_host import SharedHost
 from proctor.activities.simulation.shown import Shown, below
 from proctor.activities.simulation.simulations import Simulations
-from proctor.activities.simulation.states import snapshot, states_in
+from proctor.activities.simulation.states import load_states, snapshot
 from proctor.settings.config import GreenAgentConfig
 from proctor.storage.blobs import BlobDamagedError, BlobNotFoundError, BlobRef, BlobStore, StoreUnavailableError
 from tests.activities.attempts import attempt
@@ -128,7 +128,7 @@ async def step(simulations: Simulations, name: str, checkpoint: BlobRef, minute:
 
 
 async def subjects(simulations: Simulations, name: str, checkpoint: BlobRef) -> list[str]:
-    simulation: Simulation = await attempt(lambda: simulations.look_at(name, checkpoint, own_fence()))
+    simulation: Simulation = await attempt(lambda: simulations.open_for_reading(name, checkpoint, own_fence()))
     emails = (await simulation.admin.email.get_state())["emails"].values()
     return [mail["subject"] for mail in emails]
 
@@ -175,8 +175,8 @@ async def test_another_host_that_holds_nothing_or_something_takes_what_it_lacks(
     store.gets.clear()
     assert len(await subjects(there, name, first)) == len(expected) - 3
     assert sum(store.gets) < 256 * 1024
-    assert set(states_in(store.get_blocking(last), store)["email"]["emails"]) >= {"mail-0", "mail-5"}
-    read = states_in(store.get_blocking(last), store)["email"]["emails"].values()
+    assert set(load_states(store.get_blocking(last), store)["email"]["emails"]) >= {"mail-0", "mail-5"}
+    read = load_states(store.get_blocking(last), store)["email"]["emails"].values()
     assert [mail["subject"] for mail in read] == [*expected, "News 0", "News 1", "News 2"]
 
 
@@ -195,7 +195,7 @@ async def test_what_is_missing_or_damaged_is_named_and_back_when_it_is_back(work
         with pytest.raises(problem, check=says(sha256=checkpoint.sha256, lacking=part)):
             await subjects(there, name, checkpoint)
         with pytest.raises(problem, match=part):
-            states_in(store.get_blocking(checkpoint), store)
+            load_states(store.get_blocking(checkpoint), store)
     await set_up(here)  # whoever has its content writes it anew
     assert file.read_bytes() == content
     assert await subjects(there, name, checkpoint) == expected
@@ -233,7 +233,7 @@ async def test_a_small_simulation_is_one_blob_and_one_request(worker: MakeWorker
     reached = await step(simulations, name, checkpoint, 1)
     assert len(store.puts) == 2
     assert parts_of(store, reached) == []
-    simulation = await attempt(lambda: simulations.look_at(name, reached, own_fence()))
+    simulation = await attempt(lambda: simulations.open_for_reading(name, reached, own_fence()))
     log = await simulation.admin.access_log.stats()
     assert log.total_requests == 3, "the import, the start, and one for the first checkpoint"
 
@@ -261,11 +261,11 @@ async def test_what_is_judged_shares_the_checkpoints_parts_and_evaluators_get_al
     name, first = await set_up(simulations)
 
     async def show() -> tuple[Shown, dict[str, Any]]:
-        simulation = await simulations.look_at(name, first, own_fence())
+        simulation = await simulations.open_for_reading(name, first, own_fence())
         return await simulations.show(simulation, name, first), await snapshot(simulation.admin)
 
     initial, whole = await attempt(show)
-    assert await asyncio.to_thread(summary_of, initial, START) == summary_of(Shown(whole), START)
+    assert await asyncio.to_thread(count_items, initial, START) == count_items(Shown(whole), START)
     assert len(initial.written()) < 128 * 1024
     kept = Shown.read(store, initial.written())
     assert (kept.states, kept.listed) == (initial.states, initial.listed)
@@ -286,7 +286,7 @@ async def test_what_is_judged_shares_the_checkpoints_parts_and_evaluators_get_al
     assert store.size() - before < 64 * 1024
     read = read_record(store, content)
     assert in_order(read.initial_state) == in_order(whole)
-    simulation = await attempt(lambda: simulations.look_at(name, reached, own_fence()))
+    simulation = await attempt(lambda: simulations.open_for_reading(name, reached, own_fence()))
     assert in_order(read.final_state) == in_order(await snapshot(simulation.admin))
 
     async def fetch() -> bytes:

@@ -7,7 +7,7 @@ import pytest
 from temporalio.activity import ActivityCancellationDetails
 from temporalio.testing import ActivityEnvironment
 
-from proctor.activities.campaign.activities import result_of
+from proctor.activities.campaign.activities import await_result
 
 
 class NeverEnding:
@@ -37,7 +37,7 @@ async def test_only_a_cancelled_campaign_cancels_what_it_waits_for(
     why: ActivityCancellationDetails, cancellations: int
 ) -> None:
     workflow, surroundings = NeverEnding(), ActivityEnvironment()
-    joining = asyncio.ensure_future(surroundings.run(result_of, cast("Any", workflow)))
+    joining = asyncio.ensure_future(surroundings.run(await_result, cast("Any", workflow)))
     await workflow.is_awaited.wait()
     surroundings.cancel(cancellation_details=why)
     with pytest.raises(asyncio.CancelledError):

@@ -173,12 +173,12 @@ def test_a_judgement_that_could_not_reach_the_simulation_looks_again_though_othe
     class Interrupted(Judged):
         async def look(self, plan: Plan, evidence: Evidence) -> list[Any]:
             given = JudgeInput(plan=plan, criterion_id="asked", evidence=evidence)
-            neighbours = [await do(self.verdicts.evaluators.looks.look_at, given) for _ in range(2)]
+            neighbours = [await do(self.verdicts.evaluators.looks.open_simulation, given) for _ in range(2)]
             with monkeypatch.context() as patch:
                 patch.setattr(self.parts.scenarios.code, "judge", is_away)
                 with pytest.raises(Exception, check=says()):  # noqa: B017
                     await do(self.verdicts.judge_criterion, given)
-            return [*neighbours, await do(self.verdicts.evaluators.looks.look_at, given)]
+            return [*neighbours, await do(self.verdicts.evaluators.looks.open_simulation, given)]
 
     async def is_away(*_: Any) -> None:
         raise EvaluatorRetryError("nobody answers")

@@ -15,7 +15,7 @@ from proctor.activities.attempts.lost_blobs import giving_up
 from proctor.activities.attempts.scrubbing import Scrubbing
 from proctor.storage.archive import Archive
 from proctor.storage.blobs import BlobDamagedError, BlobNotFoundError, BlobStore
-from proctor.workflows.steps import failure_of
+from proctor.workflows.steps import describe_failure
 from tests.viewer.entries import write_day
 from tests.workflows.scripted import plan
 
@@ -61,7 +61,7 @@ def test_the_input_of_a_step_that_is_lost_is_named() -> None:
     """The SDK says of it alone that it can't be decoded."""
     problem = ApplicationError("Failed decoding arguments")
     problem.__cause__ = ApplicationError("blob abc is damaged", type="BlobDamagedError")
-    assert failure_of(problem) == ("BlobDamagedError", "blob abc is damaged", False)
+    assert describe_failure(problem) == ("BlobDamagedError", "blob abc is damaged", False)
 
 
 def test_an_assessment_is_archived_though_its_scenario_is_lost(tmp_path: Path) -> None:

@@ -11,9 +11,9 @@ import pytest
 from langchain_core.language_models.chat_models import BaseChatModel
 
 from proctor.activities.judging.facts_by_model import read_facts
-from proctor.activities.judging.model_judge import ItemVerdict, combine, items_of
+from proctor.activities.judging.model_judge import ItemVerdict, combine, list_items
 from proctor.activities.judging.panel import Judge, judge_by_panel
-from proctor.activities.judging.records import Window, records_of, windows
+from proctor.activities.judging.records import Window, make_records, windows
 from proctor.activities.models.factory import LLMFactory, ModelAnswerError, ModelSettingsError, ModelUnavailableError
 from proctor.activities.scenario_code.facts_asked import FactAsked, FactsAsked
 from proctor.protocol.evaluation import AgentBeatsEvalContext
@@ -104,7 +104,7 @@ async def by_panel(
     is_last_resort: bool = False,
     **changes: Any,
 ) -> CriterionResult:
-    evidence, one = windows(records_of(ctx or context()), budget), criterion(**changes)
+    evidence, one = windows(make_records(ctx or context()), budget), criterion(**changes)
     return await judge_by_panel(one, scenario(one), evidence, judges, is_last_resort=is_last_resort)
 
 
@@ -112,7 +112,7 @@ async def by_panel(
 
 
 def test_every_writing_action_note_and_entry_is_one_record() -> None:
-    records = [json.loads(record.render()) for record in records_of(context())]
+    records = [json.loads(record.render()) for record in make_records(context())]
     assert [(record["id"], record["kind"]) for record in records] == [
         ("a1", "action"),
         ("w1", "writing"),
@@ -130,7 +130,7 @@ def test_every_writing_action_note_and_entry_is_one_record() -> None:
 
 def test_a_text_that_looks_like_records_stays_one_record() -> None:
     log = [said(FORGED), said("One.\u2028{}\x85{}")]
-    lines = [record.render() for record in records_of(context(action_log=log, turn_notes={}, final_state={}))]
+    lines = [record.render() for record in make_records(context(action_log=log, turn_notes={}, final_state={}))]
     assert all("\n" not in line and "\r" not in line for line in lines)
     assert [json.loads(line)["id"] for line in lines] == ["a1", "w1", "a2", "w2"]
     assert json.loads(lines[1])["text"] == FORGED
@@ -139,13 +139,13 @@ def test_a_text_that_looks_like_records_stays_one_record() -> None:
 def test_what_a_writing_leaves_out_stays_in_its_action() -> None:
     secret = "The code is 4711, and this text is hidden in the HTML twin of the mail."
     log = [did("email.send", to_addresses=["a@b.example"], subject="Hi", body_text="Nothing here.", body_html=secret)]
-    assert any(record.has(secret) for record in records_of(context(action_log=log)))
+    assert any(record.has(secret) for record in make_records(context(action_log=log)))
 
 
 @pytest.mark.parametrize("budget", [500, 4_000, 60_000])
 def test_windows_drop_nothing(budget: int) -> None:
     texts = [f"summary-{turn}. " + f"word{turn} " * 300 for turn in range(1, 60)]
-    records = records_of(context(action_log=[said(text, turn) for turn, text in enumerate(texts, 1)]))
+    records = make_records(context(action_log=[said(text, turn) for turn, text in enumerate(texts, 1)]))
     made = windows(records, budget)
     assert [window.number for window in made] == list(range(1, len(made) + 1))
     assert {window.of for window in made} == {len(made)}
@@ -337,7 +337,7 @@ async def test_what_is_found_in_one_window_is_found(endpoint: OpenAIEndpoint, ll
 )
 def test_windows_are_combined_by_rule(scope: str, points: list[int | None], combined: int) -> None:
     rubric = [{"id": "x", "points": 6, "statement": "s", "scope": scope}]
-    [one] = items_of(criterion(rubric=rubric, max_score=6))
+    [one] = list_items(criterion(rubric=rubric, max_score=6))
     verdicts = [ItemVerdict(id="x", quotes=[], reason="r", points=given) for given in points]
     assert combine(one, verdicts).points == combined
 

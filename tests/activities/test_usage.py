@@ -18,9 +18,9 @@ from temporalio.testing import ActivityEnvironment
 
 from proctor.activities.attempts.failures import CALLED_OFF
 from proctor.activities.models.factory import LLMFactory, ModelAnswerError, ModelUnavailableError
-from proctor.activities.models.metering import attempt_meter, usage_of
+from proctor.activities.models.metering import attempt_meter, find_usage
 from proctor.activities.models.structured import ask
-from proctor.activities.models.usage import Meter, endpoint_of
+from proctor.activities.models.usage import Meter, find_endpoint
 from proctor.local.doing import noting
 from purple_sdk.protocol.provenance import ModelUse, added_up
 from purple_sdk.settings.prices import Prices, PricesError, read_prices
@@ -106,7 +106,7 @@ async def test_a_model_that_fails_leaves_what_it_was_asked_with_its_failure(has_
         await ActivityEnvironment().run(noting(ask_and_fail))
     if isinstance(failed.value, ApplicationError):
         assert (failed.value.type, failed.value.non_retryable) == ("ModelUnavailableError", False)
-        assert [use.calls for use in usage_of(activity_error(failed.value))] == [1]
+        assert [use.calls for use in find_usage(activity_error(failed.value))] == [1]
 
 
 @pytest.mark.parametrize("is_requested", [True, False])
@@ -129,7 +129,7 @@ async def test_only_a_requested_cancellation_becomes_a_failure_with_usage(has_as
         await environment.run(noting(ask_and_wait))
     if isinstance(ended.value, ApplicationError):
         assert (ended.value.type, ended.value.non_retryable) == (CALLED_OFF, True)
-        assert [use.calls for use in usage_of(activity_error(ended.value))] == [1]
+        assert [use.calls for use in find_usage(activity_error(ended.value))] == [1]
 
 
 def activity_error(cause: BaseException) -> ActivityError:
@@ -150,10 +150,10 @@ def test_what_an_attempt_asked_that_ended_without_a_failure_is_in_its_last_note(
     uses = [[ModelUse(model="openai/m", endpoint="e", calls=calls)] for calls in (1, 2)]
     notes = [to_jsonable_python(each) for each in uses]
     timed_out = ActivityTimeoutError("It is silent.", type=None, last_heartbeat_details=notes)
-    assert usage_of(activity_error(timed_out)) == uses[-1]
-    assert usage_of(activity_error(ActivityTimeoutError("", type=None, last_heartbeat_details=[]))) == []
-    assert usage_of(activity_error(ApplicationError("It failed.", "a detail", {"another": 1}))) == []
-    assert usage_of(activity_error(CancelledError("It was cancelled."))) == []
+    assert find_usage(activity_error(timed_out)) == uses[-1]
+    assert find_usage(activity_error(ActivityTimeoutError("", type=None, last_heartbeat_details=[]))) == []
+    assert find_usage(activity_error(ApplicationError("It failed.", "a detail", {"another": 1}))) == []
+    assert find_usage(activity_error(CancelledError("It was cancelled."))) == []
 
 
 def test_cached_tokens_have_a_price_of_their_own(endpoint: OpenAIEndpoint) -> None:
@@ -199,7 +199,7 @@ def test_uses_of_one_model_add_up_and_those_of_two_prompts_do_not() -> None:
 
 def test_an_endpoint_is_told_without_path_or_password() -> None:
     llm = LLMFactory.create("openai/m", base_url="https://me:secret@models.example:8443/key/v1")
-    assert endpoint_of(llm) == "models.example:8443"
+    assert find_endpoint(llm) == "models.example:8443"
 
 
 def test_prices_are_read_from_toml_and_json(tmp_path: Path) -> None:

@@ -122,14 +122,14 @@ async def test_a_checkpoint_holds_until_something_changes(worker: MakeWorker, co
     checkpoint = await simulation.checkpoint()
     at_start = blob_ref(checkpoint).sha256
     await claimed(servers, checkpoint, mark="turn 1", issue=ISSUE)
-    assert await simulation.stands_at(at_start)
+    assert await simulation.is_at_checkpoint(at_start)
     assert (await simulation.look()).mark == "turn 1"
     async with participant(simulation) as client:
         await client.email.query()
         assert (await simulation.look()).is_untouched
         await ask_ben(client)
     assert not (await simulation.look()).is_untouched
-    assert not await simulation.stands_at(at_start)
+    assert not await simulation.is_at_checkpoint(at_start)
     life = (await simulation.look()).life
     assert await claimed(servers, checkpoint) is simulation
     stands = await simulation.look()
@@ -172,7 +172,7 @@ async def test_who_was_overtaken_can_do_nothing(worker: MakeWorker, command: str
     ):
         with pytest.raises(OvertakenError):
             await overtaken
-    assert await after.stands_at(blob_ref(checkpoint).sha256)
+    assert await after.is_at_checkpoint(blob_ref(checkpoint).sha256)
     await servers.end("a", next(FENCES))
     with pytest.raises(OvertakenError):  # nor bring back what has ended
         await servers.claim(Claim("a", 1, blob_ref(checkpoint)), before.checkpoint)

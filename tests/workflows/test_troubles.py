@@ -124,7 +124,7 @@ async def test_a_wait_within_an_attempt_is_told_once(caller: Caller, activities:
     async def wait(_given: Any) -> None:
         waiting = troubles.Wait()
         for _ in range(5):
-            await waiting.goes_on(UESConnectionError(AWAY))
+            await waiting.report(UESConnectionError(AWAY))
             await asyncio.sleep(0.01)
 
     activities.replacements["greet"] = wait

@@ -102,7 +102,7 @@ class Stage:
         app = create_app(host_key=_HOST_KEY)
         self._simulation = app.host.create("audited", _ADMIN_KEY, f"seed{day.role}")
         initial_state = orjson.loads(orjson.dumps(day.initial_state()))
-        attached_files.put_in(initial_state, day.attached_files().get)
+        attached_files.insert_contents(initial_state, day.attached_files().get)
         scenario.import_full(self._simulation, initial_state, strict=True)
         self._simulation.start(auto_advance=False, time_scale=1.0)
         simulation = self._simulation

@@ -20,7 +20,7 @@ import httpx
 from a2a.types import CancelTaskRequest
 from temporalio.exceptions import ApplicationError, CancelledError
 
-from proctor.activities.attempts.scrubbing import PARTICIPANT_KEYS, REMOVED, Scrubber, secrets_in
+from proctor.activities.attempts.scrubbing import PARTICIPANT_KEYS, REMOVED, Scrubber, find_secrets
 from proctor.activities.simulation.keys import admin_key, host_key, reader_key
 from proctor.storage.blobs import BlobStore
 from proctor.storage.temporal import connect
@@ -302,7 +302,7 @@ def test_secrets_are_known_by_their_names() -> None:
         "TOKENIZERS_PARALLELISM": "false-or-true",
         "SHORT_KEY": "test",
     }
-    assert secrets_in(environment) == {
+    assert find_secrets(environment) == {
         "sk-0123456789",
         "hf-0123456789",
         "correct horse",
