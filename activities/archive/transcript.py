@@ -5,7 +5,6 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from proctor.activities.archive.payloads import TurnNote
-from proctor.activities.simulation.states import load_states
 from proctor.protocol.archive import (
     ArchivedUpdate,
     Arrival,
@@ -175,7 +174,7 @@ def read_states(notes: Sequence[TurnNote], store: BlobStore) -> StateHistory:
         patch, lacking = Items(), None if place in chosen else _LEFT_OUT
         try:
             if place in chosen:
-                items = flatten_states(read_states(store.get_blocking(note.checkpoint), store, known))
+                items = flatten_states(load_states(store.get_blocking(note.checkpoint), store, known))
                 initial, last = (items, items) if place == 0 else (initial, last)
                 patch, last = merge_patch(last, items), items
                 by_turn[note.turn] = items

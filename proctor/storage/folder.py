@@ -312,7 +312,7 @@ class Folder:
     def find_written_time(self, path: str) -> datetime | None:
         """Return when a file was written; None if the file system doesn't say. Raises ``FileNotFoundError``."""
         if self._local is not None:
-            return self._local.written_at(path)
+            return self._local.get_write_time(path)
         try:
             written: datetime = self._fs.modified(self._full_path(path))
         except NotImplementedError:

@@ -14,7 +14,7 @@ from proctor.terminal.copying import copy_out
 from proctor.terminal.engine import labelled
 from proctor.terminal.failures import TaskError
 from proctor.terminal.task_files import TaskFolders, packed
-from proctor.terminal.tasks import load_task, find_problems
+from proctor.terminal.tasks import find_problems, load_task
 from tests.sentences import says
 from tests.terminal.conftest import Trials
 from tests.terminal.writing import COMPOSE, format_one, format_two

@@ -2,7 +2,7 @@
 
 import pytest
 
-from proctor.terminal.parsers import PARSERS, UnparsableError, read_rewards, compute_reward
+from proctor.terminal.parsers import PARSERS, UnparsableError, compute_reward, read_rewards
 from tests.sentences import says
 
 HEADING = "=========================== short test summary info ============================"

@@ -14,6 +14,7 @@ from temporalio.client import Client
 from proctor.a2a_gateway import standstill, task_events
 from proctor.settings.config import GreenAgentConfig
 from proctor.storage.blobs import BlobDamagedError
+from proctor.storage.fleet import missing_worker_problem
 from proctor.workflows.assessment import Assessment
 from tests.a2a_gateway.callers import at_once, data_part, message, sdk_client, send, state_name
 from tests.a2a_gateway.conftest import REQUEST, Gateway
