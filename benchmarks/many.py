@@ -85,8 +85,8 @@ async def follow(gateway_url: str, agent_url: str, seed: int, tally: Tally) -> N
                     tally.take(event)
                     return
         tally.wrong["the stream ended without an end"] += 1
-    except CommandError as problem:
-        tally.wrong[str(problem)] += 1
+    except CommandError as error:
+        tally.wrong[str(error)] += 1
 
 
 async def watch(tally: Tally, assessments: int) -> None:

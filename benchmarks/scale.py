@@ -270,8 +270,8 @@ def main() -> None:
         night = plan(
             Bill.load(), read_settings(arguments.settings, assessments=arguments.assessments, hours=arguments.hours)
         )
-    except (OSError, ValueError, LookupError) as problem:
-        parser.error(str(problem))
+    except (OSError, ValueError, LookupError) as error:
+        parser.error(str(error))
     if arguments.write:
         DOCUMENT.write_text(written(DOCUMENT.read_text(encoding="utf-8"), night), encoding="utf-8")
     else:

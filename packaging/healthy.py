@@ -25,5 +25,5 @@ if __name__ == "__main__":
     try:
         direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
         direct.open(f"http://127.0.0.1:{port}/.well-known/agent-card.json", timeout=20)
-    except OSError as problem:
-        sys.exit(f"port {port}: {problem}")
+    except OSError as error:
+        sys.exit(f"port {port}: {error}")

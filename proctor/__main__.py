@@ -21,8 +21,8 @@ def run() -> None:
 
     try:
         main()
-    except SystemExit as end:
-        leave(end.code)
+    except SystemExit as error:
+        leave(error.code)
     except BaseException:  # a defect: told as Python tells it
         sys.excepthook(*sys.exc_info())
         leave(1)

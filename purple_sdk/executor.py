@@ -49,9 +49,9 @@ class ClosingExecutor(AgentExecutor):
 class PurpleAgentExecutor(ClosingExecutor):
     """Routes ``assessment_start``, ``turn_start`` and ``assessment_complete`` to the context's agent.
 
-    A turn's task ends ``completed`` with the answer in the artifact ``turn_answer`` (a data part, and the same JSON as
-    text), ``failed`` with a sentence, or ``canceled``. An unreadable message is ``rejected``. ``keep_alive`` is the
-    time in seconds between status updates while a turn runs.
+    A turn's task ends ``completed`` with the answer, ``failed`` with a sentence, or ``canceled``. The answer is in the
+    artifact ``turn_answer``: a data part, and the same JSON as text. An unreadable message is ``rejected``.
+    ``keep_alive`` is the time in seconds between status updates while a turn runs.
     """
 
     def __init__(self, conversations: Conversations, keep_alive: float = KEEP_ALIVE) -> None:

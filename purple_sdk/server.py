@@ -199,7 +199,7 @@ class WholeRequests:
     a traceback. The application then sends an answer that is not received.
 
     Args:
-        app: the application that answers them; its bodies are small enough for memory, where it holds them itself.
+        app: the application that answers them; it also holds whole bodies in memory, so they must be small.
     """
 
     def __init__(self, app: ASGIApp) -> None:

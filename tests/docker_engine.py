@@ -238,8 +238,8 @@ def keep(folder: Path) -> None:
             meeting_point.unlink(missing_ok=True)
             meeting_point.symlink_to(engine.url.removeprefix("unix://"))
             said = {"url": engine.url}
-        except (NoEngineError, AssertionError, subprocess.SubprocessError, OSError) as problem:
-            said = {"problem": str(problem)}
+        except (NoEngineError, AssertionError, subprocess.SubprocessError, OSError) as error:
+            said = {"problem": str(error)}
         (folder / "engine.json.part").write_text(json.dumps(said))
         (folder / "engine.json.part").rename(folder / "engine.json")
         with (folder / "engine-users").open("a") as users:
@@ -255,8 +255,8 @@ def prepare() -> None:
         return
     try:
         base_image()
-    except NoEngineError as problem:
-        print(problem, file=sys.stderr)
+    except NoEngineError as error:
+        print(error, file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -84,8 +84,8 @@ class _Handler(BaseHTTPRequestHandler):
                 for cut, ended in _ENDS.items():
                     body = body.replace(cut, ended)
                 return answer.status, answer.headers.get_content_type(), body
-        except urllib.error.HTTPError as refusal:
-            return refusal.code, refusal.headers.get_content_type(), refusal.read()
+        except urllib.error.HTTPError as error:
+            return error.code, error.headers.get_content_type(), error.read()
 
     def _send(self, status: int, kind: str, body: bytes) -> None:
         self.send_response(status)

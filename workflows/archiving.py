@@ -62,10 +62,10 @@ async def archive_trial(steps: Steps, publisher: UpdatePublisher, payload: Trial
             payload.model_copy(update={"updates": _updates(publisher)}),
             **limits.prepared("archive"),
         )
-    except FailureError as problem:
-        if is_cancelled_exception(problem):
+    except FailureError as error:
+        if is_cancelled_exception(error):
             raise
-        workflow.logger.warning("%s was not archived: %s", payload.plan.trial_id, problem)
+        workflow.logger.warning("%s was not archived: %s", payload.plan.trial_id, error)
 
 
 async def archive_campaign(steps: Steps, payload: CampaignArchiveInput, publisher: UpdatePublisher) -> None:

@@ -81,11 +81,11 @@ class Assessment:
                     plan.assessment_timeout, progress, lambda: self._assess(plan, progress)
                 )
                 reason = _reason(progress)
-        except (Exception, asyncio.CancelledError) as problem:
-            if is_cancelled_exception(problem):
+        except (Exception, asyncio.CancelledError) as error:
+            if is_cancelled_exception(error):
                 await self._call_off()
                 raise
-            raise await self._fail(problem) from None
+            raise await self._fail(error) from None
         self._publisher.show("**Completed**")
         await self._end(reason, names.Status.COMPLETED, results)
         return results

@@ -43,10 +43,10 @@ class AssessmentCell:
         workflow.upsert_memo({"task": self._task_id})
         try:
             played = await self._play()
-        except exceptions.FailureError as problem:
-            if exceptions.is_cancelled_exception(problem):
+        except exceptions.FailureError as error:
+            if exceptions.is_cancelled_exception(error):
                 raise
-            played = self._failed(problem)
+            played = self._failed(error)
         return await self._outcome(played, began_at)
 
     async def _play(self) -> PlayedAssessment:

@@ -67,11 +67,11 @@ class Campaign:
             progress = self._progress or self._open(plan)
             await self._play_all(plan, progress)
             summed = await self._sum_up("completed")
-        except (Exception, asyncio.CancelledError) as problem:
-            if exceptions.is_cancelled_exception(problem):
+        except (Exception, asyncio.CancelledError) as error:
+            if exceptions.is_cancelled_exception(error):
                 await self._call_off()
                 raise
-            raise await self._fail(problem) from None
+            raise await self._fail(error) from None
         await self._end(names.Status.COMPLETED)
         return plans.CampaignResults(kind=plan.kind, tally=progress.tally(), summed=summed)
 
@@ -225,8 +225,8 @@ class Campaign:
                 plans.JoinInput(workflow_id=workflow_id),
                 **limits.joined(f"{due.cell.label} was started before"),
             )
-        except exceptions.ChildWorkflowError as problem:
-            return _lost_outcome(problem)
+        except exceptions.ChildWorkflowError as error:
+            return _lost_outcome(error)
         return outcome
 
     async def _take(
@@ -235,10 +235,10 @@ class Campaign:
         due = self._at_play.pop(task)
         try:
             outcome = task.result()
-        except exceptions.FailureError as problem:
-            if exceptions.is_cancelled_exception(problem):
+        except exceptions.FailureError as error:
+            if exceptions.is_cancelled_exception(error):
                 raise
-            outcome = _lost_outcome(problem)
+            outcome = _lost_outcome(error)
         progress.note_play(due, outcome)
         is_again = outcome.may_be_played_again and due.play < plan.tries
         if is_again:

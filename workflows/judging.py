@@ -84,10 +84,10 @@ class Judging:
                 verdict = await self._steps.do_here(
                     VerdictActivities.judge_criterion, asked(criterion), **limits.judged_here(_summary(criterion))
                 )
-            except FailureError as problem:  # temporalio doesn't wrap a local activity's failure in an ActivityError
-                if is_cancelled_exception(problem):
+            except FailureError as error:  # temporalio doesn't wrap a local activity's failure in an ActivityError
+                if is_cancelled_exception(error):
                     raise
-                self._steps.has_moved(problem)
+                self._steps.has_moved(error)
             else:
                 self._note(plan, verdict)
 

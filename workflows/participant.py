@@ -53,13 +53,13 @@ async def greet(steps: Steps, publisher: UpdatePublisher, plan: Plan, prepared: 
                 ),
                 **limits.turn("start message", plan.turn_timeout),
             )
-        except ActivityError as problem:
+        except ActivityError as error:
             lost += 1
-            has_moved = steps.has_moved(problem)
-            if lost > limits.TURN_LOSSES or not (has_moved or _was_lost_with_workers(problem)):
+            has_moved = steps.has_moved(error)
+            if lost > limits.TURN_LOSSES or not (has_moved or _was_lost_with_workers(error)):
                 raise
             kind, sentence = failures.WORKERS_LOST, _LOST_SENTENCE.format("the start message")
-            publisher.publish_failure(*(describe_failure(problem)[:2] if has_moved else (kind, sentence)))
+            publisher.publish_failure(*(describe_failure(error)[:2] if has_moved else (kind, sentence)))
         else:
             progress.checkpoint, progress.key, progress.card = greeted.checkpoint, greeted.key, greeted.card
             return
@@ -95,14 +95,14 @@ async def let_play(steps: Steps, publisher: UpdatePublisher, plan: Plan, progres
             progress.key, progress.is_key_given_up = answer.key, False
             progress.tasks_left = []
             return answer
-        except ActivityError as problem:
-            kind, sentence, _ = describe_failure(problem)
-            steps.has_moved(problem)
-            if _was_lost_with_workers(problem):
+        except ActivityError as error:
+            kind, sentence, _ = describe_failure(error)
+            steps.has_moved(error)
+            if _was_lost_with_workers(error):
                 kind, sentence = failures.WORKERS_LOST, _LOST_SENTENCE.format(f"turn {turn}")
-            if not _has_stopped(problem):
+            if not _has_stopped(error):
                 needs_new_key = True
-                progress.tasks_left += find_unfinished_tasks(problem)
+                progress.tasks_left += find_unfinished_tasks(error)
             lost += kind in limits.LOST
             failed += kind in limits.TRIED_AGAIN
             is_hopeless = kind not in limits.LOST | limits.TRIED_AGAIN

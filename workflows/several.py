@@ -77,9 +77,9 @@ class Role:
         """Do some work; a failure of the participant is noted, and ends only this role."""
         try:
             await work
-        except ActivityError as problem:
-            kind, sentence, _ = describe_failure(problem)
-            if is_cancelled_exception(problem) or kind not in failures.BY_PARTICIPANT:
+        except ActivityError as error:
+            kind, sentence, _ = describe_failure(error)
+            if is_cancelled_exception(error) or kind not in failures.BY_PARTICIPANT:
                 raise
             self._together.failed[self.name] = (kind, sentence)
             self.publisher.publish_failure(kind, sentence)

@@ -73,10 +73,10 @@ def named(about: str) -> Iterator[None]:
     """For parallel steps: name the failed one in its failure. Raises NamedError, and cancellations."""
     try:
         yield
-    except FailureError as problem:
-        if exceptions.is_cancelled_exception(problem):
+    except FailureError as error:
+        if exceptions.is_cancelled_exception(error):
             raise
-        raise NamedError(about, describe_failure(problem)) from problem
+        raise NamedError(about, describe_failure(error)) from error
 
 
 _SAID_AGAIN = timedelta(seconds=20)
@@ -114,10 +114,10 @@ class Steps:
         while True:
             try:
                 return await self.do_once(step, payload, **options)
-            except ActivityError as problem:
-                if not self.has_moved(problem):
+            except ActivityError as error:
+                if not self.has_moved(error):
                     raise
-                kind, sentence, _ = describe_failure(problem)
+                kind, sentence, _ = describe_failure(error)
                 self._publisher.publish_failure(kind, sentence)
 
     async def do_once(self, step: Callable[[Any, Payload], Awaitable[Done]], payload: Payload, **options: Any) -> Done:
@@ -126,10 +126,10 @@ class Steps:
         with self._running.begin_step(step.__name__):
             try:
                 return await workflow.execute_activity_method(step, self._with_simulator(payload), **options)
-            except ActivityError as problem:
+            except ActivityError as error:
                 self._publisher.note_failed_step(options.get("summary", step.__name__), event)
-                self.usage_of_failures[step.__name__] += find_usage(problem)
-                if isinstance(problem.cause, ApplicationError) and problem.cause.type == failures.CALLED_OFF:
+                self.usage_of_failures[step.__name__] += find_usage(error)
+                if isinstance(error.cause, ApplicationError) and error.cause.type == failures.CALLED_OFF:
                     raise asyncio.CancelledError from None
                 raise
 

@@ -60,11 +60,11 @@ class TerminalTrial:
         began_at = workflow.now()
         try:
             result = await self._play(began_at)
-        except (FailureError, asyncio.CancelledError) as problem:
-            if is_cancelled_exception(problem):
+        except (FailureError, asyncio.CancelledError) as error:
+            if is_cancelled_exception(error):
                 await self._call_off(began_at)
                 raise
-            result = self._failed(began_at, problem)
+            result = self._failed(began_at, error)
         result = result.model_copy(update={"trial_ended_at": workflow.now(), "phases": self._seconds()})
         kept: BlobRef = await self._steps.do_here(
             TrialArchiving.keep_trial, result, **limits.quick("keep the trial's result")
@@ -106,8 +106,8 @@ class TerminalTrial:
         while True:
             try:
                 return await self._play_in_environment(began_at, number)
-            except FailureError as problem:
-                kind, sentence = _describe_failure(problem)
+            except FailureError as error:
+                kind, sentence = _describe_failure(error)
                 if kind not in _LOST or number > limits.ENVIRONMENT_LOSSES:
                     raise
                 self._publisher.publish_failure(kind, sentence)
@@ -173,9 +173,9 @@ class TerminalTrial:
                 task_queue=step.prepared.host_queue,
                 **limits.terminal_agent(f"{plan.agent} at work", plan.agent_seconds),
             )
-        except ActivityError as problem:
-            kind, sentence = _describe_failure(problem)
-            if is_cancelled_exception(problem) or kind in _LOST or _read_details(problem) is not None:
+        except ActivityError as error:
+            kind, sentence = _describe_failure(error)
+            if is_cancelled_exception(error) or kind in _LOST or _read_details(error) is not None:
                 raise
             return plans.Worked(
                 failure_mode=FailureMode.UNKNOWN_AGENT_ERROR,
@@ -195,8 +195,8 @@ class TerminalTrial:
                 task_queue=prepared.host_queue,
                 **limits.swept("take the environment down"),
             )
-        except FailureError as problem:
-            workflow.logger.warning("%s was not taken down: %s", self._plan.trial_id, problem)
+        except FailureError as error:
+            workflow.logger.warning("%s was not taken down: %s", self._plan.trial_id, error)
         self._phases["stop"] = (workflow.now() - began_at).total_seconds()
 
     async def _call_off(self, began_at: datetime) -> None:

@@ -57,10 +57,10 @@ class TimePlayed:
             pauses = await self._steps.do_here(
                 ResetActivities.measure_pauses, PausesInput(since=timed.started_at), **limits.quick("time not played")
             )
-        except FailureError as problem:
-            if is_cancelled_exception(problem):
+        except FailureError as error:
+            if is_cancelled_exception(error):
                 raise
-            workflow.logger.warning("it is not known for how long the assessment was not played: %s", problem)
+            workflow.logger.warning("it is not known for how long the assessment was not played: %s", error)
             return
         timed.paused = self._paused_before + pauses
 
@@ -78,9 +78,9 @@ class TimePlayed:
                 finally:
                     timer.cancel()
                     watching.cancel()
-        except FailureError as problem:
+        except FailureError as error:
             # At the deadline the running activity is canceled, and its failure comes before the timeout's.
-            if is_cancelled_exception(problem) and limit.expired():
+            if is_cancelled_exception(error) and limit.expired():
                 raise TimeoutError from None
             raise
 

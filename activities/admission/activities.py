@@ -51,8 +51,8 @@ class AdmissionActivities:
         """Check a request and fix its scenario. A bad request fails as ``Rejected`` with a sentence for its sender."""
         try:
             return await self._admit(payload)
-        except ApplicationError as problem:
-            log.info("%s: %s: %s", payload.task_id, (problem.type or "failed").lower(), problem.message)
+        except ApplicationError as error:
+            log.info("%s: %s: %s", payload.task_id, (error.type or "failed").lower(), error.message)
             raise
 
     async def _admit(self, payload: AdmitInput) -> Plan:
@@ -67,8 +67,8 @@ class AdmissionActivities:
             loaded = await self._scenarios.load(
                 config.scenario_id, config.difficulty, choose_seed(request, payload.task_id)
             )
-        except (BadRequestError, ScenarioNotFoundError, ScenarioValidationError, EvaluatorLoadError) as problem:
-            raise failures.REJECTED.final(str(problem)) from None
+        except (BadRequestError, ScenarioNotFoundError, ScenarioValidationError, EvaluatorLoadError) as error:
+            raise failures.REJECTED.final(str(error)) from None
         return await plan_assessment(
             self._config, self._store, payload.task_id, request, loaded, unknown_settings(payload.request)
         )
@@ -148,8 +148,8 @@ def _plan_participants(request: AssessmentRequest, scenario: ScenarioConfig) -> 
             agents = request.require_roles(scenario.roles)
             return {"participant": ", ".join(agents), "participant_url": ", ".join(dict.fromkeys(agents.values()))}
         role, url = request.require_participant()
-    except BadRequestError as problem:
-        raise failures.REJECTED.final(str(problem)) from None
+    except BadRequestError as error:
+        raise failures.REJECTED.final(str(error)) from None
     return {"participant": role, "participant_url": url}
 
 
@@ -239,8 +239,8 @@ def require_models(package: ScenarioPackage, settings: GreenAgentConfig, judges:
     for who, model, base_url in needs:
         try:
             setting = missing_setting(model, base_url)
-        except ModelSettingsError as problem:
-            raise failures.REJECTED.final(f"The model for the {who}: {problem}.") from None
+        except ModelSettingsError as error:
+            raise failures.REJECTED.final(f"The model for the {who}: {error}.") from None
         if setting:
             raise failures.REJECTED.final(
                 f"Scenario {scenario.scenario_id} needs the model {model} for its {who}, but {setting} is not set: "
@@ -269,8 +269,8 @@ class ForkActivities:
             turn = origin.first_turn(asked.config)
             await self._origins.require_checkpoint(origin, turn)
             loaded = await self._origins.load_package(origin)
-        except BadRequestError as problem:
-            raise failures.REJECTED.final(str(problem)) from None
+        except BadRequestError as error:
+            raise failures.REJECTED.final(str(error)) from None
         plan = await plan_assessment(
             self._config, self._store, payload.task_id, request, loaded, unknown_settings(payload.request)
         )

@@ -149,8 +149,8 @@ class Origins:
             entry = await asyncio.to_thread(self._archive.find, name)
         except SeveralEntriesError:
             raise BadRequestError(f"config.fork_of is {show_value(name)}: several ids begin so; write more") from None
-        except EntryDamagedError as problem:
-            raise BadRequestError(f"config.fork_of is {show_value(name)}: it can't be forked: {problem}") from None
+        except EntryDamagedError as error:
+            raise BadRequestError(f"config.fork_of is {show_value(name)}: it can't be forked: {error}") from None
         except NoSuchEntryError:
             origin = await self._under_way(name)
         else:
@@ -169,10 +169,10 @@ class Origins:
                 content = await self._store.get(checkpoint)
                 if is_in_parts(content):
                     await parts_of_checkpoint(self._store, content).require()
-            except (BlobNotFoundError, BlobDamagedError) as problem:
+            except (BlobNotFoundError, BlobDamagedError) as error:
                 raise BadRequestError(
                     f"{origin.task_id} can't be forked from turn {turn}: the checkpoint of its simulation "
-                    f"{f'after turn {note}' if note else 'at the beginning'} {_how_lost(problem)}"
+                    f"{f'after turn {note}' if note else 'at the beginning'} {_how_lost(error)}"
                 ) from None
             if not is_of_this_simulator(content):
                 raise BadRequestError(
@@ -185,7 +185,7 @@ class Origins:
         scenario_id, store = origin.config.scenario_id, self._store
         try:
             files = await store.get(origin.package)
-        except (BlobNotFoundError, BlobDamagedError) as problem:
+        except (BlobNotFoundError, BlobDamagedError) as error:
             try:
                 day = origin.instance
                 loaded = await self._scenarios.load(
@@ -196,16 +196,16 @@ class Origins:
             if loaded is None or blob_ref(loaded.files) != origin.package:
                 raise BadRequestError(
                     f"{origin.task_id} can't be forked: the archive of the files of {scenario_id} as they were then "
-                    f"{_how_lost(problem)}; and today's are others"
+                    f"{_how_lost(error)}; and today's are others"
                 ) from None
             return loaded
         try:
             await store.put(files)  # protects it from pruning
             folder = await self._scenarios.unpack_frozen_code(scenario_id, origin.package)
             return Loaded(await self._scenarios.read_package(folder), files, origin.instance)
-        except ScenarioError as problem:
+        except ScenarioError as error:
             raise BadRequestError(
-                f"{origin.task_id} can't be forked: its scenario, as it was then, can't be played any more: {problem}"
+                f"{origin.task_id} can't be forked: its scenario, as it was then, can't be played any more: {error}"
             ) from None
 
     def _origin_of_entry(self, entry: ArchiveEntry) -> Origin:
@@ -221,8 +221,8 @@ class Origins:
             scenario = self._archive.scenario(entry)
             results = self._archive.results(entry)
             parts = [self._part(each) for each in self._entries(entry, results)]
-        except EntryDamagedError as problem:
-            raise BadRequestError(f"{entry.id} can't be forked: {problem}") from None
+        except EntryDamagedError as error:
+            raise BadRequestError(f"{entry.id} can't be forked: {error}") from None
         return Origin(
             task_id=entry.id,
             last=last_of_all([part.played for part in parts], scenario.end_time),

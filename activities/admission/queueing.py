@@ -84,7 +84,7 @@ async def find_task(client: Client, task_id: str) -> WorkflowExecutionDescriptio
     """Return the latest run of a workflow; None if Temporal doesn't know the id. Callers may choose any id."""
     try:
         return await client.get_workflow_handle(task_id).describe()
-    except RPCError as problem:
-        if problem.status not in (RPCStatusCode.NOT_FOUND, RPCStatusCode.INVALID_ARGUMENT):
+    except RPCError as error:
+        if error.status not in (RPCStatusCode.NOT_FOUND, RPCStatusCode.INVALID_ARGUMENT):
             raise
         return None

@@ -35,8 +35,8 @@ def main() -> None:
     problem = None
     try:
         work(*arguments)
-    except Exception as raised:
-        problem = raised
+    except Exception as error:
+        problem = error
     sys.stdout.buffer.write(pickle.dumps(problem))
 
 

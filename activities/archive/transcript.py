@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from proctor.activities.archive.payloads import TurnNote
+from proctor.activities.simulation.states import load_states
 from proctor.protocol.archive import (
     ArchivedUpdate,
     Arrival,
@@ -178,8 +179,8 @@ def read_states(notes: Sequence[TurnNote], store: BlobStore) -> StateHistory:
                 initial, last = (items, items) if place == 0 else (initial, last)
                 patch, last = merge_patch(last, items), items
                 by_turn[note.turn] = items
-        except (BlobNotFoundError, BlobDamagedError, ValueError) as problem:
-            lacking = str(problem)
+        except (BlobNotFoundError, BlobDamagedError, ValueError) as error:
+            lacking = str(error)
         records.append(
             StateRecord(turn=note.turn, time=note.reached, checkpoint=note.checkpoint, patch=patch, lacking=lacking)
         )

@@ -33,8 +33,8 @@ async def fencing(_input: ExecuteActivityInput, proceed: Proceed) -> Any:
     """Guard: explain in a sentence that a newer attempt has taken over."""
     try:
         return await proceed()
-    except OvertakenError as problem:
-        raise _overtaken_error(problem) from None
+    except OvertakenError as error:
+        raise _overtaken_error(error) from None
 
 
 def _overtaken_error(problem: OvertakenError) -> Exception:

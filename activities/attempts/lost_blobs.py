@@ -22,11 +22,11 @@ async def giving_up(_input: ExecuteActivityInput, proceed: Proceed) -> Any:
     """Guard: make the failure of a lost blob final."""
     try:
         return await proceed()
-    except BlobDamagedError as problem:
+    except BlobDamagedError as error:
         if activity.info().attempt < _TRIES:
             raise
-        raise Kind(type(problem).__name__).final(str(problem)) from None
-    except BlobNotFoundError as problem:
+        raise Kind(type(error).__name__).final(str(error)) from None
+    except BlobNotFoundError as error:
         if since_scheduled() < _MISSING_FOR:
             raise
-        raise Kind(type(problem).__name__).final(str(problem)) from None
+        raise Kind(type(error).__name__).final(str(error)) from None

@@ -52,8 +52,8 @@ async def observing(input: ExecuteActivityInput, proceed: Proceed) -> Any:  # no
     with about(task=info.workflow_id, turn=turn, step=kind, attempt=info.attempt):
         try:
             result = await proceed()
-        except Exception as problem:
-            cause = failures.get_kind(problem)
+        except Exception as error:
+            cause = failures.get_kind(error)
             FAILED_ATTEMPTS.labels(kind, cause).inc()
             if cause == failures.OVERTAKEN:
                 FENCES_REFUSED.inc()

@@ -38,11 +38,11 @@ async def patiently(work: Callable[[], Awaitable[T]]) -> T:
     while True:
         try:
             return await work()
-        except (UESConnectionError, StoreUnavailableError) as problem:
-            is_simulator = isinstance(problem, UESConnectionError)
+        except (UESConnectionError, StoreUnavailableError) as error:
+            is_simulator = isinstance(error, UESConnectionError)
             if clock() - began_at > (WITHOUT_SIMULATOR.get() if is_simulator else _PATIENCE):
                 raise
-            await wait.report(problem)
+            await wait.report(error)
             await asyncio.sleep(_PAUSE)
 
 

@@ -125,9 +125,9 @@ class Scrubbing(Around):
     async def _scrub(self, _input: ExecuteActivityInput, proceed: Proceed) -> Any:
         try:
             result = await proceed()
-        except Exception as problem:
-            clean = self._own_scrubber().failure(problem)
-            if clean is problem:
+        except Exception as error:
+            clean = self._own_scrubber().failure(error)
+            if clean is error:
                 raise
             raise clean from clean.__cause__
         return self._own_scrubber().result(result)

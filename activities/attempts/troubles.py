@@ -100,11 +100,11 @@ async def troubles(input: "ExecuteActivityInput", proceed: "Proceed") -> Any:  #
     _about.set(_find_subject(input.args))
     try:
         return await proceed()
-    except Exception as problem:
+    except Exception as error:
         info = activity.info()
-        pause = seconds_to_retry(info, problem)
+        pause = seconds_to_retry(info, error)
         if pause is not None and since_scheduled().total_seconds() + pause > TELL_AFTER:
-            await _tell(problem)
+            await _tell(error)
         raise
 
 

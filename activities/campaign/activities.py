@@ -62,8 +62,8 @@ class CampaignActivities:
             for kind in self._kinds:
                 if kind.accepts(payload.request):
                     return await kind.plan(payload.task_id, payload.request, payload.owner)
-        except BadRequestError as problem:
-            raise failures.REJECTED.final(str(problem)) from None
+        except BadRequestError as error:
+            raise failures.REJECTED.final(str(error)) from None
         raise failures.REJECTED.final("The request asks for no kind of campaign that this evaluator has.")
 
     @activity.defn
@@ -77,11 +77,11 @@ class CampaignActivities:
         workflow = activity.client().get_workflow_handle(payload.workflow_id, result_type=plans.CellOutcome)
         try:
             return await await_result(workflow)
-        except WorkflowFailureError as problem:
+        except WorkflowFailureError as error:
             return plans.CellOutcome(
                 status="failed",
                 failure_kind=failures.UNKNOWN,
-                failure=f"Its workflow ended without a result: {problem.cause}",
+                failure=f"Its workflow ended without a result: {error.cause}",
                 may_be_played_again=True,
             )
 

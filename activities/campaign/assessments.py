@@ -155,8 +155,8 @@ class AssessmentRuns:
         workflow = activity.client().get_workflow_handle(task_id, result_type=AssessmentResults)
         try:
             return await await_result(workflow)
-        except WorkflowFailureError as problem:
-            cause = problem.cause
+        except WorkflowFailureError as error:
+            cause = error.cause
             if isinstance(cause, ApplicationError):
                 raise ApplicationError(cause.message, *cause.details, type=cause.type, non_retryable=True) from None
             if isinstance(cause, CancelledError):
@@ -256,8 +256,8 @@ class AssessmentRuns:
         try:
             is_family = self._scenarios.is_family(scenario_id)
             loaded = await self._scenarios.load(scenario_id, difficulty if is_family else None, config.seeds[0])
-        except (ScenarioNotFoundError, ScenarioValidationError, EvaluatorLoadError) as problem:
-            raise BadRequestError(str(problem)) from None
+        except (ScenarioNotFoundError, ScenarioValidationError, EvaluatorLoadError) as error:
+            raise BadRequestError(str(error)) from None
         if not config.offline:
             require_models(loaded.package, self._config, self._judges(config))
         roles = list(loaded.package.config.roles)

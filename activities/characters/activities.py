@@ -32,6 +32,6 @@ class CharacterActivities:
                 reply = await generator.respond(
                     payload.message, payload.character_id, scenario, model, payload.seed, payload.turn, guard
                 )
-            except ModelSettingsError as problem:
-                raise failures.MODEL_SETTING.final(str(problem)) from None
+            except ModelSettingsError as error:
+                raise failures.MODEL_SETTING.final(str(error)) from None
             return Responded(reply=reply, usage=meter.read(), drafts=guard.drafts)

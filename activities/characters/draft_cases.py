@@ -61,8 +61,8 @@ async def check_drafts(
     for case in cases:
         try:
             fault = await Guard(checker).find_fault(case.draft, case.message, case.character_id, scenario)
-        except ModelAnswerError as problem:
-            outcomes.append(DraftOutcome(case, str(problem)[:400], is_readable=False))
+        except ModelAnswerError as error:
+            outcomes.append(DraftOutcome(case, str(error)[:400], is_readable=False))
         else:
             outcomes.append(DraftOutcome(case, fault))
     return outcomes

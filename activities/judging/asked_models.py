@@ -81,8 +81,8 @@ class AskedModels:
             else:
                 asked = ModelQuestion.model_validate(question)
                 asked.read_messages()
-        except (ValueError, KeyError, TypeError) as problem:
-            why = describe(problem) if isinstance(problem, ValidationError) else str(problem)
+        except (ValueError, KeyError, TypeError) as error:
+            why = describe(error) if isinstance(error, ValidationError) else str(error)
             raise failures.EVALUATOR_FAILED.final(
                 f"The evaluator asks the model what can't be read: {storable_text(why, _LONGEST_WHY)}."
             ) from None
@@ -96,8 +96,8 @@ class AskedModels:
             return await answer(asked, self._first.llm)
         except ModelError:
             raise
-        except Exception as problem:
-            raise classified(problem, self.names[0]) from problem
+        except Exception as error:
+            raise classified(error, self.names[0]) from error
 
     async def with_calibration(self, result: CriterionResult, what: Asked) -> CriterionResult:
         """Add the calibrations of its models to a verdict."""

@@ -47,13 +47,13 @@ class EvaluatorJudge:
         simulation = await self.looks.open_simulation(payload)
         try:
             result = await self._run(payload, scenario, criterion, models, simulation)
-        except EvaluatorRetryError as problem:
+        except EvaluatorRetryError as error:
             self.looks.forget(payload, simulation)
-            raise failures.EVALUATOR_INTERRUPTED.passing(_blame(criterion, str(problem))) from None
-        except (EvaluatorFailedError, ScenarioError) as problem:
+            raise failures.EVALUATOR_INTERRUPTED.passing(_blame(criterion, str(error))) from None
+        except (EvaluatorFailedError, ScenarioError) as error:
             # If the simulator was lost since then, it answers like an empty one; an evaluator can't notice that.
             await self.looks.require_still(payload, simulation)
-            raise failures.EVALUATOR_FAILED.final(_blame(criterion, str(problem))) from None
+            raise failures.EVALUATOR_FAILED.final(_blame(criterion, str(error))) from None
         await self.looks.require_still(payload, simulation)
         return result
 

@@ -210,8 +210,8 @@ async def _judge_case(
     for number in range(1, _TRIES + 1):
         try:
             ballot = await vote(criterion, item_ids, scenario.user_prompt, evidence, judge.llm, judge.name)
-        except ModelAnswerError as problem:
-            return outcome.model_copy(update={"reason": str(problem)[:400]})
+        except ModelAnswerError as error:
+            return outcome.model_copy(update={"reason": str(error)[:400]})
         except ModelUnavailableError:
             if number == _TRIES:
                 raise

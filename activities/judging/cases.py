@@ -152,16 +152,16 @@ def read_cases(directory: Path, scenario: ScenarioConfig) -> list[CalibrationCas
     for path in sorted((directory / FOLDER).glob("*.jsonl")):
         try:
             lines = path.read_text(encoding="utf-8").split("\n")
-        except (OSError, UnicodeError) as problem:
-            raise CasesError(f"{path} can't be read: {problem}") from None
+        except (OSError, UnicodeError) as error:
+            raise CasesError(f"{path} can't be read: {error}") from None
         for number, line in enumerate(lines, 1):
             if not line.strip():
                 continue
             where = f"{path.name}, line {number}"
             try:
                 case = CalibrationCase.model_validate_json(line)
-            except ValidationError as problem:
-                raise CasesError(f"{where}: {describe(problem)}") from None
+            except ValidationError as error:
+                raise CasesError(f"{where}: {describe(error)}") from None
             if case.id in cases:
                 raise CasesError(f"{where}: id {case.id!r} is taken by an earlier case: choose another")
             most = find_item(case, scenario, where).points

@@ -45,10 +45,10 @@ async def judge_by_panel(
     async def ballot(judge: Judge) -> Ballot:
         try:
             return await vote(criterion, item_ids, scenario.user_prompt, evidence, judge.llm, judge.name)
-        except ModelAnswerError as problem:
+        except ModelAnswerError as error:
             if not is_last_resort:
                 raise
-            return doubt(criterion, judge.name, str(problem))
+            return doubt(criterion, judge.name, str(error))
 
     ballots = await do_all(*map(ballot, judges))
     rows = [_row(item, place, ballots, evidence) for place, item in enumerate(list_items(criterion))]

@@ -50,8 +50,8 @@ class VerdictActivities:
             models = AskedModels(payload.plan, scenario.user_prompt, self._models, meter, self._state)
             try:
                 verdict = await self._judge(payload, scenario, criterion, models)
-            except ModelSettingsError as problem:
-                raise failures.MODEL_SETTING.final(str(problem)) from None
+            except ModelSettingsError as error:
+                raise failures.MODEL_SETTING.final(str(error)) from None
             return verdict.model_copy(update={"usage": meter.read(), "description": criterion.description})
 
     async def _judge(

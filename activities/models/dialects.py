@@ -72,10 +72,8 @@ async def invoke(
             async with telling(_unanswered(address[0])), shared_wait(address), place_at_endpoint(llm):
                 give_up_if_away(address)
                 answer = await prepare(_without(llm, without)).ainvoke(_flat(messages, without), **options)
-        except Exception as problem:
-            more = (
-                _find_refused(problem) - without if is_openai and find_http_status(problem) in REFUSALS else frozenset()
-            )
+        except Exception as error:
+            more = _find_refused(error) - without if is_openai and find_http_status(error) in REFUSALS else frozenset()
             if not more:
                 raise
             without |= more

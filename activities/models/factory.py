@@ -264,8 +264,8 @@ def _load_class(provider: LLMProvider) -> "type[BaseChatModel]":
     module, _, name = _PROVIDERS[provider].made_by.partition(".")
     try:
         model_class: type[BaseChatModel] = getattr(importlib.import_module(module), name)
-    except ImportError as problem:
+    except ImportError as error:
         raise MissingExtraError(
-            f"{name} is not installed ({problem}): run pip install 'proctor[{provider.value}]' where the worker runs"
-        ) from problem
+            f"{name} is not installed ({error}): run pip install 'proctor[{provider.value}]' where the worker runs"
+        ) from error
     return model_class

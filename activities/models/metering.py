@@ -46,17 +46,17 @@ def attempt_meter(prices: Prices) -> Iterator[Meter]:
             non_retryable=True,
             category=ApplicationErrorCategory.BENIGN,
         ) from None
-    except ApplicationError as problem:
+    except ApplicationError as error:
         if not meter.read():
             raise
-        raise failures.altered(problem, _dump_usage(meter)) from problem.__cause__
-    except ModelError as problem:
-        is_final = isinstance(problem, ModelUnavailableError) and is_given_up()
+        raise failures.altered(error, _dump_usage(meter)) from error.__cause__
+    except ModelError as error:
+        is_final = isinstance(error, ModelUnavailableError) and is_given_up()
         if not meter.read() and not is_final:
             raise
         raise ApplicationError(
-            str(problem), _dump_usage(meter), type=type(problem).__name__, non_retryable=is_final
-        ) from problem
+            str(error), _dump_usage(meter), type=type(error).__name__, non_retryable=is_final
+        ) from error
 
 
 def find_usage(problem: ActivityError) -> list[ModelUse]:

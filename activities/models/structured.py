@@ -89,11 +89,11 @@ async def ask(
             )
         except ModelError:
             raise
-        except Exception as problem:
-            refuses_format = find_http_status(problem) in REFUSALS or isinstance(problem, NotImplementedError)
+        except Exception as error:
+            refuses_format = find_http_status(error) in REFUSALS or isinstance(error, NotImplementedError)
             if mode != modes[-1] and refuses_format:
                 continue
-            raise classified(problem, address[0]) from problem
+            raise classified(error, address[0]) from error
         _working_mode[address] = mode
         return answer
     raise AssertionError("the last mode answers or raises")
@@ -175,10 +175,10 @@ async def _ask_once(
             raw = await invoke(llm, messages, prepared)
             if isinstance(raw, dict) and "raw" in raw:
                 raw = raw["raw"]
-        except Exception as problem:
+        except Exception as error:
             # OpenAI's client raises on an answer that was cut off or filtered. It is an answer too, an unusable one.
-            if type(problem).__name__ in ANSWERS_RAISED:
-                return None, str(problem), ""
+            if type(error).__name__ in ANSWERS_RAISED:
+                return None, str(error), ""
             raise
     reply = json_safe_text(_extract_text(raw))  # models and simulator refuse half a surrogate pair
     if len(reply) > MOST_CHARACTERS:

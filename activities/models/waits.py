@@ -48,9 +48,9 @@ async def shared_wait(address: tuple[str, str]) -> AsyncIterator[None]:
     place = (_run(), address)
     try:
         yield
-    except Exception as problem:
-        if activity.in_activity() and is_away(problem):
-            _note(place, str(classified(problem, address[0])))
+    except Exception as error:
+        if activity.in_activity() and is_away(error):
+            _note(place, str(classified(error, address[0])))
         raise
     _waits.pop(place, None)
 

@@ -60,9 +60,9 @@ class NotificationActivities:
                         await _post(http, webhook, notification)
                         taken = notification.number
                         heartbeats.note_only(str(taken))
-        except Exception as problem:
-            log.info("%s: notifying %s: %s", payload.task_id, webhook.id, problem)
-            if taken == begun_after or (isinstance(problem, ApplicationError) and problem.non_retryable):
+        except Exception as error:
+            log.info("%s: notifying %s: %s", payload.task_id, webhook.id, error)
+            if taken == begun_after or (isinstance(error, ApplicationError) and error.non_retryable):
                 raise
             return Delivered(after=taken, is_done=False)
         return Delivered(after=taken, is_done=True)
@@ -70,8 +70,8 @@ class NotificationActivities:
     def _open(self, payload: Delivery) -> Webhook:
         try:
             return Webhook.model_validate_json(unseal(self._config, SEALED_WEBHOOK, payload.sealed_webhook))
-        except NotOursError as problem:
-            raise failures.WEBHOOK_UNUSABLE.final(f"The webhook can't be read: {problem}.") from None
+        except NotOursError as error:
+            raise failures.WEBHOOK_UNUSABLE.final(f"The webhook can't be read: {error}.") from None
 
 
 class _Pace:
@@ -128,11 +128,11 @@ async def _post(http: httpx.AsyncClient, webhook: Webhook, notification: Notific
             async with asyncio.timeout(_ANSWER_SECONDS):
                 answer = await http.send(request, stream=True)
                 await answer.aclose()
-        except httpx.ConnectError as refused:
-            problem = refused
+        except httpx.ConnectError as error:
+            problem = error
             continue
-        except (httpx.HTTPError, TimeoutError) as broken:
-            problem = broken
+        except (httpx.HTTPError, TimeoutError) as error:
+            problem = error
             break
         if answer.is_success:
             return
@@ -145,8 +145,8 @@ async def _post(http: httpx.AsyncClient, webhook: Webhook, notification: Notific
 async def _addresses(webhook: Webhook) -> list[str]:
     try:
         parts = check_webhook(webhook)
-    except BadWebhookError as problem:
-        raise failures.WEBHOOK_UNUSABLE.final(f"The webhook can't be used: {problem}.") from None
+    except BadWebhookError as error:
+        raise failures.WEBHOOK_UNUSABLE.final(f"The webhook can't be used: {error}.") from None
     host = parts.hostname or ""
     try:
         addresses = await look_up(host)

@@ -168,8 +168,8 @@ async def _look_up(host: str) -> list[Address]:
         resolved = await loop.run_in_executor(
             _resolver, lambda: socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
         )
-    except (OSError, UnicodeError) as problem:
-        raise httpcore.ConnectError(f"the name {host} can't be found: {problem}") from None
+    except (OSError, UnicodeError) as error:
+        raise httpcore.ConnectError(f"the name {host} can't be found: {error}") from None
     addresses = dict.fromkeys(plain(ip_address(str(sockaddr[0]))) for *_, sockaddr in resolved)
     return sorted(addresses, key=lambda address: address.version)
 

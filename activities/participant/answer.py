@@ -193,11 +193,11 @@ class Answer:
             )
         try:
             turn = parse_from_participant(document)
-        except UnknownMessageTypeError as problem:
-            raise UnreadableTurnError(f"The participant's answer to turn_start is wrong: {problem}.") from None
-        except ValidationError as problem:
+        except UnknownMessageTypeError as error:
+            raise UnreadableTurnError(f"The participant's answer to turn_start is wrong: {error}.") from None
+        except ValidationError as error:
             raise UnreadableTurnError(
-                f"The participant's {document['message_type']} message is wrong: {describe(problem)}."
+                f"The participant's {document['message_type']} message is wrong: {describe(error)}."
             ) from None
         report, what = to_json(turn.actions or []), "The participant's report of its actions in a turn"
         if len(report) > self._bounds.report.most:
@@ -239,8 +239,8 @@ class Answer:
         self.require_success()
         try:
             return self.read_turn()
-        except UnreadableTurnError as problem:
-            raise _misbehaviour(str(problem)) from None
+        except UnreadableTurnError as error:
+            raise _misbehaviour(str(error)) from None
 
     def _require_measure(self, document: dict[str, Any]) -> None:
         """Check a document's size before it is parsed."""

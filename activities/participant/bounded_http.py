@@ -83,8 +83,8 @@ class BoundedTransport(httpx.AsyncBaseTransport):
         request.headers["Accept-Encoding"] = "gzip"
         try:
             response = await self._inner.handle_async_request(request)
-        except httpx.RemoteProtocolError as problem:
-            if _are_headers_too_long(problem):
+        except httpx.RemoteProtocolError as error:
+            if _are_headers_too_long(error):
                 raise RefusedBodyError(f"{bounds.whose} has more than 100 kB of HTTP headers.") from None
             raise
         try:
@@ -122,8 +122,8 @@ class _BoundedStream(httpx.AsyncByteStream):
         try:
             async for whole in self._events() if self._is_of_events else self._body():
                 yield _NAIVE.sub(rb"\1Z", whole)
-        except (httpx.ReadError, httpx.RemoteProtocolError) as problem:
-            raise BrokenOffError(str(problem)) from problem
+        except (httpx.ReadError, httpx.RemoteProtocolError) as error:
+            raise BrokenOffError(str(error)) from error
 
     async def _body(self) -> AsyncIterator[bytes]:
         body = bytearray()

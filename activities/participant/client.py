@@ -144,15 +144,15 @@ class ParticipantClient:
                 answer.take(event)
                 if on_event is not None:
                     await on_event(answer)
-        except Exception as problem:  # the SDK passes on all errors of reading an odd answer
-            if (sentence := message_of_failure(problem)) is not None:
+        except Exception as error:  # the SDK passes on all errors of reading an odd answer
+            if (sentence := message_of_failure(error)) is not None:
                 answer.fail(sentence)
-            elif answer.task_id is None or not is_lost(problem):
-                raise failure(self._url, problem, self._elsewhere) from None
+            elif answer.task_id is None or not is_lost(error):
+                raise failure(self._url, error, self._elsewhere) from None
         try:
             return await self._wait(answer, on_event)
-        except NO_LOOKING as problem:
-            raise failure(self._url, problem, self._elsewhere) from None
+        except NO_LOOKING as error:
+            raise failure(self._url, error, self._elsewhere) from None
 
     async def rejoin(self, task_id: str) -> Answer | None:
         """Wait for a task that an earlier attempt started; None if the participant doesn't know it, or no longer.
@@ -214,14 +214,14 @@ class ParticipantClient:
                 answer.take_task(task)
             except (TaskNotFoundError, *NO_LOOKING):
                 raise
-            except Exception as problem:
+            except Exception as error:
                 failures_in_a_row += 1
-                sentence = message_of_failure(problem)
-                if sentence is None and not is_lost(problem):
-                    raise failure(self._url, problem, self._elsewhere) from None
+                sentence = message_of_failure(error)
+                if sentence is None and not is_lost(error):
+                    raise failure(self._url, error, self._elsewhere) from None
                 if failures_in_a_row >= _FAILED_POLLS:
                     if sentence is None:
-                        raise failure(self._url, problem, self._elsewhere) from None
+                        raise failure(self._url, error, self._elsewhere) from None
                     answer.fail(sentence)
             else:
                 failures_in_a_row = 0
@@ -279,10 +279,10 @@ class ParticipantClients:
                 if takes_plain_messages(line.card):
                     why = failures.PARTICIPANT_MISBEHAVED.final(f"Nothing is at {url}{PLAIN_PATH}.")
                     speaker = PlainParticipant(url, line.http, context_id, self._bounds, why)
-            except ApplicationError as problem:
-                if problem.type != failures.PARTICIPANT_MISBEHAVED:
+            except ApplicationError as error:
+                if error.type != failures.PARTICIPANT_MISBEHAVED:
                     raise
-                speaker = PlainParticipant(url, line.http, context_id, self._bounds, problem)
+                speaker = PlainParticipant(url, line.http, context_id, self._bounds, error)
             yield speaker
 
     async def _speaker(
@@ -341,9 +341,9 @@ class ParticipantClients:
                     accepted_output_modes=[JSON_MEDIA_TYPE, "text/plain"],
                 )
             ).create(card)
-        except ValueError as problem:
+        except ValueError as error:
             raise failures.PARTICIPANT_MISBEHAVED.final(
-                f"The participant's agent card at {url} names no interface that we speak ({problem}): offer JSONRPC or "
+                f"The participant's agent card at {url} names no interface that we speak ({error}): offer JSONRPC or "
                 f"HTTP+JSON."
             ) from None
 
@@ -353,12 +353,12 @@ class ParticipantClients:
         try:
             try:
                 return await resolver.get_agent_card(http_kwargs=options)
-            except AgentCardResolutionError as problem:
-                if problem.status_code != 404:
+            except AgentCardResolutionError as error:
+                if error.status_code != 404:
                     raise
                 return await resolver.get_agent_card(relative_card_path="/.well-known/agent.json", http_kwargs=options)
-        except Exception as problem:  # the SDK passes on all errors of reading an odd card
-            raise card_failure(url, problem) from None
+        except Exception as error:  # the SDK passes on all errors of reading an odd card
+            raise card_failure(url, error) from None
 
 
 class _Line:

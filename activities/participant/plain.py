@@ -61,17 +61,17 @@ class PlainParticipant:
             response = await self._http.post(
                 self._address, json={"message": {**about, "parts": [{"text": content}]}}, headers=headers
             )
-        except Exception as problem:
-            if not is_lost(problem):
-                raise failure(self._url, problem) from None
-            answer.fail(f"it closed the connection before it answered ({shortened(str(problem))})")
+        except Exception as error:
+            if not is_lost(error):
+                raise failure(self._url, error) from None
+            answer.fail(f"it closed the connection before it answered ({shortened(str(error))})")
             return answer
         if response.status_code in _NO_SUCH_PATH:
             raise self._why
         try:
             self._read_response(response, answer)
-        except Exception as problem:  # half a surrogate pair, an unknown character set, thousands of levels
-            raise failure(self._url, problem) from None
+        except Exception as error:  # half a surrogate pair, an unknown character set, thousands of levels
+            raise failure(self._url, error) from None
         return answer
 
     async def rejoin(self, task_id: str) -> Answer | None:

@@ -229,10 +229,10 @@ class _ScenarioImport:
                 return builtins.__import__(f"{self._package_name}.{name}", None, None, fromlist, 0)
             importlib.import_module(f"{self._package_name}.{name}")
             return sys.modules[f"{self._package_name}.{name.partition('.')[0]}"]
-        except ModuleNotFoundError as problem:
-            if problem.name and problem.name.startswith(self._package_name + "."):
+        except ModuleNotFoundError as error:
+            if error.name and error.name.startswith(self._package_name + "."):
                 # Report the name that the author wrote, not the private one.
-                written = problem.name.removeprefix(self._package_name + ".")
+                written = error.name.removeprefix(self._package_name + ".")
                 raise ModuleNotFoundError(f"No module named {written!r}", name=written) from None
             raise
 

@@ -112,21 +112,21 @@ async def _scored_once(
         raise EvaluatorError(f"the scenario has no evaluator {name!r}")
     try:
         returned = await evaluator(ctx, dict(criterion.params or {}))
-    except CannotJudgeError as reason:
+    except CannotJudgeError as error:
         raise EvaluatorError(
-            f"evaluator {name} says that it can't judge ({safe_text(reason)}): declare each question to a "
+            f"evaluator {name} says that it can't judge ({safe_text(error)}): declare each question to a "
             "model with needs_model_for, and give points or none for each fact that it reports"
-        ) from reason
-    except _PASSING_BY as problem:
-        raise PassingEvaluatorError(f"evaluator {name} can't reach the simulator: {safe_text(problem)}") from problem
-    except MemoryError as problem:
-        raise EvaluatorError(f"evaluator {name} needed more memory than it may have") from problem
-    except Exception as problem:
-        raise EvaluatorError(f"evaluator {name} raised {type(problem).__name__}: {safe_text(problem)}") from problem
+        ) from error
+    except _PASSING_BY as error:
+        raise PassingEvaluatorError(f"evaluator {name} can't reach the simulator: {safe_text(error)}") from error
+    except MemoryError as error:
+        raise EvaluatorError(f"evaluator {name} needed more memory than it may have") from error
+    except Exception as error:
+        raise EvaluatorError(f"evaluator {name} raised {type(error).__name__}: {safe_text(error)}") from error
     try:
         return _scale(criterion, name, returned, 0 if ctx.llm is not None else criterion.needs_model_for)
-    except ValueError as problem:
-        raise EvaluatorError(f"evaluator {name} {problem}") from None
+    except ValueError as error:
+        raise EvaluatorError(f"evaluator {name} {error}") from None
 
 
 def safe_text(problem: object) -> str:

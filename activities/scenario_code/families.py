@@ -39,8 +39,8 @@ def list_families(manager: ScenarioManager) -> list[Family | ScenarioValidationE
             continue
         try:
             found.append(read_family(directory))
-        except ScenarioValidationError as problem:
-            found.append(problem)
+        except ScenarioValidationError as error:
+            found.append(error)
     return found
 
 
@@ -56,10 +56,10 @@ def read_family(directory: Path) -> Family:
         raise ScenarioValidationError(
             f"{where} does not exist: every family needs one, with title and ability"
         ) from None
-    except ValidationError as problem:
-        raise ScenarioValidationError(f"{where}: {describe(problem)}") from None
-    except (ValueError, RecursionError) as problem:  # invalid TOML or Unicode, too many digits or levels
-        raise ScenarioValidationError(f"{where} isn't TOML: {problem}") from None
+    except ValidationError as error:
+        raise ScenarioValidationError(f"{where}: {describe(error)}") from None
+    except (ValueError, RecursionError) as error:  # invalid TOML or Unicode, too many digits or levels
+        raise ScenarioValidationError(f"{where} isn't TOML: {error}") from None
 
 
 def write_day(files: dict[str, bytes], folder: Path) -> None:

@@ -86,8 +86,8 @@ def read_initial_state(data: Any, config: ScenarioConfig) -> tuple[dict[str, Any
             raise InitialStateError(f"scenario is {show_value(data)}: it must be an object with environment and events")
     try:
         checked = _UESScenario.model_validate(data)
-    except ValidationError as problem:
-        raise InitialStateError(describe(problem, root)) from None
+    except ValidationError as error:
+        raise InitialStateError(describe(error, root)) from None
     _check_entries(checked.environment.modality_states, f"{root}." if root else "")
     state = {
         "metadata": {

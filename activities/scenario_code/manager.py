@@ -222,8 +222,8 @@ def load_package(directory: Path) -> ScenarioPackage:
         raise ScenarioValidationError(f"{_where(directory)}: the document is {show_value(data)}: it must be an object")
     try:
         config = ScenarioConfig.admitted(data)
-    except ValidationError as problem:
-        raise ScenarioValidationError(f"{_where(directory)}: {describe(problem)}") from None
+    except ValidationError as error:
+        raise ScenarioValidationError(f"{_where(directory)}: {describe(error)}") from None
     initial_state, state_warnings = _load_initial_state(directory, config)
     attach_files(initial_state, directory)
     warnings = [*_config_warnings(directory, config), *state_warnings]
@@ -264,8 +264,8 @@ def _load_initial_state(directory: Path, config: ScenarioConfig) -> tuple[dict[s
         data = _read_json(path, f"initial_state of {_SCENARIO_FILE} names it")
     try:
         return read_initial_state(data, config)
-    except InitialStateError as problem:
-        raise ScenarioValidationError(f"{where}: {problem}") from None
+    except InitialStateError as error:
+        raise ScenarioValidationError(f"{where}: {error}") from None
 
 
 def _is_inside(name: str, directory: Path) -> bool:
@@ -283,8 +283,8 @@ def attach_files(initial_state: dict[str, Any], directory: Path) -> None:
     """
     try:
         attached_files.insert_contents(initial_state, partial(_read_attached, directory))
-    except attached_files.AttachedFileError as problem:
-        raise ScenarioValidationError(f"{directory.name}: {problem}") from None
+    except attached_files.AttachedFileError as error:
+        raise ScenarioValidationError(f"{directory.name}: {error}") from None
 
 
 def _read_attached(directory: Path, name: str) -> bytes | None:
@@ -301,8 +301,8 @@ def _read_json(path: Path, why: str) -> Any:
         text = content.decode("utf-8-sig")
     except FileNotFoundError:
         raise ScenarioValidationError(f"{where} does not exist: {why}") from None
-    except UnicodeDecodeError as problem:
-        raise ScenarioValidationError(f"{where} is not UTF-8 (byte {problem.start}): save it as UTF-8") from None
+    except UnicodeDecodeError as error:
+        raise ScenarioValidationError(f"{where} is not UTF-8 (byte {error.start}): save it as UTF-8") from None
 
     def refuse_constant(name: str) -> NoReturn:
         raise ScenarioValidationError(f"{where} contains {name}, which JSON doesn't know: write a number")
@@ -317,9 +317,9 @@ def _read_json(path: Path, why: str) -> Any:
 
     try:
         data = json.loads(text, parse_constant=refuse_constant, object_pairs_hook=refuse_doubled)
-    except json.JSONDecodeError as problem:
+    except json.JSONDecodeError as error:
         raise ScenarioValidationError(
-            f"{where} is not JSON: line {problem.lineno}, column {problem.colno}: {problem.msg}"
+            f"{where} is not JSON: line {error.lineno}, column {error.colno}: {error.msg}"
         ) from None
     except RecursionError:
         raise ScenarioValidationError(f"{where} is nested too deeply to be read") from None
@@ -353,8 +353,8 @@ def read_regular(path: Path, where: str) -> bytes:
             return file.read(LARGEST_FILE)
     except FileNotFoundError:
         raise
-    except OSError as problem:
-        raise ScenarioValidationError(f"{where} can't be read: {problem.strerror}") from None
+    except OSError as error:
+        raise ScenarioValidationError(f"{where} can't be read: {error.strerror}") from None
 
 
 def load_evaluators(directory: Path, criteria: Iterable[EvaluationCriterion]) -> EvaluatorRegistry:
@@ -397,19 +397,19 @@ def load_facts(directory: Path) -> list[Fact]:
 def _import(directory: Path, where: str) -> ModuleType:
     try:
         return import_evaluators(directory)
-    except SyntaxError as problem:
-        file = Path(problem.filename).name if problem.filename else _EVALUATORS_FILE
-        line = f" line {problem.lineno}" if problem.lineno else ""
-        raise EvaluatorLoadError(f"{_where(directory, file)}{line} is not Python: {problem.msg}") from problem
-    except BaseException as problem:
+    except SyntaxError as error:
+        file = Path(error.filename).name if error.filename else _EVALUATORS_FILE
+        line = f" line {error.lineno}" if error.lineno else ""
+        raise EvaluatorLoadError(f"{_where(directory, file)}{line} is not Python: {error.msg}") from error
+    except BaseException as error:
         # The last frame in the scenario's own folder is the place that its author can fix.
         frames = [
             frame
-            for frame in traceback.extract_tb(problem.__traceback__)
+            for frame in traceback.extract_tb(error.__traceback__)
             if Path(frame.filename).is_relative_to(directory)
         ]
         place = f"{_where(directory, Path(frames[-1].filename).name)} line {frames[-1].lineno}" if frames else where
-        raise EvaluatorLoadError(f"{place} can't be imported: {type(problem).__name__}: {problem}") from problem
+        raise EvaluatorLoadError(f"{place} can't be imported: {type(error).__name__}: {error}") from error
 
 
 def _is_async(value: Any) -> bool:

@@ -113,8 +113,8 @@ def read_paraphrases(directory: Path, folder: str = AUTHORS) -> list[Paraphrase]
     for path in paths:
         try:
             lines = path.read_text(encoding="utf-8").split("\n")
-        except (OSError, UnicodeError) as problem:
-            raise ParaphrasesError(f"{path.name} can't be read: {problem}") from None
+        except (OSError, UnicodeError) as error:
+            raise ParaphrasesError(f"{path.name} can't be read: {error}") from None
         facts: list[str] = []
         for number, line in enumerate(map(str.strip, lines), 1):
             if not line or line.startswith("#"):

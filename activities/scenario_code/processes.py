@@ -419,17 +419,17 @@ class ScenarioCode:
             try:
                 async with self._at_task(FolderTask(task="load", directory=directory), size, within=within) as process:
                     return await _read_package(process, directory)
-            except TimeoutError as taken:
+            except TimeoutError as error:
                 reason = (
-                    f"was not loaded within {str(taken).rstrip(',')}: what evaluators.py does when it is imported has "
+                    f"was not loaded within {str(error).rstrip(',')}: what evaluators.py does when it is imported has "
                     "to be quick"
                 )
             except frames.FrameTooLongError:
                 reason = "is too large to be loaded"
-            except frames.HungUpError as end:
-                reason = f"can't be loaded: what evaluators.py does when it is imported {end}"
-            except ValueError as problem:
-                reason = f"can't be loaded: {_unreadable(problem)}"
+            except frames.HungUpError as error:
+                reason = f"can't be loaded: what evaluators.py does when it is imported {error}"
+            except ValueError as error:
+                reason = f"can't be loaded: {_unreadable(error)}"
         raise EvaluatorLoadError(f"{directory.name} {reason}")
 
     async def make(self, directory: Path, instance: Instance, within: Allowance | None = None) -> dict[str, bytes]:
@@ -444,14 +444,14 @@ class ScenarioCode:
                 task = MakeTask(directory=directory, instance=instance)
                 async with self._at_task(task, seconds=seconds, within=within) as process:
                     return await _receive_day(process, instance)
-            except TimeoutError as taken:
-                reason = f"the family's code was still at work after {taken} and was stopped"
+            except TimeoutError as error:
+                reason = f"the family's code was still at work after {error} and was stopped"
             except frames.FrameTooLongError:
                 reason = f"its files have more than {MOST_OF_A_DAY // 1024 // 1024} MB"
-            except frames.HungUpError as end:
-                reason = f"the family's code {end}"
-            except ValueError as problem:
-                reason = f"the family's code {_unreadable(problem)}"
+            except frames.HungUpError as error:
+                reason = f"the family's code {error}"
+            except ValueError as error:
+                reason = f"the family's code {_unreadable(error)}"
         raise InstanceError(instance, reason)
 
     async def hold(self, directory: Path) -> Held:
@@ -462,10 +462,10 @@ class ScenarioCode:
                     return Held.model_validate_json(await process.hear())
             except TimeoutError:
                 fault = f"the patterns of facts.py took over {self.limits.seconds:g} s for the paraphrases"
-            except frames.HungUpError as end:
-                fault = f"the process that held patterns to paraphrases {end}"
-            except (frames.FrameTooLongError, ValueError) as problem:
-                fault = f"the process that held patterns to paraphrases {_unreadable(problem)}"
+            except frames.HungUpError as error:
+                fault = f"the process that held patterns to paraphrases {error}"
+            except (frames.FrameTooLongError, ValueError) as error:
+                fault = f"the process that held patterns to paraphrases {_unreadable(error)}"
         return Held(faults=[fault])
 
     async def judge(
@@ -617,12 +617,12 @@ async def _judge_by_process(process: CodeProcess, criterion: EvaluationCriterion
             if not (isinstance(message, dict) and "asked" in message):
                 return Judged.model_validate(message)
             await process.say(await ask(message["asked"]))
-    except TimeoutError as taken:
-        fault = f"was still at work after {taken} and was stopped"
+    except TimeoutError as error:
+        fault = f"was still at work after {error} and was stopped"
     except frames.FrameTooLongError:
         fault = f"returned more than {_LONGEST_ANSWER // 1024 // 1024} MB: shorten its details"
     except frames.HungUpError:
         fault = await process.what_ended_it()
-    except ValueError as problem:
-        fault = _unreadable(problem)
+    except ValueError as error:
+        fault = _unreadable(error)
     return Judged(fault=f"evaluator {criterion.evaluator_id} {fault}", is_spoilt=True)

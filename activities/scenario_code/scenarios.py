@@ -143,8 +143,8 @@ class Scenarios:
                 await asyncio.to_thread(write_day, made, day)
                 package = await self.read_package(day, allowance)
                 files = await asyncio.to_thread(packed, day)
-            except manager.ScenarioError as problem:
-                raise manager.InstanceError(instance, str(problem)) from None
+            except manager.ScenarioError as error:
+                raise manager.InstanceError(instance, str(error)) from None
         if package.config.scenario_id != instance.family:
             reason = f"its scenario_id is {package.config.scenario_id}: a day is called as its family"
             raise manager.InstanceError(instance, reason)

@@ -196,8 +196,8 @@ def _load(job: socket.socket, directory: Path) -> None:
     try:
         package = manager.load_package(directory)
         manager.load_evaluators(directory, package.config.all_criteria)
-    except manager.ScenarioError as problem:
-        _say(job, Refused(refused=type(problem).__name__, sentence=safe_text(problem)))
+    except manager.ScenarioError as error:
+        _say(job, Refused(refused=type(error).__name__, sentence=safe_text(error)))
     else:
         _say(job, Loaded(scenario=package.config, warnings=package.warnings))
         for state in (package.initial_state, *package.role_states.values()):
@@ -215,10 +215,10 @@ def _hold(job: socket.socket, directory: Path) -> None:
         held = paraphrases.hold(paraphrases.read_paraphrases(directory), patterns, by_model)
         held.audited = paraphrases.audit(paraphrases.read_paraphrases(directory, paraphrases.AUDIT), patterns)
         held.statements = {fact.id: fact.statement for fact in facts}
-    except (manager.ScenarioError, paraphrases.ParaphrasesError) as problem:
-        _say(job, paraphrases.Held(faults=[safe_text(problem)]))
-    except Exception as problem:
-        raised = f"{type(problem).__name__}: {safe_text(problem)}{_place(problem, directory)}"
+    except (manager.ScenarioError, paraphrases.ParaphrasesError) as error:
+        _say(job, paraphrases.Held(faults=[safe_text(error)]))
+    except Exception as error:
+        raised = f"{type(error).__name__}: {safe_text(error)}{_place(error, directory)}"
         _say(job, paraphrases.Held(faults=[f"a pattern of facts.py raised {raised}"]))
     else:
         _say(job, held)
@@ -230,8 +230,8 @@ def _make(job: socket.socket, task: MakeTask) -> None:
         files = importlib.import_module(MAKER).make_instance(task.directory, day.difficulty, day.seed)
         contents = [bytes(content) for content in files.values()]
         answer: BaseModel = Made(made=list(files))
-    except BaseException as problem:  # any exception: there is no day
-        answer, contents = _why_unmade(problem, task.directory), []
+    except BaseException as error:  # any exception: there is no day
+        answer, contents = _why_unmade(error, task.directory), []
     _flush()
     _say(job, answer)
     for content in contents:
@@ -267,9 +267,9 @@ def _judge(job: socket.socket, task: JudgeTask, record: JudgeRecord) -> None:
         try:
             read = read_by_model if task.has_model else None
             outcome = asyncio.run(_judge_criterion(criterion, evaluators.of(criterion), task, record, llm, read))
-        except BaseException as problem:
+        except BaseException as error:
             # Any exception (SystemExit, KeyboardInterrupt, CancelledError) means that there is no verdict.
-            outcome = Judged(fault=_raised_sentence(criterion, problem, task.directory), is_spoilt=True)
+            outcome = Judged(fault=_raised_sentence(criterion, error, task.directory), is_spoilt=True)
         _flush()
         left_running = threading.active_count() > 1
         _say(job, outcome.model_copy(update={"is_spoilt": outcome.is_spoilt or left_running}))
@@ -297,10 +297,10 @@ async def _judge_criterion(
         )
         try:
             return Judged(verdict=await judge_by_evaluator(criterion, context, evaluators, read_by_model, task.model))
-        except PassingEvaluatorError as problem:
-            return Judged(passing=str(problem), is_spoilt=True)
-        except EvaluatorError as problem:
-            return Judged(fault=f"{problem}{_place(problem.__cause__, task.directory)}", is_spoilt=True)
+        except PassingEvaluatorError as error:
+            return Judged(passing=str(error), is_spoilt=True)
+        except EvaluatorError as error:
+            return Judged(fault=f"{error}{_place(error.__cause__, task.directory)}", is_spoilt=True)
 
 
 def _raised_sentence(criterion: EvaluationCriterion, problem: BaseException, directory: Path) -> str:

@@ -58,9 +58,9 @@ class LifecycleActivities:
             else:
                 initial_state = from_json(await store.get(plan.initial_state))
                 await simulation.admin.scenario.import_full(at_time(initial_state, plan.start_time))
-        except (BadRequestError, ValidationError_, ScenarioError) as problem:
+        except (BadRequestError, ValidationError_, ScenarioError) as error:
             raise failures.SCENARIO_BROKEN.final(
-                f"The initial_state of scenario {plan.scenario_id} can't be loaded: {problem}"
+                f"The initial_state of scenario {plan.scenario_id} can't be loaded: {error}"
             ) from None
         await simulation.make_reader_key()
         await simulation.check_public_address()

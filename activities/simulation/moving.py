@@ -37,13 +37,13 @@ class Moving:
         token = patience.WITHOUT_SIMULATOR.set(MOVES_AFTER)
         try:
             return await proceed()
-        except Exception as problem:
-            if not _is_for_want_of_a_simulator(problem) or since_scheduled().total_seconds() < MOVES_AFTER:
+        except Exception as error:
+            if not _is_for_want_of_a_simulator(error) or since_scheduled().total_seconds() < MOVES_AFTER:
                 raise
-            moved = await self._moved_error(plan, problem)
+            moved = await self._moved_error(plan, error)
             if moved is None:
                 raise
-            raise moved from problem
+            raise moved from error
         finally:
             patience.WITHOUT_SIMULATOR.reset(token)
 

@@ -136,8 +136,8 @@ class OwnServers(SimulationHost):
         await self._until_free(label.port)
         try:
             return await self._start(claim.simulation_id, self._candidates(label.port))
-        except ApplicationError as problem:
-            raise failures.SERVER_FAILED.passing(problem.message) from None
+        except ApplicationError as error:
+            raise failures.SERVER_FAILED.passing(error.message) from None
 
     def _find_fence(self, simulation_id: str) -> int:
         return self._fences.get(simulation_id, 0)
@@ -196,9 +196,9 @@ class OwnServers(SimulationHost):
             secrets = [key, reader_key(secret, simulation_id)]
             self._guard = self._guard or Guard()
             server = await ServerProcess.serve(words, _environment(key), self._guard, secrets)
-        except OSError as problem:
+        except OSError as error:
             raise failures.SERVER_FAILED.final(
-                f"The UES server of {_SETTING} can't be started: {words[0]}: {problem.strerror}."
+                f"The UES server of {_SETTING} can't be started: {words[0]}: {error.strerror}."
             ) from None
         fence = self._find_fence(simulation_id)
         simulation = OwnSimulation(self._config, simulation_id, port, self._http, server, fence)

@@ -301,8 +301,8 @@ class OwnSimulation:
             if await self._has_checkpoints():
                 return (await self.admin.simulation.current()).checkpoint
             return _digest(_scenario(await self.admin.scenario.export_full()))
-        except ues.AuthenticationError as problem:  # another server uses the port
-            raise SimulationGoneError(str(problem)) from None
+        except ues.AuthenticationError as error:  # another server uses the port
+            raise SimulationGoneError(str(error)) from None
 
     async def _has_checkpoints(self) -> bool:
         if self._can_checkpoint is None:
@@ -310,8 +310,8 @@ class OwnSimulation:
                 await self.admin.simulation.current()
             except ues.UnexpectedAnswerError:
                 self._can_checkpoint = False
-            except ues.UESResponseError as problem:
-                if problem.status not in _NO_SUCH_ENDPOINT:
+            except ues.UESResponseError as error:
+                if error.status not in _NO_SUCH_ENDPOINT:
                     raise
                 self._can_checkpoint = False
             else:

@@ -64,8 +64,8 @@ class HostedSimulation(hosts.Simulation):
     async def look(self) -> CurrentCheckpoint:
         try:
             return await self.admin.simulation.current()
-        except (AuthenticationError, NotFoundError, ConflictError) as problem:
-            raise hosts.SimulationGoneError(str(problem)) from None
+        except (AuthenticationError, NotFoundError, ConflictError) as error:
+            raise hosts.SimulationGoneError(str(error)) from None
 
     async def checkpoint(self, *, everything: bool = False) -> bytes:
         if self._store is None:
@@ -100,8 +100,8 @@ class HostedSimulation(hosts.Simulation):
             headers["X-UES-Fence"] = str(self._fence)
         try:
             answer = await self._http.post(f"{self.admin.base_url}{_IMPORT}", content=body(), headers=headers)
-        except httpx.RequestError as problem:
-            reason = str(problem) or type(problem).__name__
+        except httpx.RequestError as error:
+            reason = str(error) or type(error).__name__
             raise ues_errors.UESConnectionError(
                 f"POST {_IMPORT}: can't talk to {self.admin.base_url}: {reason}"
             ) from None
@@ -122,9 +122,9 @@ class HostedSimulation(hosts.Simulation):
             await AsyncUESClient(self._address, self.reader_secret, http=self._http).time.get_state()
         except (ues_errors.UESConnectionError, ues_errors.UESTimeoutError):
             return
-        except ues_errors.UESError as problem:
+        except ues_errors.UESError as error:
             raise failures.UNKNOWN.final(
-                f"Participants would be sent to {self._address}, where this simulation is not ({problem}): set "
+                f"Participants would be sent to {self._address}, where this simulation is not ({error}): set "
                 "AGENTBEATS_GREEN_UES_PUBLIC_URL to the address of the simulator that AGENTBEATS_GREEN_UES_URL names."
             ) from None
 
@@ -202,10 +202,10 @@ class SharedHost(hosts.SimulationHost):
         asked = {**self._dump_claim(claim), **step}
         try:
             return await self._ask(claim.simulation_id, asked, b"")
-        except NotFoundError as problem:
-            raise hosts.SimulationGoneError(str(problem)) from None
-        except ConflictError as problem:
-            _read_needs(problem)
+        except NotFoundError as error:
+            raise hosts.SimulationGoneError(str(error)) from None
+        except ConflictError as error:
+            _read_needs(error)
         checkpoint = await content()
         if self._store is None or not is_in_parts(checkpoint):
             return await self._ask(claim.simulation_id, asked, checkpoint)
@@ -225,8 +225,8 @@ class SharedHost(hosts.SimulationHost):
         for _ in range(_ROUNDS):
             try:
                 return await self._ask(simulation_id, asked, content)
-            except ConflictError as problem:
-                lacking = _read_needs(problem)
+            except ConflictError as error:
+                lacking = _read_needs(error)
             for names in batched({name: parts[name].size for name in lacking}):
                 batch = [await stored.read(parts[name]) for name in names]
                 head = to_json({"lengths": [len(part) for part in batch]})

@@ -107,8 +107,8 @@ def _write(console: Console, results: RunResults, exact: bytes, output: str, beg
     try:
         (folder / "campaign.toml").write_text(as_toml(request))
         (folder / "results.json").write_bytes(exact)
-    except OSError as problem:
-        raise CommandError(f"the results can't be written into {folder}: {problem.strerror}") from None
+    except OSError as error:
+        raise CommandError(f"the results can't be written into {folder}: {error.strerror}") from None
     if not quiet:
         console.print(Text(f"results   {folder}"), soft_wrap=True)
 

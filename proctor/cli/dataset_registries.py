@@ -93,10 +93,10 @@ def read_registry(source: str) -> list[KnownDataset]:
     is_remote = source.startswith(("http://", "https://"))
     try:
         rows = json.loads(_download(source) if is_remote else Path(source).read_bytes())
-    except OSError as problem:
-        raise UsageError(f"The registry {source} can't be read: {problem.strerror}. Name a registry.json") from None
-    except (ValueError, RecursionError) as problem:
-        raise UsageError(f"The registry {source} is not JSON: {problem}. Name a registry.json") from None
+    except OSError as error:
+        raise UsageError(f"The registry {source} can't be read: {error.strerror}. Name a registry.json") from None
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"The registry {source} is not JSON: {error}. Name a registry.json") from None
     if not isinstance(rows, list) or not rows:
         raise UsageError(
             f"The registry {source} is {show_value(rows)}: it must be a list of datasets, as terminal-bench and Harbor "
@@ -115,10 +115,10 @@ def _known(row: Any, where: str, folder: Path) -> KnownDataset:
     read = HarborRow.model_validate if "tasks" in row else TerminalBenchRow.model_validate
     try:
         return read(row).known(folder)
-    except ValidationError as problem:
+    except ValidationError as error:
         fields = "name, version, github_url, dataset_path, branch, commit_hash"
         raise UsageError(
-            f"{where}: {describe(problem)}. Entries need {fields} (terminal-bench), or name, version, tasks (Harbor)"
+            f"{where}: {describe(error)}. Entries need {fields} (terminal-bench), or name, version, tasks (Harbor)"
         ) from None
 
 
@@ -131,8 +131,8 @@ def _download(url: str) -> bytes:
                 content += chunk
                 if len(content) > _LARGEST:
                     raise UsageError(f"The registry {url} has more than {_LARGEST:,} bytes: name a registry.json")
-    except (httpx.HTTPError, httpx.InvalidURL) as problem:
+    except (httpx.HTTPError, httpx.InvalidURL) as error:
         raise UnreachableError(
-            f"The registry {url} can't be fetched: {problem}. Fetch it by other means, and name the file"
+            f"The registry {url} can't be fetched: {error}. Fetch it by other means, and name the file"
         ) from None
     return bytes(content)

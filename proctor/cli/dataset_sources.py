@@ -88,10 +88,10 @@ def unpack(archive: Path, target: Path, password: bytes | None = None) -> None:
             _unpack_zip(archive, target, budget, password)
         else:
             _unpack_tar(archive, target, budget)
-    except (tarfile.TarError, zipfile.BadZipFile, EOFError, RuntimeError, NotImplementedError, ValueError) as problem:
-        raise UsageError(f"The archive {archive} can't be unpacked: {problem}. Name a zip or tar archive") from None
-    except OSError as problem:
-        raise UsageError(f"The archive {archive} can't be unpacked: {problem}. Look at file and disk") from None
+    except (tarfile.TarError, zipfile.BadZipFile, EOFError, RuntimeError, NotImplementedError, ValueError) as error:
+        raise UsageError(f"The archive {archive} can't be unpacked: {error}. Name a zip or tar archive") from None
+    except OSError as error:
+        raise UsageError(f"The archive {archive} can't be unpacked: {error}. Look at file and disk") from None
 
 
 def _unpack_zip(archive: Path, target: Path, budget: _Budget, password: bytes | None) -> None:
@@ -261,8 +261,8 @@ def _check_out(url: str, revision: str | None, paths: Sequence[str], target: Pat
             raise UsageError(f"The path {show_value(path)} leads out of {url}: name a folder below it")
     try:
         _git(["checkout", "--quiet", commit, "--", *(path or "." for path in dict.fromkeys(paths))], url, target)
-    except UsageError as problem:
-        raise UsageError(f"{problem}; is the path {show_value(list(paths)[:3])} right?") from None
+    except UsageError as error:
+        raise UsageError(f"{error}; is the path {show_value(list(paths)[:3])} right?") from None
     shutil.rmtree(target / ".git")
     return commit
 

@@ -76,8 +76,8 @@ def _archive_of(config: GreenAgentConfig) -> str | None:
         if folder.parent == Path(config.state):
             make_folder(folder.parent)
         folder.mkdir(parents=True, exist_ok=True)
-    except (OSError, CommandError) as problem:
-        warn([f"the result won't be archived: {problem}"])
+    except (OSError, CommandError) as error:
+        warn([f"the result won't be archived: {error}"])
         return None
     if not os.access(folder, os.W_OK):
         warn([f"the result won't be archived: no permission to write into {folder}"])

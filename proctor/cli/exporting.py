@@ -54,8 +54,8 @@ def export(archive: str | None, state: str | None, names: Sequence[str], to: str
         for entry in (*entries, *_parts_of(kept, entries)):
             try:
                 is_newest = kept.copy(entry, there).fence == entry.fence
-            except EntryDamagedError as problem:
-                damaged.append(str(problem))
+            except EntryDamagedError as error:
+                damaged.append(str(error))
                 continue
             copied.append(entry) if is_newest else newer.append(entry.id)
         written = entries_in_words(copied)
@@ -149,5 +149,5 @@ def opened(place: str, what: str) -> Archive:
     """The archive at a place that a person has named. Raises ``UsageError``."""
     try:
         return Archive(place)
-    except StoreSettingsError as problem:
-        raise UsageError(f"{what} is {place}: {problem}") from None
+    except StoreSettingsError as error:
+        raise UsageError(f"{what} is {place}: {error}") from None

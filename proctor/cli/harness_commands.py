@@ -87,8 +87,8 @@ def try_one(name: str, model: str | None, model_url: str | None, program: str | 
         with agents_files.temporary_folder("proctor-try-") as folder:
             config = read_harness_settings(**flags, homes=folder, turn_seconds=_TRY_SECONDS)
             asyncio.run(_try(harness, config, console))
-    except HarnessError as problem:
-        console.print(Text(f"wrong      {problem}", style="bold red"), soft_wrap=True)
+    except HarnessError as error:
+        console.print(Text(f"wrong      {error}", style="bold red"), soft_wrap=True)
         return ExitCode.FAILED
     return ExitCode.DONE
 

@@ -117,7 +117,7 @@ def _take(other: Archive, kept: Archive, light: ArchiveEntry, owner: str, damage
     try:
         for entry in found:
             other.copy(entry, kept, owner=owner, fence=fence)
-    except EntryDamagedError as problem:
-        damaged.append(str(problem))
+    except EntryDamagedError as error:
+        damaged.append(str(error))
         return False
     return bool(found)

@@ -131,8 +131,8 @@ def judge_again(options: AgainOptions) -> ExitCode:
 def _require_model(name: str, base_url: str | None) -> None:
     try:
         lacking = missing_setting(name, base_url)
-    except ModelSettingsError as problem:
-        raise UsageError(f"--judge {name}: {clean(str(problem))}") from None
+    except ModelSettingsError as error:
+        raise UsageError(f"--judge {name}: {clean(str(error))}") from None
     if lacking:
         raise UsageError(f"--judge {name}: {lacking} is not set: set it, or leave --judge out")
 
@@ -143,8 +143,8 @@ def _chosen(kept: Archive, names: Iterable[str]) -> _Work:
     for name in names:
         try:
             entry = kept.find(name)
-        except (NoSuchEntryError, EntryDamagedError) as problem:
-            work.refused.append(NotJudged(assessment_id=name, reason=str(problem)))
+        except (NoSuchEntryError, EntryDamagedError) as error:
+            work.refused.append(NotJudged(assessment_id=name, reason=str(error)))
             continue
         if entry.kind == "campaign" and entry.campaign_kind != "terminal-bench":
             work.campaigns.append(entry)
@@ -178,8 +178,8 @@ async def _judge_all(court: Court, kept: Archive, work: _Work, options: AgainOpt
                 return
             try:
                 await _judge_one(court, kept, work, entry)
-            except (NotJudgeableError, EntryDamagedError, StoreUnavailableError) as problem:
-                work.refused.append(NotJudged(assessment_id=entry.id, reason=clean(str(problem))))
+            except (NotJudgeableError, EntryDamagedError, StoreUnavailableError) as error:
+                work.refused.append(NotJudged(assessment_id=entry.id, reason=clean(str(error))))
             watched.advance(len(work.refused))
 
     async with aclosing(court):

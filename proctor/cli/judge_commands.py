@@ -63,8 +63,8 @@ def run_calibrate(options: CalibrateOptions) -> None:
         prices = read_prices(config.prices)
         shipped = read_cases(package.directory, package.config)
         paraphrases = read_paraphrases(package.directory)
-    except (PricesError, CasesError, ParaphrasesError) as problem:
-        raise CommandError(clean(str(problem))) from None
+    except (PricesError, CasesError, ParaphrasesError) as error:
+        raise CommandError(clean(str(error))) from None
     audit = asyncio.run(held_to_paraphrases(package.directory))
     facts = fact_cases(paraphrases, audit.statements)
     if not shipped and not facts:
@@ -93,8 +93,8 @@ def run_calibrate(options: CalibrateOptions) -> None:
         kept = keep(calibration, state)
         if options.json_file and options.json_file != "-":
             Path(options.json_file).write_text(calibration.model_dump_json(indent=1) + "\n", encoding="utf-8")
-    except OSError as problem:
-        raise CommandError(f"the calibration can't be written: {problem}") from None
+    except OSError as error:
+        raise CommandError(f"the calibration can't be written: {error}") from None
     if options.json_file == "-":
         print(calibration.model_dump_json(indent=1))
         return
@@ -125,10 +125,10 @@ def asking_model(config: GreenAgentConfig, name: str, base_url: str | None, lost
             timeout=config.judge_timeout,
             max_tokens=config.judge_max_tokens,
         )
-    except ModelSettingsError as problem:
-        raise UsageError(clean(str(problem))) from None
-    except ModelError as problem:
-        raise UnreachableError(f"{clean(str(problem))}{lost}; calibrate again") from None
+    except ModelSettingsError as error:
+        raise UsageError(clean(str(error))) from None
+    except ModelError as error:
+        raise UnreachableError(f"{clean(str(error))}{lost}; calibrate again") from None
 
 
 def _progress(console: Console, total: int) -> Callable[[CaseOutcome], None]:
@@ -237,8 +237,8 @@ def _write_drafts(options: CalibrateOptions, figures: dict[str, dict[str, Agreem
         return
     try:
         Path(str(options.json_file)).write_text(text + "\n", encoding="utf-8")
-    except OSError as problem:
-        raise CommandError(f"the figures can't be written into {options.json_file}: {problem.strerror}") from None
+    except OSError as error:
+        raise CommandError(f"the figures can't be written into {options.json_file}: {error.strerror}") from None
 
 
 def _print_drafts(scenario_id: str, count: int, figures: dict[str, dict[str, Agreement]]) -> None:

@@ -67,8 +67,8 @@ def _write_project(kind: str, name: str, folder: Path, example: str, values: Map
     title = " ".join(_words_of(name)).capitalize()
     try:
         _write(files("proctor.cli") / "templates" / kind, target, {"name": name, "title": title, **values})
-    except OSError as problem:
-        raise UsageError(f"can't write to {target}: {problem.strerror or problem}") from None
+    except OSError as error:
+        raise UsageError(f"can't write to {target}: {error.strerror or error}") from None
     return target
 
 

@@ -81,9 +81,9 @@ async def _connect(gateway_url: str, temporal_address: str | None) -> Client:
         config = merge_configs(config, await _temporal_of(gateway_url))
     try:
         return await connect(config)
-    except TemporalUnreachableError as problem:
+    except TemporalUnreachableError as error:
         remedy = "" if is_named else "; where you reach it at another address, name that with --temporal-address"
-        raise UnreachableError(f"{problem}{remedy}") from None
+        raise UnreachableError(f"{error}{remedy}") from None
 
 
 async def _temporal_of(gateway_url: str) -> dict[str, str]:
@@ -93,8 +93,8 @@ async def _temporal_of(gateway_url: str) -> dict[str, str]:
             answer = await http.get(f"{gateway_url.rstrip('/')}{TEMPORAL_PATH}")
             named = answer.raise_for_status().json()
             return {"temporal_address": str(named["address"]), "temporal_namespace": str(named["namespace"])}
-    except (httpx.HTTPError, httpx.InvalidURL, ValueError, KeyError, TypeError) as problem:
+    except (httpx.HTTPError, httpx.InvalidURL, ValueError, KeyError, TypeError) as error:
         raise UnreachableError(
-            f"the gateway at {gateway_url} doesn't say where its Temporal is ({problem or type(problem).__name__}): "
+            f"the gateway at {gateway_url} doesn't say where its Temporal is ({error or type(error).__name__}): "
             "give its address with --gateway, or Temporal's with --temporal-address"
         ) from None

@@ -188,8 +188,8 @@ def _case_problems(package: ScenarioPackage) -> list[str]:
 
     try:
         read_cases(package.directory, package.config)
-    except CasesError as problem:
-        return [str(problem)]
+    except CasesError as error:
+        return [str(error)]
     return []
 
 
@@ -381,8 +381,8 @@ async def _load(code: ScenarioCode, directories: Sequence[Path]) -> list[Scenari
     for directory in directories:
         try:
             packages.append(await code.load(directory))
-        except ScenarioError as problem:
-            packages.append(problem)
+        except ScenarioError as error:
+            packages.append(error)
     return packages
 
 

@@ -24,8 +24,8 @@ def show_day(family: str, scenarios_dir: str | None, difficulty: int, seed: int,
         )
     try:
         day = make_day(directory, difficulty, seed)
-    except (InconsistentDayError, ValueError) as problem:
-        raise CommandError(f"{directory.name}, difficulty {difficulty}, seed {seed}: {problem}") from None
+    except (InconsistentDayError, ValueError) as error:
+        raise CommandError(f"{directory.name}, difficulty {difficulty}, seed {seed}: {error}") from None
     console = make_console()
     console.print(Text(f"{day.title}: difficulty {difficulty}, seed {seed}", style="bold"))
     for side in day.sides or (day,):

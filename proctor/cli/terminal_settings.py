@@ -195,8 +195,8 @@ def read_terminal_settings(
                 sources[section, key] = f"--{key.replace('_', '-')}"
     try:
         return TerminalSettings.model_validate(values)
-    except ValidationError as problem:
-        raise UsageError("; ".join(_sentence(each, sources, path) for each in problem.errors())) from None
+    except ValidationError as error:
+        raise UsageError("; ".join(_sentence(each, sources, path) for each in error.errors())) from None
 
 
 def _read_toml(path: Path) -> dict[str, Any]:
@@ -204,10 +204,10 @@ def _read_toml(path: Path) -> dict[str, Any]:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise UsageError(f"{path} isn't there: name the file of the settings with --config, or leave it out") from None
-    except (OSError, UnicodeError) as problem:
-        raise UsageError(f"{path} can't be read: {problem}") from None
-    except tomllib.TOMLDecodeError as problem:
-        raise UsageError(f"{path} is not TOML: {problem}") from None
+    except (OSError, UnicodeError) as error:
+        raise UsageError(f"{path} can't be read: {error}") from None
+    except tomllib.TOMLDecodeError as error:
+        raise UsageError(f"{path} is not TOML: {error}") from None
 
 
 def _read_secrets(path: Path, environment: Mapping[str, str]) -> None:
@@ -215,8 +215,8 @@ def _read_secrets(path: Path, environment: Mapping[str, str]) -> None:
         return
     try:
         secrets = dotenv_values(path)
-    except (OSError, UnicodeError) as problem:
-        raise UsageError(f"{path} can't be read: {problem}") from None
+    except (OSError, UnicodeError) as error:
+        raise UsageError(f"{path} can't be read: {error}") from None
     for name, value in secrets.items():
         if not _SECRET.search(name):
             raise UsageError(

@@ -215,8 +215,8 @@ class AssessmentCall:
         client = await self._connect()
         try:
             task = await client.cancel_task(a2a.CancelTaskRequest(id=self.task_id))
-        except (A2AError, httpx.HTTPError) as problem:
-            raise CommandError(_refusal(problem) or str(problem)) from None
+        except (A2AError, httpx.HTTPError) as error:
+            raise CommandError(_refusal(error) or str(error)) from None
         if task.status.state not in _END_STATES:
             raise CommandError(f"{self.task_id} is being cancelled, and has not ended yet: look again in a moment")
 
@@ -227,8 +227,8 @@ class AssessmentCall:
         for state in (a2a.TASK_STATE_WORKING, a2a.TASK_STATE_SUBMITTED):
             try:
                 page = await client.list_tasks(a2a.ListTasksRequest(page_size=_PAGE, status=state))
-            except (A2AError, httpx.HTTPError) as problem:
-                raise CommandError(_refusal(problem) or str(problem)) from None
+            except (A2AError, httpx.HTTPError) as error:
+                raise CommandError(_refusal(error) or str(error)) from None
             matches |= {task.id for task in page.tasks if task.id.startswith(prefix)}
         if len(matches) > 1:
             raise UsageError(
@@ -244,9 +244,9 @@ class AssessmentCall:
                 card = await A2ACardResolver(self._http, self.gateway_url).get_agent_card()
                 self._client = factory.create(card)
                 self._goes_to = next((way.url for way in card.supported_interfaces), "")
-            except (A2AError, httpx.HTTPError, httpx.InvalidURL, ValueError) as problem:
+            except (A2AError, httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
                 raise UnreachableError(
-                    f"can't reach a gateway at {self.gateway_url} ({problem}): start one with `proctor up`, or give "
+                    f"can't reach a gateway at {self.gateway_url} ({error}): start one with `proctor up`, or give "
                     "its address with --gateway"
                 ) from None
         return self._client
@@ -361,8 +361,8 @@ def authorization() -> dict[str, str]:
     if file := "" if token else os.environ.get(TOKEN_FILE_VARIABLE, ""):
         try:
             token = Path(file).read_text().strip()
-        except (OSError, UnicodeError) as problem:
-            raise UsageError(f"the token in {file} can't be read ({problem})") from None
+        except (OSError, UnicodeError) as error:
+            raise UsageError(f"the token in {file} can't be read ({error})") from None
         if not token:
             raise UsageError(f"{file} is empty: it has to have a token in it, such as `proctor token create` prints")
     if not token.isascii() or any(character.isspace() for character in token):

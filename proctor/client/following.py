@@ -62,8 +62,8 @@ def read_results(kind: type[M], exact: bytes, what: str) -> M:
     """
     try:
         return kind.model_validate_json(exact)
-    except ValidationError as problem:
-        raise CommandError(f"the gateway's result is not {what}: {describe(problem)}") from None
+    except ValidationError as error:
+        raise CommandError(f"the gateway's result is not {what}: {describe(error)}") from None
 
 
 def new_folder(output: Path, name: str, option: str) -> Path:
@@ -86,10 +86,8 @@ def new_folder(output: Path, name: str, option: str) -> Path:
             number += 1
             if not output.is_dir():
                 raise UsageError(f"{output} isn't a folder: name another one with {option}") from None
-        except OSError as problem:
-            raise UsageError(
-                f"{output} can't be written ({problem.strerror}): name another one with {option}"
-            ) from None
+        except OSError as error:
+            raise UsageError(f"{output} can't be written ({error.strerror}): name another one with {option}") from None
 
 
 def require_completed(ended: Ended, what: str) -> None:

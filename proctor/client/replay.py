@@ -65,8 +65,8 @@ async def reset_points(client: Client, task_id: str) -> list[ResetPoint]:
         described, runs = await _runs(client, task_id)
         for run_id in runs:
             points |= await _points_of_run(client, task_id, run_id, is_first=not points)
-    except RPCError as problem:
-        if problem.status == RPCStatusCode.NOT_FOUND:
+    except RPCError as error:
+        if error.status == RPCStatusCode.NOT_FOUND:
             raise CommandError(
                 f"there is no assessment {task_id!r}: `temporal workflow list` shows those there are"
             ) from None
@@ -124,9 +124,9 @@ async def _points_of_run(client: Client, task_id: str, run_id: str, *, is_first:
 async def _turn_of(client: Client, payloads: Payloads) -> int:
     try:
         (played,) = await client.data_converter.decode(list(payloads.payloads), [_Turn])
-    except (BlobNotFoundError, OSError) as problem:
+    except (BlobNotFoundError, OSError) as error:
         raise CommandError(
-            f"the input of a turn is in the evaluator's storage, which can't be read from here ({problem}): set "
+            f"the input of a turn is in the evaluator's storage, which can't be read from here ({error}): set "
             "AGENTBEATS_GREEN_STORAGE_URL as it is set for the worker"
         ) from None
     return int(played.turn)

@@ -57,10 +57,10 @@ def read_campaign(path: str) -> dict[str, Any]:
     """A request from a file: a table ``agents`` (name to address), and beside it what ``config`` has."""
     try:
         settings = tomllib.loads(Path(path).read_text(encoding="utf-8"))
-    except OSError as problem:
-        raise UsageError(f"{path}: {problem.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
-        raise UsageError(f"{path} isn't TOML: {problem}") from None
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path} isn't TOML: {error}") from None
     agents = settings.pop("agents", {})
     if not isinstance(agents, dict):
         raise UsageError(
@@ -79,8 +79,8 @@ def checked(request: dict[str, Any], where: str) -> RunRequest:
         raise UsageError(f"{where}: no agent is named; add --agent NAME=URL, or a table [agents] in the file")
     try:
         return RunRequest.model_validate(request)
-    except ValidationError as problem:
-        raise UsageError(f"{where}: {describe(problem)}") from None
+    except ValidationError as error:
+        raise UsageError(f"{where}: {describe(error)}") from None
 
 
 def as_toml(request: RunRequest) -> str:

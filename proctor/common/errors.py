@@ -57,6 +57,6 @@ def ending_as(kind: type[CommandError], *problems: type[Exception]) -> Iterator[
     """Raise a problem of these kinds as one that ends the command, with the same sentence."""
     try:
         yield
-    except problems as problem:
-        sentence = problem.strerror if isinstance(problem, OSError) else None
-        raise kind(sentence or str(problem)) from None
+    except problems as error:
+        sentence = error.strerror if isinstance(error, OSError) else None
+        raise kind(sentence or str(error)) from None

@@ -80,8 +80,8 @@ def _require_openable(url: str, where: str) -> None:
 
     try:
         require_openable(url)
-    except StoreSettingsError as problem:
-        raise UsageError(f"{where} is {url}: {problem}") from None
+    except StoreSettingsError as error:
+        raise UsageError(f"{where} is {url}: {error}") from None
 
 
 def with_scenarios(config: GreenAgentConfig) -> GreenAgentConfig:

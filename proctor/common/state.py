@@ -42,10 +42,10 @@ def deployment_secret(state: Path) -> str:
                 if not path.exists():
                     _write(path, secrets.token_urlsafe(32))
         status, secret = path.stat(), path.read_text().strip()
-    except BusyError as problem:
-        raise CommandError(str(problem)) from None
-    except (OSError, UnicodeError) as problem:
-        raise CommandError(f"{path} can't be used ({problem}): {_REMEDY}") from None
+    except BusyError as error:
+        raise CommandError(str(error)) from None
+    except (OSError, UnicodeError) as error:
+        raise CommandError(f"{path} can't be used ({error}): {_REMEDY}") from None
     if not secret:
         raise CommandError(f"{path} is empty: remove it, so that a new secret is made")
     if status.st_uid != os.geteuid():
@@ -59,8 +59,8 @@ def make_folder(path: Path) -> None:
     """Make a state folder for its owner alone, unless it is there."""
     try:
         path.mkdir(parents=True, mode=_FOR_ITS_OWNER, exist_ok=True)
-    except OSError as problem:
-        raise CommandError(f"{path} can't be used as the state folder ({problem}): {_REMEDY}") from None
+    except OSError as error:
+        raise CommandError(f"{path} can't be used as the state folder ({error}): {_REMEDY}") from None
 
 
 @contextmanager
@@ -69,8 +69,8 @@ def state_folder(path: Path) -> Iterator[Path]:
     make_folder(path)
     try:
         lock = os.fdopen(os.open(path / "lock", os.O_WRONLY | os.O_CREAT, 0o600), "w")
-    except OSError as problem:
-        raise CommandError(f"{path} can't be used as the state folder ({problem}): {_REMEDY}") from None
+    except OSError as error:
+        raise CommandError(f"{path} can't be used as the state folder ({error}): {_REMEDY}") from None
     with lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -170,12 +170,12 @@ class Court:
         for attempt in range(1, _ATTEMPTS + 1):
             try:
                 return await do(self._verdicts.judge_criterion, given, attempt=attempt)
-            except ModelError as problem:
+            except ModelError as error:
                 if attempt == _ATTEMPTS:
-                    raise NotJudgeableError(f"Criterion {given.criterion_id}: {problem}") from None
-            except ApplicationError as problem:
-                if problem.non_retryable or attempt == _ATTEMPTS:
-                    sentence = problem.message.removesuffix(".")
+                    raise NotJudgeableError(f"Criterion {given.criterion_id}: {error}") from None
+            except ApplicationError as error:
+                if error.non_retryable or attempt == _ATTEMPTS:
+                    sentence = error.message.removesuffix(".")
                     if "can't reach the simulator" in sentence:
                         sentence += "; the archive has none: `proctor replay ID --from-judging` judges with one"
                     raise NotJudgeableError(sentence) from None
@@ -215,10 +215,10 @@ class Court:
             archived = await asyncio.to_thread(self._archive.read_content, side.entry, "scenario")
             try:
                 scenarios[role] = _with_answers(archived, files, role)
-            except ValidationError as problem:
-                raise NotJudgeableError(f"its scenario can't be read: {describe(problem)}") from None
-            except (ValueError, LookupError, tarfile.TarError) as problem:
-                raise NotJudgeableError(f"its frozen files can't be read: {problem}") from None
+            except ValidationError as error:
+                raise NotJudgeableError(f"its scenario can't be read: {describe(error)}") from None
+            except (ValueError, LookupError, tarfile.TarError) as error:
+                raise NotJudgeableError(f"its frozen files can't be read: {error}") from None
         return Code(files, scenarios, "frozen")
 
     async def _frozen_files(self, entry: ArchiveEntry) -> bytes:
@@ -226,9 +226,9 @@ class Court:
             raise NotJudgeableError("its entry names no frozen files of its scenario")
         try:
             return await self._store.get(entry.package)
-        except (BlobNotFoundError, BlobDamagedError) as problem:
+        except (BlobNotFoundError, BlobDamagedError) as error:
             raise NotJudgeableError(
-                f"its scenario's frozen files are needed (--current takes today's): {problem}"
+                f"its scenario's frozen files are needed (--current takes today's): {error}"
             ) from None
 
     async def _current_code(self, entry: ArchiveEntry, sides: Sequence[Side]) -> Code:
@@ -237,8 +237,8 @@ class Court:
                 loaded = await self.scenarios.load_instance(entry.instance)
             else:
                 loaded = await self.scenarios.load_package(entry.scenario_id)
-        except ScenarioError as problem:
-            raise NotJudgeableError(str(problem)) from None
+        except ScenarioError as error:
+            raise NotJudgeableError(str(error)) from None
         now = loaded.package.sides
         if await self._is_same_day(entry, sides, now):
             return Code(loaded.files, {role: side.config for role, side in now.items()}, "current")
@@ -251,8 +251,8 @@ class Court:
         try:
             folder, _ = await self.scenarios.unpack_with_current_kit(entry.scenario_id, entry.package)
             files = await asyncio.to_thread(packed, folder)
-        except ScenarioError as problem:
-            raise NotJudgeableError(str(problem)) from None
+        except ScenarioError as error:
+            raise NotJudgeableError(str(error)) from None
         return Code(files, frozen.scenarios, "current kit", OTHER_DAY)
 
     async def _is_same_day(self, entry: ArchiveEntry, sides: Sequence[Side], now: dict[str, ScenarioPackage]) -> bool:
@@ -291,8 +291,8 @@ class Court:
             self._sources[name] = asyncio.create_task(self._hash_of_current(name))
         try:
             return await self._sources[name]
-        except ScenarioError as problem:
-            raise NotJudgeableError(str(problem)) from None
+        except ScenarioError as error:
+            raise NotJudgeableError(str(error)) from None
 
     async def _hash_of_current(self, name: str) -> str:
         if self.scenarios.is_family(name):

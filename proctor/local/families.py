@@ -77,8 +77,8 @@ async def check_days(code: ScenarioCode, directory: Path, instances: Sequence[In
                 files = await code.make(directory, instance, allowance)
                 await asyncio.to_thread(write_day, files, day)
                 package = await code.load(day, allowance)
-            except ScenarioError as problem:
-                raise CommandError(clean(str(problem))) from None
+            except ScenarioError as error:
+                raise CommandError(clean(str(error))) from None
             await check(package, instance.title)
 
 

@@ -94,10 +94,10 @@ def _refused(initial_state: Mapping[str, Any]) -> list[str]:
     """What the simulator says when it imports the file."""
     try:
         imported = import_full(Simulation("validate", "nobody's", "1"), dict(initial_state), strict=False)
-    except Invalid as problem:
-        return [problem.sentence.replace("body.scenario.", "")]
-    except (Conflict, Impossible) as problem:
-        return [str(problem)]
+    except Invalid as error:
+        return [error.sentence.replace("body.scenario.", "")]
+    except (Conflict, Impossible) as error:
+        return [str(error)]
     return [str(warning) for warning in imported["warnings"]]
 
 

@@ -91,8 +91,8 @@ async def _try(
         job = _job_of(package, simulation, record, has_model)
         try:
             await code.judge(job, criterion, ask)
-        except (EvaluatorFailedError, EvaluatorRetryError) as problem:
-            return str(problem)
+        except (EvaluatorFailedError, EvaluatorRetryError) as error:
+            return str(error)
         return None
 
     if (problem := await judge(has_model=True)) is not None:

@@ -62,10 +62,10 @@ def _answering(change: Change) -> Callable[[Request], Awaitable[Response]]:
             return _problem(400, 'The body is not a list of payloads: send {"payloads": […]}.')
         try:
             return JSONResponse(MessageToDict(Payloads(payloads=await change(payloads.payloads))))
-        except (PayloadKeyError, BlobNotFoundError, BlobDamagedError) as problem:
-            return _problem(400, str(problem))
-        except StoreUnavailableError as problem:
-            return _problem(503, str(problem))
+        except (PayloadKeyError, BlobNotFoundError, BlobDamagedError) as error:
+            return _problem(400, str(error))
+        except StoreUnavailableError as error:
+            return _problem(503, str(error))
 
     return answer
 

@@ -74,9 +74,9 @@ async def _engine_id(engine: Engine, *, must_be: bool) -> str:
     while True:
         try:
             return await engine.check()
-        except EngineUnavailableError as problem:
+        except EngineUnavailableError as error:
             if not is_logged:
-                (log.warning if must_be else log.info)("no terminal trials are played here yet: %s", problem)
+                (log.warning if must_be else log.info)("no terminal trials are played here yet: %s", error)
                 is_logged = True
         await asyncio.sleep(_LOOK_SECONDS)
 

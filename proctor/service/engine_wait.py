@@ -32,8 +32,8 @@ async def find_problem_of_engine(config: GreenAgentConfig) -> Problem | None:
     engine = Engine(config.docker_url)
     try:
         await engine.check()
-    except EngineUnavailableError as problem:
-        return Problem.of(problem)
+    except EngineUnavailableError as error:
+        return Problem.of(error)
     finally:
         await engine.aclose()
     return None

@@ -38,10 +38,10 @@ async def ensure_retention(client: Client, config: GreenAgentConfig) -> None:
                 namespace=client.namespace, config=NamespaceConfig(workflow_execution_retention_ttl=retention)
             )
         )
-    except RPCError as problem:
-        if problem.status not in NOT_OURS_TO_DO:
+    except RPCError as error:
+        if error.status not in NOT_OURS_TO_DO:
             raise
-        log.warning("the namespace %s keeps its own retention: %s", client.namespace, problem.message)
+        log.warning("the namespace %s keeps its own retention: %s", client.namespace, error.message)
 
 
 async def ensure_search_attributes(client: Client, config: GreenAgentConfig) -> None:
@@ -54,8 +54,8 @@ async def ensure_search_attributes(client: Client, config: GreenAgentConfig) -> 
     """
     try:
         missing = await find_missing_attributes(client, SEARCH_ATTRIBUTES, _SECONDS)
-    except RPCError as problem:
-        if problem.status not in NOT_OURS_TO_DO:
+    except RPCError as error:
+        if error.status not in NOT_OURS_TO_DO:
             raise
         missing = [key for key in SEARCH_ATTRIBUTES if not await _is_known(client, key)]
     if not missing:
@@ -65,8 +65,8 @@ async def ensure_search_attributes(client: Client, config: GreenAgentConfig) -> 
         await client.operator_service.add_search_attributes(
             AddSearchAttributesRequest(namespace=client.namespace, search_attributes=attributes)
         )
-    except RPCError as problem:
-        if problem.status not in NOT_OURS_TO_DO:
+    except RPCError as error:
+        if error.status not in NOT_OURS_TO_DO:
             raise
         raise TemporalUnreachableError(how_to_make(missing, config.temporal_namespace)) from None
 
@@ -75,8 +75,8 @@ async def _is_known(client: Client, key: SearchAttributeKey[Any]) -> bool:
     """Whether the namespace has a search attribute, found out by asking for it."""
     try:
         await client.count_workflows(f"{key.name} IS NULL")
-    except RPCError as problem:
-        if problem.status == RPCStatusCode.INVALID_ARGUMENT:
+    except RPCError as error:
+        if error.status == RPCStatusCode.INVALID_ARGUMENT:
             return False
         raise
     return True

@@ -102,11 +102,11 @@ async def _go_on(
         async with allowance.reserve_room(client, _by(request), Share(), task_id, is_again=True):
             point = choose(await reset_points(client, task_id), request.turn, from_judging)
             await reset(client, task_id, point)
-    except InvalidRequestError as problem:
-        raise ActionRefusedError(str(problem)) from None
-    except (CommandError, TemporalUnreachableError, RPCError) as problem:
-        problem_of_option = Problem.of(problem).remedy if isinstance(problem, UsageError) else ""
-        raise ActionRefusedError(f"{problem_of_option or problem}.") from None
+    except InvalidRequestError as error:
+        raise ActionRefusedError(str(error)) from None
+    except (CommandError, TemporalUnreachableError, RPCError) as error:
+        problem_of_option = Problem.of(error).remedy if isinstance(error, UsageError) else ""
+        raise ActionRefusedError(f"{problem_of_option or error}.") from None
     return task_id
 
 
@@ -127,10 +127,10 @@ async def _fork(
         parse_request(text)
         message = Message(message_id=str(uuid4()), role=Role.ROLE_USER, parts=[Part(text=text)])
         started = await start_assessment(await connected(), message, task_queue, _by(request), allowance)
-    except (BadRequestError, InvalidRequestError) as problem:
-        raise ActionRefusedError(str(problem)) from None
-    except (TemporalUnreachableError, RPCError) as problem:
-        raise ActionRefusedError(f"{problem}.") from None
+    except (BadRequestError, InvalidRequestError) as error:
+        raise ActionRefusedError(str(error)) from None
+    except (TemporalUnreachableError, RPCError) as error:
+        raise ActionRefusedError(f"{error}.") from None
     return started.task_id
 
 

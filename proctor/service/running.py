@@ -141,8 +141,8 @@ class UnderWay(Live):
         client = await self.connected()
         try:
             execution = await client.get_workflow_handle(name).describe()
-        except RPCError as problem:
-            if problem.status in (RPCStatusCode.NOT_FOUND, RPCStatusCode.INVALID_ARGUMENT):
+        except RPCError as error:
+            if error.status in (RPCStatusCode.NOT_FOUND, RPCStatusCode.INVALID_ARGUMENT):
                 return None
             raise
         return execution if execution.workflow_type in kinds else None

@@ -49,8 +49,8 @@ class SimulatorWatch:
         config = self._config.model_copy(update={"ues_url": address}) if address else self._config
         try:
             standing = await host.list_standing()
-        except UESError as problem:
-            self._note(config, trouble_with(config, problem))
+        except UESError as error:
+            self._note(config, trouble_with(config, error))
             return {}
         self._note(config, None)
         return standing
@@ -67,8 +67,8 @@ async def find_problem_of_simulator(url: str, config: GreenAgentConfig) -> Probl
     """Why the simulator at an address can't be worked with; None while it answers and takes this deployment's key."""
     try:
         await _list(url, config)
-    except UESError as problem:
-        return trouble_with(config.model_copy(update={"ues_url": url}), problem)
+    except UESError as error:
+        return trouble_with(config.model_copy(update={"ues_url": url}), error)
     return None
 
 
@@ -88,10 +88,10 @@ async def find_problem_of_public_address(config: GreenAgentConfig, *, must_answe
             continue
         try:
             await _list(public, config)
-        except (UESConnectionError, UESTimeoutError) as problem:
+        except (UESConnectionError, UESTimeoutError) as error:
             if must_answer:
                 return Problem(
-                    f"Participants are sent to {public}, where no simulator answers from here ({problem})",
+                    f"Participants are sent to {public}, where no simulator answers from here ({error})",
                     "see whether participants reach it, or set AGENTBEATS_GREEN_UES_PUBLIC_URL",
                 )
         except UESError:

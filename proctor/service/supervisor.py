@@ -174,8 +174,8 @@ class Supervisor:
                     stdout=log,
                     stderr=log,
                 )
-            except OSError as problem:
-                raise ServiceStartError(f"{child.service.name} can't be started: {problem}") from None
+            except OSError as error:
+                raise ServiceStartError(f"{child.service.name} can't be started: {error}") from None
 
     async def _until_ready(self, child: _Running) -> None:
         process = child.process
@@ -209,7 +209,7 @@ class Supervisor:
             try:
                 await self._spawn(child)
                 await self._until_ready(child)
-            except ServiceStartError as problem:
-                self._say(problem.summary)
+            except ServiceStartError as error:
+                self._say(error.summary)
             else:
                 self._say(f"{name} is ready again after {time.monotonic() - began:.1f} s")

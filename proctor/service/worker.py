@@ -145,8 +145,8 @@ async def run_worker(config: GreenAgentConfig, *, part: Part | None = None) -> N
     try:
         await ensure_search_attributes(client, config)
         await ensure_retention(client, config)
-    except RPCError as problem:
-        raise TemporalUnreachableError(refusal_by_temporal(config, problem)) from None
+    except RPCError as error:
+        raise TemporalUnreachableError(refusal_by_temporal(config, error)) from None
     if stranger := await find_stranger(client, config):
         raise MisfitError(
             f"{stranger} This worker doesn't start beside it. If that one was just stopped, try again in two minutes."

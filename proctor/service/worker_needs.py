@@ -30,8 +30,8 @@ def worker_needs(config: GreenAgentConfig, client: Client, workers: Sequence[Wor
     async def temporal() -> str | None:
         try:
             is_well = await client.service_client.check_health(timeout=timedelta(seconds=_SECONDS))
-        except RPCError as problem:
-            return f"Temporal at {config.temporal_address} doesn't answer ({problem.message})."
+        except RPCError as error:
+            return f"Temporal at {config.temporal_address} doesn't answer ({error.message})."
         if not is_well:
             return f"Temporal at {config.temporal_address} says that it is not serving."
         return await find_namespace_problem(client, SEARCH_ATTRIBUTES)
@@ -57,8 +57,8 @@ def worker_needs(config: GreenAgentConfig, client: Client, workers: Sequence[Wor
     async def scenarios() -> str | None:
         try:
             await asyncio.to_thread(ScenarioManager(config.scenarios_dir).list_ids)
-        except ScenarioError as problem:
-            return f"{problem}."
+        except ScenarioError as error:
+            return f"{error}."
         return None
 
     needs: dict[str, Look] = {

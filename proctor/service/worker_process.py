@@ -31,9 +31,9 @@ def main() -> None:
     announce_as_logs()
     try:
         work(read_worker_settings(**job["flags"]), part=Part(job["number"], job["parent"], job["attempts"]))
-    except CommandError as problem:
-        announce(f"proctor: {problem}", "ERROR", sys.stderr)
-        leave(problem.exit_code)
+    except CommandError as error:
+        announce(f"proctor: {error}", "ERROR", sys.stderr)
+        leave(error.exit_code)
     leave(0)
 
 

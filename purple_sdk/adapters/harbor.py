@@ -37,7 +37,7 @@ _MISSING = "harbor is not installed: pip install harbor (Python 3.12 or newer)"
 _BUILD_SECONDS = 1_800
 
 
-class AgentFailedError(NonZeroAgentExitCodeError):  # type: ignore[misc, unused-ignore]  # Any where it isn't installed
+class AgentFailedError(NonZeroAgentExitCodeError):  # type: ignore[misc, unused-ignore]  # Any if it isn't installed
     """The A2A agent failed, in its own words. With this base class Harbor tests the work that the agent has done so
     far.
     """

@@ -52,7 +52,7 @@ class Route:
     """A kind of request.
 
     Attributes:
-        wire: the protocol of its answer, whose tokens are counted; None for free requests.
+        wire: the protocol of its answer, whose tokens are counted; None for requests without costs.
         fields: the fields that pass. Others are left out: an unknown field may cost anything.
     """
 

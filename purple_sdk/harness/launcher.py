@@ -1,9 +1,10 @@
 """Starts a CLI agent in confinement: ``python -S -P -m purple_sdk.harness.launcher RULES PROGRAM ARGUMENT…``.
 
 A child applies the rules to itself and becomes the CLI agent: nothing lifts them again. Landlock (Linux 5.13+) refuses
-to write files outside its own folders, to read the folders of other assessments and of scenarios, and to use any TCP
-port but the relay's. seccomp refuses all system calls except the listed ones (``system_calls.CLI_AGENT``). In its own
-namespaces it doesn't see hidden folders and other processes. None of this needs root; root's capabilities are dropped.
+to write files outside its own folders, and to read the folders of other assessments and of scenarios. It also refuses
+every TCP port but the relay's. seccomp refuses all system calls except the listed ones (``system_calls.CLI_AGENT``).
+In its own namespaces it doesn't see hidden folders and other processes. None of this needs root; root's capabilities
+are dropped.
 
 This process waits for the end of the CLI agent, of its standard input, or SIGTERM. It ends all processes of the CLI
 agent before it ends with the CLI agent's exit code. If it is killed, the kernel ends them, if they have a namespace.
@@ -122,7 +123,7 @@ def _all_but(folder: Path, hidden: Sequence[Path]) -> Iterator[str]:
     """Yield a folder's contents, except for hidden folders: Landlock has no rules that exclude.
 
     A folder without a hidden one inside is yielded as a whole. In other folders, links are left out, since they may
-    lead to a hidden folder, and so are the contents of a folder that this user can't list.
+    lead to a hidden folder. The contents of a folder that this user can't list are left out, too.
     """
     if not any(folder in each.parents for each in hidden):
         yield str(folder)

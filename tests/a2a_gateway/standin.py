@@ -109,9 +109,9 @@ class StandIn:
     async def run(self, given: AssessmentInput) -> AssessmentResults:
         try:
             request = parse_request(given.request)
-        except BadRequestError as problem:
+        except BadRequestError as error:
             workflow.upsert_search_attributes([PROCTOR_STATUS.value_set(Status.REJECTED)])
-            raise ApplicationError(str(problem), type=REJECTED_FAILURE, non_retryable=True) from None
+            raise ApplicationError(str(error), type=REJECTED_FAILURE, non_retryable=True) from None
         raw: Any = read_text(given.request) if isinstance(given.request, str) else given.request
         script = raw["config"]
         turns = script.get("turns", 2)

@@ -178,8 +178,8 @@ async def test_a_poll_that_ends_with_the_gateway_is_cancelled_and_no_defect() ->
     async def start_update(*_: Any, **__: Any) -> None:
         try:
             await asyncio.sleep(3600)
-        except asyncio.CancelledError as problem:  # as the SDK does
-            raise WorkflowUpdateRPCTimeoutOrCancelledError from problem
+        except asyncio.CancelledError as error:  # as the SDK does
+            raise WorkflowUpdateRPCTimeoutOrCancelledError from error
 
     start = asyncio.create_task(_start_poll(SimpleNamespace(start_update=start_update), 0))  # type: ignore[arg-type]
     await asyncio.sleep(0)

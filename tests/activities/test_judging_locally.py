@@ -92,8 +92,8 @@ def test_a_faulty_evaluator_fails_and_its_neighbours_are_judged(
                 try:
                     verdict = await self.judge_locally(plan, evidence, criterion.criterion_id)
                     scores[criterion.criterion_id] = (verdict.score, verdict.max_score)
-                except ApplicationError as problem:
-                    scores[criterion.criterion_id] = problem.type
+                except ApplicationError as error:
+                    scores[criterion.criterion_id] = error.type
             return scores
 
     assert found(rehearsal, "faulty", Faulty(rehearsal)) == {

@@ -28,10 +28,8 @@ async def told(url: str, **settings: Any) -> str:
     try:
         async with clients.talk(url, "an assessment") as participant:
             return (await participant.send(AssessmentCompleteMessage(reason="error"), "an id")).find_text()
-    except ApplicationError as problem:
-        return (
-            problem.message if problem.type == failures.PARTICIPANT_MISBEHAVED else f"{problem.type}: {problem.message}"
-        )
+    except ApplicationError as error:
+        return error.message if error.type == failures.PARTICIPANT_MISBEHAVED else f"{error.type}: {error.message}"
     finally:
         await clients.aclose()
 

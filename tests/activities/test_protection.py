@@ -39,8 +39,8 @@ async def refusal(config: GreenAgentConfig, scenario_id: str) -> str:
     async with aclosing(Scenarios(config, BlobStore(config.storage_url))) as scenarios:
         try:
             await scenarios.load_package(scenario_id)
-        except ScenarioError as problem:
-            return str(problem)
+        except ScenarioError as error:
+            return str(error)
     return ""
 
 

@@ -41,8 +41,8 @@ async def try_until_it_ends(endpoint: OpenAIEndpoint, run: str, timeout: float =
             return await surroundings.run(noting(work))
         except ModelUnavailableError:
             continue
-        except ApplicationError as problem:
-            return "failed" if problem.type == "ModelUnavailableError" and problem.non_retryable else str(problem)
+        except ApplicationError as error:
+            return "failed" if error.type == "ModelUnavailableError" and error.non_retryable else str(error)
     return "out of attempts"
 
 

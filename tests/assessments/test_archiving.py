@@ -147,8 +147,8 @@ async def is_read_when_temporal_has_forgotten_it(stack: Stack, assessed: Assesse
 async def is_forgotten(client: Client, task_id: str) -> bool:
     try:
         await client.get_workflow_handle(task_id).describe()
-    except RPCError as problem:
-        return problem.status == RPCStatusCode.NOT_FOUND
+    except RPCError as error:
+        return error.status == RPCStatusCode.NOT_FOUND
     return False
 
 

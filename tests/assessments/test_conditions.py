@@ -44,8 +44,8 @@ class Slow:
             try:
                 answer = await ask()
                 met.append(str(len(answer["emails"])) if "emails" in (answer or {}) else "done")
-            except UESError as problem:
-                met.append(str(problem.status_code) if hasattr(problem, "status_code") else type(problem).__name__)
+            except UESError as error:
+                met.append(str(error.status_code) if hasattr(error, "status_code") else type(error).__name__)
 
 
 def _what(results: AssessmentResults) -> list[Any]:

@@ -77,8 +77,8 @@ class Straggler:
         for ues in [*self.in_turn_3]:
             try:
                 await ues.chat.send(role="assistant", content="late")
-            except UESError as problem:
-                self.refusals.append(str(problem))
+            except UESError as error:
+                self.refusals.append(str(error))
 
     async def keep_on(self) -> None:
         while True:

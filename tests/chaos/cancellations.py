@@ -135,8 +135,8 @@ async def canceled_at(services: Services, name: str, way: Way = "A2A") -> Cancel
             else:
                 await asyncio.sleep(1.5)
             return await _canceled(services, situation, way, caller_of, moment, heard_before)
-    except (ChaosError, TimeoutError) as problem:
-        return Cancellation(problem=str(problem) or "not over in time")
+    except (ChaosError, TimeoutError) as error:
+        return Cancellation(problem=str(error) or "not over in time")
     finally:
         moment.release()
         _let_all_go_on(services)

@@ -221,8 +221,8 @@ async def _play(
             return
         try:
             recovery = await killed_at(fleet, phase, process, reference)
-        except AssertionError as problem:
-            recovery = Recovery(0.0, {}, str(problem), 0)
+        except AssertionError as error:
+            recovery = Recovery(0.0, {}, str(error), 0)
         finally:
             fleet.away.clear()
         recoveries[phase, process] = recovery

@@ -127,8 +127,8 @@ async def stopped_at(services: Services, at: str, until: str, reference: Outcome
         outcome.require_same(reference)
         if outcome.turn_tries:
             raise ChaosError(f"it disturbed a turn, which was played again: {outcome.turn_tries}")
-    except ChaosError as problem:
-        return Thaw(time.monotonic() - began, {}, str(problem))
+    except ChaosError as error:
+        return Thaw(time.monotonic() - began, {}, str(error))
     finally:
         if stopped is not None:
             services.halt(stopped, signal.SIGCONT)
@@ -190,8 +190,8 @@ async def reset_at(services: Services, at: str, turns: tuple[int, ...], referenc
         later.release()
         outcome = await rehearsal.outcome()
         outcome.require_same(reference)
-    except ChaosError as problem:
-        return Thaw(time.monotonic() - began, {}, str(problem))
+    except ChaosError as error:
+        return Thaw(time.monotonic() - began, {}, str(error))
     finally:
         moment.release()
         await rehearsal.give_up()

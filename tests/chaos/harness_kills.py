@@ -144,8 +144,8 @@ async def main(name: str) -> int:
                 doubled, lost = done - WANTED, WANTED - done
                 outcome = f"{sum(doubled.values())} doubled, {sum(lost.values())} lost"
                 wrong += bool(doubled or lost)
-            except AssertionError as problem:
-                outcome, wrong = f"failed: {problem}", wrong + 1
+            except AssertionError as error:
+                outcome, wrong = f"failed: {error}", wrong + 1
             where = f"turn {turn}, request {request}{', a little later' if late else ''}"
             print(f"{victim:<11} {where:<32} {outcome} ({time.monotonic() - began:.1f} s)", flush=True)
     print(f"{len(placements)} placements, {wrong} wrong")

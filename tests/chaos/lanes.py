@@ -70,9 +70,9 @@ def play_in_lanes(placements: Sequence[Placement], lanes: int, minutes: float = 
                     references[case] = reference
                     print(f"{case.name}, in peace twice: mails {dict(reference.emails)}", file=sys.stderr, flush=True)
                 recoveries = await placement.play(services, references[case])
-            except Exception as problem:  # whatever it is, it is told and the others are played
+            except Exception as error:  # whatever it is, it is told and the others are played
                 traceback.print_exc()
-                recoveries = [Recovery(0.0, {}, f"{type(problem).__name__}: {problem}", 0)]
+                recoveries = [Recovery(0.0, {}, f"{type(error).__name__}: {error}", 0)]
             played.append(Played(placement, recoveries))
             told = "; ".join(map(str, recoveries))
             print(

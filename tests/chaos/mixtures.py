@@ -94,8 +94,8 @@ async def _compared(rehearsal: Rehearsal, reference: Outcome, began: float, even
     try:
         outcome = await rehearsal.outcome()
         outcome.require_same(reference)
-    except ChaosError as problem:
-        return Recovery(time.monotonic() - began, {}, str(problem), events)
+    except ChaosError as error:
+        return Recovery(time.monotonic() - began, {}, str(error), events)
     return Recovery(time.monotonic() - began, outcome.turn_tries, kills=events)
 
 

@@ -207,8 +207,8 @@ class Rehearsal:
         """
         try:
             return await asyncio.wait_for(self._task, SECONDS)
-        except CommandError as problem:
-            raise ChaosError(str(problem)) from None
+        except CommandError as error:
+            raise ChaosError(str(error)) from None
         except TimeoutError:
             heard = [progress.update.message_type for _, progress in self._progress]
             raise ChaosError(f"not over after {SECONDS:.0f} s; last heard: {heard[-3:]}") from None
@@ -361,8 +361,8 @@ async def killed_at(services: Services, phase: str, process: str, reference: Out
         outcome = await rehearsal.outcome()
         recovery = Recovery(rehearsal.progress_after(killed_at), outcome.turn_tries)
         outcome.require_same(reference)
-    except ChaosError as problem:
-        return Recovery(time.monotonic() - killed_at, {}, str(problem))
+    except ChaosError as error:
+        return Recovery(time.monotonic() - killed_at, {}, str(error))
     finally:
         moment.release()
         await rehearsal.give_up()
@@ -402,8 +402,8 @@ async def killed_by(services: Services, schedule: Schedule, reference: Outcome) 
             services.kill_any(process, number)
         outcome = await rehearsal.outcome()
         outcome.require_same(reference)
-    except ChaosError as problem:
-        return Recovery(time.monotonic() - began, {}, str(problem), kills)
+    except ChaosError as error:
+        return Recovery(time.monotonic() - began, {}, str(error), kills)
     finally:
         await rehearsal.give_up()
         await asyncio.wait_for(services.all_up(), 60)

@@ -101,8 +101,8 @@ async def replayed_at(services: Services, phase: str, turn: int | None, way: Way
             later.release()
         outcome = await rehearsal.outcome()
         outcome.require_same(reference)
-    except (ChaosError, TimeoutError) as problem:
-        return Recovery(time.monotonic() - began, {}, str(problem) or "no such point to reset to", 0)
+    except (ChaosError, TimeoutError) as error:
+        return Recovery(time.monotonic() - began, {}, str(error) or "no such point to reset to", 0)
     finally:
         moment.release()
         if later is not None:

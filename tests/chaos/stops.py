@@ -74,8 +74,8 @@ async def stopped_for(services: Services, phase: str, process: str, until: str, 
             later.release()
         outcome = await rehearsal.outcome()
         outcome.require_same(reference)
-    except ChaosError as problem:
-        return Recovery(time.monotonic() - began, {}, str(problem), 0)
+    except ChaosError as error:
+        return Recovery(time.monotonic() - began, {}, str(error), 0)
     finally:
         if service is not None:
             services.halt(service, signal.SIGCONT)

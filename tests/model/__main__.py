@@ -35,9 +35,9 @@ def main() -> int:
                 kinds, Rules(), give_ups=give_ups, losses=losses, resets=resets, moves=moves, late_actions=late
             )
             states = f"{found:,}"
-        except BrokenError as problem:
+        except BrokenError as error:
             broken += 1
-            states = str(problem)
+            states = str(error)
         print(
             f"{kinds:5}  {give_ups:8}  {losses:6}  {resets:6}  {moves:5}  {late:4}  {states:>9}  "
             f"{time.monotonic() - began:7.1f}",

@@ -227,8 +227,8 @@ def test_the_same_requests_meet_the_same_noise() -> None:
                 noise.fail_before()
                 noise.fail_after()
                 met.append("done")
-            except Problem as problem:
-                met.append(type(problem).__name__)
+            except Problem as error:
+                met.append(type(error).__name__)
         return met, Counter(noise.counts)
 
     assert play(1) == play(1)

@@ -85,8 +85,8 @@ class Action:
         own = {name: "assistant" if name == "role" else "me@example.org" for name in _OWN & set(self.body.model_fields)}
         try:
             self.body.model_validate({**own, **values})
-        except ValidationError as problem:
-            raise NotUnderstoodError(f"{self.name}: {describe(problem)}") from None
+        except ValidationError as error:
+            raise NotUnderstoodError(f"{self.name}: {describe(error)}") from None
 
     def _field(self, name: str) -> str | None:
         candidates = (name, _SHORT.get(name, ""), f"{name}_numbers", f"{name}_text")
@@ -97,8 +97,8 @@ class Action:
         if text[:1] in ("[", "{") and ("list" in kind or "dict" in kind or "models" in kind):
             try:
                 return json.loads(text)
-            except ValueError as problem:
-                raise NotUnderstoodError(f"{field} isn't JSON: {problem}") from None
+            except ValueError as error:
+                raise NotUnderstoodError(f"{field} isn't JSON: {error}") from None
         if field in _NUMBERED:
             ids = [id_of(self.modality, int(each)) if each.isdigit() else each for each in _parts(text)]
             return ids if field.endswith("s") else "".join(ids[:1])

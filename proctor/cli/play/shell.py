@@ -107,10 +107,10 @@ class Shell:
             try:
                 if line and self._obey(line):
                     return
-            except NotUnderstoodError as problem:
-                self._console.print(Text(clean(str(problem)), style="red"))
-            except UESError as problem:
-                self._console.print(Text(f"refused: {shorten(str(problem), _LONGEST_MESSAGE)}", style="red"))
+            except NotUnderstoodError as error:
+                self._console.print(Text(clean(str(error)), style="red"))
+            except UESError as error:
+                self._console.print(Text(f"refused: {shorten(str(error), _LONGEST_MESSAGE)}", style="red"))
 
     def _obey(self, line: str) -> bool:
         word, _, rest = line.partition(" ")
@@ -245,8 +245,8 @@ class Shell:
     def _done(self, step: str) -> bool:
         try:
             message = self._turn.agent.complete_turn(time_step=step or None)
-        except ValidationError as problem:
-            raise NotUnderstoodError(f"done: {describe(problem)}") from None
+        except ValidationError as error:
+            raise NotUnderstoodError(f"done: {describe(error)}") from None
         self._look()
         self._view.news()  # the person's own actions aren't news to them
         self._turn.end(message)

@@ -240,8 +240,8 @@ class Table:
         except TimeoutError:
             exchange.kind = failures.TURN_TIMEOUT
             exchange.problem = f"no answer to {message.message_type} within {play.timeout:g} s"
-        except ApplicationError as problem:
-            exchange.kind, exchange.problem = problem.type, problem.message
+        except ApplicationError as error:
+            exchange.kind, exchange.problem = error.type, error.message
         exchange.seconds = time.monotonic() - began
         seen = play.watch.seen[first:]
         exchange.requests = [request for request in seen if request.simulation_id == self.simulation_id]
@@ -298,10 +298,10 @@ class Play:
             raise UnreachableError(
                 f"no server answers at {self.url} within {self.timeout:g} s: is the agent up?"
             ) from None
-        except ApplicationError as problem:
-            if problem.type == failures.PARTICIPANT_UNREACHABLE:
-                raise UnreachableError(f"{problem.message} Is the agent up, and is this its address?") from None
-            evidence.card_problem = problem.message
+        except ApplicationError as error:
+            if error.type == failures.PARTICIPANT_UNREACHABLE:
+                raise UnreachableError(f"{error.message} Is the agent up, and is this its address?") from None
+            evidence.card_problem = error.message
             return False
         return True
 

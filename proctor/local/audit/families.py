@@ -93,10 +93,10 @@ def audit_cell(cell: Cell) -> Report:
         return audit_instance(
             cell.directory, cell.difficulty, cell.seed, cell.others, graded_plays=cell.graded, quick=cell.quick
         )
-    except Exception as problem:
+    except Exception as error:
         report = Report(cell.directory.name, cell.difficulty, cell.seed)
-        place = traceback.extract_tb(problem.__traceback__)[-1]
-        report.say(1, f"{type(problem).__name__}: {problem} ({Path(place.filename).name} line {place.lineno})")
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        report.say(1, f"{type(error).__name__}: {error} ({Path(place.filename).name} line {place.lineno})")
         return report
 
 

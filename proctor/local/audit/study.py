@@ -114,8 +114,8 @@ def study_days(directory: Path, difficulty: int, seeds: Sequence[int] = STUDIED)
     for seed in seeds:
         try:
             whole = make_day(directory, difficulty, seed)
-        except Exception as problem:
-            found.violations.append((1, f"seed {seed}: {type(problem).__name__}: {problem}"))
+        except Exception as error:
+            found.violations.append((1, f"seed {seed}: {type(error).__name__}: {error}"))
             continue
         number = group_of(seed, whole.group)  # who has seen a day has seen its group
         for day in whole.sides or (whole,):

@@ -20,8 +20,8 @@ async def look_at_certificates() -> list[Finding]:
     """Whether connections by HTTPS have certificates to trust; nothing is said of those that do."""
     try:
         tls()
-    except BadEnvironmentError as problem:
-        return [Finding("certificates", "problem", sentence(str(problem)))]
+    except BadEnvironmentError as error:
+        return [Finding("certificates", "problem", sentence(str(error)))]
     return []
 
 

@@ -59,8 +59,8 @@ async def take(look: Look) -> list[Finding]:
         finding = Finding(look.part, "problem", f"It did not answer within {look.seconds:g} s.", "See whether it runs.")
     except BadEnvironmentError:  # of which a look of its own tells
         finding = Finding(look.part, "skipped", "It can't be looked at before certificates can be read.")
-    except Exception as problem:  # the doctor must not be what fails
-        report = " ".join(str(problem).split())[:_LONGEST_REPORT]
-        finding = Finding(look.part, "problem", f"It can't be looked at ({type(problem).__name__}: {report}).")
+    except Exception as error:  # the doctor must not be what fails
+        report = " ".join(str(error).split())[:_LONGEST_REPORT]
+        finding = Finding(look.part, "problem", f"It can't be looked at ({type(error).__name__}: {report}).")
     took = round(time.monotonic() - began, 3)
     return [replace(each, seconds=took) for each in (finding if isinstance(finding, list) else [finding])]

@@ -41,17 +41,17 @@ async def look_at_model(name: str, base_url: str | None, use: str) -> Finding:
         await prepare()
         llm = LLMFactory.create(name, base_url=base_url, timeout=MODEL_SECONDS - 5, max_tokens=1, temperature=0.0)
         await llm.ainvoke("Say OK.")
-    except ModelError as problem:
-        return Finding(part, "problem", f"{called} can't be used: {problem}.", "Mend the settings that name it.")
-    except Exception as problem:  # every provider's client has its own
-        if _is_cut_off(problem):
+    except ModelError as error:
+        return Finding(part, "problem", f"{called} can't be used: {error}.", "Mend the settings that name it.")
+    except Exception as error:  # every provider's client has its own
+        if _is_cut_off(error):
             return Finding(part, "ok", f"{called} answers.")
-        report = " ".join(str(problem).split())[:_LONGEST_REPORT]
+        report = " ".join(str(error).split())[:_LONGEST_REPORT]
         at = f" at {base_url}" if base_url else ""
         return Finding(
             part,
             "problem",
-            f"{called}{at} doesn't answer ({type(problem).__name__}: {report}).",
+            f"{called}{at} doesn't answer ({type(error).__name__}: {report}).",
             "Check the key, the model's name, and the account.",
         )
     return Finding(part, "ok", f"{called} answers.")
@@ -71,7 +71,7 @@ async def look_at_participant(url: str, config: GreenAgentConfig, *, is_asked_fo
             return Finding(
                 "participant", "ok", f"{agent} answers at {url}, by A2A {' and '.join(participant.protocol_versions)}."
             )
-    except ApplicationError as problem:
+    except ApplicationError as error:
         if not is_asked_for:
             return Finding(
                 "participant",
@@ -79,7 +79,7 @@ async def look_at_participant(url: str, config: GreenAgentConfig, *, is_asked_fo
                 f"The example participant isn't at {url}.",
                 "Name those that are to be assessed with --agent.",
             )
-        return Finding("participant", "problem", problem.message, "Start it, and see where it listens.")
+        return Finding("participant", "problem", error.message, "Start it, and see where it listens.")
     finally:
         await clients.aclose()
 

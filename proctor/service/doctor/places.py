@@ -57,8 +57,8 @@ def _clock_of(url: str, name: str) -> list[Finding]:
 async def look_at_scenarios(config: GreenAgentConfig) -> Finding:
     try:
         ids = await asyncio.to_thread(ScenarioManager(config.scenarios_dir).list_ids)
-    except ScenarioError as problem:
-        return of_problem("scenarios", Problem.of(problem))
+    except ScenarioError as error:
+        return of_problem("scenarios", Problem.of(error))
     return Finding("scenarios", "ok", f"{len(ids)} can be played: {', '.join(ids)}.")
 
 

@@ -141,8 +141,8 @@ async def look_at_collector(_: GreenAgentConfig) -> Finding:
     port = parts.port or (443 if parts.scheme == "https" else 80)
     try:
         await asyncio.to_thread(lambda: socket.create_connection((parts.hostname or "", port), _SECONDS).close())
-    except OSError as problem:
-        sentence = f"No collector takes them at {endpoint} ({problem.strerror or problem})."
+    except OSError as error:
+        sentence = f"No collector takes them at {endpoint} ({error.strerror or error})."
         return Finding("traces", "warning", sentence, "Start the collector, or set OTEL_EXPORTER_OTLP_ENDPOINT.")
     return Finding("traces", "ok", f"A collector listens at {endpoint}.")
 
@@ -162,8 +162,8 @@ async def _get(url: str) -> httpx.Response | str:
     async with make_http_client(timeout=_SECONDS) as http:
         try:
             return await http.get(url)
-        except (httpx.HTTPError, httpx.InvalidURL) as problem:
-            return str(problem) or type(problem).__name__
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            return str(error) or type(error).__name__
 
 
 def _json(answer: httpx.Response) -> dict[str, object]:

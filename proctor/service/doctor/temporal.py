@@ -32,14 +32,14 @@ async def look_at_temporal(config: GreenAgentConfig) -> list[Finding]:
     where = f"{config.temporal_address}, namespace {config.temporal_namespace}"
     try:
         client = await connect(config)
-    except TemporalUnreachableError as problem:
-        return [of_problem("temporal", Problem.of(problem))]
+    except TemporalUnreachableError as error:
+        return [of_problem("temporal", Problem.of(error))]
     try:
         described = await client.workflow_service.describe_namespace(
             DescribeNamespaceRequest(namespace=client.namespace), timeout=_SECONDS
         )
-    except RPCError as problem:
-        return [of_problem("temporal", refusal_by_temporal(config, problem))]
+    except RPCError as error:
+        return [of_problem("temporal", refusal_by_temporal(config, error))]
     retention = described.config.workflow_execution_retention_ttl.ToTimedelta()
     return [
         Finding("temporal", "ok", f"It answers at {where}."),
@@ -68,10 +68,10 @@ def _of_retention(retention: timedelta) -> Finding:
 async def _of_search_attributes(client: Client) -> Finding:
     try:
         missing = await find_missing_attributes(client, SEARCH_ATTRIBUTES, _SECONDS)
-    except RPCError as problem:
-        if problem.status in (RPCStatusCode.PERMISSION_DENIED, RPCStatusCode.UNIMPLEMENTED):
+    except RPCError as error:
+        if error.status in (RPCStatusCode.PERMISSION_DENIED, RPCStatusCode.UNIMPLEMENTED):
             return Finding("search attributes", "skipped", "This Temporal doesn't say which there are; workers will.")
-        return Finding("search attributes", "problem", f"Temporal doesn't say which there are ({problem.message}).")
+        return Finding("search attributes", "problem", f"Temporal doesn't say which there are ({error.message}).")
     if missing:
         names = ", ".join(key.name for key in missing)
         return Finding(

@@ -65,7 +65,7 @@ class Orders:
 
 
 def read_orders(text: str, today: date) -> Orders | None:
-    """Read the instructions; None where they don't ask to clear a day."""
+    """Read the instructions; None if they don't ask to clear a day."""
     away = re.search(r"\baway\b[^.]*", text, re.IGNORECASE)
     days = [_date(match, today) for match in _DATED.finditer(text)]
     moves = tuple(

@@ -79,9 +79,9 @@ class TerminalAgent:
         self._blocked = frozenset(config.blocked_commands.split(","))
 
     async def solve(self, task: TerminalTaskMessage) -> Work:
-        """Work on a task until the model is done, or its iterations are used up. Raises ShellGoneError (the container
-        is no longer reachable), Exception (any error of the model's provider, except for a prompt that is too long,
-        which is a result).
+        """Work on a task until the model is done, or its iterations are used up. A prompt that
+        is too long is a result. Raises ShellGoneError (the container is no longer reachable), Exception (any other
+        error of the model's provider).
         """
         shell = open_shell(task, self._config.output_bytes)
         talk = Conversation(self._model, [_TOOL], self._config.tool_calling, self._config.context_tokens)

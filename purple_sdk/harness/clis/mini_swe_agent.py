@@ -65,7 +65,7 @@ def _files(launch: Launch) -> dict[str, str]:
 
 
 def _command(launch: Launch) -> list[str]:
-    """Return a command line of its own Python, which finds our environment class beside the script."""
+    """Return a command line of its Python, which finds our environment class beside the script."""
     python, home = Path(launch.program).with_name("python"), launch.home
     settings = (f"model.model_kwargs.api_base={launch.relay}/v1", "agent.cost_limit=0")
     return [

@@ -336,8 +336,8 @@ def test_what_was_raised_before_a_failure_is_cleaned_too() -> None:
             raise ValueError("bad the-secret, half \ud83d")
         except ValueError:
             raise ApplicationError("fine", type="Fine")  # noqa: B904
-    except ApplicationError as problem:
-        found = Scrubber(["the-secret"]).failure(problem)
+    except ApplicationError as error:
+        found = Scrubber(["the-secret"]).failure(error)
     assert isinstance(found, ApplicationError)
     assert (found.message, str(found.__cause__)) == ("fine", f"ValueError: bad {REMOVED}, half ?")
 

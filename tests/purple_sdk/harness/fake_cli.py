@@ -80,8 +80,8 @@ def break_out(port: int, files: list[str]) -> None:
 def outcome(attempt: Callable[[], object]) -> str:
     try:
         attempt()
-    except OSError as problem:
-        return errno.errorcode[problem.errno or 0]
+    except OSError as error:
+        return errno.errorcode[error.errno or 0]
     return "done"
 
 

@@ -49,7 +49,7 @@ def _harness(homes: Path, model_url: str, **settings: Any) -> TerminalHarness:
 
 async def test_it_works_in_the_container_and_says_what_it_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shell = _Shell()
-    monkeypatch.setattr(terminal, "shell_of", lambda *_: shell)
+    monkeypatch.setattr(terminal, "open_shell", lambda *_: shell)
     prices = tmp_path / "prices.toml"
     prices.write_text('[models."scripted-1"]\ninput = 1000\noutput = 0\n')
     with ScriptedModel({1: [(TOOL, {"command": "touch a"}), (TOOL, {"command": "ls", "timeout": 9000})]}) as model:
@@ -67,7 +67,7 @@ async def test_it_works_in_the_container_and_says_what_it_used(tmp_path: Path, m
 
 
 async def test_a_container_that_is_gone_ends_the_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(terminal, "shell_of", lambda *_: _Shell(is_gone=True))
+    monkeypatch.setattr(terminal, "open_shell", lambda *_: _Shell(is_gone=True))
     with (
         ScriptedModel({1: [(TOOL, {"command": "ls"})]}) as model,
         pytest.raises(ShellGoneError, check=says()),
@@ -76,7 +76,7 @@ async def test_a_container_that_is_gone_ends_the_work(tmp_path: Path, monkeypatc
 
 
 async def test_a_budget_that_is_used_up_fails_the_task(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(terminal, "shell_of", lambda *_: _Shell())
+    monkeypatch.setattr(terminal, "open_shell", lambda *_: _Shell())
     with (
         ScriptedModel({1: [(TOOL, {"command": "ls"})] * 5}) as model,
         pytest.raises(HarnessError, check=says("1050", "500", "--max-tokens")),
@@ -137,7 +137,7 @@ class LocalEnvironment:
 
 async def test_commands_of_mini_swe_agent_run_in_the_container(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shell = _Shell()
-    monkeypatch.setattr(terminal, "shell_of", lambda *_: shell)
+    monkeypatch.setattr(terminal, "open_shell", lambda *_: shell)
     package = {"run/mini.py": _MINI, "environments/local.py": _LOCAL}
     fake = replace(
         MINI_SWE_AGENT,
