@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from proctor.cli import (
+from proctor.cli.commands import (
     agent,
     archive,
     assessing,
