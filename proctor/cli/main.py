@@ -15,6 +15,7 @@ from proctor.cli.commands import (
     harness,
     judge,
     projects,
+    results,
     scenarios,
     services,
     terminal_bench,
@@ -80,7 +81,7 @@ _GROUPS = {
     "token": token.app,
 }
 
-for _commands in (assessing.app, archive.app, services.app, projects.app):
+for _commands in (assessing.app, results.app, archive.app, services.app, projects.app):
     app.registered_commands += _commands.registered_commands
 for _name, _group in _GROUPS.items():
     app.add_typer(_group, name=_name)
@@ -90,7 +91,7 @@ for _commands in (app, *_GROUPS.values(), terminal_bench.datasets):
 
 
 @cache
-def _built() -> Callable[[], object]:
+def build() -> Callable[..., object]:
     return typer.main.get_command(app)
 
 
@@ -102,7 +103,7 @@ def main() -> None:
         with ending_as(UsageError, BadEnvironmentError):
             require_readable_names()
             keep_loopback_direct()
-            _built()()
+            build()()
     except CommandError as problem:
         announce(fit(f"proctor: {problem}", sys.stderr), "ERROR", sys.stderr)
         sys.exit(problem.exit_code)

@@ -6,10 +6,10 @@ import re
 import pytest
 
 from proctor.cli.fork import ForkOptions, run_fork
-from proctor.cli.fork_report import compare_forks
 from proctor.common.errors import UsageError
 from proctor.storage.archive import Archive
 from purple_sdk.protocol.forks import ForkedFrom
+from tests.cli.commands import run_proctor
 from tests.storage.test_archive import entry
 
 GATEWAY = "http://127.0.0.1:1"
@@ -54,7 +54,7 @@ def test_the_forks_in_an_archive_say_which_turn_decided(tmp_path, capsys) -> Non
     archive = Archive(str(tmp_path))
     archive.write(entry("original", participant="mine", score=8, max_score=10), {}, {})
     with pytest.raises(UsageError, match="no fork of original has come to a score"):
-        compare_forks(str(tmp_path), None, "orig")
+        run_proctor("forks", "orig", "--archive", str(tmp_path))
     for turn, scores in {1: (2, 8), 2: (2, 8), 3: (8, 8)}.items():
         for number, score in enumerate(scores):
             forked_from = ForkedFrom(task_id="original", turn=turn)
@@ -62,7 +62,7 @@ def test_the_forks_in_an_archive_say_which_turn_decided(tmp_path, capsys) -> Non
             archive.write(fork, {}, {})
     failed = entry("failed", status="failed", forked_from=ForkedFrom(task_id="original", turn=1))
     archive.write(failed, {}, {})
-    compare_forks(str(tmp_path), None, "orig")
+    run_proctor("forks", "orig", "--archive", str(tmp_path))
     said = capsys.readouterr().out
     assert "1 fork failed or weren't judged: left out" in said
     assert re.search(r"from turn 2 +2 +50.0% +1800.0 +100% +100%", said)

@@ -17,9 +17,6 @@ import jsonschema
 import pytest
 from typer.testing import CliRunner
 
-from proctor.cli.archive_commands import prune, show_entry
-from proctor.cli.exporting import export
-from proctor.cli.importing import import_from
 from proctor.cli.judge_again import AgainOptions, judge_again
 from proctor.cli.main import app
 from proctor.common.errors import CancelledError, CommandError, ExitCode, UsageError
@@ -34,6 +31,7 @@ from purple_sdk.protocol.results import AssessmentResults, Scores
 from tests.archived import Archived, archive_campaign, entries_in
 from tests.assessments.packages import write_package
 from tests.assessments.scripts import diligent, idle
+from tests.cli.commands import run_proctor
 from tests.openai_endpoint import OpenAIEndpoint
 from tests.viewer.campaign_entries import write_trial
 
@@ -152,15 +150,15 @@ def test_todays_evaluators_are_told_by_their_shift_and_the_first_verdicts_stay(
     assert [archive_in(state).results(entry) for entry in runs_in(state)] == results
 
     archive = archive_in(state)
-    show_entry(None, None, run.assessment_id, False, False)
-    show_entry(None, None, CAMPAIGN, False, False)
+    run_proctor("show", run.assessment_id)
+    run_proctor("show", CAMPAIGN)
     assert capsys.readouterr().out.count("judged again by today's evaluators (proctor ") == 2
     assert "judged again by today&#39;s evaluators" in Pages(archive).entry(archive.find(run.assessment_id))
     assert "1 of 4 runs have other points" in Pages(archive).entry(archive.find(CAMPAIGN))
 
     copy = state / "copy"
-    export(None, None, [CAMPAIGN], str(copy))
-    import_from(str(copy / "there"), None, str(copy))
+    run_proctor("export", CAMPAIGN, "--to", str(copy))
+    run_proctor("import", str(copy), "--archive", str(copy / "there"))
     assert Archive(str(copy / "there")).judgements(archive.find(run.assessment_id), Judgement)
 
 
@@ -317,7 +315,7 @@ def test_prune_leaves_what_judges_results_that_stay(state: Path, capsys: pytest.
     long_ago = time.time() - 40 * 86_400
     for path in (state / "storage").rglob("*"):
         os.utime(path, (long_ago, long_ago))
-    prune(None, None, "30d", False, True)
+    run_proctor("prune", "--older-than", "30d", "--yes")
     assert "frozen scenarios of results that stay are kept, 2: `judge again` needs them" in capsys.readouterr().out
     packages = {path_of(entry.package) for entry in runs_in(state) if entry.package}
     left = {path.relative_to(state / "storage").as_posix() for path in (state / "storage").rglob("*") if path.is_file()}
