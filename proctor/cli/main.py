@@ -12,6 +12,7 @@ from proctor.cli.commands import (
     agent,
     archive,
     assessing,
+    datasets,
     harness,
     judge,
     projects,
@@ -85,7 +86,7 @@ for _commands in (assessing.app, results.app, archive.app, services.app, project
     app.registered_commands += _commands.registered_commands
 for _name, _group in _GROUPS.items():
     app.add_typer(_group, name=_name)
-for _commands in (app, *_GROUPS.values(), terminal_bench.datasets):
+for _commands in (app, *_GROUPS.values(), datasets.app):
     for _command in _commands.registered_commands:
         _command.cls = CommandWithExamples
 
