@@ -13,7 +13,7 @@ from rich.text import Text
 
 from proctor.activities.scenario_code.manager import ScenarioManager
 from proctor.cli.assess_commands import AssessOptions, follow
-from proctor.cli.scenario_commands import load_scenario
+from proctor.cli.scenario_packages import load_scenario
 from proctor.client.api import assessment_request
 from proctor.client.caller import AssessmentCall
 from proctor.common.console import command_name, make_console, show

@@ -24,7 +24,7 @@ from proctor.activities.models.endpoint_queue import set_requests_at_once
 from proctor.activities.models.factory import LLMFactory, ModelError, ModelSettingsError
 from proctor.activities.scenario_code.manager import ScenarioManager
 from proctor.activities.scenario_code.paraphrases import ParaphrasesError, read_paraphrases
-from proctor.cli.scenario_commands import held_to_paraphrases, load_scenario
+from proctor.cli.scenario_packages import held_to_paraphrases, load_scenario
 from proctor.common.console import make_console, plain_table, show
 from proctor.common.errors import CommandError, UnreachableError, UsageError
 from proctor.common.phrases import clean

@@ -8,9 +8,9 @@ import pytest
 
 from proctor.activities.judging.cases import KINDS, read_cases
 from proctor.cli.new_projects import new_scenario
-from proctor.cli.scenario_commands import validate_scenario
 from proctor.common.errors import UsageError
 from proctor.protocol.scenario import ScenarioConfig
+from tests.cli.commands import run_proctor
 from tests.cli.projects import require_clean, require_in_wheel, run, run_tests
 from tests.stack import Stack, play
 from tests.work import NIGHTLY, only_nightly
@@ -61,7 +61,7 @@ def test_each_has_a_canary_of_its_own(project: Path, tmp_path: Path) -> None:
 
 
 def test_it_is_valid_without_a_warning(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    validate_scenario(str(project), None)
+    run_proctor("scenarios", "validate", str(project))
     assert capsys.readouterr().out == (
         "team-lunch can be played: 3 turns, 2 characters, 2 criteria, 10 points\n"
         "points decided from: free text 10 of 10\n"

@@ -72,7 +72,7 @@ def assess(
     require_one(scenarios, agent_urls or [])
     has_warned = False
     if offline and not quiet:
-        from proctor.cli.scenario_commands import warn_of_unscored_points
+        from proctor.cli.scenario_checks import warn_of_unscored_points
 
         has_warned = warn_of_unscored_points(scenarios[0])
     request = partial(

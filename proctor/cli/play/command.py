@@ -19,7 +19,7 @@ from proctor.activities.scenario_code.manager import ScenarioManager
 from proctor.cli.assess_commands import AssessOptions, follow
 from proctor.cli.play.participant import Over, TurnQueue, person_agent
 from proctor.cli.play.shell import LeftError, Lines, Shell
-from proctor.cli.scenario_commands import load_scenario
+from proctor.cli.scenario_packages import load_scenario
 from proctor.client.api import assessment_request
 from proctor.client.caller import AssessmentCall
 from proctor.common.console import make_console
