@@ -17,7 +17,6 @@ import jsonschema
 import pytest
 from typer.testing import CliRunner
 
-from proctor.cli.judge_again import AgainOptions, judge_again
 from proctor.cli.main import app
 from proctor.common.errors import CancelledError, CommandError, ExitCode, UsageError
 from proctor.local.court import Court
@@ -76,8 +75,8 @@ def state(played: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path
     return folder
 
 
-def again(*names: str, **how: Any) -> ExitCode:
-    return judge_again(AgainOptions(list(names), **how))
+def again(*arguments: str) -> object:
+    return run_proctor("judge", "again", *arguments)
 
 
 def archive_in(state: Path) -> Archive:
@@ -134,7 +133,7 @@ def test_todays_evaluators_are_told_by_their_shift_and_the_first_verdicts_stay(
 ) -> None:
     (state / "scenarios" / "tiny" / "evaluators.py").write_text(GENEROUS)
     results = [archive_in(state).results(entry) for entry in runs_in(state)]
-    assert again(CAMPAIGN, is_current=True) is ExitCode.DONE
+    assert again(CAMPAIGN, "--current") is ExitCode.DONE
     said = capsys.readouterr().out
     assert "2 have the same verdicts, 1 other points" in said
     shift = shift_in(state)
@@ -169,9 +168,9 @@ def test_a_scenario_with_other_data_is_not_judged_by_todays_checks(
     path = state / "scenarios" / "other" / "initial_state.json"
     path.write_text(path.read_text().replace("ana@home.example", "ana@house.example"))
     with pytest.raises(CommandError, match=r"nothing was judged again; .*other begins with other data"):
-        again(*(entry.id for entry in runs_in(state) if entry.scenario_id == "other"), is_current=True)
+        again(*(entry.id for entry in runs_in(state) if entry.scenario_id == "other"), "--current")
     with pytest.raises(CommandError, match='scenario "tiny" not found'):
-        again(*(entry.id for entry in runs_in(state) if entry.scenario_id == "tiny"), is_current=True)
+        again(*(entry.id for entry in runs_in(state) if entry.scenario_id == "tiny"), "--current")
     assert again(CAMPAIGN) is ExitCode.DONE, "what is frozen judges as before"
     assert "4 have the same verdicts" in capsys.readouterr().out
 
@@ -182,7 +181,7 @@ def test_an_evaluator_that_gives_no_verdict_is_named(state: Path, capsys: pytest
     asking = GENEROUS.replace('ctx.get_state("email")', "ctx.client.email.get_state()")
     (state / "scenarios" / "other" / "evaluators.py").write_text(asking)
     with pytest.raises(CommandError, match="nothing was judged again") as problem:
-        again(CAMPAIGN, is_current=True)
+        again(CAMPAIGN, "--current")
     assert "evaluator asked raised ZeroDivisionError: division by zero (evaluators.py line 4)" in str(problem.value)
     assert "the archive has none: `proctor replay ID --from-judging` judges with one" in str(problem.value)
 
@@ -302,13 +301,13 @@ def test_what_needed_a_model_stays_unless_one_is_named(
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     with OpenAIEndpoint() as endpoint:
         endpoint.answer("now judge", all_met)
-        assert again(entry.id, judge="openai/new", base_url=endpoint.base_url) is ExitCode.DONE
+        assert again(entry.id, "--judge", "openai/new", "--base-url", endpoint.base_url) is ExitCode.DONE
     judged = next(each for each in archive.judgements(entry, Judgement) if each.by.judge)
     assert judged.kept == []
     assert judged.scores.overall.score > kept.scores.overall.score
     assert {each.judged_by for each in judged.criteria_results} >= {"model:openai/new"}
     with pytest.raises(UsageError, match="--judge strange-1: "):
-        again(entry.id, judge="strange-1")
+        again(entry.id, "--judge", "strange-1")
 
 
 def test_prune_leaves_what_judges_results_that_stay(state: Path, capsys: pytest.CaptureFixture[str]) -> None:
