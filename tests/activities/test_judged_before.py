@@ -8,6 +8,7 @@ that proctor would have done it, as days whose truth isn't public, and judged by
 
 import json
 import tarfile
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
