@@ -21,6 +21,7 @@ from proctor.cli.commands import (
     services,
     terminal_bench,
     token,
+    under_way,
 )
 from proctor.cli.help_pages import CommandWithExamples, GroupedCommands
 from proctor.common.errors import CommandError, UsageError, ending_as, fit
@@ -82,7 +83,7 @@ _GROUPS = {
     "token": token.app,
 }
 
-for _commands in (assessing.app, results.app, archive.app, services.app, projects.app):
+for _commands in (assessing.app, under_way.app, results.app, archive.app, services.app, projects.app):
     app.registered_commands += _commands.registered_commands
 for _name, _group in _GROUPS.items():
     app.add_typer(_group, name=_name)

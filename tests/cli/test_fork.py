@@ -1,12 +1,16 @@
 """What ``proctor fork`` asks for, and what ``proctor forks`` says of an archive."""
 
 import asyncio
+import json
 import re
+from typing import Any
 
 import pytest
 
-from proctor.cli.fork import ForkOptions, run_fork
+from proctor.cli.assessments import AssessOptions
+from proctor.client.caller import AssessmentCall
 from proctor.common.errors import UsageError
+from proctor.protocol.runs import RunRequest
 from proctor.storage.archive import Archive
 from purple_sdk.protocol.forks import ForkedFrom
 from tests.cli.commands import run_proctor
@@ -15,39 +19,57 @@ from tests.storage.test_archive import entry
 GATEWAY = "http://127.0.0.1:1"
 
 
-def test_one_fork_is_an_assessment_and_several_are_a_campaign() -> None:
-    one = ForkOptions("abc", GATEWAY, from_turn=5)
-    assert one.request() == {"participants": {}, "config": {"fork_of": "abc", "from_turn": 5}}
-    other = ForkOptions("abc", GATEWAY, from_turn=5, agents=("http://a:1",), seed=3, max_turns=9)
-    assert other.request() == {
+def requested(monkeypatch: pytest.MonkeyPatch, *flags: str) -> dict[str, Any]:
+    """What ``proctor fork`` sends, instead of sending it."""
+    sent: list[dict[str, Any]] = []
+
+    async def follow(_shown: AssessOptions, _interrupted: asyncio.Event, call: AssessmentCall) -> None:
+        sent.append(json.loads(call._message.parts[0].text))
+
+    async def run_campaign(request: RunRequest, *_: object, **_more: object) -> None:
+        sent.append(request.model_dump(exclude_unset=True))
+
+    monkeypatch.setattr("proctor.cli.assessments.follow", follow)
+    monkeypatch.setattr("proctor.cli.campaign_runs.run_campaign", run_campaign)
+    run_proctor("fork", "abc", "--gateway", GATEWAY, *flags)
+    (request,) = sent
+    return request
+
+
+def test_one_fork_is_an_assessment_and_several_are_a_campaign(monkeypatch: pytest.MonkeyPatch) -> None:
+    one = requested(monkeypatch, "--from-turn", "5")
+    assert one == {"participants": {}, "config": {"fork_of": "abc", "from_turn": 5}}
+    other = requested(monkeypatch, "--from-turn", "5", "--agent", "http://a:1", "--seed", "3", "--max-turns", "9")
+    assert other == {
         "participants": {"personal_assistant": "http://a:1"},
         "config": {"fork_of": "abc", "from_turn": 5, "seed": 3, "max_turns": 9},
     }
-    named = ForkOptions("abc", GATEWAY, from_turn=5, agents=("host=http://a:1",))
-    assert named.request()["participants"] == {"host": "http://a:1"}
-    evening = ForkOptions("abc", GATEWAY, evening=2)
-    assert evening.request() == {"participants": {}, "config": {"fork_of": "abc", "from_evening": 2}}
-    several = ForkOptions("abc", GATEWAY, every_turn=True, agents=("a=http://a:1", "b=http://b:1"), repeats=3, seed=3)
-    assert several.request() == {
-        "participants": {"a": "http://a:1", "b": "http://b:1"},
-        "config": {"fork_of": "abc", "from_turns": "every", "seed": 3, "repeats": 3},
-    }
+    named = requested(monkeypatch, "--from-turn", "5", "--agent", "host=http://a:1")
+    assert named["participants"] == {"host": "http://a:1"}
+    evening = requested(monkeypatch, "--evening", "2")
+    assert evening == {"participants": {}, "config": {"fork_of": "abc", "from_evening": 2}}
+    agents = ("--agent", "a=http://a:1", "--agent", "b=http://b:1")
+    several = requested(monkeypatch, "--every-turn", *agents, "--repeats", "3", "--seed", "3")
+    assert {name: several["config"][name] for name in ("fork_of", "from_turns", "seed", "repeats")} == {
+        "fork_of": "abc", "from_turns": "every", "seed": 3, "repeats": 3,
+    }  # fmt: skip
+    assert several["participants"] == {"a": "http://a:1", "b": "http://b:1"}
 
 
 @pytest.mark.parametrize(
-    ("options", "sentence"),
+    ("flags", "sentence"),
     [
-        (ForkOptions("abc", GATEWAY), "say from which turn on: --from-turn N, --evening N, or"),
-        (ForkOptions("abc", GATEWAY, from_turn=2, every_turn=True), "say from which turn on"),
-        (ForkOptions("abc", GATEWAY, from_turn=2, evening=1), "say from which turn on"),
-        (ForkOptions("abc", GATEWAY, evening=1, repeats=2), "--evening is for a single fork"),
-        (ForkOptions("abc", GATEWAY, from_turn=2, repeats=2, json_file="r.json"), "--json is for a single fork"),
-        (ForkOptions("abc", GATEWAY, from_turn=2, repeats=2, agents=("nonsense",)), 'participants.agent is "nonsense"'),
+        ("", "say from which turn on: --from-turn N, --evening N, or"),
+        ("--from-turn 2 --every-turn", "say from which turn on"),
+        ("--from-turn 2 --evening 1", "say from which turn on"),
+        ("--evening 1 --repeats 2", "--evening is for a single fork"),
+        ("--from-turn 2 --repeats 2 --json r.json", "--json is for a single fork"),
+        ("--from-turn 2 --repeats 2 --agent nonsense", 'participants.agent is "nonsense"'),
     ],
 )
-def test_what_does_not_fit_together_is_a_sentence(options: ForkOptions, sentence: str) -> None:
+def test_what_does_not_fit_together_is_a_sentence(flags: str, sentence: str) -> None:
     with pytest.raises(UsageError, match=re.escape(sentence)):
-        asyncio.run(run_fork(options))
+        run_proctor("fork", "abc", "--gateway", GATEWAY, *flags.split())
 
 
 def test_the_forks_in_an_archive_say_which_turn_decided(tmp_path, capsys) -> None:
