@@ -158,7 +158,7 @@ class Court:
             for criterion in scenario.criteria:
                 name = criterion.criterion_id
                 known = first.get(name)
-                if known is not None and self.judge_name is None and not entry.offline and _needed_model(criterion, known):
+                if known and self.judge_name is None and not entry.offline and _needed_model(criterion, known):
                     verdicts.append(known)
                     kept.append(name)
                 else:

@@ -9,6 +9,7 @@ import pytest
 
 from proctor.cli.assessments import AssessOptions
 from proctor.client.caller import AssessmentCall
+from proctor.client.run_settings import checked
 from proctor.common.errors import UsageError
 from proctor.protocol.runs import RunRequest
 from proctor.storage.archive import Archive
@@ -19,15 +20,15 @@ from tests.storage.test_archive import entry
 GATEWAY = "http://127.0.0.1:1"
 
 
-def requested(monkeypatch: pytest.MonkeyPatch, *flags: str) -> dict[str, Any]:
+def requested(monkeypatch: pytest.MonkeyPatch, *flags: str) -> Any:
     """What ``proctor fork`` sends, instead of sending it."""
-    sent: list[dict[str, Any]] = []
+    sent: list[Any] = []
 
     async def follow(_shown: AssessOptions, _interrupted: asyncio.Event, call: AssessmentCall) -> None:
         sent.append(json.loads(call._message.parts[0].text))
 
     async def run_campaign(request: RunRequest, *_: object, **_more: object) -> None:
-        sent.append(request.model_dump(exclude_unset=True))
+        sent.append(request)
 
     monkeypatch.setattr("proctor.cli.assessments.follow", follow)
     monkeypatch.setattr("proctor.cli.campaign_runs.run_campaign", run_campaign)
@@ -50,10 +51,9 @@ def test_one_fork_is_an_assessment_and_several_are_a_campaign(monkeypatch: pytes
     assert evening == {"participants": {}, "config": {"fork_of": "abc", "from_evening": 2}}
     agents = ("--agent", "a=http://a:1", "--agent", "b=http://b:1")
     several = requested(monkeypatch, "--every-turn", *agents, "--repeats", "3", "--seed", "3")
-    assert {name: several["config"][name] for name in ("fork_of", "from_turns", "seed", "repeats")} == {
-        "fork_of": "abc", "from_turns": "every", "seed": 3, "repeats": 3,
-    }  # fmt: skip
-    assert several["participants"] == {"a": "http://a:1", "b": "http://b:1"}
+    config = {"fork_of": "abc", "from_turns": "every", "seed": 3, "repeats": 3}
+    participants = {"a": "http://a:1", "b": "http://b:1"}
+    assert several == checked({"participants": participants, "config": config}, "proctor fork")
 
 
 @pytest.mark.parametrize(
