@@ -1,8 +1,8 @@
-"""Answers about tasks. Temporal is asked only as often as needed.
+"""Answers about tasks, with as few requests to Temporal as possible.
 
-* Equal questions are asked once. One that is under way is not joined: its answer may be older than what the caller has
-  just done. The next one is asked after it, for all who have come meanwhile.
-* The answer about a run that has ended is kept.
+* Equal questions are asked once. A caller never joins a question under way, since its answer may be older than the
+  caller's last action. The next question follows it, for all callers who have asked since.
+* The answer about an ended run is cached.
 * Questions beyond ``MOST_AT_ONCE`` are refused.
 """
 
@@ -20,24 +20,24 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 T = TypeVar("T")
 
 MOST_AT_ONCE = 100
-"""Different questions at a time. Each keeps Temporal and the gateway busy for some 20 ms."""
+"""Different questions at the same time. Each keeps Temporal and the gateway busy for some 20 ms."""
 
 RETRY_AFTER = 2
-"""Seconds that a refused caller is asked to wait."""
+"""Seconds after which a refused caller should ask again."""
 
 REFUSED = "a2a_gateway.refused"
-"""In the scope, and the context's state, of a request: a list that is no longer empty if it was refused."""
+"""The key, in the scope and the context's state, of a list that is filled if the request was refused."""
 
 _MOST_KEPT = 64_000_000
-"""Bytes of answers about ended tasks, as messages; the largest results have some 5 MB."""
+"""Bytes of cached answers about ended tasks, as messages; the largest results have some 5 MB."""
 
 
 _FROM_HISTORY = (TaskState.TASK_STATE_FAILED, TaskState.TASK_STATE_REJECTED)
-"""States whose answers come from the history alone; others without a result may have lost it for a while."""
+"""States whose answers come from the history alone; other states may temporarily lack their result."""
 
 
 class Answers:
-    """The questions that are asked now or next, and the answers that are kept."""
+    """Current and next questions, and cached answers."""
 
     def __init__(self) -> None:
         self._asked: dict[Hashable, asyncio.Task[Any]] = {}
@@ -47,12 +47,12 @@ class Answers:
         self._bytes = 0
 
     async def ask(self, key: Hashable, ask: Callable[[], Awaitable[T]], context: ServerCallContext | None = None) -> T:
-        """The answer of ``ask``, shared with all who have the same question before it is asked.
+        """Return the answer of ``ask``, shared by all callers who have the same question before it is asked.
 
         Args:
             key: the same for equal questions.
             ask: asks Temporal.
-            context: that of the call, which is refused if there are too many questions; None for our own ones.
+            context: the call's, which is refused if there are too many questions; None for our own questions.
 
         Raises:
             InternalError: there are too many questions.
@@ -73,18 +73,18 @@ class Answers:
         return await asyncio.shield(question)
 
     async def keep(self, key: tuple[object, ...], read: Callable[[], Awaitable[Task]]) -> Task:
-        """A copy of the answer about a run that has ended, which is read once."""
+        """Return a copy of the answer about an ended run, which is read once."""
         if key in self._kept:
             self._kept.move_to_end(key)
-            return _copy_of(self._kept[key])
+            return _copy(self._kept[key])
         task = await self.ask(("ended", *key), read)
         is_final = task.artifacts or task.status.state in _FROM_HISTORY
         if is_final and key not in self._kept and task.ByteSize() < _MOST_KEPT / 4:
-            self._kept[key] = _copy_of(task)
+            self._kept[key] = _copy(task)
             self._bytes += task.ByteSize()
             while self._bytes > _MOST_KEPT:
                 self._bytes -= self._kept.popitem(last=False)[1].ByteSize()
-        return _copy_of(task)
+        return _copy(task)
 
     async def _in_turn(self, key: Hashable, ask: Callable[[], Awaitable[T]], earlier: asyncio.Task[Any] | None) -> T:
         if earlier is not None:
@@ -99,11 +99,11 @@ class Answers:
     def _end(self, is_from_caller: bool, question: asyncio.Task[Any]) -> None:
         self._from_callers -= is_from_caller
         if not question.cancelled():
-            question.exception()  # it may be that all who asked have gone
+            question.exception()  # mark it as retrieved: perhaps no caller waits any longer
 
 
 class RetryLater:
-    """Gives a refused question's answer the status 503 and ``Retry-After``, in JSON-RPC, too."""
+    """Middleware that gives a refused question's answer the status 503 and ``Retry-After``, also in JSON-RPC."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -121,7 +121,7 @@ class RetryLater:
         await self._app(scope, receive, marked if scope["type"] == "http" else send)
 
 
-def _copy_of(task: Task) -> Task:
+def _copy(task: Task) -> Task:
     copy = Task()
     copy.CopyFrom(task)
     return copy

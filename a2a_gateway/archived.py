@@ -1,4 +1,4 @@
-"""Tasks that have ended, from the archive: Temporal may have forgotten them, and no worker is needed to read them."""
+"""Ended tasks from the archive: Temporal may have forgotten them, and reading them needs no worker."""
 
 import asyncio
 from collections.abc import Callable
@@ -34,22 +34,22 @@ class ArchivedTasks:
         self._archive = open_archive(config)
 
     async def entry(self, task_id: str, run_id: str | None = None, caller: Caller = ANYBODY) -> ArchiveEntry | None:
-        """A task's entry; None if it has no entry, or one of another run than ``run_id``, or that the caller may not
-        see. Raises as ``updates``.
+        """Return a task's entry. None if it has none, if the entry is of another run than ``run_id``, or if the caller
+        may not see it. Raises as ``updates``.
         """
-        entry = await self._read(lambda: self._archive.seen_by(caller).get(task_id))
-        if entry is None or entry.kind == "trial":  # which is no task of a caller's
+        entry = await self._read_archive(lambda: self._archive.restrict_view(caller).get(task_id))
+        if entry is None or entry.kind == "trial":  # a trial is not a caller's task
             return None
         return entry if run_id in (None, entry.run_id) else None
 
     async def updates(self, entry: ArchiveEntry) -> list[Update]:
-        """All updates. Raises InternalError (they can't be read)."""
-        archived = await self._read(lambda: self._archive.updates(entry))
+        """Return all updates. Raises InternalError (they can't be read)."""
+        archived = await self._read_archive(lambda: self._archive.updates(entry))
         return [Update(update.sequence, update.data, update.recorded_at) for update in archived]
 
     async def task(self, entry: ArchiveEntry) -> Task:
-        """The task as it ended; raises as ``updates``."""
-        results = await self._read(lambda: self._results(entry))
+        """Return the task as it ended; raises as ``updates``."""
+        results = await self._read_archive(lambda: self._results(entry))
         known = {"scenario_id": entry.scenario_id, "participant": entry.participant_url}
         task = Task(id=entry.id, context_id=entry.context_id, metadata=task_metadata(entry.id, self._config, **known))
         if entry.message:
@@ -67,11 +67,11 @@ class ArchivedTasks:
     def _results(self, entry: ArchiveEntry) -> AssessmentResults | CampaignResults:
         return self._archive.campaign_results(entry) if entry.kind == "campaign" else self._archive.results(entry)
 
-    async def _read(self, work: Callable[[], T]) -> T:
+    async def _read_archive(self, work: Callable[[], T]) -> T:
         try:
             return await asyncio.to_thread(work)
-        except EntryDamagedError as problem:
-            raise InternalError(f"The evaluator's archive can't be read: {problem}") from None
+        except EntryDamagedError as error:
+            raise InternalError(f"The evaluator's archive can't be read: {error}") from None
 
 
 def _sentence(entry: ArchiveEntry, results: AssessmentResults | CampaignResults) -> str:

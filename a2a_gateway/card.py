@@ -1,4 +1,4 @@
-"""The agent card: who the evaluator is, what it can be asked for, and where it speaks which protocol."""
+"""The agent card: the evaluator's name, skills, addresses and protocols."""
 
 import json
 import tomllib
@@ -27,7 +27,7 @@ from purple_sdk.protocol.terminal import LAUNCH_WORDS, parse_terminal_request
 _TEXTS: dict[str, dict[str, Any]] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 
 BEARER, OIDC = "bearer", "oidc"
-"""What the card calls the two ways for a caller to say who they are."""
+"""The card's names of the two ways to authenticate."""
 
 
 def agent_card(config: GreenAgentConfig) -> AgentCard:
@@ -80,7 +80,7 @@ def _skill(text: str, examples: list[str], also: str = "") -> AgentSkill:
 
 
 def secured(card: AgentCard, config: GreenAgentConfig) -> AgentCard:
-    """The same card, saying how a caller says who they are."""
+    """Return the card with the ways to authenticate."""
     copy = AgentCard()
     copy.CopyFrom(card)
     copy.security_schemes[BEARER].CopyFrom(
@@ -107,7 +107,7 @@ def secured(card: AgentCard, config: GreenAgentConfig) -> AgentCard:
 
 
 def _example(config: GreenAgentConfig) -> str:
-    """A request that plays as it is: with the agent that is there anyway, and without any model."""
+    """Return a request that works unchanged: with the example agent, and without any model."""
     participants = {"personal_assistant": config.example_participant_url}
     chosen = {"scenario_id": "email_triage_basic", "seed": 12345, "offline": True}
     return json.dumps({"participants": participants, "config": chosen})

@@ -1,8 +1,8 @@
 """A2A context ids as keywords of Temporal's visibility store.
 
-Callers choose context ids, and the store's query language has no literal that finds every string: with a backslash or
-a double quote in it, SQLite's matches nothing. So what is kept and asked for is percent-encoded, which leaves the
-usual ids (UUIDs, words) as they are, and nothing in a query that could be more than a string.
+Callers choose context ids, and the store's query language can't quote every string: with a backslash or a double quote,
+SQLite's query matches nothing. The stored keyword is therefore percent-encoded. Usual ids (UUIDs, words) stay
+unchanged, and a keyword in a query is never more than a string.
 """
 
 from urllib.parse import quote, unquote
@@ -11,15 +11,15 @@ from a2a.utils.errors import InvalidParamsError
 
 _PLAIN = " -._~:/@+="
 _LONGEST = 255
-"""Characters of a keyword that every store keeps."""
+"""Characters of a keyword that every visibility store accepts."""
 
 
 def context_keyword(context_id: str) -> str:
     return quote(context_id, safe=_PLAIN)
 
 
-def context_of(keyword: str | None) -> str:
-    """The context id that a keyword stands for; empty where there is none."""
+def decode_context(keyword: str | None) -> str:
+    """Return the context id for a keyword; empty if there is none."""
     return unquote(keyword or "")
 
 

@@ -8,11 +8,11 @@ from proctor.a2a_gateway.parts import agent_message, data_parts, text_part
 from proctor.a2a_gateway.shared_events import SharedEvent
 from proctor.a2a_gateway.subscriptions import Update
 from proctor.a2a_gateway.tasks import standing_message
-from proctor.protocol.campaigns import parse_any_update, sentence_of
+from proctor.protocol.campaigns import describe_update, parse_any_update
 
 
 def update_event(task: Task, update: Update) -> SharedEvent:
-    """One update: state working, and its message. ``metadata.sequence`` is the message's."""
+    """Return an update as an event: state working, and its message. ``metadata.sequence`` is the message's."""
     if (event := update.made.get(task.id)) is None:
         status = update_status(task, update)
         event = update.made[task.id] = SharedEvent(
@@ -24,7 +24,7 @@ def update_event(task: Task, update: Update) -> SharedEvent:
 
 
 def update_status(task: Task, update: Update) -> TaskStatus:
-    """What the task's status is by an update, with the time at which that was recorded."""
+    """Return the task's status after an update, with the update's time of recording."""
     return TaskStatus(
         state=TaskState.TASK_STATE_WORKING,
         message=update_message(task, update),
@@ -33,10 +33,10 @@ def update_status(task: Task, update: Update) -> TaskStatus:
 
 
 def update_message(task: Task, update: Update) -> Message:
-    """One update as a message: one sentence as text, the structured update as a data part.
+    """Return an update as a message: one sentence as text, the structured update as a data part.
 
-    ``metadata.sequence`` is the update's place in its task, from 0; the same update has the same number and message
-    id for every listener. ``metadata.recorded_at`` is when the workflow published it.
+    ``metadata.sequence`` is the update's number in its task, from 0. The same update has the same number and message id
+    for every listener. ``metadata.recorded_at`` is the time at which the workflow published it.
     """
     message = agent_message(
         f"{task.id}-{update.sequence}",
@@ -51,20 +51,17 @@ def update_message(task: Task, update: Update) -> Message:
 
 
 def waiting_event(task: Task, state: TaskState, why: str) -> SharedEvent:
-    """The task waits. This event is not an update of the assessment.
+    """Return an event that explains a wait. It is not an update of the assessment and has no sequence number.
 
     Args:
-        state: its state, which stays.
-
-    Returns:
-        An event without a sequence number.
+        state: the task's state, which stays the same.
     """
     status = TaskStatus(state=state, message=standing_message(task, why), timestamp=datetime.now(UTC))
     return SharedEvent(TaskStatusUpdateEvent(task_id=task.id, context_id=task.context_id, status=status))
 
 
 def closing_events(task: Task) -> list[SharedEvent]:
-    """What ends a stream: the artifact where there is one, then the terminal status."""
+    """Return the end of a stream: the artifact if there is one, then the terminal status."""
     artifacts = [
         TaskArtifactUpdateEvent(
             task_id=task.id, context_id=task.context_id, artifact=artifact, append=False, last_chunk=True
@@ -77,6 +74,6 @@ def closing_events(task: Task) -> list[SharedEvent]:
 
 def _sentence(update: Update) -> str:
     try:
-        return sentence_of(parse_any_update(update.data))
-    except ValueError:  # a worker that is newer than this gateway has updates that it can't put into words
+        return describe_update(parse_any_update(update.data))
+    except ValueError:  # a newer worker has updates that this gateway can't put into words
         return f"{update.data.get('message_type', 'An update')}."

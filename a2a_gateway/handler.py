@@ -1,4 +1,4 @@
-"""The A2A methods, standing directly on Temporal."""
+"""The A2A methods, implemented directly with Temporal."""
 
 import asyncio
 from collections.abc import AsyncGenerator
@@ -42,10 +42,10 @@ from proctor.a2a_gateway.archived import ArchivedTasks
 from proctor.a2a_gateway.auth.middleware import CallerUser
 from proctor.a2a_gateway.auth.quotas import Allowance
 from proctor.a2a_gateway.events import update_message, update_status
-from proctor.a2a_gateway.legacy import protocol_of
+from proctor.a2a_gateway.legacy import detect_protocol
 from proctor.a2a_gateway.listing import list_tasks
 from proctor.a2a_gateway.output_modes import EVERYTHING, read_output_modes
-from proctor.a2a_gateway.parts import check_message, request_of
+from proctor.a2a_gateway.parts import check_message, extract_request
 from proctor.a2a_gateway.request_checks import WITHOUT_HISTORY
 from proctor.a2a_gateway.starting import Started, start_assessment
 from proctor.a2a_gateway.streams import stream
@@ -62,14 +62,14 @@ from proctor.a2a_gateway.temporal import RPC_TIMEOUT, TemporalConnection, tempor
 from proctor.a2a_gateway.webhooks import Webhooks, checked
 from proctor.protocol.callers import Caller
 from proctor.settings.config import GreenAgentConfig
-from purple_sdk.protocol.request import built_on
+from purple_sdk.protocol.request import find_base_tasks
 
 CANCEL_WAIT = 10.0
-"""Seconds that ``CancelTask`` waits for the assessment to wind up before it answers with the task as it is."""
+"""Seconds that ``CancelTask`` waits for the assessment to end before it answers with the current task."""
 
 
 class AssessmentHandler(RequestHandler):
-    """Requests to workflows, workflows to tasks. It keeps nothing but who listens to which stream."""
+    """The conversion of requests to workflows, and of workflows to tasks. Its only state: the streams' listeners."""
 
     def __init__(self, config: GreenAgentConfig, connection: TemporalConnection) -> None:
         self._config = config
@@ -110,28 +110,28 @@ class AssessmentHandler(RequestHandler):
 
     @validate_request_params
     async def on_get_task(self, params: GetTaskRequest, context: ServerCallContext) -> Task | None:
-        """The task as it is now, with the artifact once there is one; a running one's status says its last update, or
-        why it waits.
+        """Return the task as it is now, with the artifact if there is one. A running task's status has its last update,
+        or explains why it waits.
 
-        Where the caller says how much history it wants, the history has the updates too, so that one who polls sees
-        as much as one who streams. Those of a running task come from a worker, without which it has its state alone;
-        those of an ended one from the archive, as does all of a task that Temporal has forgotten.
+        If the caller names a history length, the history includes the updates: a caller who polls sees as much as one
+        who streams. The updates of a running task come from a worker; without one, the task has only its state. An
+        ended task's come from the archive, which also has tasks that Temporal has forgotten.
         """
         validate_history_length(params)
-        caller, length = caller_in(context), params.history_length
+        caller, length = find_caller(context), params.history_length
         with temporal_errors(params.id):
             key = (params.id, length, caller.name, caller.is_admin)
             answers = self._task_events.answers
-            shared = await answers.ask(key, lambda: self._read(params.id, length, caller), context)
+            shared = await answers.ask(key, lambda: self._read_current(params.id, length, caller), context)
         (task := Task()).CopyFrom(shared)
         return _with_history(task, params, context)
 
-    async def _read(self, task_id: str, length: int, caller: Caller) -> Task:
+    async def _read_current(self, task_id: str, length: int, caller: Caller) -> Task:
         client = await self._connection.connect()
         try:
             execution = await find_own(client, task_id, caller)
-        except RPCError as problem:
-            return await self._read_archived(task_id, length, caller, problem)
+        except RPCError as error:
+            return await self._read_archived(task_id, length, caller, error)
         if not is_closed(execution):
             return await self._read_running(client, execution, length)
         key = (execution.id, execution.run_id, length > 0)
@@ -157,7 +157,7 @@ class AssessmentHandler(RequestHandler):
         return task
 
     async def _read_archived(self, task_id: str, length: int, caller: Caller, problem: RPCError) -> Task:
-        """A task that Temporal doesn't know; raises ``problem`` where the archive doesn't, either."""
+        """Return a task that Temporal doesn't know; raises ``problem`` if the archive doesn't know it, either."""
         is_forgotten = problem.status == RPCStatusCode.NOT_FOUND
         entry = await self._archive.entry(task_id, caller=caller) if is_forgotten else None
         if entry is None:
@@ -172,26 +172,26 @@ class AssessmentHandler(RequestHandler):
         return await self._task_events.answers.keep((entry.id, entry.run_id, entry.fence, length > 0), read)
 
     async def _all_updates(self, execution: WorkflowExecution) -> list[Update]:
-        with suppress(InternalError):  # a damaged entry: Temporal has them, too
+        with suppress(InternalError):  # the entry is damaged: Temporal has the updates, too
             if entry := await self._archive.entry(execution.id, execution.run_id):
                 return await self._archive.updates(entry)
         return await self._task_events.subscriptions.read_all(execution.id)
 
     async def on_list_tasks(self, params: ListTasksRequest, context: ServerCallContext) -> ListTasksResponse:
         with temporal_errors():
-            return await list_tasks(await self._connection.connect(), params, self._config, caller_in(context))
+            return await list_tasks(await self._connection.connect(), params, self._config, find_caller(context))
 
     @validate_request_params
     async def on_cancel_task(self, params: CancelTaskRequest, context: ServerCallContext) -> Task | None:
-        """Cancel an assessment and wait until it has wound up, at most ``CANCEL_WAIT`` seconds."""
+        """Cancel an assessment and wait until it has ended, at most ``CANCEL_WAIT`` seconds."""
         with temporal_errors(params.id):
             client = await self._connection.connect()
-            if is_closed(await find_own(client, params.id, caller_in(context))):
+            if is_closed(await find_own(client, params.id, find_caller(context))):
                 raise _not_cancelable(params.id)
             try:
                 await client.get_workflow_handle(params.id).cancel(rpc_timeout=RPC_TIMEOUT)
-            except RPCError as problem:
-                if problem.status == RPCStatusCode.NOT_FOUND:  # it has ended between the two calls
+            except RPCError as error:
+                if error.status == RPCStatusCode.NOT_FOUND:  # it has ended between the two calls
                     raise _not_cancelable(params.id) from None
                 raise
             with suppress(TimeoutError):
@@ -202,17 +202,17 @@ class AssessmentHandler(RequestHandler):
     async def on_subscribe_to_task(
         self, params: SubscribeToTaskRequest, context: ServerCallContext
     ) -> AsyncGenerator[Event]:
-        """The task as it is now, then every update from the first on, the artifact and the terminal status.
+        """Yield the task as it is now, then every update from the first one, the artifact and the terminal status.
 
-        A caller that lost its connection knows by ``metadata.sequence`` which updates it has seen.
+        After a lost connection, ``metadata.sequence`` shows the caller which updates it has already seen.
         """
         with temporal_errors(params.id):
             client = await self._connection.connect()
-            caller = caller_in(context)
+            caller = find_caller(context)
             try:
                 execution = await find_own(client, params.id, caller)
-            except RPCError as problem:
-                is_forgotten = problem.status == RPCStatusCode.NOT_FOUND
+            except RPCError as error:
+                is_forgotten = error.status == RPCStatusCode.NOT_FOUND
                 if not is_forgotten or await self._archive.entry(params.id, caller=caller) is None:
                     raise
                 execution = None
@@ -231,12 +231,12 @@ class AssessmentHandler(RequestHandler):
         """Register a webhook, which gets all updates from the first one on; the same id replaces it."""
         await self._require_own(params.task_id, context)
         with temporal_errors():
-            return await self._webhooks.register(params.task_id, await checked(params, protocol_of(context)))
+            return await self._webhooks.register(params.task_id, await checked(params, detect_protocol(context)))
 
     async def on_get_task_push_notification_config(
         self, params: GetTaskPushNotificationConfigRequest, context: ServerCallContext
     ) -> TaskPushNotificationConfig:
-        """One of a task's webhooks, without its secrets."""
+        """Return one of a task's webhooks, without its secrets."""
         await self._require_own(params.task_id, context)
         with temporal_errors():
             return await self._webhooks.get(params.task_id, params.id)
@@ -245,7 +245,7 @@ class AssessmentHandler(RequestHandler):
     async def on_list_task_push_notification_configs(
         self, params: ListTaskPushNotificationConfigsRequest, context: ServerCallContext
     ) -> ListTaskPushNotificationConfigsResponse:
-        """All of a task's webhooks, without their secrets; there are few, so all on one page."""
+        """Return all of a task's webhooks, without their secrets; there are few, so all are on one page."""
         await self._require_own(params.task_id, context)
         with temporal_errors():
             return ListTaskPushNotificationConfigsResponse(configs=await self._webhooks.list_all(params.task_id))
@@ -254,36 +254,36 @@ class AssessmentHandler(RequestHandler):
     async def on_delete_task_push_notification_config(
         self, params: DeleteTaskPushNotificationConfigRequest, context: ServerCallContext
     ) -> None:
-        """Tell a webhook nothing more; one that there isn't is deleted already."""
+        """Stop sending to a webhook; one that doesn't exist counts as deleted."""
         await self._require_own(params.task_id, context)
         with temporal_errors():
             await self._webhooks.delete(params.task_id, params.id)
 
     async def _require_own(self, task_id: str, context: ServerCallContext) -> None:
         with temporal_errors(task_id):
-            await find_own(await self._connection.connect(), task_id, caller_in(context))
+            await find_own(await self._connection.connect(), task_id, find_caller(context))
 
     async def on_get_extended_agent_card(
         self, params: GetExtendedAgentCardRequest, context: ServerCallContext
     ) -> AgentCard:
-        """There is none: the public card says all."""
+        """Refuse: there is no extended card."""
         raise UnsupportedOperationError("This agent has no extended card: its public card says all.")
 
     async def _start(self, params: SendMessageRequest, context: ServerCallContext) -> Started:
         """Start or join the assessment that a message asks for.
 
-        What the message asks for is checked by the workflow, so that one place knows what a good request is; this
-        checks only what A2A itself asks for.
+        The workflow checks the request itself: one place knows which requests are good. This method checks only A2A's
+        own requirements.
         """
         validate_history_length(params.configuration)
-        message, caller = params.message, caller_in(context)
+        message, caller = params.message, find_caller(context)
         check_message(message)
         webhook = None
         if params.configuration.HasField("task_push_notification_config"):
-            webhook = await checked(params.configuration.task_push_notification_config, protocol_of(context))
+            webhook = await checked(params.configuration.task_push_notification_config, detect_protocol(context))
         if message.task_id:
             raise await self._why_no_second_message(message.task_id, caller)
-        await self._check_references(request_of(message), caller)
+        await self._check_references(extract_request(message), caller)
         with temporal_errors():
             client = await self._connection.connect()
             started = await start_assessment(client, message, self._config.task_queue, caller, self._allowance)
@@ -296,7 +296,7 @@ class AssessmentHandler(RequestHandler):
 
         Callers who may see everything get the workflow's own answer.
         """
-        for setting, task_id in ({} if caller.is_admin else built_on(request)).items():
+        for setting, task_id in ({} if caller.is_admin else find_base_tasks(request)).items():
             try:
                 with temporal_errors(task_id):
                     await find_own(await self._connection.connect(), task_id, caller)
@@ -320,13 +320,13 @@ class AssessmentHandler(RequestHandler):
         return submitted_task(started.task_id, started.message, self._config)
 
 
-def caller_in(context: ServerCallContext) -> Caller:
-    """The caller that the middleware found; an anonymous one without the middleware."""
+def find_caller(context: ServerCallContext) -> Caller:
+    """Return the caller that the middleware found; an anonymous one without the middleware."""
     return context.user.caller if isinstance(context.user, CallerUser) else Caller()
 
 
 def _with_history(task: Task, asked: SendMessageConfiguration | GetTaskRequest, context: ServerCallContext) -> Task:
-    """The task with as much of its history as was asked for; a2a-sdk forgets a 0 of protocol 0.3."""
+    """Return the task with the requested part of its history; a2a-sdk loses a 0 of protocol 0.3."""
     if context.state.get(WITHOUT_HISTORY):
         task.ClearField("history")
     return apply_history_length(task, asked)

@@ -1,10 +1,9 @@
-"""Protocol 0.3: what a2a-sdk does for 1.0 and leaves out for 0.3.
+"""Protocol 0.3: corrections of a2a-sdk's behaviour, which is right only for 1.0.
 
-* HTTP+JSON streams: it answers with status 200 before it has looked at the request, and breaks the connection off at an
-  error.
-* HTTP+JSON messages without a known role: it reads them as the agent's own.
+* HTTP+JSON streams: it answers with status 200 before it has read the request, and drops the connection on an error.
+* HTTP+JSON messages without a known role: it treats them as the agent's own.
 * HTTP+JSON: it has no way to delete a push notification configuration.
-* JSON-RPC parameters that don't fit: it says ``-32600`` (invalid request) instead of ``-32602`` (invalid params).
+* JSON-RPC parameters that don't fit: it answers ``-32600`` (invalid request) instead of ``-32602`` (invalid params).
 """
 
 import json
@@ -31,7 +30,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from proctor.a2a_gateway.answers import REFUSED
-from proctor.a2a_gateway.auth.middleware import user_of
+from proctor.a2a_gateway.auth.middleware import get_user
 from proctor.a2a_gateway.parts import check_role
 from proctor.a2a_gateway.request_checks import WITHOUT_HISTORY
 from purple_sdk.protocol.problems import describe
@@ -39,14 +38,14 @@ from purple_sdk.protocol.problems import describe
 Endpoint = Callable[[Request], Awaitable[Response]]
 
 SEQUELS = "a2a_gateway.sequels"
-"""In the scope, and the context's state, of a request whose route sends the rest of a stream (``streams``)."""
+"""The key, in the scope and the context's state, of requests whose route sends the rest of a stream (``streams``)."""
 
 LEGACY_CARD_PATH = "/.well-known/agent.json"
-"""Where callers of early 0.3 versions look for the agent card."""
+"""The path of the agent card for callers of early 0.3 versions."""
 
 
 class ContextBuilder(DefaultServerCallContextBuilder):
-    """Notes in a call's context its caller, its endpoint (which shows its protocol), and its wish for no history."""
+    """A builder that adds to a call's context: the caller, the path (which shows the protocol) and history options."""
 
     def build(self, request: Request) -> ServerCallContext:
         context = super().build(request)
@@ -57,24 +56,24 @@ class ContextBuilder(DefaultServerCallContextBuilder):
         return context
 
     def build_user(self, request: Request) -> User:
-        return user_of(request.scope)
+        return get_user(request.scope)
 
 
-def protocol_of(context: ServerCallContext) -> Literal["1.0", "0.3"]:
-    """The version that a caller speaks: methods of 0.3 are ``message/send`` and so on, its paths begin with ``/v1``."""
+def detect_protocol(context: ServerCallContext) -> Literal["1.0", "0.3"]:
+    """Return the caller's protocol: methods of 0.3 are ``message/send`` and so on, and its paths begin with ``/v1``."""
     state = context.state
     is_legacy = "/" in state.get("method", "") or state.get("path", "").startswith("/v1/")
     return "0.3" if is_legacy else "1.0"
 
 
 def with_checked_params(routes: Sequence[BaseRoute]) -> list[BaseRoute]:
-    """The routes of ``create_jsonrpc_routes``, refusing parameters that don't fit a method of 0.3."""
+    """Convert the routes of ``create_jsonrpc_routes`` to refuse parameters that don't fit a method of 0.3."""
     return [replaced(route, _checking_params(route.endpoint)) for route in routes if isinstance(route, Route)]
 
 
 def mended(routes: Sequence[BaseRoute]) -> list[BaseRoute]:
-    """The routes of ``create_rest_routes``: those of 0.3 refuse messages without a known role, and their streams say
-    what is wrong.
+    """Correct the routes of ``create_rest_routes`` for 0.3: messages without a known role are refused, and streams
+    report errors.
     """
     return [_mended(route) if isinstance(route, Route) else route for route in routes]
 
@@ -93,8 +92,8 @@ def deletion_route(handler: RequestHandler, contexts: ContextBuilder) -> Route:
         params = DeleteTaskPushNotificationConfigRequest(task_id=ids["id"], id=ids["push_id"])
         try:
             await handler.on_delete_task_push_notification_config(params, contexts.build(request))
-        except A2AError as problem:
-            payload = build_rest_error_payload(problem)
+        except A2AError as error:
+            payload = build_rest_error_payload(error)
             return JSONResponse(payload, status_code=payload["error"]["code"])
         return JSONResponse({})
 
@@ -102,7 +101,7 @@ def deletion_route(handler: RequestHandler, contexts: ContextBuilder) -> Route:
 
 
 def replaced(route: Route, endpoint: Endpoint) -> Route:
-    """A route with the same path and methods, and another endpoint."""
+    """Return a route with the same path and methods, and another endpoint."""
     methods = sorted((route.methods or set()) - {"HEAD"})
     return Route(route.path, endpoint, methods=methods)
 
@@ -118,7 +117,7 @@ def _checking_params(endpoint: Endpoint) -> Endpoint:
 
 
 def _problem_of_call(body: bytes) -> tuple[InvalidParamsError | None, str | int | None]:
-    """What is wrong with the parameters of a 0.3 call, and the call's id; a2a-sdk reports other errors."""
+    """Return the error in the parameters of a 0.3 call, and the call's id; a2a-sdk reports all other errors."""
     try:
         call = json.loads(body)
         model = JSONRPC03Adapter.METHOD_TO_MODEL[call["method"]]
@@ -140,10 +139,10 @@ def _checking_role(endpoint: Endpoint) -> Endpoint:
             sent = Parse(await request.body(), SendMessageRequest03(), ignore_unknown_fields=True)
             if sent.HasField("request"):
                 check_role(sent.request.role)
-        except InvalidParamsError as problem:
-            return JSONResponse(build_rest_error_payload(problem), status_code=400)
+        except InvalidParamsError as error:
+            return JSONResponse(build_rest_error_payload(error), status_code=400)
         except (ParseError, UnicodeDecodeError):
-            pass  # a2a-sdk tells
+            pass  # a2a-sdk reports it
         return await endpoint(request)
 
     return answer
@@ -157,8 +156,8 @@ def _looking_ahead(endpoint: Endpoint) -> Endpoint:
         stream = aiter(response.body_iterator)
         try:
             first = await anext(stream)
-        except Exception as problem:  # whatever it is, the caller gets an answer
-            payload = build_rest_error_payload(problem)
+        except Exception as error:  # on any error, the caller gets an answer
+            payload = build_rest_error_payload(error)
             return JSONResponse(payload, status_code=payload["error"]["code"])
         response.body_iterator = _chain(first, stream)
         return response
@@ -171,5 +170,5 @@ async def _chain(first: Any, stream: AsyncIterator[Any]) -> AsyncIterator[Any]:
     try:
         async for item in stream:
             yield item
-    except Exception as problem:  # too late for a status code: an event says it
-        yield ServerSentEvent(data=json_utils.dumps(build_rest_error_payload(problem)), event="error")
+    except Exception as error:  # too late for a status code: an event reports it
+        yield ServerSentEvent(data=json_utils.dumps(build_rest_error_payload(error)), event="error")

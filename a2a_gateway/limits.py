@@ -1,4 +1,4 @@
-"""How large a request may be, and how slow."""
+"""Limits on the size and the duration of request bodies."""
 
 import asyncio
 from collections.abc import Callable
@@ -10,23 +10,23 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 MOST_BYTES = 1_000_000
-"""The largest body that is read; a request for an assessment has some hundred bytes."""
+"""The largest accepted body; a request for an assessment has some hundred bytes."""
 
 _MOST_DRAINED = 20 * MOST_BYTES
-"""So much of a body that is too large is still taken off the line, so that its sender gets to read the answer."""
+"""Bytes of a too large body that are still read, to let its sender read the answer."""
 
 
 _BODY_WITHIN = 60.0
-"""Seconds within which a body must have come."""
+"""Seconds in which a body must arrive completely."""
 
 
 Check = Callable[[Scope, bytes, str], tuple[Scope, JSONResponse | None]]
-"""Gets a request, its body and the path of JSON-RPC; returns the request to pass on, or its refusal."""
+"""A check of a request, its body and the path of JSON-RPC. It returns the request to pass on, or its refusal."""
 
 
 class BodyLimit:
-    """Refuses bodies that are too large (``MOST_BYTES``), too slow or not text, with an A2A error; and what ``check``
-    refuses.
+    """Middleware that refuses bodies that are too large (``MOST_BYTES``), too slow or not text, with an A2A error. It
+    also refuses requests that fail ``check``.
     """
 
     def __init__(self, app: ASGIApp, rpc_path: str, check: Check | None = None) -> None:
@@ -73,7 +73,7 @@ class BodyLimit:
 
 
 def _is_text(body: bytes) -> bool:
-    """Whether a body can be read at all; a2a-sdk takes one that can't for its own failure."""
+    """Tell whether a body is valid UTF-8; a2a-sdk would report an invalid one as its own failure."""
     try:
         body.decode()
     except UnicodeDecodeError:
@@ -82,7 +82,7 @@ def _is_text(body: bytes) -> bool:
 
 
 async def _read_body(receive: Receive) -> bytes | None:
-    """The body; None where it is too large or its sender has gone."""
+    """Return the body; None if it is too large or its sender has disconnected."""
     chunks: list[bytes] = []
     size = 0
     while True:

@@ -22,10 +22,10 @@ from proctor.workflows.names import PROCTOR_CONTEXT, PROCTOR_OWNER, PROCTOR_STAT
 from purple_sdk.processes.together import do_all
 
 _MARK = 12
-"""Bytes that stand before a page's token."""
+"""Bytes of the mark in front of a page's token."""
 
 _AT_ONCE = 16
-"""Calls to Temporal that one page may have under way."""
+"""Simultaneous calls to Temporal for one page."""
 
 _TYPES = ", ".join(f"'{name}'" for name in TASK_WORKFLOWS)
 _REJECTED = f"{PROCTOR_STATUS.name} = '{Status.REJECTED}'"
@@ -39,20 +39,20 @@ _CONDITIONS: dict[TaskState, str] = {
     TaskState.TASK_STATE_REJECTED: f"ExecutionStatus = 'Failed' AND {_REJECTED}",
     TaskState.TASK_STATE_FAILED: f"(ExecutionStatus = 'TimedOut' OR (ExecutionStatus = 'Failed' AND NOT {_REJECTED}))",
 }
-"""How the visibility store sees each state of a task; no assessment is ever in one of A2A's other states."""
+"""The visibility store's condition for each state of a task; assessments never have A2A's other states."""
 
 
 def list_query(params: ListTasksRequest, now: datetime, caller: Caller) -> str | None:
-    """The visibility query for a request.
+    """Return the visibility query for a request.
 
-    A running task may change at any time, so ``status_timestamp_after`` keeps all of them, unless it is in the
-    future, and those that ended at that time or later.
+    A running task may change at any time. ``status_timestamp_after`` therefore keeps all running tasks, unless it is in
+    the future, and the tasks that ended at that time or later.
 
     Args:
-        caller: only their tasks match, unless they are an admin.
+        caller: only this caller's tasks match, unless it is an admin.
 
     Returns:
-        Temporal's query, or None where no task can match.
+        Temporal's query, or None if no task can match.
     """
     conditions = [f"WorkflowType IN ({_TYPES})", "ExecutionStatus != 'ContinuedAsNew'"]
     if not caller.is_admin:
@@ -74,9 +74,9 @@ def list_query(params: ListTasksRequest, now: datetime, caller: Caller) -> str |
 async def list_tasks(
     client: Client, params: ListTasksRequest, config: GreenAgentConfig, caller: Caller
 ) -> ListTasksResponse:
-    """One page of a caller's tasks: the running ones, latest first, then the others, last ended first.
+    """Return one page of a caller's tasks: the running ones, latest first, then the others, last ended first.
 
-    ``total_size`` counts a task that was reset in the Temporal UI once for each run; the page has only its latest.
+    ``total_size`` counts a task that was reset in the Temporal UI once for each run; the page has only the latest run.
     Raises InvalidParamsError (page size, page token or history length out of bounds), RPCError (Temporal doesn't
     answer).
     """
@@ -111,7 +111,7 @@ async def _read_all(
             if is_closed(execution):
                 latest = await client.get_workflow_handle(execution.id).describe(rpc_timeout=RPC_TIMEOUT)
                 if latest.run_id != execution.run_id:
-                    return None  # this run was reset: the task is what its latest run is
+                    return None  # this run was reset: the task's state is that of its latest run
             task = await read_task(client, execution, config, with_artifacts=params.include_artifacts)
             return apply_history_length(task, params)
 
@@ -123,7 +123,7 @@ def _write_token(token: bytes | None, query: str, key: bytes) -> str:
 
 
 def _read_token(text: str, query: str, key: bytes) -> bytes | None:
-    """Temporal's token in ours; Temporal itself can't tell a token of another list, or of none, from its own."""
+    """Extract Temporal's token from ours. Temporal itself can't distinguish its tokens from those of other lists."""
     if not text:
         return None
     try:

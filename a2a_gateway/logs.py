@@ -1,4 +1,4 @@
-"""Log each refused request as one line with its sentence; only our own defects come with a traceback."""
+"""Log each refused request as one line with its sentence; only our own defects are logged with a traceback."""
 
 import json
 import logging
@@ -17,20 +17,20 @@ _LOGGERS = (
     "a2a.compat.v0_3.rest_adapter",
     "a2a.utils.error_handlers",
 )
-"""Where a2a-sdk logs what it refuses: twice, with a traceback, or not at all. A filter sees only its logger's own."""
+"""Loggers of a2a-sdk for refusals: twice, with a traceback, or not at all. A filter works only on its own logger."""
 
 _MOST_IN_A_SECOND = 20
-"""Lines; anybody can be refused as often as they like, and mustn't fill the disk."""
+"""Lines: any caller can be refused any number of times, and must not be able to fill the disk."""
 
 _LONGEST_LINE = 500
 _LONGEST_ERROR = 20_000
-"""Bytes of an answer that may be an error; a longer one is a result."""
+"""Bytes of an answer that may be an error; longer answers are results."""
 
 log = logging.getLogger(__name__)
 
 
 class RefusalLog:
-    """Logs the error that an answer, or an event of a stream, tells a caller; limited per second."""
+    """Middleware that logs the errors in answers and in events of streams; limited per second."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -38,7 +38,7 @@ class RefusalLog:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         async def watch(message: Message) -> None:
-            if message["type"] == "http.response.body" and (error := _error_in(message.get("body", b""))):
+            if message["type"] == "http.response.body" and (error := _find_error(message.get("body", b""))):
                 self._log(f"{scope['method']} {_one_line(scope['path'])}: {error}")
             await send(message)
 
@@ -55,7 +55,7 @@ class RefusalLog:
 
 
 def leave_refusals_to_us() -> None:
-    """Have a2a-sdk log only unexpected exceptions, once for the process."""
+    """Make a2a-sdk log only unexpected exceptions; called once per process."""
     for name in _LOGGERS:
         logging.getLogger(name).addFilter(_is_defect)
 
@@ -65,10 +65,10 @@ def _is_defect(record: logging.LogRecord) -> bool:
     return problem is not None and not isinstance(problem, _FORESEEN)
 
 
-def _error_in(body: bytes) -> str | None:
+def _find_error(body: bytes) -> str | None:
     if b'"error"' not in body or len(body) > _LONGEST_ERROR:
         return None
-    _, _, data = body.rpartition(b"data: ")  # of a stream's event; of any other answer it is all
+    _, _, data = body.rpartition(b"data: ")  # for a stream's event; any other answer stays whole
     try:
         error = json.loads(data)["error"]
         return _one_line(f"{error['code']} {error['message']}")
@@ -77,6 +77,6 @@ def _error_in(body: bytes) -> str | None:
 
 
 def _one_line(text: str) -> str:
-    """A text that can't be taken for more lines, nor for orders to a terminal."""
+    """Return a text on one line, without characters that a terminal would execute."""
     one_line = " ".join(text.split())[:_LONGEST_LINE]
     return "".join(character if character.isprintable() else "?" for character in one_line)

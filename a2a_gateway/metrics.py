@@ -1,4 +1,4 @@
-"""What the gateway counts, and what it asks Temporal to count."""
+"""The metrics of the gateway, with those that it reads from Temporal."""
 
 from contextlib import suppress
 from datetime import timedelta
@@ -27,13 +27,13 @@ TEMPORAL_UP = Gauge("proctor_temporal_up", "Whether Temporal answers the gateway
 WORKERS = Gauge("proctor_workers_polling", "Processes that ask Temporal for work at the task queue, as it knows them.")
 
 STATES = ("running", "completed", "failed", "canceled", "terminated", "timedout", "continuedasnew")
-"""Temporal's own words for how an execution is, without underscores."""
+"""Temporal's names for the states of an execution, without underscores."""
 
 _SECONDS = 2.0
 
 
 async def count_assessments(client: Client) -> dict[str, int]:
-    """How many assessments there are by state, one of ``STATES``. Raises RPCError (Temporal doesn't answer)."""
+    """Count assessments by state, one of ``STATES``. Raises RPCError (Temporal doesn't answer)."""
     asked = CountWorkflowExecutionsRequest(
         namespace=client.namespace, query=f"WorkflowType = '{ASSESSMENT_WORKFLOW}' GROUP BY ExecutionStatus"
     )

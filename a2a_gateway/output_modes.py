@@ -1,4 +1,4 @@
-"""``acceptedOutputModes``: callers that take text or JSON only get what they take.
+"""``acceptedOutputModes``: callers that accept only text or only JSON get only that.
 
 The evaluator sends text (``text/plain``: sentences) and JSON (``application/json``: updates, results).
 """
@@ -16,18 +16,18 @@ TEXT_MEDIA_TYPE = "text/plain"
 OUTPUT_MODES = (JSON_MEDIA_TYPE, TEXT_MEDIA_TYPE)
 _ANY_TEXT = {TEXT_MEDIA_TYPE, "text/*", "*/*", "text"}
 _ANY_JSON = {JSON_MEDIA_TYPE, "application/*", "*/*", "json"}
-"""With the short names that examples of protocol 0.3 use."""
+"""Includes the short names in examples of protocol 0.3."""
 
 
 @dataclass(frozen=True)
 class OutputModes:
-    """What a caller takes; one that doesn't say takes everything."""
+    """The content types that a caller accepts; by default all."""
 
     text: bool = True
     json: bool = True
 
     def tailor_event(self, event: Event) -> Event:
-        """The event, in place, with nothing that the caller doesn't take."""
+        """Remove parts that the caller doesn't accept from the event, in place, and return it."""
         match event:
             case Task():
                 self._tailor_message(event.status.message)
@@ -46,17 +46,17 @@ class OutputModes:
         return task
 
     def _tailor_message(self, message: Message) -> None:
-        """Sentences without JSON beside them stay: they say why a task ended, and nothing else does."""
-        if kept := [part for part in message.parts if self._takes(part)]:
+        """Remove parts that the caller doesn't accept. If none would remain, keep them: they say why a task ended."""
+        if accepted := [part for part in message.parts if self._takes(part)]:
             del message.parts[:]
-            message.parts.extend(kept)
+            message.parts.extend(accepted)
 
     def _tailor_artifact(self, artifact: Artifact) -> None:
-        kept = [part for part in artifact.parts if self._takes(part)]
-        if not self.json and len(kept) == 1:  # the result itself, not only a sentence about it
-            kept += [text_part(part.raw.decode()) for part in artifact.parts if part.WhichOneof("content") == "raw"]
+        accepted = [part for part in artifact.parts if self._takes(part)]
+        if not self.json and len(accepted) == 1:  # add the result itself to the sentence about it
+            accepted += [text_part(part.raw.decode()) for part in artifact.parts if part.WhichOneof("content") == "raw"]
         del artifact.parts[:]
-        artifact.parts.extend(kept)
+        artifact.parts.extend(accepted)
 
     def _takes(self, part: Part) -> bool:
         return self.text if part.WhichOneof("content") == "text" else self.json
@@ -66,9 +66,9 @@ EVERYTHING = OutputModes()
 
 
 def read_output_modes(accepted: Iterable[str]) -> OutputModes:
-    """What ``acceptedOutputModes`` says; parameters such as ``charset`` don't matter.
+    """Read ``acceptedOutputModes``; parameters such as ``charset`` are ignored.
 
-    Raises ContentTypeNotSupportedError (none of it is anything that the evaluator has).
+    Raises ContentTypeNotSupportedError (the evaluator has none of these types).
     """
     modes = {mode.partition(";")[0].strip().lower() for mode in accepted}
     if not modes:

@@ -1,7 +1,7 @@
-"""What A2A asks of a message, and JSON to and from its parts.
+"""A2A's requirements on a message, and the conversion between JSON and its parts.
 
 a2a-sdk 1.x carries data parts as protobuf ``Struct``: numbers are doubles, so an integer arrives as ``1.0``, and
-nesting is limited. What must be exact therefore also travels as a file part.
+nesting is limited. Exact data is therefore also sent as a file part.
 """
 
 import json
@@ -17,8 +17,9 @@ from purple_sdk.protocol.numbers import restore_integers
 
 JSON_MEDIA_TYPE = "application/json"
 _DEEPEST = 56
-"""As ``ParseDict`` counts, two for each level of JSON objects. Protobuf counts three, and stops at a hundred with the
-event around the data part."""
+"""Levels as ``ParseDict`` counts them: two for each level of JSON objects. Protobuf counts three, and stops at 100,
+including the event around the data part.
+"""
 
 
 def text_part(text: str) -> Part:
@@ -26,10 +27,10 @@ def text_part(text: str) -> Part:
 
 
 def data_parts(data: dict[str, Any]) -> list[Part]:
-    """The data part for a JSON object; empty where the object doesn't fit into one.
+    """Return the data part for a JSON object; none if the object doesn't fit into one.
 
-    Some JSON doesn't: too many levels, an integer beyond a double, half a surrogate pair. Participants choose parts
-    of what is carried here, so that must not end a stream.
+    Some JSON doesn't fit: too many levels, an integer beyond a double, half a surrogate pair. Participants choose parts
+    of this data, so such JSON must not end a stream.
     """
     try:
         return [Part(data=ParseDict(data, Value(), max_recursion_depth=_DEEPEST), media_type=JSON_MEDIA_TYPE)]
@@ -45,11 +46,11 @@ def agent_message(message_id: str, task_id: str, context_id: str, parts: list[Pa
     return Message(message_id=message_id, task_id=task_id, context_id=context_id, role=Role.ROLE_AGENT, parts=parts)
 
 
-def request_of(message: Message) -> dict[str, Any] | str | None:
-    """What a message asks for, unchecked: its data part or JSON file, else its text, else None.
+def extract_request(message: Message) -> dict[str, Any] | str | None:
+    """Return a message's request, unchecked: its data part or JSON file, otherwise its text, otherwise None.
 
-    Several data parts and files become one text, so that the reader of the request can compare them. A data part that
-    isn't an object becomes text, too. Text beside a data part or a JSON file is for people.
+    Several data parts and files become one text, so the reader of the request can compare them. A data part that isn't
+    an object also becomes text. Text beside a data part or a JSON file is for people.
     """
     documents = [
         _document(part) for part in message.parts if part.WhichOneof("content") == "data" or _is_json_file(part)
@@ -61,7 +62,7 @@ def request_of(message: Message) -> dict[str, Any] | str | None:
             texts = [part.text for part in message.parts if part.WhichOneof("content") == "text"]
             return "\n".join(texts) if texts else None
         case _:
-            return "\n".join(each if isinstance(each, str) else json.dumps(each) for each in documents)
+            return "\n".join(item if isinstance(item, str) else json.dumps(item) for item in documents)
 
 
 def _is_json_file(part: Part) -> bool:
@@ -72,14 +73,14 @@ def _is_json_file(part: Part) -> bool:
 
 
 def _document(part: Part) -> Any:
-    """A data part's value, or a file's text."""
+    """Return a data part's value, or a file's text."""
     if part.WhichOneof("content") == "raw":
         return part.raw.decode(json.detect_encoding(part.raw), errors="replace")
     return restore_integers(MessageToDict(part.data))
 
 
 def check_message(message: Message) -> None:
-    """Refuse a message without what the protocol requires.
+    """Refuse a message that lacks fields required by the protocol.
 
     Raises InvalidParamsError (no message id, no known role, no parts, or a part without content).
     """
@@ -124,5 +125,5 @@ def message_to_json(message: Message) -> dict[str, Any]:
 
 
 def message_from_json(data: dict[str, Any]) -> Message:
-    """The reverse of ``message_to_json``; fields that this version doesn't know are ignored."""
+    """Convert JSON from ``message_to_json`` back to a message; unknown fields are ignored."""
     return ParseDict(data, Message(), ignore_unknown_fields=True)

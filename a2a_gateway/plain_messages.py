@@ -1,9 +1,9 @@
-"""``POST /agent/messages``: a message and its answer without any protocol around them, as the seed's callers send it.
+"""``POST /agent/messages``: a message and its answer without a protocol around them, as the seed's callers send it.
 
-``{"message": {"parts": [{"text": "Launch terminal-bench evaluation…"}]}}`` is answered, when all is over, with
-``{"result": {"parts": [{"text": …}, {"data": …}]}}``; with ``{"error": {"message": …}}`` where there is no result. A
-part may be text, or an object under ``data``; each may have the ``kind`` or ``type`` that protocol 0.3 writes beside
-it. ``Accept: text/event-stream`` gets a line of JSON for each sentence on the way, and the answer as the last one.
+``{"message": {"parts": [{"text": "Launch terminal-bench evaluation…"}]}}`` is answered at the end of the task with
+``{"result": {"parts": [{"text": …}, {"data": …}]}}``, or with ``{"error": {"message": …}}`` if there is no result. A
+part may be text, or an object under ``data``; each may have the ``kind`` or ``type`` of protocol 0.3. With ``Accept:
+text/event-stream``, each progress sentence is sent as a line of JSON, and the answer as the last line.
 """
 
 import json
@@ -33,15 +33,15 @@ _SUCCESSFUL = (TaskState.TASK_STATE_COMPLETED,)
 def plain_messages_route(handler: RequestHandler, contexts: ContextBuilder) -> Route:
     async def answer(request: Request) -> Response:
         try:
-            asked = SendMessageRequest(message=_message_in(await request.body()))
+            asked = SendMessageRequest(message=_read_message(await request.body()))
             events = handler.on_message_send_stream(asked, contexts.build(request))
             if "text/event-stream" in request.headers.get("accept", ""):
                 return EventSourceResponse(_lines(events))
             *_, last = [line async for line in _lines(events)]
-        except ValueError as problem:
-            return JSONResponse({"error": {"message": str(problem)}}, 400)
-        except A2AError as problem:
-            return JSONResponse({"error": {"message": str(problem)}}, 400)
+        except ValueError as error:
+            return JSONResponse({"error": {"message": str(error)}}, 400)
+        except A2AError as error:
+            return JSONResponse({"error": {"message": str(error)}}, 400)
         answer_json = json.loads(last)
         return JSONResponse(answer_json, 200 if "result" in answer_json else 422)
 
@@ -49,7 +49,7 @@ def plain_messages_route(handler: RequestHandler, contexts: ContextBuilder) -> R
 
 
 async def _lines(events: Any) -> AsyncIterator[str]:
-    """One JSON object for each sentence, and the answer."""
+    """Yield one JSON object for each sentence, then the answer."""
     parts: list[dict[str, Any]] = []
     about: dict[str, Any] = {}
     async for event in events:
@@ -57,7 +57,7 @@ async def _lines(events: Any) -> AsyncIterator[str]:
             about = {"task_id": event.id, "context_id": event.context_id}
             yield json.dumps({"status": {"text": f"Task {event.id} is accepted."}, **about})
         elif isinstance(event, TaskArtifactUpdateEvent):
-            parts = [plain for part in event.artifact.parts if (plain := _plain(part))]
+            parts = [plain for part in event.artifact.parts if (plain := _simplify_part(part))]
         elif isinstance(event, StatusEvent):
             text = " ".join(part.text for part in event.status.message.parts if part.HasField("text"))
             if event.status.state == TaskState.TASK_STATE_WORKING:
@@ -68,7 +68,7 @@ async def _lines(events: Any) -> AsyncIterator[str]:
                 yield json.dumps({"error": {"message": text}, **({"parts": parts} if parts else {}), **about})
 
 
-def _plain(part: Part) -> dict[str, Any] | None:
+def _simplify_part(part: Part) -> dict[str, Any] | None:
     if part.HasField("text"):
         return {"text": part.text}
     if part.HasField("data"):
@@ -76,8 +76,8 @@ def _plain(part: Part) -> dict[str, Any] | None:
     return None
 
 
-def _message_in(body: bytes) -> Message:
-    """The message of a request's body. Raises ValueError (it is invalid; the message says what to send instead)."""
+def _read_message(body: bytes) -> Message:
+    """Read the message of a request's body. Raises ValueError (it is invalid; the message says what to send)."""
     try:
         document = json.loads(body)
     except (ValueError, RecursionError):

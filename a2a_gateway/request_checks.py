@@ -1,9 +1,9 @@
-"""Check requests before a2a-sdk reads them, so that refusals use the words of the protocol.
+"""Checks of requests before a2a-sdk reads them: refusals then use the words of the protocol.
 
 * ``?A2A-Version=`` counts as the header of that name.
-* A body that is not JSON, a field that doesn't fit its type and a status that doesn't exist get a sentence that names
-  the field and the value. The SDK would quote Python's own messages, and take an unknown status for none.
-* HTTP+JSON requests have to say that they are JSON.
+* Invalid JSON, a field of the wrong type and an unknown status get a sentence with the field and the value. The SDK
+  would quote Python's own messages, and ignore an unknown status.
+* HTTP+JSON requests must declare that they are JSON.
 """
 
 import json
@@ -37,7 +37,7 @@ from starlette.types import Scope
 from purple_sdk.protocol.problems import show_value
 
 WITHOUT_HISTORY = "a2a_gateway.without_history"
-"""In the scope of a request that asks for a task with no history (``historyLength: 0``), in any protocol."""
+"""The scope's key for requests that want a task without history (``historyLength: 0``), in any protocol."""
 
 _VERSION = VERSION_HEADER.lower().encode()
 _SENT = re.compile(r"^(?:/[^/]+)?/message:(?:send|stream)$")
@@ -63,21 +63,21 @@ _OF_MESSAGES = {
 
 
 def check(scope: Scope, body: bytes, rpc_path: str) -> tuple[Scope, JSONResponse | None]:
-    """The request as it is passed on, and its refusal where it can't be read."""
+    """Return the request to pass on, and its refusal if it can't be read."""
     scope = _with_version(scope)
     path, method = scope["path"], scope["method"]
     if path == rpc_path:
         return scope, _check_call(scope, body) if method == "POST" else None
     try:
         _check_rest(scope, body, path, method)
-    except A2AError as problem:
-        payload = build_rest_error_payload(problem)
+    except A2AError as error:
+        payload = build_rest_error_payload(error)
         return scope, JSONResponse(payload, status_code=payload["error"]["code"])
     return scope, None
 
 
 def _with_version(scope: Scope) -> Scope:
-    """The request with the header that its query names, unless it has that already."""
+    """Add the version header that the query names, unless the request has one."""
     if any(name == _VERSION for name, _ in scope["headers"]):
         return scope
     named = parse_qs(scope["query_string"].decode("latin-1")).get(VERSION_HEADER)
@@ -91,7 +91,7 @@ def _check_call(scope: Scope, body: bytes) -> JSONResponse | None:
     try:
         call = _read_json(body, JSONParseError, "one JSON-RPC 2.0 request object")
         if not isinstance(call, dict) or not isinstance(call.get("method"), str):
-            return None  # the SDK has words for it
+            return None  # the SDK reports it
         raw_id = call.get("id")
         call_id = raw_id if isinstance(raw_id, str | int) and not isinstance(raw_id, bool) else None
         params = call.get("params", {})
@@ -104,10 +104,10 @@ def _check_call(scope: Scope, body: bytes) -> JSONResponse | None:
         if isinstance(params, dict):
             chosen = params.get("configuration") if call["method"].startswith("message/") else params
             _note_history(scope, chosen.get("historyLength") if isinstance(chosen, dict) else None)
-    except JSONParseError as problem:
-        return JSONResponse(build_error_response(None, JSONRPCParseError(message=str(problem))))
-    except A2AError as problem:
-        return JSONResponse(build_error_response(call_id, problem))
+    except JSONParseError as error:
+        return JSONResponse(build_error_response(None, JSONRPCParseError(message=str(error))))
+    except A2AError as error:
+        return JSONResponse(build_error_response(call_id, error))
     return None
 
 
@@ -142,7 +142,7 @@ def _check_rest(scope: Scope, body: bytes, path: str, method: str) -> None:
 
 
 def _require_json(scope: Scope) -> None:
-    """Raises ``ContentTypeNotSupportedError`` where a request says that its body is something else than JSON."""
+    """Raise ``ContentTypeNotSupportedError`` if a request declares a body that is not JSON."""
     named = next((value for name, value in scope["headers"] if name == b"content-type"), b"").decode("latin-1")
     media_type = named.partition(";")[0].strip().lower()
     if media_type and media_type != "application/json" and not media_type.endswith("+json"):
@@ -165,18 +165,18 @@ def _read_json(body: bytes, error: type[A2AError], wanted: str) -> Any:
 
 
 def _check_status(status: Any) -> None:
-    """Raises ``InvalidParamsError`` where a filter names a status that the protocol doesn't have."""
+    """Raise ``InvalidParamsError`` if a filter names a status that the protocol doesn't have."""
     if status in (None, "", 0, "0", *TaskState.keys(), *TaskState.values(), *map(str, TaskState.values())):
         return
     raise InvalidParamsError(f"status is {_quote(status)}: it has to be one of {', '.join(_STATES)}.")
 
 
 def _check_fields(parse: Callable[[Message], object], model: type[Message], content: dict[str, Any]) -> None:
-    """Raises ``InvalidParamsError`` with a sentence about the field that doesn't fit."""
+    """Raise ``InvalidParamsError`` with a sentence about the field that doesn't fit."""
     try:
         parse(model())
-    except ParseError as problem:
-        raise InvalidParamsError(_sentence(str(problem), model.DESCRIPTOR, content)) from None
+    except ParseError as error:
+        raise InvalidParamsError(_sentence(str(error), model.DESCRIPTOR, content)) from None
     except (ValueError, TypeError, RecursionError):
         raise InvalidParamsError(
             "The parameters don't fit this method of A2A: compare them with its specification."
@@ -184,7 +184,7 @@ def _check_fields(parse: Callable[[Message], object], model: type[Message], cont
 
 
 def _sentence(problem: str, descriptor: Any, content: Any) -> str:
-    """What is wrong, by the names of the fields that protobuf's message has; its own words are Python's."""
+    """Describe the error by the message's field names; protobuf's own sentences describe Python types."""
     names = _FIELDS.findall(problem)
     expected, is_list, value = "", False, content
     for name in names:
@@ -213,7 +213,7 @@ def _expectation(field: FieldDescriptor) -> str:
 
 
 def _quote(value: Any) -> str:
-    """A value as errors quote it, without halves of surrogate pairs."""
+    """Quote a value for errors, without halves of surrogate pairs."""
     return show_value(value).encode(errors="replace").decode()
 
 

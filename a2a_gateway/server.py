@@ -32,9 +32,9 @@ from proctor.observing.address import observed
 from proctor.observing.logs import set_up_logs
 from proctor.observing.readiness import log_problems
 from proctor.observing.requests import CountedRequests
-from proctor.observing.tracing import TracedRequests, is_on, start_tracing, stop_tracing
+from proctor.observing.tracing import TracedRequests, is_tracing, start_tracing, stop_tracing
 from proctor.processes.slow_senders import settings_for
-from proctor.protocol.callers import caller_of
+from proctor.protocol.callers import get_caller
 from proctor.settings.config import GreenAgentConfig
 from proctor.storage.temporal import connect
 from purple_sdk.processes.serving import Server, address_of, listen
@@ -42,26 +42,29 @@ from purple_sdk.settings.config import merge_configs
 
 RPC_PATH = "/"
 CARD_CACHING = "public, max-age=300"
-"""How long callers may use the card without asking for it again; an operator may change its address at any time."""
+"""How long callers may cache the card; an operator may change its address at any time."""
 
 _ID_IN_PATH = re.compile(r"(?<=/)(?=[^/]*\d)[0-9A-Za-z_-]{8,}(?=[:/]|$)")
 
 _OTHERS_START_WITHIN = 20.0
-"""Seconds after the gateway's start in which no worker, store or provider is missed yet."""
+"""Seconds after the gateway's start in which a missing worker, store or provider is not reported."""
 
 SHUTDOWN_GRACE = 5
-"""Seconds that requests under way get when the process is asked to stop; streams end at once, to be taken up again."""
+"""Seconds that open requests get when the process is asked to stop; streams end at once, for callers to resume."""
 
 
 def create_app(config: GreenAgentConfig, client_factory: ClientFactory, pages: Sequence[BaseRoute] = ()) -> Starlette:
-    """The gateway: agent card, JSON-RPC at ``/``, HTTP+JSON beside it, both for protocols 1.0 and 0.3, and for
-    monitoring ``/health`` (assessments can be played), ``/ready`` (all that it needs is well) and ``/metrics``.
+    """Return the gateway: agent card, JSON-RPC at ``/``, HTTP+JSON beside it, both for protocols 1.0 and 0.3.
+
+    For monitoring it has ``/health`` (assessments can be played), ``/ready`` (everything it needs works) and
+    ``/metrics``.
 
     Args:
-        config: the deployment's settings; ``effective_card_url`` goes on the card.
-        client_factory: connects to Temporal; raises ``TemporalUnreachableError`` where no server answers. Called when a
-            client is first needed, and again until it succeeds.
-        pages: routes for people, who come with a browser.
+        config: the deployment's settings; ``effective_card_url`` is written on the card.
+        client_factory: connects to Temporal; raises ``TemporalUnreachableError`` if no server answers. Called when a
+            client
+            is first needed, and again until it succeeds.
+        pages: routes for people with a browser.
     """
     authentication = Authentication(config)
     connection = TemporalConnection(client_factory)
@@ -69,7 +72,7 @@ def create_app(config: GreenAgentConfig, client_factory: ClientFactory, pages: S
     watching = Watching(config, connection)
 
     async def temporal(request: Request) -> JSONResponse:
-        if not caller_of(request.scope).is_admin:
+        if not get_caller(request.scope).is_admin:
             return JSONResponse({"error": {"code": 403, "message": "Only admins may see Temporal's address."}}, 403)
         return JSONResponse({"address": config.temporal_address, "namespace": config.temporal_namespace})
 
@@ -78,7 +81,7 @@ def create_app(config: GreenAgentConfig, client_factory: ClientFactory, pages: S
 
     card, contexts = agent_card(config), ContextBuilder()
     routes = [
-        *pages,  # first: HTTP+JSON takes every path for one of a tenant's
+        *pages,  # first: HTTP+JSON takes every path as a tenant's
         *authentication.routes,
         *watching.routes,
         deletion_route(handler, contexts),
@@ -95,7 +98,7 @@ def create_app(config: GreenAgentConfig, client_factory: ClientFactory, pages: S
         *sharing(mended(create_rest_routes(handler, context_builder=contexts, enable_v0_3_compat=True))),
     ]
     middleware = [
-        *([Middleware(TracedRequests, name_of=route_name)] if is_on() else []),
+        *([Middleware(TracedRequests, name_of=route_name)] if is_tracing() else []),
         Middleware(CountedRequests, requests=REQUESTS, seconds=REQUEST_SECONDS, streams=STREAMS),
         Middleware(RefusalLog),
         Middleware(RetryLater),
@@ -108,12 +111,12 @@ def create_app(config: GreenAgentConfig, client_factory: ClientFactory, pages: S
 
 
 def route_name(path: str) -> str:
-    """A request's path without ids, for the name of its span."""
+    """Return a request's path without ids, for the name of its span."""
     return _ID_IN_PATH.sub("{id}", path)
 
 
 async def _look_after_start(watching: Watching) -> None:
-    """Log what the gateway can't serve with, once the other services had time to start."""
+    """Log what the gateway lacks, once the other services have had time to start."""
     await asyncio.sleep(_OTHERS_START_WITHIN)
     await log_problems(logging.getLogger(__name__), watching.needs)
 
@@ -121,8 +124,8 @@ async def _look_after_start(watching: Watching) -> None:
 async def serve(config: GreenAgentConfig, pages: Sequence[BaseRoute] = ()) -> None:
     """Serve the gateway until SIGTERM or SIGINT; port 0 takes any free port.
 
-    Prints ``proctor gateway listening on http://HOST:PORT`` when it can be reached. Raises OSError (the address can't
-    be listened on).
+    Prints ``proctor gateway listening on http://HOST:PORT`` when it accepts connections. Raises OSError (it can't
+    listen on the address).
     """
     set_up_logs(config.log_format, config.log_level, "uvicorn")
     start_tracing("proctor-gateway")

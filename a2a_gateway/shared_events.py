@@ -1,4 +1,4 @@
-"""Events of a stream, each made once, and written once in each form, for all who listen to its task."""
+"""Events of a stream, each made once and serialized once in each form, for all listeners of its task."""
 
 from copy import deepcopy
 from typing import Literal
@@ -15,18 +15,18 @@ Form = Literal["1.0", "0.3 JSON-RPC", "0.3 HTTP+JSON"]
 
 
 class SharedEvent:
-    """An event that is the same for all listeners. ``event`` must not be changed: ``tailored`` gives a copy."""
+    """An event that all listeners share. ``event`` must not be changed; ``tailored`` returns a copy."""
 
     def __init__(self, event: Event) -> None:
         self.event = event
         self._written: dict[tuple[Form, OutputModes], bytes] = {}
 
     def tailored(self, modes: OutputModes) -> Event:
-        """A copy with nothing that a caller doesn't take."""
+        """Return a copy with only the content types that a caller accepts."""
         return modes.tailor_event(deepcopy(self.event))
 
     def written(self, form: Form, modes: OutputModes) -> bytes:
-        """Its JSON, on one line."""
+        """Return its JSON, on one line."""
         key = (form, modes)
         if (json := self._written.get(key)) is None:
             event = self.event if modes == EVERYTHING else self.tailored(modes)

@@ -1,7 +1,7 @@
-"""Why an assessment waits: the task that Temporal has for a worker, and that no worker takes.
+"""Explanations why an assessment waits: a task of Temporal's that no worker takes.
 
-The workflow itself reports troubles of a step that is under way (``proctor.activities.attempts.troubles``). Without
-a worker, or if none can continue the workflow, the gateway asks Temporal for the waiting task and reports it.
+The workflow itself reports troubles of a step under way (``proctor.activities.attempts.troubles``). If there is no
+worker, or none can continue the workflow, the gateway asks Temporal for the waiting task and reports it.
 """
 
 import asyncio
@@ -21,36 +21,36 @@ from temporalio.service import RPCError
 
 from proctor.settings.config import GreenAgentConfig
 from proctor.storage.blobs import BlobDamagedError, BlobNotFoundError, StoreUnavailableError
-from proctor.storage.fleet import WORKFLOWS, count_workers, find_fleet_problem, no_worker_at
+from proctor.storage.fleet import WORKFLOWS, count_workers, find_fleet_problem, missing_worker_problem
 
 T = TypeVar("T")
 
 NOT_TAKEN = timedelta(seconds=10)
-"""After this time without a worker that takes a step, the caller is informed."""
+"""The time without a worker for a step after which the caller is informed."""
 
 LOOK_SECONDS = 5.0
 """Seconds of silence in a stream after which Temporal is asked whether the task waits; repeated at this interval."""
 
 _SECONDS = timedelta(seconds=2)
 _EVENTS = 10
-"""The last events of a history, among which is the failure of its step."""
+"""The number of last events in a history that are searched for the failure of a step."""
 
 _FAILING_FROM = 3
 """Attempts at one step of the workflow; a worker that dies costs one or two."""
 
 _SEE_LOGS = "their logs say why"
-_OF_STORE = {each.__name__ for each in (BlobDamagedError, BlobNotFoundError, StoreUnavailableError)}
+_OF_STORE = {error.__name__ for error in (BlobDamagedError, BlobNotFoundError, StoreUnavailableError)}
 
 
 async def explain_standstill(execution: WorkflowExecution, client: Client, config: GreenAgentConfig) -> str | None:
-    """``why_it_waits``, with a cause that the gateway can see: no worker, or one with other settings than its own.
+    """Return ``why_it_waits``, with a visible cause: no worker, or a worker whose settings differ from the gateway's.
 
     Args:
         client: asked for the workers of the task queue, for at most two seconds.
-        config: the gateway's settings, which the workers' are compared with.
+        config: the gateway's settings, for comparison with the workers'.
 
     Returns:
-        One or two sentences for the caller; None while the assessment is being worked at.
+        One or two sentences for the caller; None while the assessment makes progress.
     """
     why = why_it_waits(execution)
     if why is None:
@@ -58,14 +58,14 @@ async def explain_standstill(execution: WorkflowExecution, client: Client, confi
     with suppress(RPCError):
         why = why.replace(_SEE_LOGS, await _failure_of_store(execution, client) or _SEE_LOGS)
         if not await count_workers(client, config.task_queue, WORKFLOWS, _SECONDS):
-            return f"{why} {no_worker_at(config.task_queue)}"
+            return f"{why} {missing_worker_problem(config.task_queue)}"
         if cause := await find_fleet_problem(client, config):
             return f"{why} {cause}"
     return why
 
 
 async def _failure_of_store(execution: WorkflowExecution, client: Client) -> str:
-    """What the store lacks for the next step of a workflow, as the worker that failed at it reported; else empty."""
+    """Return the store's error in a workflow's next step, as reported by the worker that failed; else empty."""
     request = GetWorkflowExecutionHistoryReverseRequest(
         namespace=client.namespace,
         execution=Execution(workflow_id=execution.id, run_id=execution.run_id),
@@ -83,10 +83,10 @@ async def _failure_of_store(execution: WorkflowExecution, client: Client) -> str
 
 
 def why_it_waits(execution: WorkflowExecution) -> str | None:
-    """A sentence for the caller; None where the assessment is being worked at, as far as Temporal knows.
+    """Return a sentence for the caller; None while the assessment makes progress, as far as Temporal knows.
 
     Args:
-        execution: what ``describe`` says of the workflow; a list of workflows doesn't say what they wait for.
+        execution: the result of ``describe``; a list of workflows doesn't say what they wait for.
     """
     if not isinstance(execution, WorkflowExecutionDescription):
         return None
@@ -100,7 +100,7 @@ def why_it_waits(execution: WorkflowExecution) -> str | None:
 
 
 async def or_silence(news: AsyncIterator[T], seconds: float) -> AsyncIterator[T | None]:
-    """The same news, and None after each ``seconds`` of silence."""
+    """Yield the same news, and None after each ``seconds`` of silence."""
     coming = asyncio.ensure_future(_next(news))
     try:
         while True:

@@ -1,4 +1,4 @@
-"""From a message to a running assessment: once, however often the message is sent."""
+"""The start of an assessment from a message: once, even if the message is sent again."""
 
 import hashlib
 import uuid
@@ -13,9 +13,9 @@ from temporalio.common import (
 )
 from temporalio.exceptions import WorkflowAlreadyStartedError
 
-from proctor.a2a_gateway.auth.quotas import MEMO_SHARE, Allowance, share_of
+from proctor.a2a_gateway.auth.quotas import MEMO_SHARE, Allowance, compute_share
 from proctor.a2a_gateway.contexts import check_context_id, context_keyword
-from proctor.a2a_gateway.parts import check_nesting, message_to_json, request_of
+from proctor.a2a_gateway.parts import check_nesting, extract_request, message_to_json
 from proctor.a2a_gateway.tasks import MEMO_MESSAGE
 from proctor.a2a_gateway.temporal import RPC_TIMEOUT
 from proctor.protocol.callers import Caller
@@ -39,8 +39,8 @@ class Started:
     """The task that a message belongs to.
 
     Attributes:
-        message: the message as it is kept: with the ids of its task and context.
-        joined: the same message had started the task before; nothing was started now.
+            message: the message as it is stored, with the ids of its task and context.
+            joined: an earlier copy of the message has started the task; nothing was started now.
     """
 
     task_id: str
@@ -48,13 +48,13 @@ class Started:
     joined: bool
 
 
-def task_id_for(message: Message, owner: str) -> str:
-    """The id of the task that a message starts.
+def derive_task_id(message: Message, owner: str) -> str:
+    """Return the id of the task that a message starts.
 
-    A caller who lost the connection repeats its message. Where the message id is a UUID, which no two messages share
-    by chance, the task id derives from it, the context and the content, so that the repetition finds the task. Any
-    other message id (``1``, ``msg``) may stand for many messages: each starts a task of its own. So does the same
-    message of another caller.
+    A caller who lost the connection repeats its message. If the message id is a UUID, no two messages share it by
+    chance. The task id then derives from it, the context and the content, and the repetition finds the task. Other
+    message ids (``1``, ``msg``) may belong to many messages: each starts a separate task. So does the same message of
+    another caller.
     """
     try:
         uuid.UUID(message.message_id)
@@ -70,7 +70,7 @@ def task_id_for(message: Message, owner: str) -> str:
 async def start_assessment(
     client: Client, sent: Message, task_queue: str, caller: Caller, allowance: Allowance
 ) -> Started:
-    """Start the workflow for a message, or find the one that the same message of the same caller started before.
+    """Start the workflow for a message, or find the one that an earlier copy from the same caller started.
 
     Raises:
         InvalidRequestError: the caller's quotas have no room for it.
@@ -81,18 +81,18 @@ async def start_assessment(
     check_nesting(sent)
     message = Message()
     message.CopyFrom(sent)
-    request = request_of(message)
+    request = extract_request(message)
     is_campaign = is_terminal_request(request) or is_run_request(request)
-    message.task_id = task_id_for(sent, caller.name)
+    message.task_id = derive_task_id(sent, caller.name)
     if not is_campaign:
         message.task_id = readable_id(message.task_id, request)
-    message.context_id = sent.context_id or message.task_id  # by which those find it that come later
+    message.context_id = sent.context_id or message.task_id  # later messages find the task by it
     as_json = message_to_json(message)
     started = Started(message.task_id, message, joined=False)
     kind = CampaignInput if is_campaign else AssessmentInput
-    share = share_of(request)
+    share = compute_share(request)
     try:
-        async with allowance.room_for(client, caller, share, message.task_id):
+        async with allowance.reserve_room(client, caller, share, message.task_id):
             await client.start_workflow(
                 CAMPAIGN_WORKFLOW if is_campaign else ASSESSMENT_WORKFLOW,
                 kind(

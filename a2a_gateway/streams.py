@@ -1,7 +1,7 @@
-"""Streams whose events are written once for all who listen (``shared_events``).
+"""Streams whose events are serialized once for all listeners (``shared_events``).
 
-a2a-sdk writes the JSON of every event for every listener. So it is given a stream's first event only, which differs
-between listeners. The route sends the others after it, and adds nothing but the id of the listener's JSON-RPC call.
+a2a-sdk serializes every event for every listener. So it gets only a stream's first event, which differs between
+listeners. The route sends the other events itself, and adds only the id of the listener's JSON-RPC call.
 """
 
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
@@ -16,13 +16,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Mount, Route
 
-from proctor.a2a_gateway.legacy import SEQUELS, Endpoint, protocol_of, replaced
+from proctor.a2a_gateway.legacy import SEQUELS, Endpoint, detect_protocol, replaced
 from proctor.a2a_gateway.output_modes import OutputModes
 from proctor.a2a_gateway.shared_events import Form, SharedEvent
 
 
 class _Sequel:
-    """The rest of a stream as server-sent events, and what ended it before its time."""
+    """The rest of a stream as server-sent events, and the error that ended it early."""
 
     def __init__(self, events: AsyncGenerator[SharedEvent], modes: OutputModes, context: ServerCallContext) -> None:
         self.problem: Exception | None = None
@@ -30,7 +30,7 @@ class _Sequel:
         self._modes = modes
         is_rpc = "method" in context.state
         self._form: Form = "1.0"
-        if protocol_of(context) == "0.3":
+        if detect_protocol(context) == "0.3":
             self._form = "0.3 JSON-RPC" if is_rpc else "0.3 HTTP+JSON"
         call_id = json_utils.dumps(context.state.get("request_id"))
         before, after = (f'{{"jsonrpc": "2.0", "id": {call_id}, "result": ', "}") if is_rpc else ("", "")
@@ -48,7 +48,7 @@ class _Sequel:
 async def stream(
     first: Event, rest: AsyncGenerator[SharedEvent], context: ServerCallContext, modes: OutputModes
 ) -> AsyncGenerator[Event]:
-    """The events of a stream for a2a-sdk: the first one, if the call's route sends the rest; else all of them."""
+    """Yield a stream's events to a2a-sdk: only the first one if the call's route sends the rest, otherwise all."""
     sequels = context.state.get(SEQUELS)
     if sequels is None:
         yield first
@@ -64,7 +64,7 @@ async def stream(
 
 
 def sharing(routes: Sequence[BaseRoute]) -> list[BaseRoute]:
-    """Routes of a2a-sdk; their streams are those of ``stream``."""
+    """Convert routes of a2a-sdk: their streams use ``stream``."""
     return [_sharing(route) for route in routes]
 
 

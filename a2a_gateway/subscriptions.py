@@ -1,8 +1,8 @@
-"""A workflow's update stream, read once for all who listen to it.
+"""A workflow's update stream, read once for all its listeners.
 
-Each poll of the stream is an update in the workflow's history, and Temporal allows ten open and two thousand in all
-for a workflow. So a gateway reads a task's stream once for all its listeners, and names each poll after its offset:
-Temporal answers a poll that it has seen before from its record, so other replicas and later readings cost nothing.
+Each poll of the stream is an update in the workflow's history. Temporal allows ten open polls for a workflow, and two
+thousand in all. So a gateway reads a task's stream once for all its listeners, and names each poll after its offset.
+Temporal answers a known poll from its record, so polls of other replicas and later readings cost nothing.
 """
 
 import asyncio
@@ -36,30 +36,30 @@ from proctor.protocol.updates import RECORDED_AT
 from proctor.workflows.names import UPDATES_TOPIC
 
 POLL = "__temporal_workflow_stream_poll"
-"""The update and the query by which a workflow stream is read (``temporalio.contrib.workflow_streams``)."""
+"""The update and the query that read a workflow stream (``temporalio.contrib.workflow_streams``)."""
 
 OFFSET = "__temporal_workflow_stream_offset"
-"""The query for how many items a workflow stream has."""
+"""The query for the number of items in a workflow stream."""
 
 GLANCE = timedelta(seconds=3)
-"""How long ``GetTask`` waits for a worker to say what has happened so far; without one the task still has its state."""
+"""How long ``GetTask`` waits for a worker to report the updates so far; without one, the task still has its state."""
 
 POLL_COOLDOWN = 0.25
-"""Seconds between polls, so that updates come in batches and not each as five events of history."""
+"""Seconds between polls: updates then come in batches, instead of five history events for each."""
 
 _FEW = 50
-"""The number of streams that are read at full speed. Beyond it, each is read more rarely: a poll is a step of the
-workflow, which keeps the workers from others, and so is a look at why nothing happens.
+"""The number of streams that are read at full speed. Beyond it, each is read less often: a poll is a step of the
+workflow and takes the worker's time, and so does a check why nothing happens.
 """
 
 QUERY_INTERVAL = 1.0
-"""Seconds between queries while Temporal takes no more polls."""
+"""Seconds between queries while Temporal accepts no more polls."""
 
 REMAINDER_WAIT = 20.0
-"""Seconds that a closed workflow's last updates may take; they come from a query, which needs a worker."""
+"""Seconds to wait for a closed workflow's last updates; they come from a query, which needs a worker."""
 
 OUTAGE_PATIENCE = 30.0
-"""Seconds for which a reader tries again while Temporal doesn't answer."""
+"""Seconds for which a reader keeps trying while Temporal doesn't answer."""
 
 _POLL_PROBLEMS = (RPCError, WorkflowUpdateFailedError, WorkflowUpdateRPCTimeoutOrCancelledError)
 
@@ -70,8 +70,8 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Update:
-    """One item of the stream: its offset, the JSON of a task update, and when the workflow recorded it. ``made`` has
-    its event by the task's id, which is made once for all who listen.
+    """One item of the stream: its offset, the JSON of a task update, and the time of recording. ``made`` has its events
+    by task id; each is made once for all listeners.
     """
 
     sequence: int
@@ -81,7 +81,7 @@ class Update:
 
 
 class Subscriptions:
-    """The streams that somebody listens to now."""
+    """The streams that have listeners now."""
 
     def __init__(self, connection: TemporalConnection) -> None:
         self._connection = connection
@@ -89,17 +89,19 @@ class Subscriptions:
         self._polls = _Polls()
 
     def slowed(self, seconds: float) -> float:
-        """A pause between two requests for one stream: longer where many streams are read."""
+        """Return the pause between two requests for one stream, longer if many streams are read."""
         return seconds * max(1.0, len(self._readers) / _FEW)
 
     @asynccontextmanager
     async def listen(self, task_id: str) -> AsyncIterator["Reader"]:
-        """Every update of a task, from the first on, until its workflow is closed, read with all others who listen."""
+        """Read every update of a task, from the first one until its workflow is closed, shared with all other
+        listeners.
+        """
         async with self._reading(task_id) as reader:
             yield reader
 
     async def read_all(self, task_id: str) -> list[Update]:
-        """Every update of a task that has ended.
+        """Return every update of a task that has ended.
 
         Raises InternalError (no worker answers, so they can't be read now), RPCError (Temporal stays away).
         """
@@ -113,16 +115,16 @@ class Subscriptions:
             return updates
 
     async def read_latest(self, task_id: str, most: int) -> list[Update]:
-        """The last updates so far of a task, at most ``most``; none where no worker answers soon."""
+        """Return a task's last updates so far, at most ``most``; none if no worker answers soon."""
         client = await self._connection.connect()
         workflow: WorkflowHandle[Any, Any] = client.get_workflow_handle(task_id)
         with suppress(RPCError, WorkflowQueryFailedError):
             end = await workflow.query(OFFSET, result_type=int, rpc_timeout=GLANCE)
-            return await self.read_from(task_id, max(end - most, 0)) if most > 0 else []
+            return await self.read_updates(task_id, max(end - most, 0)) if most > 0 else []
         return []
 
-    async def read_from(self, task_id: str, offset: int, patience: timedelta = GLANCE) -> list[Update]:
-        """The updates so far of a task from an offset on; none where no worker answers within ``patience``."""
+    async def read_updates(self, task_id: str, offset: int, patience: timedelta = GLANCE) -> list[Update]:
+        """Return a task's updates so far from an offset; none if no worker answers within ``patience``."""
         client = await self._connection.connect()
         workflow: WorkflowHandle[Any, Any] = client.get_workflow_handle(task_id)
         with suppress(RPCError, WorkflowQueryFailedError):
@@ -130,7 +132,7 @@ class Subscriptions:
             more = True
             while more:
                 batch = await _ask(workflow, offset, patience)
-                updates += _updates_in(batch, client)
+                updates += _decode_updates(batch, client)
                 offset, more = batch.next_offset, batch.more_ready
             return updates
         return []
@@ -154,10 +156,10 @@ class Subscriptions:
 
 
 class _Polls:
-    """Starts polls, and sees every start through, even when the reader that wanted it is stopped.
+    """A starter of polls that completes every start, even if the reader that asked for it is stopped.
 
     If an update is cancelled before a worker has it, its workflow may be left with a workflow task that no worker gets.
-    Temporal notices after ten seconds, and the assessment waits meanwhile.
+    Temporal notices after ten seconds, and the assessment waits until then.
     """
 
     def __init__(self) -> None:
@@ -174,7 +176,7 @@ class _Polls:
     def _forget(self, key: tuple[str, int], start: asyncio.Task[WorkflowUpdateHandle[PollResult]]) -> None:
         del self._starts[key]
         if not start.cancelled():
-            start.exception()  # a reader that still waits for it gets it; where there is none, nobody needs it
+            start.exception()  # mark it as retrieved; a reader that still waits gets it
 
 
 async def _start_poll(workflow: WorkflowHandle[Any, Any], offset: int) -> WorkflowUpdateHandle[PollResult]:
@@ -190,17 +192,17 @@ async def _start_poll(workflow: WorkflowHandle[Any, Any], offset: int) -> Workfl
 
 @contextmanager
 def _plain_cancellation() -> Iterator[None]:
-    """Raise ``CancelledError`` where the SDK wraps it into an exception of its own."""
+    """Raise ``CancelledError`` if the SDK has wrapped it into its own exception."""
     try:
         yield
-    except WorkflowUpdateRPCTimeoutOrCancelledError as problem:
-        if isinstance(problem.__cause__, asyncio.CancelledError):
-            raise problem.__cause__ from None
+    except WorkflowUpdateRPCTimeoutOrCancelledError as error:
+        if isinstance(error.__cause__, asyncio.CancelledError):
+            raise error.__cause__ from None
         raise
 
 
 class Reader:
-    """Reads one task's stream into a log that all its listeners follow."""
+    """A reader of one task's stream into a log that all its listeners follow."""
 
     def __init__(self, client: Client, task_id: str, polls: "_Polls", slowed: Callable[[float], float]) -> None:
         self.listeners = 0
@@ -215,7 +217,7 @@ class Reader:
         self._run_id: str | None = None
         self._offset = 0
         self._news = asyncio.Event()
-        self._reading = asyncio.create_task(self._read())
+        self._reading = asyncio.create_task(self._read_stream())
         self._reading.add_done_callback(lambda _: self._tell())
         self._end: asyncio.Task[Any] | None = None
 
@@ -230,17 +232,16 @@ class Reader:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def end(self, read: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        """What comes after the updates: read by the first listener who gets there, for all."""
+        """Return what follows the updates: the first listener who gets there reads it for all."""
         if self._end is None:
             self._end = asyncio.create_task(read())
         ended: T = await asyncio.shield(self._end)
         return ended
 
     async def updates(self) -> AsyncIterator[Update]:
-        """Every update, from the first on.
+        """Yield every update, from the first one.
 
-        The last ones are missing where no worker answers within ``REMAINDER_WAIT``. Raises RPCError (Temporal stays
-        away).
+        The last ones are missing if no worker answers within ``REMAINDER_WAIT``. Raises RPCError (Temporal stays away).
         """
         position = 0
         while True:
@@ -256,19 +257,19 @@ class Reader:
         self._news.set()
         self._news = asyncio.Event()
 
-    async def _read(self) -> None:
+    async def _read_stream(self) -> None:
         clock = asyncio.get_running_loop().time
         give_up_at: float | None = None
         while True:
             began = clock()
             try:
                 return await self._read_until_closed()
-            except RPCError as problem:
+            except RPCError as error:
                 if give_up_at is None or clock() - began > OUTAGE_PATIENCE:
                     give_up_at = clock() + OUTAGE_PATIENCE
                 if clock() > give_up_at:
                     raise
-                log.warning("reading the updates of %s: %s; trying again", self._task_id, problem)
+                log.warning("reading the updates of %s: %s; trying again", self._task_id, error)
                 await asyncio.sleep(QUERY_INTERVAL)
 
     async def _read_until_closed(self) -> None:
@@ -280,7 +281,7 @@ class Reader:
 
     async def _read_while_running(self) -> None:
         closed = asyncio.create_task(wait_until_closed(self._client, self._task_id))
-        polling = asyncio.create_task(self._poll_on())
+        polling = asyncio.create_task(self._poll_forever())
         try:
             await asyncio.wait({closed, polling}, return_when=asyncio.FIRST_COMPLETED)
             for ended in (closed, polling):
@@ -291,34 +292,34 @@ class Reader:
             polling.cancel()
             await asyncio.gather(closed, polling, return_exceptions=True)
 
-    async def _poll_on(self) -> None:
-        """First catch up by query, which costs no history, then wait for news."""
-        await self._take_what_there_is()
+    async def _poll_forever(self) -> None:
+        """Catch up by query, which costs no history, then wait for news."""
+        await self._catch_up()
         while True:
             try:
                 with _plain_cancellation():
                     more = await self._poll()
-            except _POLL_PROBLEMS as problem:  # Temporal takes no more polls, or the workflow has just closed
-                log.debug("polling the updates of %s: %s; asking by query", self._task_id, problem)
+            except _POLL_PROBLEMS as error:  # Temporal takes no more polls, or the workflow has just closed
+                log.debug("polling the updates of %s: %s; asking by query", self._task_id, error)
                 await asyncio.sleep(QUERY_INTERVAL)
-                await self._take_what_there_is()
+                await self._catch_up()
             else:
                 if not more:
                     await asyncio.sleep(self._slowed(POLL_COOLDOWN))
 
     async def _poll(self) -> bool:
-        """Wait for the next updates; says whether there are more of them already."""
+        """Wait for the next updates; return whether more are ready."""
         handle = await self._polls.start(self._handle, self._offset)
         if handle.workflow_run_id != self._run_id:
-            await self._take_what_there_is()
+            await self._catch_up()
             return False
         return self._take(await handle.result())
 
-    async def _take_what_there_is(self) -> bool:
-        """Ask by query; says whether it was answered.
+    async def _catch_up(self) -> bool:
+        """Query the updates; return whether the query was answered.
 
-        A run that was not read before is read from its start. After a reset it repeats the updates up to some point and
-        then tells another one; one that was continued as new keeps the old one.
+        A run that was not read before is read from its start. After a reset, it repeats the updates up to some point
+        and then has different ones. A run that was continued as new keeps the earlier updates.
         """
         with suppress(RPCError, WorkflowQueryFailedError):
             latest = await find_assessment(self._client, self._task_id)
@@ -332,21 +333,21 @@ class Reader:
     async def _read_remainder(self) -> None:
         try:
             async with asyncio.timeout(REMAINDER_WAIT):
-                read = await self._take_what_there_is()
+                read = await self._catch_up()
                 while not read:
                     await asyncio.sleep(POLL_COOLDOWN)
-                    read = await self._take_what_there_is()
+                    read = await self._catch_up()
             self.is_complete = True
         except TimeoutError:
             log.warning("the last updates of %s can't be read: no worker answers", self._task_id)
 
     def _take(self, batch: PollResult) -> bool:
-        """Add a batch to the log, without what is there already: a new run repeats updates of the run before.
+        """Add a batch to the log, except known updates: a new run repeats updates of the previous run.
 
         Returns:
-            Whether there are more updates than fitted into the batch.
+            Whether more updates are ready than fitted into the batch.
         """
-        for update in _updates_in(batch, self._client):
+        for update in _decode_updates(batch, self._client):
             if self._latest.get(update.sequence) != update.data:
                 self._latest[update.sequence] = update.data
                 self._log.append(update)
@@ -356,13 +357,13 @@ class Reader:
 
 
 async def _ask(workflow: WorkflowHandle[Any, Any], offset: int, timeout: timedelta) -> PollResult:
-    """What the stream has from an offset on, by query, which costs no history."""
+    """Query the stream's items from an offset; a query costs no history."""
     poll = PollInput(topics=[UPDATES_TOPIC], from_offset=offset)
     batch: PollResult = await workflow.query(POLL, poll, result_type=PollResult, rpc_timeout=timeout)
     return batch
 
 
-def _updates_in(batch: PollResult, client: Client) -> Iterator[Update]:
+def _decode_updates(batch: PollResult, client: Client) -> Iterator[Update]:
     for item in batch.items:
         payload = Payload.FromString(base64.b64decode(item.data))
         recorded_at = payload.metadata.get(RECORDED_AT)

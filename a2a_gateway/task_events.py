@@ -1,6 +1,6 @@
-"""All events of a task, as A2A has them, for streams and webhooks.
+"""All events of a task in A2A form, for streams and webhooks.
 
-It starts with the task, goes through every update, and ends with the artifact and the terminal status.
+The sequence starts with the task, continues with every update, and ends with the artifact and the terminal status.
 """
 
 from collections.abc import AsyncGenerator
@@ -28,7 +28,7 @@ from proctor.settings.config import GreenAgentConfig
 from proctor.workflows.inputs import Notification
 
 _END = 2**40
-"""The number of the artifact's notification, after those of all updates."""
+"""The number of the artifact's notification, higher than those of all updates."""
 
 
 class TaskEvents:
@@ -40,7 +40,7 @@ class TaskEvents:
 
     @classmethod
     def from_client(cls, config: GreenAgentConfig, client: Client) -> "TaskEvents":
-        """For a process that has its connection to Temporal already."""
+        """Build it for a process that already has its connection to Temporal."""
 
         async def connected() -> Client:
             return client
@@ -48,7 +48,7 @@ class TaskEvents:
         return cls(config, TemporalConnection(connected))
 
     async def read_task(self, task_id: str) -> Task:
-        """The task as it is now.
+        """Return the task as it is now.
 
         Raises TaskNotFoundError (there is none), InternalError (Temporal or the store doesn't answer).
         """
@@ -61,7 +61,7 @@ class TaskEvents:
             return await self.answers.keep(key, lambda: read_task(client, execution, self._config))
 
     async def follow(self, task: Task) -> AsyncGenerator[SharedEvent]:
-        """The events after the task itself, until its end."""
+        """Yield the events after the task itself, until its end."""
         with temporal_errors(task.id):
             async with self.subscriptions.listen(task.id) as reader:
                 reason_sent, state = "", task.status.state
@@ -81,16 +81,16 @@ class TaskEvents:
         return closing_events(await self.read_task(task_id))
 
     async def _why_it_waits(self, task_id: str) -> str | None:
-        with suppress(RPCError, TaskNotFoundError):  # while Temporal is away, the reader of updates has the word
+        with suppress(RPCError, TaskNotFoundError):  # while Temporal is away, the reader of updates reports it
             client = await self._connection.connect()
             return await explain_standstill(await find_assessment(client, task_id), client, self._config)
         return None
 
     async def notifications(self, task_id: str, protocol: Literal["1.0", "0.3"]) -> AsyncGenerator[Notification]:
-        """All notifications of a task for a webhook.
+        """Yield all notifications of a task for a webhook.
 
-        In protocol 1.0 each is a ``StreamResponse``, as a2a-sdk's own sender has it, in 0.3 the task with the status
-        that it has got, the last one with the artifact.
+        In protocol 1.0 each is a ``StreamResponse``, as in a2a-sdk's own sender. In 0.3 each is the task with its new
+        status; the last one has the artifact.
         """
         task = await self.read_task(task_id)
         del task.artifacts[:]
@@ -109,7 +109,7 @@ class TaskEvents:
                     sequence = MessageToDict(event.metadata).get("sequence")
                     if event.status.state not in (TaskState.TASK_STATE_SUBMITTED, TaskState.TASK_STATE_WORKING):
                         number = _END + 1
-                    elif sequence is not None:  # else it says why the task waits, between two updates
+                    elif sequence is not None:  # otherwise the event explains a wait between two updates
                         number = int(sequence)
                     yield Notification(number, _body(task, event, protocol))
 

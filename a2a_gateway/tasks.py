@@ -1,6 +1,6 @@
-"""Assessments in Temporal, seen as A2A tasks; the task id is the workflow id.
+"""Assessments in Temporal as A2A tasks; the task id is the workflow id.
 
-Everything comes from a workflow's description, memo, search attributes and result, so nothing here needs a worker.
+All data comes from a workflow's description, memo, search attributes and result, so nothing here needs a worker.
 """
 
 import json
@@ -24,7 +24,7 @@ from temporalio.client import (
 )
 from temporalio.exceptions import ApplicationError
 
-from proctor.a2a_gateway.contexts import context_of
+from proctor.a2a_gateway.contexts import decode_context
 from proctor.a2a_gateway.parts import agent_message, data_parts, json_file_part, message_from_json, text_part
 from proctor.a2a_gateway.standstill import explain_standstill
 from proctor.a2a_gateway.temporal import RPC_TIMEOUT
@@ -61,12 +61,12 @@ _NO_DETAILS: dict[str, Any] = {}
 
 @dataclass(frozen=True)
 class Outcome:
-    """How an assessment ended.
+    """The end of an assessment.
 
     Attributes:
         state: one of A2A's terminal states.
-        sentence: the same in words, with the reason.
-        results: the scores; None before there are any.
+        sentence: the state in words, with the reason.
+        results: the scores; None if there are none.
     """
 
     state: TaskState
@@ -75,7 +75,7 @@ class Outcome:
 
 
 async def find_assessment(client: Client, task_id: str) -> WorkflowExecution:
-    """The latest run of a task's workflow.
+    """Return the latest run of a task's workflow.
 
     Raises TaskNotFoundError (no assessment has this id; callers can't see other workflows), RPCError (Temporal doesn't
     answer, or doesn't know the id).
@@ -88,18 +88,18 @@ async def find_assessment(client: Client, task_id: str) -> WorkflowExecution:
 
 
 async def find_own(client: Client, task_id: str, caller: Caller) -> WorkflowExecution:
-    """The latest run of a task's workflow, if it is there for this caller; what is others' doesn't exist.
+    """Return the latest run of a task's workflow; other callers' tasks count as missing.
 
     Raises TaskNotFoundError, RPCError (as ``find_assessment``).
     """
     execution = await find_assessment(client, task_id)
-    if not caller.may_see(owner_of(execution)):
+    if not caller.may_see(get_owner(execution)):
         raise TaskNotFoundError(f"There is no task {task_id!r}.")
     return execution
 
 
-def owner_of(execution: WorkflowExecution) -> str:
-    """A task's owner; empty without authentication."""
+def get_owner(execution: WorkflowExecution) -> str:
+    """Return a task's owner; empty without authentication."""
     return execution.typed_search_attributes.get(PROCTOR_OWNER) or ""
 
 
@@ -108,7 +108,7 @@ def is_closed(execution: WorkflowExecution) -> bool:
 
 
 async def wait_until_closed(client: Client, task_id: str) -> None:
-    """Wait for as long as it takes; costs the workflow no history event.
+    """Wait until a task is closed, without a time limit; costs the workflow no history event.
 
     A reset in the Temporal UI closes a run and starts another: the task is closed when its latest run is.
     """
@@ -125,13 +125,13 @@ async def wait_until_closed(client: Client, task_id: str) -> None:
 async def read_task(
     client: Client, execution: WorkflowExecution, config: GreenAgentConfig, *, with_artifacts: bool = True
 ) -> Task:
-    """A workflow as an A2A task.
+    """Return a workflow as an A2A task.
 
-    The status of a running task carries the time of its start, and says why if it waits; that of a closed
-    one carries the time of its end.
+    The status of a running task has the time of its start, and the reason if it waits. The status of a closed task has
+    the time of its end.
 
     Args:
-        with_artifacts: whether a task that has ended carries its results.
+        with_artifacts: whether an ended task includes its results.
 
     Raises:
         RPCError: Temporal doesn't answer.
@@ -140,7 +140,7 @@ async def read_task(
     attributes = execution.typed_search_attributes
     task = Task(
         id=execution.id,
-        context_id=context_of(attributes.get(PROCTOR_CONTEXT)),
+        context_id=decode_context(attributes.get(PROCTOR_CONTEXT)),
         metadata=task_metadata(
             execution.id,
             config,
@@ -170,7 +170,7 @@ async def read_task(
 
 
 def submitted_task(task_id: str, message: Message, config: GreenAgentConfig) -> Task:
-    """A task that was started just now, by ``message``."""
+    """Return a task that ``message`` has just started."""
     return Task(
         id=task_id,
         context_id=message.context_id,
@@ -181,7 +181,7 @@ def submitted_task(task_id: str, message: Message, config: GreenAgentConfig) -> 
 
 
 def task_metadata(task_id: str, config: GreenAgentConfig, **known: str | None) -> Struct:
-    """Where to look at the workflow, and what is known of the assessment."""
+    """Return the workflow's address for people, and known facts about the assessment."""
     metadata = Struct()
     metadata.update({name: value for name, value in known.items() if value is not None})
     if config.temporal_ui_url:
@@ -191,7 +191,7 @@ def task_metadata(task_id: str, config: GreenAgentConfig, **known: str | None) -
 
 
 def standing_message(task: Task, why: str) -> Message:
-    """The message of an unchanged status, of a task that waits."""
+    """Return the message of an unchanged status, for a task that waits."""
     return agent_message(f"{task.id}-stands", task.id, task.context_id, [text_part(why)])
 
 
@@ -200,10 +200,10 @@ def closing_message(task: Task, outcome: Outcome) -> Message:
 
 
 def results_artifact(results: AssessmentResults | CampaignResults) -> Artifact:
-    """The artifact of a task: words, the result as a data part, the exact JSON as a file part.
+    """Return the artifact of a task: words, the result as a data part, the exact JSON as a file part.
 
     The data part of an assessment's result has the form of ``seed_form``. A result that doesn't fit into a data part
-    is JSON text instead: some callers keep neither prose nor files.
+    becomes JSON text instead: some callers keep neither prose nor files.
     """
     exact, name = results.model_dump_json(), str(results.message_type)
     data = seed_form(results) if isinstance(results, AssessmentResults) else results.model_dump(mode="json")
@@ -236,7 +236,7 @@ def results_sentence(results: AssessmentResults) -> str:
 
 
 async def read_outcome(client: Client, execution: WorkflowExecution, config: GreenAgentConfig) -> Outcome:
-    """How a closed workflow ended.
+    """Return how a closed workflow ended.
 
     Raises RPCError (Temporal doesn't answer), OSError (the blob store, where large results are, doesn't answer).
     """
@@ -245,41 +245,41 @@ async def read_outcome(client: Client, execution: WorkflowExecution, config: Gre
     handle = client.get_workflow_handle(execution.id, run_id=execution.run_id, result_type=AssessmentResults)
     try:
         results = await handle.result(follow_runs=False, rpc_timeout=RPC_TIMEOUT)
-    except WorkflowFailureError as failure:
-        outcome = _outcome_of_failure(execution, failure)
+    except WorkflowFailureError as error:
+        outcome = _outcome_of_failure(execution, error)
         if execution.status == WorkflowExecutionStatus.CANCELED:
             return replace(outcome, results=await _results_so_far(execution, config, AssessmentResults.model_validate))
         return outcome
-    except (BlobNotFoundError, BlobDamagedError, ValidationError) as problem:
+    except (BlobNotFoundError, BlobDamagedError, ValidationError) as error:
         return Outcome(
-            TaskState.TASK_STATE_COMPLETED, f"The assessment was completed, but its result can't be read: {problem}"
+            TaskState.TASK_STATE_COMPLETED, f"The assessment was completed, but its result can't be read: {error}"
         )
     return Outcome(TaskState.TASK_STATE_COMPLETED, results_sentence(results), results)
 
 
 async def _outcome_of_campaign(client: Client, execution: WorkflowExecution, config: GreenAgentConfig) -> Outcome:
-    """How a campaign ended; its results are in the store, whichever way it ended."""
+    """Return how a campaign ended; its results are in the store in any case."""
     handle = client.get_workflow_handle(execution.id, run_id=execution.run_id, result_type=dict)
     sentence = await execution.memo_value(MEMO_SUMMARY, "The campaign was completed.", type_hint=str)
     outcome = Outcome(TaskState.TASK_STATE_COMPLETED, sentence)
     try:
         await handle.result(follow_runs=False, rpc_timeout=RPC_TIMEOUT)
-    except WorkflowFailureError as failure:
-        outcome = _outcome_of_failure(execution, failure)
+    except WorkflowFailureError as error:
+        outcome = _outcome_of_failure(execution, error)
     return replace(outcome, results=await _results_so_far(execution, config, parse_campaign_results))
 
 
 async def _results_so_far(
     execution: WorkflowExecution, config: GreenAgentConfig, read: Callable[[dict[str, Any]], Results]
 ) -> Results | None:
-    """The results at the end; None without any, or if they are lost."""
+    """Return the results at the end; None if there are none, or they are lost."""
     ref = await execution.memo_value(MEMO_RESULTS, None, type_hint=BlobRef)
     if ref is None:
         return None
     try:
         return read(json.loads(await BlobStore(config.storage_url).get(ref)))
-    except (BlobNotFoundError, BlobDamagedError, ValueError) as problem:
-        log.warning("the results so far of %s can't be read: %s", execution.id, problem)
+    except (BlobNotFoundError, BlobDamagedError, ValueError) as error:
+        log.warning("the results so far of %s can't be read: %s", execution.id, error)
         return None
 
 
@@ -298,7 +298,7 @@ def _outcome_of_failure(execution: WorkflowExecution, failure: WorkflowFailureEr
         if isinstance(cause, ApplicationError) and cause.type == REJECTED_FAILURE:
             return Outcome(TaskState.TASK_STATE_REJECTED, cause.message)
         if isinstance(cause, ApplicationError) and cause.type == ASSESSMENT_FAILURE:
-            return Outcome(TaskState.TASK_STATE_FAILED, cause.message, _results_in(cause))
+            return Outcome(TaskState.TASK_STATE_FAILED, cause.message, _read_results(cause))
     return Outcome(TaskState.TASK_STATE_FAILED, f"The evaluator failed: {causes[-1]}")
 
 
@@ -308,7 +308,7 @@ def _chain(failure: BaseException | None) -> Iterator[BaseException]:
         failure = failure.__cause__
 
 
-def _results_in(failure: ApplicationError) -> AssessmentResults | None:
+def _read_results(failure: ApplicationError) -> AssessmentResults | None:
     try:
         return AssessmentResults.model_validate(failure.details[0] if failure.details else _NO_DETAILS)
     except ValidationError:

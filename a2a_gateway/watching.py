@@ -1,8 +1,8 @@
-"""For who watches the gateway: whether assessments can be played (``/health``), whether all that it needs is well
-(``/ready``: the store, too), what it counts (``/metrics``).
+"""Monitoring of the gateway: ``/health``, ``/ready`` and ``/metrics``.
 
-The first two are there for everybody, and tell reasons to admins alone; so are the metrics for admins. At an observing
-address (``observe_port``) all of it is served without authentication.
+``/health`` says whether assessments can be played, and ``/ready`` whether everything that the gateway needs works, the
+store included. These two need no authentication, and show reasons only to admins. Metrics are for admins. At an
+observing address (``observe_port``) all three are served without authentication.
 """
 
 import asyncio
@@ -16,8 +16,8 @@ from proctor.a2a_gateway.auth.identity import Identity
 from proctor.a2a_gateway.metrics import ASSESSMENTS, STATES, TEMPORAL_UP, WORKERS, count_assessments
 from proctor.a2a_gateway.temporal import TemporalConnection
 from proctor.observing import metrics
-from proctor.observing.readiness import Look, kept_for, look_at
-from proctor.protocol.callers import caller_of
+from proctor.observing.readiness import Look, check_needs, remember_success
+from proctor.protocol.callers import get_caller
 from proctor.settings.config import GreenAgentConfig
 from proctor.storage.temporal import TemporalUnreachableError
 from proctor.storage.trying import find_problem_of_store
@@ -32,7 +32,7 @@ class Watching:
     def __init__(self, config: GreenAgentConfig, connection: TemporalConnection) -> None:
         self._config = config
         self._connection = connection
-        store = kept_for(_STORE_TRIED_EVERY, lambda: find_problem_of_store(config.storage_url))
+        store = remember_success(_STORE_TRIED_EVERY, lambda: find_problem_of_store(config.storage_url))
         self.needs: dict[str, Look] = {
             "temporal": connection.find_problem,
             "worker": lambda: connection.find_worker_problem(config),
@@ -48,7 +48,7 @@ class Watching:
         if config.oidc_issuer:
             from proctor.a2a_gateway.auth.oidc import Oidc
 
-            self.needs["oidc"] = kept_for(_PROVIDER_ASKED_EVERY, Oidc(config).find_problem)
+            self.needs["oidc"] = remember_success(_PROVIDER_ASKED_EVERY, Oidc(config).find_problem)
         self.routes = [
             Route("/health", self._health),
             Route("/ready", self._ready),
@@ -56,8 +56,8 @@ class Watching:
         ]
 
     async def render(self) -> bytes:
-        """All that this process has counted, and how many assessments Temporal has; where it doesn't answer, those are
-        left out.
+        """Render all metrics of this process, with the number of assessments in Temporal; without these if it doesn't
+        answer.
         """
         try:
             async with asyncio.timeout(_COUNTED_WITHIN):
@@ -82,12 +82,12 @@ class Watching:
         return await self._status_response(request, self.needs)
 
     async def _status_response(self, request: Request, needs: dict[str, Look]) -> JSONResponse:
-        states = await look_at(needs)
+        states = await check_needs(needs)
         is_well = set(states.values()) == {"ok"}
-        details = states if caller_of(request.scope).is_admin else {}
+        details = states if get_caller(request.scope).is_admin else {}
         return JSONResponse({"status": "ok" if is_well else "degraded", **details}, 200 if is_well else 503)
 
     async def _metrics(self, request: Request) -> Response:
-        if not caller_of(request.scope).is_admin:
+        if not get_caller(request.scope).is_admin:
             return JSONResponse({"error": {"code": 403, "message": "Metrics are for admins."}}, 403)
         return Response(await self.render(), media_type=metrics.MEDIA_TYPE)

@@ -1,8 +1,8 @@
-"""Push notifications: each webhook of a task is a workflow of its own, which keeps it and delivers to it.
+"""Push notifications: each webhook of a task is a separate workflow, which stores it and delivers to it.
 
-So nothing has to be remembered here, any replica knows every webhook, and none of this needs a worker. A task has a
-few numbered places for webhooks; which workflow is in a place is Temporal's business, so two callers at once can't take
-more places than there are. A place is free where its workflow was terminated, or never was.
+The gateway therefore stores nothing, any replica knows every webhook, and none of this needs a worker. A task has a few
+numbered places for webhooks. Temporal decides which workflow is in a place, so two callers at once can't take more
+places than there are. A place is free if its workflow was terminated or never existed.
 """
 
 import hashlib
@@ -27,24 +27,24 @@ from purple_sdk.processes.addresses import is_forbidden
 from purple_sdk.processes.together import do_all
 
 MOST = 5
-"""Webhooks that a task may have."""
+"""The largest number of webhooks of a task."""
 
 _FREE = (WorkflowExecutionStatus.TERMINATED, WorkflowExecutionStatus.CANCELED)
 _DELETED = "the webhook was deleted"
 _NEVER = timedelta(minutes=10)
-"""Longer than it takes to terminate what is started."""
+"""Longer than it takes to terminate a new workflow."""
 
 
 @dataclass(frozen=True)
 class _Kept:
-    """A webhook in its place; one sealed with another secret is listed without its content."""
+    """A webhook in its place; one that another secret sealed is listed without its content."""
 
     execution: WorkflowExecution
     webhook: Webhook | None
 
 
 async def checked(wanted: TaskPushNotificationConfig, protocol: Literal["1.0", "0.3"]) -> Webhook:
-    """A caller's configuration as a webhook; an id of its own comes from the task where the caller gives none.
+    """Convert a caller's configuration to a webhook. Without an id, ``register`` uses the task's.
 
     Raises InvalidParamsError (no notification could be sent to it, or none may be).
     """
@@ -58,8 +58,8 @@ async def checked(wanted: TaskPushNotificationConfig, protocol: Literal["1.0", "
     )
     try:
         addresses = await look_up(check_webhook(webhook).hostname or "")
-    except BadWebhookError as problem:
-        raise InvalidParamsError(f"No notifications can be pushed: {problem}.") from None
+    except BadWebhookError as error:
+        raise InvalidParamsError(f"No notifications can be pushed: {error}.") from None
     except OSError:
         raise InvalidParamsError("No notifications can be pushed: the webhook's host can't be resolved.") from None
     if any(map(is_forbidden, addresses)):
@@ -75,26 +75,26 @@ class Webhooks:
         self._connection = connection
 
     async def register(self, task_id: str, wanted: Webhook) -> TaskPushNotificationConfig:
-        """Keep a webhook, and begin to send it the task's events.
+        """Store a webhook, and begin to send it the task's events.
 
-        The same one again changes nothing, unless it was given up; another one with the same id takes its place. Raises
-        UnsupportedOperationError (the task has as many as it may have).
+        An equal webhook changes nothing, unless it was given up. Another webhook with the same id replaces it. Raises
+        UnsupportedOperationError (the task has the largest number of webhooks).
         """
         webhook = wanted if wanted.id else wanted.model_copy(update={"id": task_id})
         client = await self._connection.connect()
-        for _ in range(MOST + 1):  # each time somebody else may have been faster
+        for _ in range(MOST + 1):  # each time, another caller may have been faster
             kept = await self._slots(client, task_id)
-            place = _place_for(webhook, kept)
+            place = _choose_place(webhook, kept)
             if place is None:
                 raise UnsupportedOperationError(
                     f"Task {task_id} has {MOST} webhooks, and no more are kept: delete one of them first."
                 )
-            there = kept.get(place)
-            is_same = there is not None and there.webhook == webhook
-            if there is not None and is_same and there.execution.status != WorkflowExecutionStatus.FAILED:
+            current = kept.get(place)
+            is_same = current is not None and current.webhook == webhook
+            if current is not None and is_same and current.execution.status != WorkflowExecutionStatus.FAILED:
                 break
             try:
-                await self._start(client, task_id, place, webhook, replace=there is not None)
+                await self._start(client, task_id, place, webhook, replace=current is not None)
                 break
             except WorkflowAlreadyStartedError:
                 continue
@@ -102,32 +102,32 @@ class Webhooks:
 
     async def list_all(self, task_id: str) -> list[TaskPushNotificationConfig]:
         kept = await self._slots(await self._connection.connect(), task_id)
-        return [_public_config(task_id, each.webhook) for each in kept.values() if each.webhook is not None]
+        return [_public_config(task_id, slot.webhook) for slot in kept.values() if slot.webhook is not None]
 
     async def get(self, task_id: str, webhook_id: str) -> TaskPushNotificationConfig:
-        """One of them, without its secrets; callers of 0.3 may leave out the id, and get the first.
+        """Return one webhook, without its secrets; callers of 0.3 may leave out the id, and get the first.
 
-        Raises TaskNotFoundError (there is none of this id).
+        Raises TaskNotFoundError (none has this id).
         """
         webhooks = await self.list_all(task_id)
-        for each in webhooks:
-            if each.id == (webhook_id or webhooks[0].id):
-                return each
+        for webhook in webhooks:
+            if webhook.id == (webhook_id or webhooks[0].id):
+                return webhook
         raise TaskNotFoundError(f"Task {task_id} has no webhook {webhook_id[:255]!r}.")
 
     async def delete(self, task_id: str, webhook_id: str) -> None:
-        """Let a webhook go, wherever its notifications are."""
+        """Delete a webhook in any state of its notifications."""
         client = await self._connection.connect()
-        for each in (await self._slots(client, task_id)).values():
-            if each.webhook is not None and each.webhook.id == webhook_id:
-                await self._remove(client, each.execution)
+        for slot in (await self._slots(client, task_id)).values():
+            if slot.webhook is not None and slot.webhook.id == webhook_id:
+                await self._remove(client, slot.execution)
 
     async def _slots(self, client: Client, task_id: str) -> dict[int, _Kept]:
         async def look(place: int) -> _Kept | None:
             try:
                 execution = await client.get_workflow_handle(_id(task_id, place)).describe(rpc_timeout=RPC_TIMEOUT)
-            except RPCError as problem:
-                if problem.status == RPCStatusCode.NOT_FOUND:
+            except RPCError as error:
+                if error.status == RPCStatusCode.NOT_FOUND:
                     return None
                 raise
             if execution.status in _FREE:
@@ -138,7 +138,7 @@ class Webhooks:
             return _Kept(execution, webhook)
 
         slots = await do_all(*map(look, range(MOST)))
-        return {place: each for place, each in enumerate(slots) if each is not None}
+        return {place: slot for place, slot in enumerate(slots) if slot is not None}
 
     def _open(self, sealed: str) -> Webhook | None:
         try:
@@ -163,12 +163,14 @@ class Webhooks:
         )
 
     async def _remove(self, client: Client, execution: WorkflowExecution) -> None:
-        """Free a place: a workflow that runs is terminated, as is a last one in the place of one that has ended."""
+        """Free a place: terminate its running workflow, or replace an ended one by a workflow that is terminated at
+        once.
+        """
         handle = client.get_workflow_handle(execution.id)
         try:
             await handle.terminate(reason=_DELETED, rpc_timeout=RPC_TIMEOUT)
-        except RPCError as problem:
-            if problem.status != RPCStatusCode.NOT_FOUND:
+        except RPCError as error:
+            if error.status != RPCStatusCode.NOT_FOUND:
                 raise
             await client.start_workflow(
                 NOTIFICATIONS_WORKFLOW,
@@ -188,10 +190,12 @@ def _id(task_id: str, place: int) -> str:
     return f"webhook-{place + 1}-of-{task_id}"
 
 
-def _place_for(webhook: Webhook, kept: dict[int, _Kept]) -> int | None:
-    """Where a webhook of this id is, else a free place: of two who register the same id at once, both find the same."""
-    for place, each in kept.items():
-        if each.webhook is not None and each.webhook.id == webhook.id:
+def _choose_place(webhook: Webhook, kept: dict[int, _Kept]) -> int | None:
+    """Return the place of the webhook with this id, else a free one. Two simultaneous callers with one id find the
+    same.
+    """
+    for place, slot in kept.items():
+        if slot.webhook is not None and slot.webhook.id == webhook.id:
             return place
     first = hashlib.sha256(webhook.id.encode()).digest()[0]
     for step in range(MOST):

@@ -21,7 +21,7 @@ from typing import Any
 import httpx
 from pydantic import ValidationError
 
-from proctor.activities.characters.generator import characters_addressed
+from proctor.activities.characters.addressing import characters_addressed
 from proctor.activities.characters.guard import rule_broken
 from proctor.activities.characters.messages import OutgoingMessage
 from proctor.activities.characters.prompts import TextAnswer, persona, reply_question

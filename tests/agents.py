@@ -16,7 +16,7 @@ from contextlib import contextmanager
 
 from proctor.local.harness_runs import HarnessChoice, serving_harness
 from proctor.storage.archive import Archive
-from proctor.viewer.trajectories import trajectory_of
+from proctor.viewer.trajectories import read_trajectory
 from purple_sdk.harness.clis import HARNESSES, find_harness
 from purple_sdk.harness.declared import HarnessError
 from purple_sdk.harness.installing import find_program, install
@@ -34,7 +34,7 @@ def transcripts(stack: Stack, results: AssessmentResults) -> str:
     """How many turns have a transcript in the viewer, and its steps."""
     archive = Archive(stack.config.archive_url)
     entry = archive.get(results.assessment_id)
-    views = [entry and trajectory_of(archive, entry, turn) for turn in range(1, results.turns_taken + 1)]
+    views = [entry and read_trajectory(archive, entry, turn) for turn in range(1, results.turns_taken + 1)]
     steps = sum(len(view.steps) for view in views if view)
     return f"{sum(map(bool, views))} of {len(views)} turns shown in the viewer, {steps} steps"
 

@@ -23,6 +23,8 @@ from tests.stack import SCENARIOS, Stack, running_stack
 from tests.system_programs import ENGINE_PROGRAMS, require
 from tests.work import NIGHTLY
 
+pytest_plugins = ["tests.sentences"]
+
 # The processes of a run import the same modules a hundred times: compiled once, whatever the user's own setting is.
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)

@@ -16,11 +16,18 @@ from typing import Any
 
 import psutil
 
+from proctor.processes.names import OWN_PACKAGES
 from tests.waiting import PATIENCE
 
 ROOT = Path(__file__).parents[1]
 LINKED = frozenset(path.name for path in (ROOT / "proctor").iterdir() if path.is_symlink())
 """The folders at the top that are parts of ``proctor`` by links in it."""
+
+
+def files_of_packages() -> list[Path]:
+    """The Python files of our packages, each once: those in linked folders by their own place."""
+    return [path for folder in (*OWN_PACKAGES, *LINKED) for path in (ROOT / folder).rglob("*.py")]
+
 
 Process = subprocess.Popen[str]
 

@@ -17,7 +17,7 @@ from proctor.workflows import limits, names
 from proctor.workflows.inputs import AssessmentInput
 from proctor.workflows.publishing import UpdatePublisher
 from proctor.workflows.steps import Steps
-from purple_sdk.protocol.provenance import cost_of, tokens_of
+from purple_sdk.protocol.provenance import add_costs, count_tokens
 from purple_sdk.protocol.results import AssessmentResults
 
 
@@ -118,8 +118,8 @@ class AssessmentCell:
             and played.failure_kind != failures.REJECTED,
             result=kept,
             seconds=(workflow.now() - began_at).total_seconds(),
-            cost=cost_of(played.uses),
-            tokens=tokens_of(played.uses),
-            unpriced=bool(played.uses) and cost_of(played.uses) is None,
-            uncounted=bool(played.uses) and tokens_of(played.uses) is None,
+            cost=add_costs(played.uses),
+            tokens=count_tokens(played.uses),
+            unpriced=bool(played.uses) and add_costs(played.uses) is None,
+            uncounted=bool(played.uses) and count_tokens(played.uses) is None,
         )

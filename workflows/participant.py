@@ -36,7 +36,7 @@ async def greet(steps: Steps, publisher: UpdatePublisher, plan: Plan, prepared: 
                 turn_number=note.turn,
                 actions_taken=sum(entry.turn == note.turn for entry in progress.action_log),
                 time_advanced=format_iso8601_duration(note.reached - note.began_at),
-                inherited_from=plan.fork.origin.player_of(note.turn) if plan.fork else None,
+                inherited_from=plan.fork.origin.find_player(note.turn) if plan.fork else None,
             )
         )
     publisher.show("**Greeting the participant**", begins="the greeting")

@@ -28,7 +28,7 @@ from purple_sdk.protocol.results import (
     ActionReport,
     AssessmentResults,
     RoleResults,
-    assessment_results,
+    sums_of,
     unscored,
 )
 
@@ -140,36 +140,43 @@ class Several:
 
     def sum_up(self, ending: Ending) -> AssessmentResults:
         plan, parts = self._plan, [role.results(ending) for role in self.roles]
-        return assessment_results(
-            assessment_id=plan.assessment_id,
-            scenario_id=plan.scenario_id,
-            participant=plan.participant,
-            status=ending.status,
-            duration_seconds=seconds_played(self.together),
-            turns_taken=max(part.turns_taken for part in parts),
-            criteria_results=[unscored(criterion, ending.failure) for criterion in plan.criteria]
+        criteria_results = (
+            [unscored(criterion, ending.failure) for criterion in plan.criteria]
             if ending.failure
-            else [criterion for part in parts for criterion in part.criteria_results],
-            action_log=[
-                entry.model_copy(update={"role": part.participant}) for part in parts for entry in part.action_log
-            ],
-            action_report=ActionReport(
+            else [criterion for part in parts for criterion in part.criteria_results]
+        )
+        action_log = [
+            entry.model_copy(update={"role": part.participant}) for part in parts for entry in part.action_log
+        ]
+        together: dict[str, Any] = {
+            "assessment_id": plan.assessment_id,
+            "scenario_id": plan.scenario_id,
+            "participant": plan.participant,
+            "status": ending.status,
+            "duration_seconds": seconds_played(self.together),
+            "turns_taken": max(part.turns_taken for part in parts),
+            "criteria_results": criteria_results,
+            "action_log": action_log,
+            "action_report": ActionReport(
                 reported=[each for part in parts for each in part.action_report.reported],
                 unreported=[each for part in parts for each in part.action_report.unreported],
                 never_happened=[each for part in parts for each in part.action_report.never_happened],
             ),
-            completion_reason=ending.reason,
-            failure=ending.failure,
-            failure_kind=ending.failure_kind,
-            is_partial=any(part.is_partial for part in parts),
-            scenario_turns=plan.scenario_turns,
-            participant_usage=[each for part in parts for each in part.participant_usage],
-            clarifications=[each for part in parts for each in part.clarifications],
-            provenance=self._provenance([part.provenance or Provenance() for part in parts]),
-            forked_from=plan.fork.origin if plan.fork else None,
-            roles=[RoleResults.of(part, role.participant_url) for part, role in zip(parts, plan.roles, strict=True)],
-            **{name: getattr(parts[0], name) for name in _SAME},
-        )
+            "completion_reason": ending.reason,
+            "failure": ending.failure,
+            "failure_kind": ending.failure_kind,
+            "turn_tries": {},
+            "is_partial": any(part.is_partial for part in parts),
+            "scenario_turns": plan.scenario_turns,
+            "participant_usage": [each for part in parts for each in part.participant_usage],
+            "clarifications": [each for part in parts for each in part.clarifications],
+            "provenance": self._provenance([part.provenance or Provenance() for part in parts]),
+            "forked_from": plan.fork.origin if plan.fork else None,
+            "roles": [RoleResults.of(part, role.participant_url) for part, role in zip(parts, plan.roles, strict=True)],
+            **sums_of(criteria_results, action_log),
+        }
+        # All else is of the day that they share, and the same for each.
+        return AssessmentResults.model_validate({**dict(parts[0]), **together})
 
     def _provenance(self, parts: list[Provenance]) -> Provenance:
         hashes = list(dict.fromkeys(each for part in parts for each in part.evaluators_hashes))
@@ -199,9 +206,6 @@ class Several:
     def placed(self) -> Plan:
         """The plan that says on which servers the simulations are."""
         return self._plan.model_copy(update={"roles": [role.steps.placed(role.plan) for role in self.roles]})
-
-
-_SAME = ("seed", "offline", "family", "difficulty", "instance_seed", "clock", "noise")
 
 
 async def _all(works: Iterable[Awaitable[None]]) -> None:

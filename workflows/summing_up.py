@@ -17,12 +17,9 @@ from purple_sdk.protocol.results import (
     ActionLogEntryWithTurn,
     AssessmentResults,
     ResultStatus,
-    assessment_results,
+    sums_of,
     unscored,
 )
-
-_OF_PLAN = ("assessment_id", "scenario_id", "participant", "seed", "offline", "scenario_turns", "clock", "noise")
-_OF_PROGRESS = ("turn_tries", "participant_usage", "clarifications")
 
 
 def note_score(results: AssessmentResults) -> None:
@@ -46,31 +43,42 @@ class Ending(NamedTuple):
 def sum_up(plan: Plan, progress: Progress | None, judging: Judging, ending: Ending) -> AssessmentResults:
     """The results of what was done until now; ``progress`` is None before the first turn can begin."""
     action_log = progress.action_log if progress else []
-    return assessment_results(
+    criteria_results = [
+        # Verdicts that stand without the others would be a score on other points than everybody's.
+        unscored(criterion, ending.failure) if ending.failure else judging.verdicts[criterion.criterion_id]
+        for criterion in plan.criteria
+    ]
+    return AssessmentResults(
+        assessment_id=plan.assessment_id,
+        scenario_id=plan.scenario_id,
+        participant=plan.participant,
         status=ending.status,
         duration_seconds=seconds_played(progress),
         turns_taken=progress.turn if progress else 0,
-        criteria_results=[
-            # Verdicts that stand without the others would be a score on other points than everybody's.
-            unscored(c, ending.failure) if ending.failure else judging.verdicts[c.criterion_id]
-            for c in plan.criteria
-        ],
+        criteria_results=criteria_results,
         action_log=action_log,
         action_report=compare(progress.reported if progress else [], _reportable(action_log, progress)),
+        seed=plan.seed,
+        offline=plan.offline,
         completion_reason=ending.reason,
         failure=ending.failure,
         failure_kind=ending.failure_kind,
+        turn_tries=progress.turn_tries if progress else {},
         is_partial=ending.status == "completed"
         and progress is not None
         and not progress.early_completion
         and progress.current_time < plan.end_time,
+        scenario_turns=plan.scenario_turns,
         family=plan.instance.family if plan.instance else None,
         difficulty=plan.instance.difficulty if plan.instance else None,
         instance_seed=plan.instance.seed if plan.instance else None,
+        clock=plan.clock,
+        noise=plan.noise,
         provenance=_provenance(plan, progress, judging),
+        participant_usage=progress.participant_usage if progress else [],
+        clarifications=progress.clarifications if progress else [],
         forked_from=plan.fork.origin if plan.fork else None,
-        **{name: getattr(plan, name) for name in _OF_PLAN},
-        **({name: getattr(progress, name) for name in _OF_PROGRESS} if progress else {}),
+        **sums_of(criteria_results, action_log),
     )
 
 

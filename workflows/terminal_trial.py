@@ -22,7 +22,7 @@ from proctor.workflows.archiving import archive_trial
 from proctor.workflows.ending import run_undisturbed
 from proctor.workflows.publishing import UpdatePublisher
 from proctor.workflows.steps import Steps, failure_of
-from purple_sdk.protocol.provenance import added_up, tokens_of
+from purple_sdk.protocol.provenance import added_up, count_tokens
 from purple_sdk.protocol.results import ResultStatus
 from purple_sdk.protocol.terminal import Blame, FailureMode, TrialResult
 
@@ -81,9 +81,9 @@ class TerminalTrial:
             result=kept,
             seconds=(workflow.now() - began_at).total_seconds(),
             cost=_cost(result),
-            tokens=tokens_of(result.usage),
+            tokens=count_tokens(result.usage),
             unpriced=self._plan.agent == "a2a" and (not result.usage or any(u.cost is None for u in result.usage)),
-            uncounted=self._plan.agent == "a2a" and tokens_of(result.usage) is None,
+            uncounted=self._plan.agent == "a2a" and count_tokens(result.usage) is None,
             places=self._places,
         )
 

@@ -1,1 +1,1 @@
-"""Authentication: which names the gateway answers to, which pages may ask it, and who its callers are."""
+"""Authentication: the host names of the gateway, the origins that may send requests, and the callers."""

@@ -1,8 +1,8 @@
-"""The ``Host`` and ``Origin`` of a request: they keep other people's web pages away.
+"""Checks of a request's ``Host`` and ``Origin``, which keep other people's web pages away.
 
-A page from anywhere can have its browser send requests to the evaluator. With its own name that points to this machine
-(DNS rebinding) it could read the answers, too. So a request has to name the evaluator by an address, by a name without
-dots, or by a configured name. A request that changes something mustn't come from another site.
+Any page can make its visitor's browser send requests to the evaluator. If the page's own name points to this machine
+(DNS rebinding), it could also read the answers. A request must therefore name the evaluator by an address, by a name
+without dots, or by a configured name. A request that changes something must not come from another site.
 """
 
 from collections.abc import Sequence
@@ -18,27 +18,27 @@ SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
 ANY_HOST = "*"
 _NO_NAME = frozenset("@/?#\\")
-"""Characters that a URL may have beside the name, and a ``Host`` may not."""
+"""Characters that a URL may have in addition to the name, and a ``Host`` may not."""
 
 
-def words_of(text: str) -> list[str]:
+def split_words(text: str) -> list[str]:
     return text.replace(",", " ").split()
 
 
 class Hosts:
-    """The names that the gateway answers to, and the sites whose pages may ask it."""
+    """The names that the gateway answers to, and the sites whose pages may send requests."""
 
     def __init__(self, config: GreenAgentConfig, origins: Sequence[str] = ()) -> None:
-        named = [urlsplit(config.effective_card_url).hostname or "", config.host, *words_of(config.hosts)]
+        named = [urlsplit(config.effective_card_url).hostname or "", config.host, *split_words(config.hosts)]
         self._names = {name.lower().rstrip(".") for name in named if name}
-        self.origins = [origin.rstrip("/") for origin in [*words_of(config.cors_origins), *origins]]
+        self.origins = [origin.rstrip("/") for origin in [*split_words(config.cors_origins), *origins]]
 
     def problem_of_host(self, headers: Headers) -> str | None:
-        """Why a request isn't for us, as a sentence; None where it is."""
+        """Return why a request isn't for us, as a sentence; None if it is."""
         host = headers.get("host", "")
         if not host or ANY_HOST in self._names:
             return None
-        name = _name_in(host)
+        name = _parse_name(host)
         if name is not None and (name in self._names or _is_no_public_name(name)):
             return None
         return (
@@ -47,14 +47,14 @@ class Hosts:
         )
 
     def problem_of_origin(self, method: str, headers: Headers) -> str | None:
-        """Why a request may not come from where it comes, as a sentence; None where it may."""
+        """Return why a request may not come from its origin, as a sentence; None if it may."""
         if method in SAFE_METHODS:
             return None
         origin = headers.get("origin")
         if origin is None:
             is_ours = headers.get("sec-fetch-site", "none") in ("none", "same-origin")
         else:
-            is_ours = origin in self.origins or _is_of(origin, headers.get("host", ""))
+            is_ours = origin in self.origins or _is_same_host(origin, headers.get("host", ""))
         if is_ours:
             return None
         return (
@@ -63,7 +63,7 @@ class Hosts:
         )
 
 
-def _is_of(origin: str, host: str) -> bool:
+def _is_same_host(origin: str, host: str) -> bool:
     try:
         netloc = urlsplit(origin).netloc
     except ValueError:
@@ -71,8 +71,8 @@ def _is_of(origin: str, host: str) -> bool:
     return bool(netloc) and netloc == host
 
 
-def _name_in(host: str) -> str | None:
-    """The name in a ``Host`` header, without its port; None where it is more than a name and a port, or less."""
+def _parse_name(host: str) -> str | None:
+    """Return the name in a ``Host`` header, without its port; None if the header has another form."""
     if not _NO_NAME.isdisjoint(host):
         return None
     try:
@@ -82,7 +82,7 @@ def _name_in(host: str) -> str | None:
 
 
 def _is_no_public_name(name: str) -> bool:
-    """Whether no stranger can have a name point where he likes: it is an address, or has no dots."""
+    """Tell whether no stranger can redirect a name elsewhere: it is an address, or has no dots."""
     if "." not in name and ":" not in name:
         return bool(name)
     try:

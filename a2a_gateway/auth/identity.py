@@ -1,4 +1,4 @@
-"""From a request's token to its caller."""
+"""The identification of a request's caller by its token."""
 
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from proctor.a2a_gateway.auth.oidc import Oidc
 
 LONGEST_TOKEN = 8_192
-"""Characters of a token that are looked at."""
+"""The largest number of characters in a token; longer ones are refused."""
 
 
 class UnknownCallerError(Exception):
@@ -20,14 +20,14 @@ class UnknownCallerError(Exception):
 
 
 class IdentityUnavailableError(Exception):
-    """It can't be found out just now who somebody is; the message is a sentence."""
+    """The caller can't be identified at the moment; the message is a sentence."""
 
 
 class Identity:
-    """Knows the callers of a deployment.
+    """The callers of a deployment.
 
-    They are asked for a token once there is a file of tokens or an identity provider; until then everybody is
-    ``ANYBODY``. If the file vanishes later, all callers are refused.
+    Callers need a token once there is a file of tokens or an identity provider. Until then, each caller is ``ANYBODY``.
+    If the file vanishes later, all callers are refused.
     """
 
     def __init__(self, config: GreenAgentConfig) -> None:
@@ -39,17 +39,17 @@ class Identity:
         )
 
     def find_problem_of_tokens(self) -> Problem | None:
-        """Why the file of tokens can't be used; None where it can, or there is none."""
+        """Return why the file of tokens can't be used; None if it can, or there is none."""
         return self._tokens.find_problem() if self._is_named or self._tokens.is_there() else None
 
     def is_asked(self) -> bool:
         return self._oidc is not None or self._is_named or self._tokens.is_there()
 
     async def find(self, text: str) -> Caller:
-        """The caller who owns a token; an empty token counts as missing.
+        """Return the caller who owns a token; an empty token counts as missing.
 
-        Raises UnknownCallerError (it isn't good, or there is none), IdentityUnavailableError (that can't be found out
-        just now).
+        Raises UnknownCallerError (the token is missing or invalid), IdentityUnavailableError (that is unknown at the
+        moment).
         """
         if not self.is_asked():
             return ANYBODY
@@ -64,8 +64,8 @@ class Identity:
             if self._oidc is not None and text.count(".") == 2:
                 return await self._find_by_provider(self._oidc, text)
             token = self._tokens.find(text) if self._is_named or self._tokens.is_there() else None
-        except TokensError as problem:
-            raise IdentityUnavailableError(str(problem)) from None
+        except TokensError as error:
+            raise IdentityUnavailableError(str(error)) from None
         if token is None:
             raise UnknownCallerError("The token is unknown here: it was revoked, or is another evaluator's.")
         if token.is_expired(datetime.now(UTC)):
@@ -77,15 +77,15 @@ class Identity:
 
         try:
             caller = await oidc.find(text)
-        except OidcRefusedError as problem:
-            raise UnknownCallerError(str(problem)) from None
-        except OidcUnavailableError as problem:
-            raise IdentityUnavailableError(str(problem)) from None
+        except OidcRefusedError as error:
+            raise UnknownCallerError(str(error)) from None
+        except OidcUnavailableError as error:
+            raise IdentityUnavailableError(str(error)) from None
         return caller.model_copy(update={"quotas": self._quotas})
 
 
 def _provider(config: GreenAgentConfig) -> "Oidc":
-    """Imported with all of cryptography only where there is one."""
+    """Import and open the provider only if there is one: all of cryptography comes with it."""
     from proctor.a2a_gateway.auth.oidc import Oidc
 
     return Oidc(config)

@@ -1,4 +1,4 @@
-"""A browser's way in: a token is exchanged for a cookie, which no script reads and no other site sends."""
+"""Login of browsers: a token is exchanged for a cookie, which no script can read and no other site can send."""
 
 import asyncio
 import hashlib
@@ -21,14 +21,14 @@ from proctor.storage.sealing import NotOursError, seal, unseal
 LOGIN_PATH, LOGOUT_PATH = "/login", "/logout"
 COOKIE = "proctor_session"
 SESSION_SECONDS = 12 * 3600
-"""How long a browser stays logged in; it ends sooner when its token does."""
+"""How long a browser stays logged in; less if its token expires earlier."""
 
 LOOK_AGAIN_SECONDS = 1.0
-"""How long what the store says of logouts is believed."""
+"""How long the gateway relies on its last reading of logouts from the store."""
 
 _STORE_SECONDS = 5.0
 _LONGEST_COOKIE = 2 * LONGEST_TOKEN
-"""Characters; sealing makes a third more of a token."""
+"""Characters; sealing makes a token a third longer."""
 
 _LOGOUTS = "logouts"
 _NOT_TOLD = (
@@ -40,7 +40,7 @@ _HEADERS = {
     "Content-Security-Policy": "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'self'; "
     "frame-ancestors 'none'",
     "X-Content-Type-Options": "nosniff",
-    # Browsers say where a form comes from only if it isn't "no-referrer"; then it would be refused.
+    # With "no-referrer", browsers don't send a form's origin, and the form would be refused.
     "Referrer-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
@@ -55,10 +55,11 @@ autocomplete="current-password"></label> <button>Log in</button></p></form>
 
 
 class Sessions:
-    """Cookies of browsers that have logged in: the token, sealed with the deployment's secret, and until when it holds.
+    """Cookies of logged-in browsers: each contains the token and an expiry, sealed with the deployment's secret.
 
-    So every gateway of a deployment knows them, and a token that is revoked ends them. A logout ends one too: until the
-    cookie expires, the store has a file ``logouts/UNTIL.SESSION``, whose session is a hash of what the cookie seals.
+    Every gateway of a deployment can therefore read them, and revoking the token ends them. A logout also ends a
+    cookie: until it expires, the store has a file ``logouts/UNTIL.SESSION``, where SESSION is a hash of the sealed
+    content.
     """
 
     def __init__(self, config: GreenAgentConfig) -> None:
@@ -80,12 +81,12 @@ class Sessions:
             secure=self._is_https,
         )
 
-    async def token_in(self, header: str) -> str:
-        """The token that a ``Cookie`` header stands for; empty where it stands for none.
+    async def find_token(self, header: str) -> str:
+        """Return the token of a ``Cookie`` header; empty if the header has no valid session.
 
         Raises StoreUnavailableError (it isn't known whether the cookie was logged out).
         """
-        session = self._read(header)
+        session = self._read_session(header)
         if session is None or session.until <= time.time():
             return ""
         if time.monotonic() > self._looked_at + LOOK_AGAIN_SECONDS:
@@ -95,18 +96,18 @@ class Sessions:
         return "" if session.id in self._ended else session.token
 
     async def end(self, header: str) -> None:
-        """Let the cookie in a ``Cookie`` header open nothing any more, at every gateway with this store.
+        """End the session of a ``Cookie`` header, on every gateway with this store.
 
         Raises StoreUnavailableError (other gateways don't know it).
         """
-        if (session := self._read(header)) is None or session.until <= time.time():
+        if (session := self._read_session(header)) is None or session.until <= time.time():
             return
         until = self._ended[session.id] = math.ceil(session.until)
         path = f"{_LOGOUTS}/{until}.{session.id}"
         await self._store.within_time(lambda: self._write(path), "written", seconds=_STORE_SECONDS)
 
     def _write(self, path: str) -> None:
-        """Write a file of ``logouts``, and remove those whose cookies have expired."""
+        """Write a file to ``logouts``, and remove files whose cookies have expired."""
         self._store.write(path, b"")
         for name in self._store.names(_LOGOUTS):
             until = name.partition(".")[0]
@@ -114,7 +115,7 @@ class Sessions:
                 self._store.remove(f"{_LOGOUTS}/{name}")
 
     async def _look(self) -> None:
-        """Read which sessions were ended, and remove those whose cookies have expired."""
+        """Read the ended sessions, and forget those whose cookies have expired."""
         at, now = time.monotonic(), time.time()
         names = await self._store.within_time(lambda: self._store.names(_LOGOUTS), "read", seconds=_STORE_SECONDS)
         for name in names:
@@ -124,10 +125,10 @@ class Sessions:
         self._ended = {session_id: until for session_id, until in self._ended.items() if until > now}
         self._looked_at = at
 
-    def _read(self, header: str) -> "_Session | None":
-        """The session of a cookie of ours. The same session can be written as several cookies, so its id is a hash.
+    def _read_session(self, header: str) -> "_Session | None":
+        """Return the session of our cookie. One session can be written as several cookies, so its id is a hash.
 
-        Python's own reader of cookies takes minutes for a hostile one (CVE-2024-7592).
+        Python's own parser of cookies takes minutes for a hostile one (CVE-2024-7592).
         """
         pairs = [pair.strip().partition("=") for pair in header.split(";")]
         values = [value.strip('"') for name, _, value in pairs if name == COOKIE]
@@ -149,31 +150,31 @@ class _Session:
 
 
 def login_address(path: str) -> str:
-    """Where a browser logs in that wants to see ``path``."""
+    """Return the login page's address that leads on to ``path``."""
     return f"{LOGIN_PATH}?next={quote(path, safe='/')}"
 
 
 def login_routes(identity: Identity, sessions: Sessions) -> list[Route]:
-    """The page with the form, what it sends, and the way out."""
+    """Return the routes of the login form, the login and the logout."""
 
     async def form(request: Request) -> Response:
         return _page(_next(request))
 
-    async def log_in(request: Request) -> Response:
+    async def start_session(request: Request) -> Response:
         after = _next(request)
         fields = parse_qs((await request.body()).decode(errors="replace"))
         token = fields.get("token", [""])[0].strip()
         try:
             await identity.find(token)
-        except UnknownCallerError as problem:
-            return _page(after, str(problem), 401)
-        except IdentityUnavailableError as problem:
-            return _page(after, str(problem), 503)
+        except UnknownCallerError as error:
+            return _page(after, str(error), 401)
+        except IdentityUnavailableError as error:
+            return _page(after, str(error), 503)
         answer = RedirectResponse(after, 303, headers=_HEADERS)
         sessions.open(answer, token)
         return answer
 
-    async def log_out(request: Request) -> Response:
+    async def end_session(request: Request) -> Response:
         answer: Response = RedirectResponse(LOGIN_PATH, 303, headers=_HEADERS)
         try:
             await sessions.end(request.headers.get("cookie", ""))
@@ -184,13 +185,13 @@ def login_routes(identity: Identity, sessions: Sessions) -> list[Route]:
 
     return [
         Route(LOGIN_PATH, form, methods=["GET"]),
-        Route(LOGIN_PATH, log_in, methods=["POST"]),
-        Route(LOGOUT_PATH, log_out, methods=["POST"]),
+        Route(LOGIN_PATH, start_session, methods=["POST"]),
+        Route(LOGOUT_PATH, end_session, methods=["POST"]),
     ]
 
 
 def _next(request: Request) -> str:
-    """The path after the login; anything but a path of this server is ignored."""
+    """Return the path to open after the login; anything but a path of this server is ignored."""
     path = request.query_params.get("next", "/")
     is_ours = path.startswith("/") and not path.startswith(("//", "/\\")) and path.isprintable()
     return path if is_ours else "/"

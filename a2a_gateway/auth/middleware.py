@@ -1,6 +1,6 @@
 """The authentication middleware of an application: it checks every request and adds its caller.
 
-An open stream of updates ends as soon as its caller would no longer be let in.
+An open stream of updates ends as soon as its caller would no longer be accepted.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ from proctor.a2a_gateway.auth.hosts import Hosts
 from proctor.a2a_gateway.auth.identity import Identity, IdentityUnavailableError, UnknownCallerError
 from proctor.a2a_gateway.auth.login import LOGIN_PATH, LOGOUT_PATH, Sessions, login_address, login_routes
 from proctor.a2a_gateway.limits import BodyLimit
-from proctor.protocol.callers import CALLER, Caller, caller_of
+from proctor.protocol.callers import CALLER, Caller, get_caller
 from proctor.settings.config import GreenAgentConfig
 from proctor.storage.folder import StoreUnavailableError
 
@@ -26,7 +26,7 @@ _NOBODY = Caller()
 _STATUSES = {401: "UNAUTHENTICATED", 403: "PERMISSION_DENIED", 421: "MISDIRECTED", 503: "UNAVAILABLE"}
 
 _LOOKED_AGAIN_EVERY = 10.0
-"""Seconds after which, and again after which, it is looked whether the caller of a long request is still known."""
+"""Seconds between checks that the caller of a long request is still accepted."""
 
 PUBLIC_PATHS = frozenset(
     {
@@ -39,15 +39,15 @@ PUBLIC_PATHS = frozenset(
         "/viewer.css",
     }
 )
-"""What is there for everybody: how to ask, whether it works, and the way in."""
+"""Paths that need no authentication: the card, the health checks, and the login."""
 
 
 class AuthMiddleware:
-    """Refuses requests for other hosts, from other sites, and of unknown callers; passes the others with their caller.
+    """Refuse requests for other hosts, from other sites, and of unknown callers; pass on others with their caller.
 
     Args:
         sessions: the cookies of browsers.
-        admins_only: whether, with authentication, only admins may come in.
+        admins_only: whether, with authentication, only admins are accepted.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class AuthMiddleware:
                 await self._serve(scope, receive, send)
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on; it ends when its caller is no longer known."""
+        """Pass a request on; end it when its caller is no longer accepted."""
         has_begun = False
 
         async def note(message: Message) -> None:
@@ -82,7 +82,7 @@ class AuthMiddleware:
             while not (await asyncio.wait({serving}, timeout=_LOOKED_AGAIN_EVERY))[0]:
                 if problem := await self._why_no_longer(scope):
                     await _stop(serving)
-                    if not serving.cancelled():  # it was over at that very moment
+                    if not serving.cancelled():  # it ended at that very moment
                         break
                     if has_begun:
                         await send({"type": "http.response.body", "body": b"", "more_body": False})
@@ -95,16 +95,16 @@ class AuthMiddleware:
         await serving
 
     async def _why_no_longer(self, scope: Scope) -> str | None:
-        """Why a caller that was let in wouldn't be now, as a sentence; None where they would, or it isn't known."""
+        """Return why an accepted caller would now be refused, as a sentence; None if accepted or unknown."""
         if scope["path"] in PUBLIC_PATHS:
             return None
         try:
             caller = await self._find(Headers(scope=scope))
-        except UnknownCallerError as problem:
-            return str(problem)
+        except UnknownCallerError as error:
+            return str(error)
         except IdentityUnavailableError:
             return None
-        was = caller_of(scope)
+        was = get_caller(scope)
         is_the_same = (caller.name, caller.is_admin) == (was.name, was.is_admin)
         return None if is_the_same else "The token is another caller's now, or has other rights: send it again."
 
@@ -117,23 +117,23 @@ class AuthMiddleware:
         is_public = scope["path"] in PUBLIC_PATHS
         try:
             scope[CALLER] = await self._find(headers)
-        except UnknownCallerError as problem:
+        except UnknownCallerError as error:
             scope[CALLER] = _NOBODY
-            return None if is_public else _way_in(scope, headers, str(problem))
-        except IdentityUnavailableError as problem:
+            return None if is_public else _refuse_unknown(scope, headers, str(error))
+        except IdentityUnavailableError as error:
             scope[CALLER] = _NOBODY
-            return None if is_public else _refusal(503, str(problem))
+            return None if is_public else _refusal(503, str(error))
         if self._admins_only and not is_public and not scope[CALLER].is_admin:
             return _refusal(403, "This is for administrators of the evaluator.")
         return None
 
     async def _find(self, headers: Headers) -> Caller:
-        """The caller of a request; raises as ``Identity.find``."""
+        """Return the caller of a request; raises as ``Identity.find``."""
         scheme, _, token = headers.get("authorization", "").partition(" ")
         if scheme.lower() == "bearer":
             return await self._identity.find(token.strip())
         try:
-            return await self._identity.find(await self._sessions.token_in(headers.get("cookie", "")))
+            return await self._identity.find(await self._sessions.find_token(headers.get("cookie", "")))
         except StoreUnavailableError:
             raise IdentityUnavailableError(
                 "The evaluator's store doesn't answer, so it isn't known whether this login has ended: try again later."
@@ -141,11 +141,11 @@ class AuthMiddleware:
 
 
 class Authentication:
-    """The routes and middleware that authenticate callers of one deployment.
+    """The routes and middleware that authenticate the callers of one deployment.
 
     Args:
-        origins: sites whose pages may ask it, beside those of the settings; their cookies count.
-        admins_only: whether, with authentication, only admins may come in.
+        origins: sites whose pages may send requests, in addition to those of the settings; their cookies count.
+        admins_only: whether, with authentication, only admins are accepted.
     """
 
     def __init__(self, config: GreenAgentConfig, origins: Sequence[str] = (), *, admins_only: bool = False) -> None:
@@ -159,14 +159,14 @@ class Authentication:
 
 
 def guarded(config: GreenAgentConfig, app: Starlette) -> Starlette:
-    """An application whose callers must authenticate."""
+    """Return the application with authentication of its callers."""
     authentication = Authentication(config)
     middleware = [*authentication.middleware, Middleware(BodyLimit, rpc_path="")]
     return Starlette(routes=[*authentication.routes, *app.routes], middleware=middleware)
 
 
 class CallerUser(User):
-    """A request's caller, as a2a-sdk sees callers."""
+    """A request's caller, in a2a-sdk's form."""
 
     def __init__(self, caller: Caller) -> None:
         self.caller = caller
@@ -180,9 +180,9 @@ class CallerUser(User):
         return self.caller.name
 
 
-def user_of(scope: Scope) -> CallerUser:
-    """The caller of a request, as a2a-sdk sees it."""
-    return CallerUser(caller_of(scope))
+def get_user(scope: Scope) -> CallerUser:
+    """Return the caller of a request, in a2a-sdk's form."""
+    return CallerUser(get_caller(scope))
 
 
 async def _stop(serving: asyncio.Future[None]) -> None:
@@ -190,8 +190,8 @@ async def _stop(serving: asyncio.Future[None]) -> None:
     await asyncio.gather(serving, return_exceptions=True)
 
 
-def _way_in(scope: Scope, headers: Headers, problem: str) -> Response:
-    """For a person the page to log in with, for a program what to send."""
+def _refuse_unknown(scope: Scope, headers: Headers, problem: str) -> Response:
+    """Answer an unauthenticated request: a person gets the login page, a program an error with the remedy."""
     if scope["method"] == "GET" and "text/html" in headers.get("accept", ""):
         query = scope.get("query_string", b"").decode("latin-1")
         return RedirectResponse(login_address(scope["path"] + (f"?{query}" if query else "")), 303)
@@ -205,7 +205,7 @@ def _refusal(code: int, sentence: str) -> Response:
 
 
 def _cors(origins: Sequence[str], *, with_cookies: bool) -> list[Middleware]:
-    """What lets pages of other sites read answers; nothing where there are no such sites."""
+    """Return the middleware that lets pages of other sites read answers; none without such sites."""
     if not origins:
         return []
     return [

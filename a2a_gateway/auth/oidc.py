@@ -1,7 +1,7 @@
-"""Tokens of an identity provider (OpenID Connect): signed by its keys, for us, and not expired.
+"""Tokens of an identity provider (OpenID Connect): signed by its keys, issued for us, and not expired.
 
-Anybody can send what looks like a token. So the provider is asked neither for each unknown key nor again at once after
-it didn't answer, and all requests to it share one thread: the other threads serve callers without such tokens.
+Any client can send something that looks like a token. The provider is therefore not asked about each unknown key, nor
+again immediately after it failed to answer. All requests to it share one thread: other threads serve other callers.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ from urllib.parse import quote
 import httpx
 import jwt
 
-from proctor.a2a_gateway.auth.hosts import words_of
+from proctor.a2a_gateway.auth.hosts import split_words
 from proctor.a2a_gateway.auth.tokens import RESERVED
 from proctor.protocol.callers import Caller
 from proctor.settings.config import GreenAgentConfig
@@ -23,21 +23,21 @@ from purple_sdk.processes.http_clients import make_sync_http_client, tls
 from purple_sdk.protocol.problems import Problem
 
 _ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"]
-"""Signatures that the provider alone can make; none with a shared secret, and never ``none``."""
+"""Signature algorithms that need the provider's private key; no shared secrets, and never ``none``."""
 
 _TIMEOUT = 5.0
 _CLOCKS_APART = 30.0
-"""Seconds that the provider's clock and ours may differ."""
+"""The largest difference in seconds between the provider's clock and ours."""
 
 _LONGEST_SUBJECT = 128
 _LONGEST_NAME = 255
-"""Characters of a keyword that every store of Temporal's keeps."""
+"""Characters of a keyword that every visibility store of Temporal accepts."""
 
 _ASKED_AGAIN_AFTER = 10.0
-"""Seconds for which a provider that didn't answer is left alone."""
+"""Seconds without requests to a provider after it didn't answer."""
 
 _NEW_KEYS_AFTER = 30.0
-"""Seconds after which an unknown key is reason to look whether the provider has new ones."""
+"""Seconds after which an unknown key leads to a new look at the provider's keys."""
 
 
 _NO_ANSWER = (
@@ -47,44 +47,44 @@ _NO_ANSWER = (
 
 
 class OidcUnavailableError(Exception):
-    """The provider's keys can't be had just now; the message is a sentence."""
+    """The provider's keys are unavailable at the moment; the message is a sentence."""
 
 
 class OidcRefusedError(Exception):
-    """A token that isn't good; the message says why."""
+    """An invalid token; the message says why."""
 
 
 def discovery_url(issuer: str) -> str:
-    """Where a provider describes itself (OpenID Connect Discovery 1.0)."""
+    """Return the address of a provider's description (OpenID Connect Discovery 1.0)."""
     return f"{issuer.rstrip('/')}/.well-known/openid-configuration"
 
 
 class Oidc:
-    """The callers that a provider vouches for."""
+    """The callers that a provider authenticates."""
 
     def __init__(self, config: GreenAgentConfig) -> None:
         assert config.oidc_issuer is not None
         self._issuer = config.oidc_issuer
         self._audience = config.oidc_audience
         self._jwks_url = config.oidc_jwks_url
-        self._admins = frozenset(words_of(config.oidc_admins))
+        self._admins = frozenset(split_words(config.oidc_admins))
         self._turn = asyncio.Lock()
         self._keys: _Keys | None = None
         self._provider = _Provider(self._issuer)
 
     async def find_problem(self) -> Problem | None:
-        """Why the provider's keys can't be read, as a sentence; None while they can."""
+        """Return why the provider's keys can't be read, as a sentence; None if they can."""
         async with self._turn:
             try:
                 await asyncio.to_thread(lambda: self._client().fetch_data())
-            except OidcUnavailableError as problem:
-                return Problem.of(problem)
+            except OidcUnavailableError as error:
+                return Problem.of(error)
         return None
 
     async def find(self, text: str) -> Caller:
-        """Whose a token is.
+        """Return the caller who owns a token.
 
-        Raises OidcRefusedError (it isn't good), OidcUnavailableError (the provider's keys can't be had).
+        Raises OidcRefusedError (the token is invalid), OidcUnavailableError (the provider's keys are unavailable).
         """
         async with self._turn:
             return await asyncio.to_thread(self._find, text)
@@ -101,7 +101,7 @@ class Oidc:
                 leeway=_CLOCKS_APART,
                 options={"require": ["exp", "iss", "aud", "sub"]},
             )
-            name = _name_of(claims["sub"])
+            name = _make_name(claims["sub"])
         except jwt.ExpiredSignatureError:
             raise OidcRefusedError("The token has expired: get a new one.") from None
         except jwt.InvalidAudienceError:
@@ -109,8 +109,8 @@ class Oidc:
                 f"The token is for another audience than this evaluator's, which is {self._audience!r} "
                 "(AGENTBEATS_GREEN_OIDC_AUDIENCE): ask the provider for a token for it."
             ) from None
-        except (jwt.PyJWTError, ValueError, RecursionError) as problem:
-            raise OidcRefusedError(f"The token isn't good ({problem}).") from None
+        except (jwt.PyJWTError, ValueError, RecursionError) as error:
+            raise OidcRefusedError(f"The token isn't good ({error}).") from None
         return Caller(name=name, is_admin=claims["sub"] in self._admins)
 
     def _client(self) -> "_Keys":
@@ -125,7 +125,7 @@ class Oidc:
 
 
 class _Provider:
-    """Whether the provider answers."""
+    """The provider's availability."""
 
     def __init__(self, issuer: str) -> None:
         self._issuer = issuer
@@ -133,9 +133,9 @@ class _Provider:
 
     @contextmanager
     def asked(self) -> Iterator[None]:
-        """While it is asked for something.
+        """Handle the provider's failures while it is asked for something.
 
-        Raises OidcUnavailableError (it doesn't answer, or didn't a moment ago; or not with what it should).
+        Raises OidcUnavailableError (it doesn't answer, didn't a moment ago, or answers something unexpected).
         """
         if time.monotonic() < self._away_until:
             raise self._is_away()
@@ -155,7 +155,7 @@ class _Provider:
 
 
 class _Keys(jwt.PyJWKClient):
-    """The provider's keys; it is left alone for a while after it didn't answer."""
+    """The provider's keys; after it didn't answer, no request is sent for a while."""
 
     def __init__(self, url: str, provider: _Provider) -> None:
         super().__init__(url, timeout=_TIMEOUT, cooldown_duration=_NEW_KEYS_AFTER, ssl_context=tls())
@@ -166,8 +166,8 @@ class _Keys(jwt.PyJWKClient):
             return super().fetch_data()
 
 
-def _name_of(subject: object) -> str:
-    """What a provider's subject is called here. Raises ValueError (it can't be called anything)."""
+def _make_name(subject: object) -> str:
+    """Return our name for a provider's subject. Raises ValueError (it can't be a name)."""
     if isinstance(subject, str) and 0 < len(subject) <= _LONGEST_SUBJECT:
         name = f"{RESERVED}:{quote(subject, safe='@')}"
         if len(name) <= _LONGEST_NAME:

@@ -1,13 +1,15 @@
-"""How much a caller may have: counted in Temporal and the archive for every assessment that begins.
+"""Quotas of callers, counted in Temporal and the archive for every assessment that begins.
 
-Temporal's list shows what was started some moments later, and other gateways start things for the same caller at the
-same time. So each start first puts a ticket into the caller's ledger: a workflow that no worker runs, to which tickets
-are signals. Temporal orders them, and its histories, other than its list, are never stale. A gateway then counts the
-tickets before its own besides what was listed lately. Where that fits, it starts at once. Otherwise it counts exactly,
-and looks again while the answer depends on tickets whose tasks are not listed yet. A refused start withdraws its
-ticket; that of a gateway that died expires.
-A campaign takes its whole share when it begins. The share is in its memo, so that the part that has not begun yet is
-counted for as long as the campaign runs.
+Temporal's list shows new workflows some moments late, and other gateways may start things for the same caller at the
+same time. So each start first puts a ticket into the caller's ledger. The ledger is a workflow that no worker runs, and
+tickets are signals to it. Temporal orders them, and its histories, unlike its list, are never stale.
+
+A gateway then adds the tickets before its own to its last counts. If the start fits, it begins at once. Otherwise the
+gateway counts exactly, and looks again while the answer depends on tickets whose tasks are not listed yet. A refused
+start withdraws its ticket; a ticket of a gateway that died expires.
+
+A campaign takes its whole share when it begins. The share is in its memo: the part that has not begun yet is counted
+as long as the campaign runs.
 """
 
 import asyncio
@@ -43,34 +45,35 @@ from purple_sdk.protocol.terminal import TerminalRequest, is_terminal_request, p
 
 _DAY = timedelta(days=1)
 _EXPIRES = timedelta(seconds=30)
-"""How long a ticket counts whose task is not in Temporal's list. A ledger's run ends after twice as long, so that its
-history stays short, and the next ticket begins another run."""
+"""How long a ticket counts whose task is not in Temporal's list. A ledger's run ends after twice this time to keep its
+history short; the next ticket begins another run.
+"""
 
 _COUNTED_EVERY = 2.0
-"""Seconds for which a gateway keeps its counts; newer tasks have tickets."""
+"""Seconds for which a gateway reuses its counts; newer tasks have tickets."""
 
 _DECIDED_WITHIN = 10.0
 """Seconds after its ticket within which a start is decided: well before the ticket expires."""
 
 _PAUSE = 0.2
 _EXACT_AT_ONCE = 4
-"""How many starts a gateway counts exactly at a time: a burst beyond a quota must not keep Temporal busy."""
+"""Starts that a gateway counts exactly at the same time: a burst beyond a quota must not keep Temporal busy."""
 
 _LEDGER_WORKFLOW = "QuotaLedger"
 _ASK, _WITHDRAW = "ask", "withdraw"
 
 _COUNTED = f"WorkflowType IN ('{ASSESSMENT_WORKFLOW}', '{TRIAL_WORKFLOW}')"
-"""Assessments and trials, those of campaigns too; a campaign itself plays nothing."""
+"""Assessments and trials, including those of campaigns; a campaign itself plays nothing."""
 
 _RUNNING = "ExecutionStatus = 'Running'"
 _PATTERN = frozenset("*?[")
 MEMO_SHARE = "quota-share"
-"""Where a campaign's memo says how many it plays at the same time, and in all."""
+"""The memo key of a campaign's share: how many it plays at the same time, and in all."""
 
 
 @dataclass(frozen=True)
 class Share:
-    """How many assessments and trials a request plays at the same time, and in all; None where only playing tells."""
+    """How many assessments and trials a request plays at the same time, and in all; None if not yet known."""
 
     at_once: int = 1
     in_all: int | None = 1
@@ -78,7 +81,7 @@ class Share:
 
 @dataclass(frozen=True)
 class Ticket:
-    """Something that is about to be started: its own id, the task's, how much it is, and whether a task is replayed."""
+    """An announced start: its own id, the task's, its share, and whether an existing task is played again."""
 
     id: str
     task_id: str
@@ -88,14 +91,14 @@ class Ticket:
 
 @dataclass(frozen=True)
 class _Counts:
-    """What a caller has of its quotas by Temporal's list; 0 for what it has no quota of."""
+    """A caller's use of its quotas by Temporal's list; 0 for quotas that it doesn't have."""
 
     running: int
     begun: int
 
 
 class _UndecidedError(Exception):
-    """Whether a quota has room depends on tickets whose tasks are not listed yet."""
+    """The answer depends on tickets whose tasks are not listed yet."""
 
 
 class Allowance:
@@ -107,13 +110,13 @@ class Allowance:
         self._counting: dict[Caller, tuple[float, asyncio.Future[_Counts]]] = {}
 
     @asynccontextmanager
-    async def room_for(
+    async def reserve_room(
         self, client: Client, caller: Caller, share: Share, task_id: str, *, is_again: bool = False
     ) -> AsyncIterator[None]:
-        """While a caller starts something: it is counted from before its start, by every gateway.
+        """Reserve room in a caller's quotas while it starts something: every gateway counts it from before its start.
 
         Args:
-            share: how much it is.
+            share: the size of the start.
             is_again: whether an existing task is played again, as with a replay.
 
         Raises:
@@ -132,7 +135,7 @@ class Allowance:
         try:
             await self._decide(client, caller, ticket, ledger, give_up_at)
             yield
-        except RPCError:  # it may be started all the same
+        except RPCError:  # the start may have succeeded all the same
             raise
         except Exception:
             await ledger.withdraw(ticket)
@@ -141,13 +144,13 @@ class Allowance:
     async def _decide(
         self, client: Client, caller: Caller, ticket: Ticket, ledger: "_Ledger", give_up_at: float
     ) -> None:
-        """Return where there is room, or where the task exists: then the same message comes again and starts nothing.
+        """Return if there is room, or if the task exists: the same message was then sent again, and starts nothing.
 
-        Raises what ``room_for`` does.
+        Raises as ``reserve_room``.
         """
         quotas, share = caller.quotas, ticket.share
         spent = 0.0 if quotas.cost_per_day is None else await asyncio.to_thread(self._spent, caller)
-        pending = await ledger.before(ticket)  # few callers are near their quotas: count those that are listed, too
+        pending = await ledger.before(ticket)  # few callers are near their quotas: also count tickets that are listed
         with suppress(_UndecidedError, InvalidRequestError):
             _require_room(quotas, await self._counts(client, caller, _COUNTED_EVERY), spent, pending, share)
             if time.monotonic() < give_up_at:
@@ -173,12 +176,12 @@ class Allowance:
                 await asyncio.sleep(_PAUSE)
 
     async def _counts(self, client: Client, caller: Caller, at_most: float = 0.0) -> _Counts:
-        """The tasks of a caller, counted at most ``at_most`` seconds ago; a running count is shared."""
+        """Return the counts of a caller's tasks, at most ``at_most`` seconds old; a count under way is shared."""
         now = time.monotonic()
         began, counting = self._counting.get(caller, (now, None))
         is_failed = counting is not None and counting.done() and (counting.cancelled() or counting.exception())
         if counting is None or is_failed or now - began >= at_most:
-            counting = asyncio.ensure_future(_counts_of(client, caller))
+            counting = asyncio.ensure_future(_count_tasks(client, caller))
             self._counting[caller] = now, counting
         return await asyncio.shield(counting)
 
@@ -188,7 +191,7 @@ class Allowance:
 
 
 class _Ledger:
-    """A caller's tickets, in the order in which Temporal took them."""
+    """A caller's tickets, in Temporal's order."""
 
     def __init__(self, client: Client, owner: str) -> None:
         self._client = client
@@ -202,21 +205,21 @@ class _Ledger:
             await self._add(_WITHDRAW, ticket)
 
     async def before(self, own: Ticket) -> list[Ticket]:
-        """The tickets that count besides ``own``, which was entered here."""
-        began, signals = await self._read(self._run)
+        """Return the other tickets that count against ``own``, which was entered here."""
+        began, signals = await self._read_run(self._run)
         place = next(number for number, (_, ticket, _) in enumerate(signals) if ticket.id == own.id)
         since = signals[place][2] - _EXPIRES
         earlier = signals[:place]
-        if began > since:  # tickets of the run before it count, too
+        if began > since:  # tickets of the previous run also count
             query = f"WorkflowId = '{self._id}' AND StartTime >= '{(since - 3 * _EXPIRES).isoformat()}'"
-            async for each in self._client.list_workflows(query, rpc_timeout=RPC_TIMEOUT):
-                if each.run_id != self._run and each.start_time < began:
-                    earlier += (await self._read(each.run_id))[1]
+            async for run in self._client.list_workflows(query, rpc_timeout=RPC_TIMEOUT):
+                if run.run_id != self._run and run.start_time < began:
+                    earlier += (await self._read_run(run.run_id))[1]
         withdrawn = {ticket.id for name, ticket, _ in (*earlier, *signals) if name == _WITHDRAW}
         return [ticket for name, ticket, at in earlier if name == _ASK and ticket.id not in withdrawn and at > since]
 
     async def _add(self, name: str, ticket: Ticket) -> str:
-        """Send a signal; returns the id of the run that got it."""
+        """Send a signal; return the id of the run that got it."""
         handle = await self._client.start_workflow(
             _LEDGER_WORKFLOW,
             id=self._id,
@@ -228,8 +231,8 @@ class _Ledger:
         )
         return handle.result_run_id or ""
 
-    async def _read(self, run_id: str) -> tuple[datetime, list[tuple[str, Ticket, datetime]]]:
-        """When a run began, and its signals: name, ticket, and when Temporal took it."""
+    async def _read_run(self, run_id: str) -> tuple[datetime, list[tuple[str, Ticket, datetime]]]:
+        """Return when a run began, and its signals: name, ticket, and the time at which Temporal took it."""
         names, payloads, times = list[str](), list[Payload](), list[datetime]()
         ledger = self._client.get_workflow_handle(self._id, run_id=run_id)
         async for event in ledger.fetch_history_events(rpc_timeout=RPC_TIMEOUT):
@@ -245,17 +248,17 @@ class _Ledger:
 
 
 async def _not_listed(client: Client, tickets: Sequence[Ticket]) -> list[Ticket]:
-    """The tickets whose tasks are not in Temporal's list; a replayed task has to be listed as running."""
+    """Return the tickets whose tasks are not in Temporal's list; a replayed task must be listed as running."""
     if not tickets:
         return []
     ids = ", ".join({f"'{ticket.task_id}'" for ticket in tickets})
     listed, running = set[str](), set[str]()
     async for task in client.list_workflows(f"WorkflowId IN ({ids})", rpc_timeout=RPC_TIMEOUT):
         (running if task.status == WorkflowExecutionStatus.RUNNING else listed).add(task.id)
-    return [each for each in tickets if each.task_id not in (running if each.is_again else running | listed)]
+    return [ticket for ticket in tickets if ticket.task_id not in (running if ticket.is_again else running | listed)]
 
 
-async def _counts_of(client: Client, caller: Caller) -> _Counts:
+async def _count_tasks(client: Client, caller: Caller) -> _Counts:
     quotas = caller.quotas
     whose = f"{PROCTOR_OWNER.name} = '{caller.name}'"
     counted = f"{whose} AND {_COUNTED}"
@@ -271,13 +274,13 @@ async def _counts_of(client: Client, caller: Caller) -> _Counts:
 
 
 async def _kept_for_campaigns(client: Client, whose: str) -> Share:
-    """What campaigns under way have not begun yet of their shares."""
+    """Return the part of the shares of running campaigns that has not begun yet."""
     at_once = in_all = 0
     query = f"{whose} AND WorkflowType = '{CAMPAIGN_WORKFLOW}' AND {_RUNNING}"
     async for campaign in client.list_workflows(query, rpc_timeout=RPC_TIMEOUT):
-        if (share := await campaign.memo_value(MEMO_SHARE, None)) is None:  # from before there were shares
+        if (share := await campaign.memo_value(MEMO_SHARE, None)) is None:  # a campaign from before shares existed
             continue
-        # Its cells' ids begin with its own; an assessment is the child of a cell, a trial is one itself.
+        # Its cells' ids begin with its own id. An assessment is a child of a cell; a trial is itself a cell.
         of_it = f"{whose} AND {_COUNTED} AND ParentWorkflowId STARTS_WITH '{campaign.id}'"
         begun, running = await _count(client, of_it), await _count(client, f"{of_it} AND {_RUNNING}")
         most = share["in_all"] if share["in_all"] is not None else begun + share["at_once"]
@@ -289,8 +292,8 @@ async def _kept_for_campaigns(client: Client, whose: str) -> Share:
 async def _is_there(client: Client, task_id: str) -> bool:
     try:
         await client.get_workflow_handle(task_id).describe(rpc_timeout=RPC_TIMEOUT)
-    except RPCError as problem:
-        if problem.status == RPCStatusCode.NOT_FOUND:
+    except RPCError as error:
+        if error.status == RPCStatusCode.NOT_FOUND:
             return False
         raise
     return True
@@ -302,7 +305,7 @@ async def _count(client: Client, query: str) -> int:
 
 def _require_room(quotas: Quotas, counts: _Counts, spent: float, pending: Sequence[Ticket], share: Share) -> None:
     if quotas.at_once is not None:
-        coming = sum(each.share.at_once for each in pending)
+        coming = sum(ticket.share.at_once for ticket in pending)
         _require(counts.running, coming, share.at_once, quotas.at_once, "at the same time")
     if quotas.per_day is not None:
         if share.in_all is None:
@@ -311,7 +314,7 @@ def _require_room(quotas: Quotas, counts: _Counts, spent: float, pending: Sequen
                 "it tells: say so yourself, by config.from_turns or config.max_turns for forks, by "
                 "config.task_ids without patterns or config.n_tasks for terminal tasks."
             )
-        coming = sum(each.share.in_all or each.share.at_once for each in pending)
+        coming = sum(ticket.share.in_all or ticket.share.at_once for ticket in pending)
         _require(counts.begun, coming, share.in_all, quotas.per_day, "in 24 hours")
     if quotas.cost_per_day is not None and spent >= quotas.cost_per_day:
         raise InvalidRequestError(
@@ -330,11 +333,11 @@ def _require(there: int, coming: int, wanted: int, quota: int, when: str) -> Non
         raise _UndecidedError
 
 
-def share_of(request: dict[str, Any] | str | None) -> Share:
-    """How much a request plays; a bad one plays nothing, and counts as one until that is known."""
+def compute_share(request: dict[str, Any] | str | None) -> Share:
+    """Return how much a request plays; an invalid one plays nothing, and counts as one until that is known."""
     try:
         if is_terminal_request(request):
-            if isinstance(request, str) and "{" not in request:  # the seed's words: the worker's settings say how much
+            if isinstance(request, str) and "{" not in request:  # the seed's words: the worker's settings decide
                 return Share(in_all=None)
             return _share_of_trials(parse_terminal_request(request))
         if is_run_request(request):
@@ -347,11 +350,11 @@ def share_of(request: dict[str, Any] | str | None) -> Share:
 def _share_of_run(asked: RunRequest) -> Share:
     config = asked.config
     turns = len(config.from_turns) if isinstance(config.from_turns, list) else 1
-    if config.from_turns == "every":  # at most one fork for each turn that there may be
+    if config.from_turns == "every":  # at most one fork for each possible turn
         if config.max_turns is None:
             return Share(config.at_once, None)
         turns = config.max_turns
-    # Where nobody and nothing is named, it is the original's participant and scenario that are played.
+    # If participants or scenarios are missing, the original's participant and scenario are played.
     each = max(len(asked.participants), 1) * max(len(config.scenarios), 1) * turns
     cells = -(-each * len(config.seeds) * config.repeats // config.num_shards)
     return Share(min(config.at_once, cells), cells)

@@ -1,7 +1,7 @@
-"""The bearer tokens of a deployment: a file with the hash of each, and whose it is.
+"""The bearer tokens of a deployment: a file with the hash and the owner of each.
 
-A token is ``proctor_ID_SECRET``; the secret has 256 random bits, so that its SHA-256 gives nothing away. The file is
-read again whenever it has changed: created and revoked tokens count at once, in every gateway that shares it.
+A token is ``proctor_ID_SECRET``. The secret has 256 random bits, so its SHA-256 reveals nothing. The file is read again
+whenever it changes: created and revoked tokens take effect immediately, on every gateway that shares it.
 """
 
 import hashlib
@@ -28,15 +28,15 @@ _PREFIX = "proctor"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")
 _WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 RESERVED = "oidc"
-"""What names of an identity provider's callers begin with."""
+"""The prefix of the names of an identity provider's callers."""
 
 
 class TokensError(ValueError):
-    """The file of tokens can't be used, or a token can't be made as asked; the message is a sentence."""
+    """The file of tokens is unusable, or the requested token can't be made; the message is a sentence."""
 
 
 def _check_name(name: str) -> str:
-    """A caller's name, unchanged; queries to Temporal contain it, and it is unique.
+    """Return a caller's name unchanged. Names must be unique and safe in queries to Temporal.
 
     Raises TokensError (it is invalid).
     """
@@ -48,7 +48,7 @@ def _check_name(name: str) -> str:
 
 
 class Token(WireModel):
-    """What is kept of a token: not the token itself, only its hash."""
+    """The stored part of a token: only its hash, not the token itself."""
 
     id: str = Field(pattern=r"^[0-9a-f]{8}$")
     name: Annotated[str, AfterValidator(_check_name)]
@@ -74,7 +74,7 @@ def tokens_path(config: GreenAgentConfig) -> Path:
 def make_token(
     name: str, *, is_admin: bool = False, lasts: timedelta | None = None, quotas: Quotas | None = None
 ) -> tuple[Token, str]:
-    """A new token, and the secret that its owner sends; the secret is not stored.
+    """Make a new token; return it with the secret for its owner, which is not stored.
 
     Raises TokensError (the name is invalid).
     """
@@ -101,12 +101,12 @@ class Tokens:
         self._was_there = False
 
     def is_there(self) -> bool:
-        """Whether there is such a file, or was while this process has looked: from then on tokens are asked for."""
+        """Tell whether the file exists or existed earlier during this process: callers then need tokens."""
         self._was_there = self._was_there or self._exists()
         return self._was_there
 
     def _exists(self) -> bool:
-        """Whether anything has the file's name; also a broken link or an unreadable file: authentication stays on."""
+        """Tell whether the file's name exists, even as a broken link or unreadable file: authentication stays on."""
         try:
             self.path.lstat()
         except (FileNotFoundError, NotADirectoryError):
@@ -116,54 +116,54 @@ class Tokens:
         return True
 
     def find_problem(self) -> Problem | None:
-        """Why the file can't be used; None where it can."""
+        """Return why the file can't be used; None if it can."""
         try:
-            self._read()
-        except TokensError as problem:
-            return Problem.of(problem)
+            self._load()
+        except TokensError as error:
+            return Problem.of(error)
         return None
 
     def find(self, text: str) -> Token | None:
-        """The token that somebody sent, expired or not; None where it isn't one of ours.
+        """Find a token by the text that a caller sent, expired or not; None if it isn't one of ours.
 
         Raises TokensError (the file can't be read).
         """
         prefix, _, rest = text.partition("_")
-        token = self._read().get(rest.partition("_")[0]) if prefix == _PREFIX else None
+        token = self._load().get(rest.partition("_")[0]) if prefix == _PREFIX else None
         return token if token is not None and hmac.compare_digest(token.sha256, _hash(text)) else None
 
     def list_all(self) -> list[Token]:
-        """All of them, the oldest first; none where there is no file. Raises TokensError (the file can't be read)."""
-        return sorted(self._read().values(), key=lambda token: token.created_at) if self.path.exists() else []
+        """Return all tokens, oldest first; none without a file. Raises TokensError (the file can't be read)."""
+        return sorted(self._load().values(), key=lambda token: token.created_at) if self.path.exists() else []
 
     def add(self, token: Token) -> None:
-        """Keep a token; raises as ``find``."""
+        """Store a token; raises as ``find``."""
         with self._lock():
             self._write([*self.list_all(), token])
 
     def remove(self, which: Callable[[Token], bool]) -> list[Token]:
-        """Forget tokens; says which ones these were. Raises as ``find``."""
+        """Delete tokens and return them. Raises as ``find``."""
         with self._lock():
             gone = [token for token in self.list_all() if which(token)]
             if gone:
                 self._write([token for token in self.list_all() if token not in gone])
         return gone
 
-    def _read(self) -> dict[str, Token]:
+    def _load(self) -> dict[str, Token]:
         try:
             stat = self.path.stat()
             if stat.st_mode & _WRITABLE_BY_OTHERS:
                 raise TokensError(Problem(f"{self.path} can be written by other users", "chmod 600 it"))
             version = (stat.st_mtime_ns, stat.st_size, stat.st_ino)
             if version != self._version:
-                kept = TokenFile.model_validate_json(self.path.read_bytes())
-                self._known, self._version = {token.id: token for token in kept.tokens}, version
-        except OSError as problem:
-            raise TokensError(f"the tokens at {self.path} can't be read ({problem.strerror})") from None
-        except ValidationError as problem:
+                content = TokenFile.model_validate_json(self.path.read_bytes())
+                self._known, self._version = {token.id: token for token in content.tokens}, version
+        except OSError as error:
+            raise TokensError(f"the tokens at {self.path} can't be read ({error.strerror})") from None
+        except ValidationError as error:
             raise TokensError(
                 Problem(
-                    f"{self.path} is not a file of tokens ({describe(problem)})",
+                    f"{self.path} is not a file of tokens ({describe(error)})",
                     "put it back from a copy, or remove it and make new tokens (`proctor token create`)",
                 )
             ) from None
@@ -171,15 +171,15 @@ class Tokens:
 
     @contextmanager
     def _lock(self) -> Iterator[None]:
-        """Two who change the file at the same moment do so one after another."""
+        """Lock the file: two processes that change it at the same time do so in turn."""
         try:
             self.path.parent.mkdir(parents=True, mode=0o700, exist_ok=True)
             with locked(self.path.with_name(f"{self.path.name}.lock")):
                 yield
-        except BusyError as problem:
-            raise TokensError(str(problem)) from None
-        except OSError as problem:
-            raise TokensError(f"{self.path.parent} can't be used ({problem.strerror})") from None
+        except BusyError as error:
+            raise TokensError(str(error)) from None
+        except OSError as error:
+            raise TokensError(f"{self.path.parent} can't be used ({error.strerror})") from None
 
     def _write(self, tokens: list[Token]) -> None:
         draft = self.path.with_name(f"{self.path.name}.new")
@@ -190,8 +190,8 @@ class Tokens:
                 file.flush()
                 os.fsync(file.fileno())
             draft.replace(self.path)
-        except OSError as problem:
-            raise TokensError(f"{self.path} can't be written ({problem.strerror})") from None
+        except OSError as error:
+            raise TokensError(f"{self.path} can't be written ({error.strerror})") from None
 
 
 def _hash(text: str) -> str:

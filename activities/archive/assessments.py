@@ -69,6 +69,7 @@ class ArchiveActivities:
         cost, currency = _cost([*provenance.judges, *provenance.characters])
         began_at = provenance.started_at or info.started_time
         return ArchiveEntry(
+            **ArchiveEntry.fields_of(results),
             id=plan.assessment_id,
             fence=own_fence(),
             run_id=info.workflow_run_id,
@@ -77,9 +78,6 @@ class ArchiveActivities:
             owner=payload.owner,
             failed_by_participant=results.failure_kind in failures.BY_PARTICIPANT,
             sentence=_SENTENCES.get(results.status, results.failure or ""),
-            family=plan.instance.family if plan.instance else None,
-            difficulty=plan.instance.difficulty if plan.instance else None,
-            instance_seed=plan.instance.seed if plan.instance else None,
             roles=[role.participant for role in plan.roles],
             role=plan.participant,
             participant=payload.card.name if payload.card else plan.participant,
@@ -97,26 +95,14 @@ class ArchiveActivities:
             ended_at=provenance.ended_at or info.started_time,
             temporal_namespace=info.workflow_namespace if self._config.temporal_ui_url else None,
             message=payload.message,
-            scenario_id=plan.scenario_id,
             scenario_name=plan.scenario_name,
             scenario_version=plan.scenario_version,
             participant_url=plan.participant_url,
-            seed=plan.seed,
-            clock=plan.clock,
-            noise=plan.noise,
-            offline=plan.offline,
             max_turns=plan.max_turns,
             turn_timeout=plan.turn_timeout,
             turn_tries=plan.turn_tries,
             votes=plan.votes,
             judges=plan.judges,
-            status=results.status,
-            forked_from=results.forked_from,
-            turns_taken=results.turns_taken,
-            actions_taken=results.actions_taken,
-            total_points=results.total_points,
-            is_partial=results.is_partial,
-            judge_warnings=results.judge_warnings,
         )
 
 

@@ -12,7 +12,7 @@ from proctor.protocol.archive import (
     Items,
     StateRecord,
     TurnRecord,
-    items_of,
+    flatten_states,
     merge_patch,
 )
 from proctor.protocol.updates import TaskUpdateType
@@ -55,7 +55,7 @@ def _record(
 ) -> TurnRecord:
     begun = next((update for update in updates if update.data["message_type"] == TaskUpdateType.TURN_STARTED), None)
     done = next((update for update in updates if update.data["message_type"] == TaskUpdateType.TURN_COMPLETED), None)
-    played_in = results.forked_from.player_of(turn) if results.forked_from else None
+    played_in = results.forked_from.find_player(turn) if results.forked_from else None
     return TurnRecord(
         turn=turn,
         began_at=note.began_at if note else _time(begun.data.get("current_time")) if begun else None,
@@ -175,7 +175,7 @@ def read_states(notes: Sequence[TurnNote], store: BlobStore) -> StateHistory:
         patch, lacking = Items(), None if place in chosen else _LEFT_OUT
         try:
             if place in chosen:
-                items = items_of(states_in(store.get_blocking(note.checkpoint), store, known))
+                items = flatten_states(states_in(store.get_blocking(note.checkpoint), store, known))
                 initial, last = (items, items) if place == 0 else (initial, last)
                 patch, last = merge_patch(last, items), items
                 by_turn[note.turn] = items

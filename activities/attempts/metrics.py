@@ -46,7 +46,7 @@ async def observing(input: ExecuteActivityInput, proceed: Proceed) -> Any:  # no
     info = activity.info()
     kind, began = info.activity_type, time.perf_counter()
     turn = next((argument.turn for argument in input.args if isinstance(argument, OfTurn)), None)
-    if tracing.is_on():
+    if tracing.is_tracing():
         turns = {} if turn is None else {"proctor.turn": turn}
         tracing.note({"proctor.task": info.workflow_id or "", "proctor.attempt": info.attempt, **turns})
     with about(task=info.workflow_id, turn=turn, step=kind, attempt=info.attempt):

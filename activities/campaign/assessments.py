@@ -38,7 +38,7 @@ from proctor.storage.blobs import BlobRef, BlobStore
 from purple_sdk.processes.together import do_all
 from purple_sdk.protocol.clocks import conditions_title
 from purple_sdk.protocol.instances import USUAL_DIFFICULTY, instance_title
-from purple_sdk.protocol.provenance import Drafts, ModelUse, cost_of, tokens_of
+from purple_sdk.protocol.provenance import Drafts, ModelUse, add_costs, count_tokens
 from purple_sdk.protocol.request import AssessmentConfig, BadRequestError, Raw
 from purple_sdk.protocol.results import AssessmentResults
 from purple_sdk.protocol.statistics import PlannedCell, Run
@@ -390,8 +390,8 @@ def _cell_of(played: PlayedAssessment, ended: plans.EndedCell, is_taken_over: bo
             "total_points": results.total_points if results else None,
             "plays": ended.plays,
             "taken_over": is_taken_over,
-            "tokens": tokens_of(played.uses),
-            "cost": cost_of(played.uses),
+            "tokens": count_tokens(played.uses),
+            "cost": add_costs(played.uses),
             "seconds": ended.outcome.seconds,
         }
     )

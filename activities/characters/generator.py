@@ -1,97 +1,24 @@
-"""Simulated people: who a message reached, whether they reply, with what and when (seed 000, section 3.5)."""
+"""Simulated people: whether they reply to a message, with what and when (seed 000, section 3.5)."""
 
 import hashlib
 import json
-from collections import Counter
-from collections.abc import Iterable
 from random import Random
 from typing import TYPE_CHECKING, Any
 
 from proctor.activities.characters import prompts
+from proctor.activities.characters.addressing import characters_addressed
 from proctor.activities.characters.guard import DRAWN_AGAIN, Guard
 from proctor.activities.characters.messages import CharacterReply, OutgoingMessage, Rsvp
 from proctor.activities.models.structured import ask
 from proctor.language.patterns import compiled
 from proctor.protocol.modalities import Written
 from proctor.protocol.scenario import CharacterProfile, ScenarioConfig, ScriptedReply
-from purple_sdk.protocol.readings import bare_address, bare_phone
+from purple_sdk.protocol.readings import bare
 
 if TYPE_CHECKING:
     from langchain_core.language_models.chat_models import BaseChatModel
 
-ANSWERED_IN_A_TURN = 20
-"""How many of a turn's messages one character reads: who gets more in an hour leaves the rest unanswered. Each message
-that somebody reads is a step of its own, and a call of a model where there is one; a participant that writes by the
-thousand must not make the assessment too large for its history, nor the operator pay for it."""
-
 _LONGEST_REPLY = 8000
-
-
-def characters_addressed(message: OutgoingMessage, scenario: ScenarioConfig) -> list[str]:
-    """The ids of the characters whom a message reached and who might reply to it.
-
-    To, CC and BCC alike, each once, in the order of the addresses. The user, whom the participant works for, only by
-    the scenario's ``user_talks``; never another sender of the message. Addresses without an owner are passed over, and
-    so are people whose ``config`` says ``blocked: true``, and those whom other participants work for.
-    """
-    if message.operation in ("delete", "respond"):
-        return []
-    sender = _plain(message.sender or "")
-    user, user_talks = scenario.user_character, message.modality in scenario.user_talks
-    reached: dict[str, None] = {user: None} if message.modality == "chat" else {}
-    for address in map(_plain, recipients(message)):
-        character_id = character_at(address, message.modality, scenario)
-        # A change to the calendar is the user's own action, whoever organizes the event.
-        if character_id is not None and (message.modality == "calendar" or address != sender or character_id == user):
-            reached.setdefault(character_id)
-    return [
-        key
-        for key in reached
-        if (key != user or user_talks)
-        and scenario.characters[key].config.get("blocked") is not True
-        and key not in scenario.colleagues.values()
-    ]
-
-
-def answerable(
-    messages: Iterable[OutgoingMessage], scenario: ScenarioConfig
-) -> list[tuple[OutgoingMessage, list[str]]]:
-    """The messages of a turn that somebody reads, each with the ids of the characters who do, in order.
-
-    A character reads the first ``ANSWERED_IN_A_TURN`` that reach it.
-    """
-    read: Counter[str] = Counter()
-    messages_with_readers = []
-    for message in messages:
-        readers = [key for key in characters_addressed(message, scenario) if read[key] < ANSWERED_IN_A_TURN]
-        read.update(readers)
-        if readers:
-            messages_with_readers.append((message, readers))
-    return messages_with_readers
-
-
-def recipients(message: OutgoingMessage) -> list[str]:
-    """The addresses that a message went to; of a calendar event, all who are invited."""
-    if message.modality == "calendar":
-        return message.attendees
-    return [*message.to, *message.cc, *message.bcc]
-
-
-def _plain(address: str) -> str:
-    """An address to compare: the bare email in lower case, or the bare phone number."""
-    if "@" in address:
-        return bare_address(address)
-    return bare_phone(address)
-
-
-def character_at(address: str, modality: Written, scenario: ScenarioConfig) -> str | None:
-    """The id of the character at an address, in any of its written forms."""
-    address = _plain(address)
-    for key, person in scenario.characters.items():
-        own = person.phone if modality == "sms" else person.email
-        if own and _plain(own) == address:
-            return key
-    return None
 
 
 async def respond(
@@ -250,8 +177,8 @@ def _email(
 ) -> dict[str, Any]:
     user = message.sender or scenario.user.email or ""
     openly = [*message.to, *message.cc]
-    own = _plain(person.email or "")
-    others = [a for a in openly if _plain(a) not in (own, _plain(user))] if own in map(_plain, openly) else []
+    own = person.bare_email
+    others = [a for a in openly if bare(a) not in (own, bare(user))] if own in map(bare, openly) else []
     return {
         "operation": "receive",
         "from_address": person.email,
@@ -269,7 +196,7 @@ def _sms(
     reply: CharacterReply, message: OutgoingMessage, person: CharacterProfile, scenario: ScenarioConfig
 ) -> dict[str, Any]:
     user = message.sender or scenario.user.phone or ""
-    others = [n for n in message.to if _plain(n) not in (_plain(person.phone or ""), _plain(user))]
+    others = [n for n in message.to if bare(n) not in (person.bare_phone, bare(user))]
     return {
         "action": "receive_message",
         "message_data": {
@@ -283,4 +210,4 @@ def _sms(
 
 def _as_written(address: str, attendees: list[str]) -> str:
     """The address as the event writes it, by which the calendar knows its attendee."""
-    return next((attendee for attendee in attendees if _plain(attendee) == _plain(address)), address)
+    return next((attendee for attendee in attendees if bare(attendee) == bare(address)), address)

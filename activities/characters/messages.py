@@ -7,9 +7,11 @@ from pydantic import AwareDatetime, Field, JsonValue
 
 from proctor.activities.plan import Model, OfSeveral, OfTurn
 from proctor.protocol.modalities import Written
+from proctor.protocol.recipients import read_recipients
 from proctor.protocol.visible import visible
 from proctor.storage.blobs import BlobRef
 from purple_sdk.protocol.provenance import Drafts, ModelUse
+from purple_sdk.protocol.readings import bare
 
 Rsvp = Literal["accepted", "declined", "tentative"]
 
@@ -58,6 +60,17 @@ class OutgoingMessage(Model):
     comment: str | None = None
     thread: list[ThreadEntry] = Field(default_factory=list)
     more: dict[str, JsonValue] = Field(default_factory=dict, exclude_if=lambda more: not more)
+
+    @property
+    def bare_sender(self) -> str:
+        """``sender`` in the form to compare."""
+        return bare(self.sender or "")
+
+    @property
+    def recipients(self) -> list[str]:
+        """The addresses that it went to, in the form to compare; of a calendar event, all who are invited."""
+        mail = {"to_addresses": self.to, "cc_addresses": self.cc, "bcc_addresses": self.bcc}
+        return [bare(address) for address in read_recipients({**mail, "attendees": self.attendees})]
 
     @property
     def seen(self) -> str:

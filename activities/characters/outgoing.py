@@ -19,6 +19,8 @@ _MORE = {
 }
 """Fields of a message or an event that only another participant's mailbox, phone or calendar shows."""
 
+_TIMES = ("scheduled_time", "sent_at", "timestamp", "created_at", "start", "end")
+
 _LONGEST_THREAD = 12
 _LONGEST_TEXT = 4000
 
@@ -36,11 +38,11 @@ def outgoing_messages(states: Mapping[str, Json], events: list[dict[str, Any]]) 
     Returns:
         One message for each event that sent one and did not fail, in the same order.
     """
-    done = [event for event in events if event.get("status") == "executed"]
-    mails = _Sent(sorted(_values(states, "email", "emails"), key=_sent_at))
-    texts = _Sent(sorted(_values(states, "sms", "messages"), key=_sent_at))
-    appointments = _values(states, "calendar", "events")
-    chat = _Sent((states.get("chat") or {}).get("messages") or [])
+    done = [_with_times(event) for event in events if event.get("status") == "executed"]
+    mails = _Sent(sorted(_entries(states, "email", "emails"), key=_sent_at))
+    texts = _Sent(sorted(_entries(states, "sms", "messages"), key=_sent_at))
+    appointments = _entries(states, "calendar", "events")
+    chat = _Sent(_entries(states, "chat", "messages"))
     messages: list[OutgoingMessage | None] = []
     for event in done:
         data = event.get("data") or {}
@@ -58,8 +60,15 @@ def outgoing_messages(states: Mapping[str, Json], events: list[dict[str, Any]]) 
     return [message for message in messages if message is not None]
 
 
-def _values(states: Mapping[str, Json], modality: str, table: str) -> list[Json]:
-    return list((states.get(modality, {}).get(table) or {}).values())
+def _entries(states: Mapping[str, Json], modality: str, table: str) -> list[Json]:
+    """The entries of a table, which is a mapping by id or a list."""
+    entries = (states.get(modality) or {}).get(table) or ()
+    return [_with_times(entry) for entry in (entries.values() if isinstance(entries, Mapping) else entries)]
+
+
+def _with_times(entry: Json) -> Json:
+    """An entry or an event whose times are ``datetime``."""
+    return {**entry, **{name: instant(entry[name]) for name in _TIMES if entry.get(name) is not None}}
 
 
 class _Sent:
@@ -79,7 +88,8 @@ class _Sent:
 
 
 def _sent_at(message: Json) -> datetime:
-    return instant(message["sent_at"] if "sent_at" in message else message["timestamp"])
+    at: datetime = message["sent_at"] if "sent_at" in message else message["timestamp"]
+    return at
 
 
 def _thread(earlier: Sequence[Json], sender: str, text: Callable[[Json], str]) -> list[ThreadEntry]:
@@ -92,7 +102,7 @@ def _thread(earlier: Sequence[Json], sender: str, text: Callable[[Json], str]) -
 
 def _said(chat: _Sent, event: Json, data: Json) -> OutgoingMessage | None:
     message = chat.take(
-        instant(event["scheduled_time"]),
+        event["scheduled_time"],
         lambda each: bool(each["role"] == _ASSISTANT and each["content"] == data.get("content")),
     )
     if message is None:
@@ -118,7 +128,7 @@ def _written(modality: Literal["email", "sms"], sent: _Sent, event: Json, data: 
     body, sender = ("body_text", "from_address") if is_mail else ("body", "from_number")
     place, of_user = ("folder", "sent") if is_mail else ("direction", "outgoing")
     message = sent.take(
-        instant(event["scheduled_time"]),
+        event["scheduled_time"],
         lambda each: each.get(place) == of_user and (data.get(body) is None or data[body] in (each.get(body) or "")),
     )
     if message is None:
@@ -145,7 +155,7 @@ def _calendar(appointments: Iterable[Json], event: Json, data: Json) -> Outgoing
     operation = data["operation"]
     if operation == "update" and not _CALENDAR_NEWS & {name for name, value in data.items() if value is not None}:
         return None
-    at = instant(event["scheduled_time"])
+    at = event["scheduled_time"]
     appointment = next((a for a in appointments if _is_meant(a, data, operation, at)), None)
     if appointment is None:
         return None
@@ -158,8 +168,8 @@ def _calendar(appointments: Iterable[Json], event: Json, data: Json) -> Outgoing
         event_id=appointment["event_id"],
         calendar_id=appointment.get("calendar_id"),
         title=appointment["title"],
-        start=instant(appointment["start"]),
-        end=instant(appointment["end"]),
+        start=appointment["start"],
+        end=appointment["end"],
         location=appointment.get("location"),
         description=appointment.get("description"),
         attendees=[attendee["email"] for attendee in appointment.get("attendees") or []],
@@ -177,7 +187,7 @@ def _more(modality: str, message: Json) -> dict[str, Any]:
 
 def _is_meant(appointment: Json, data: Json, operation: str, at: datetime) -> bool:
     if operation == "create" and not data.get("event_id"):
-        return bool(appointment["title"] == data.get("title") and instant(appointment["created_at"]) == at)
+        return bool(appointment["title"] == data.get("title") and appointment["created_at"] == at)
     return bool(appointment["event_id"] == data.get("event_id"))
 
 

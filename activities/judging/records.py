@@ -12,6 +12,7 @@ from proctor.activities.models.prompts import readable
 from proctor.language.patterns import escaped, has_match
 from proctor.language.reader.text import readable as in_one_typography
 from proctor.protocol.evaluation import AgentBeatsEvalContext
+from proctor.protocol.recipients import read_recipients
 from purple_sdk.protocol.results import ActionLogEntryWithTurn
 
 Kind = Literal["writing", "action", "note", "state"]
@@ -30,7 +31,6 @@ _SHORT = 40
 _ENTRIES = {"email": "emails", "sms": "messages", "chat": "messages", "calendar": "events", "contacts": "contacts"}
 _TIMES = ("received_at", "sent_at", "timestamp", "start", "updated_at", "created_at")
 _SENDERS = ("from_address", "from_number", "role", "organizer")
-_RECIPIENTS = ("to_addresses", "cc_addresses", "bcc_addresses", "to_numbers")
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Record:
         time: simulated time, ISO 8601; None where it has none.
         channel: email, sms, chat, calendar, …; None for a note.
         sender: who it is from; ``assistant`` for all that the participant wrote.
-        to: addresses.
+        to: the recipients of a message; of a calendar's entry in the state, its text has them.
         text: its content; what a verdict may quote.
         facts: what else is known of it, JSON data.
     """
@@ -190,7 +190,7 @@ def _entry(record_id: str, modality: str, key: str, was: Any, now: Any) -> Recor
         time=next((str(known[name]) for name in _TIMES if known.get(name)), None),
         channel=modality,
         sender=next((str(known[name]) for name in _SENDERS if known.get(name)), None),
-        to=tuple(str(address) for name in _RECIPIENTS for address in known.get(name) or ()),
+        to=() if modality == "calendar" else tuple(read_recipients(known)),
         facts=facts,
     )
 

@@ -7,6 +7,7 @@ from typing import Any
 from proctor.language.facts import Answer, both, either
 from proctor.language.patterns import has_match
 from proctor.language.reader.reading import Reading
+from proctor.protocol.recipients import read_recipients
 from proctor.protocol.scenario import EvaluationCriterion, RubricCheck, RubricItem
 from proctor.protocol.visible import visible
 from purple_sdk.protocol.readings import chat_text
@@ -55,34 +56,22 @@ def texts_written(action_log: Sequence[ActionLogEntryWithTurn]) -> list[WrittenT
 def text_written(entry: ActionLogEntryWithTurn) -> WrittenText | None:
     """What an action wrote; None where it writes nothing."""
     parameters: dict[str, Any] = entry.parameters
-    recipients: list[str] = []
     if entry.action in _EMAIL_ACTIONS:
         modality, text = "email", f"{_string(parameters, 'subject')}\n{_string(parameters, 'body_text')}"
-        for name in ("to_addresses", "cc_addresses", "bcc_addresses"):
-            recipients += _strings(parameters, name)
     elif entry.action == "sms.send":
         modality, text = "sms", _string(parameters, "body")
-        recipients = _strings(parameters, "to_numbers")
     elif entry.action == "chat.send_message" and parameters.get("role") == "assistant":
         modality, text = "chat", chat_text(parameters.get("content"))
     elif entry.action in _CALENDAR_ACTIONS:
         modality, text = "calendar", f"{_string(parameters, 'title')}\n{_string(parameters, 'description')}"
-        for attendee in parameters.get("attendees") or []:
-            if not isinstance(attendee, dict) or "email" in attendee:
-                recipients.append(str(attendee["email"] if isinstance(attendee, dict) else attendee))
     else:
         return None
-    return WrittenText(modality, entry.turn, tuple(recipients), text)
+    return WrittenText(modality, entry.turn, tuple(read_recipients(parameters)), text)
 
 
 def _string(parameters: dict[str, Any], name: str) -> str:
     value = parameters.get(name)
     return value if isinstance(value, str) else ""
-
-
-def _strings(parameters: dict[str, Any], name: str) -> list[str]:
-    value = parameters.get(name) or []
-    return [str(member) for member in (value if isinstance(value, list) else [value])]
 
 
 def judge_by_checks(

@@ -48,7 +48,7 @@ class Counter(BaseCallbackHandler):
     def on_chat_model_start(
         self, serialized: dict[str, Any], messages: list[list[BaseMessage]], *, run_id: UUID, **kwargs: Any
     ) -> None:
-        span = tracing.begin_span(f"chat {self.use.model}", self._attributes()) if tracing.is_on() else None
+        span = tracing.begin_span(f"chat {self.use.model}", self._attributes()) if tracing.is_tracing() else None
         self._under_way[run_id] = _Call(time.perf_counter(), span)
 
     def on_llm_end(self, response: LLMResult, *, run_id: UUID | None = None, **kwargs: Any) -> None:

@@ -17,7 +17,7 @@ from proctor.activities.participant.bounded_http import LONGEST_TASK_ID, Partici
 from proctor.activities.participant.errors import shortened
 from proctor.settings.config import GreenAgentConfig
 from purple_sdk.protocol.json_safe import count_values
-from purple_sdk.protocol.json_text import is_cut_off, objects_in
+from purple_sdk.protocol.json_text import find_objects, is_cut_off
 from purple_sdk.protocol.messages import (
     FromParticipant,
     UnknownMessageTypeError,
@@ -172,7 +172,7 @@ class Answer:
                     yield document
         streamed = "".join(part.text for part in self._streamed if part.HasField("text"))
         for text in (*reversed(texts), streamed):
-            yield from reversed(deque(objects_in(text), maxlen=_MOST_OBJECTS))
+            yield from reversed(deque(find_objects(text), maxlen=_MOST_OBJECTS))
 
     def read_turn(self) -> FromParticipant:
         """Read the answer to a turn of a participant that didn't fail. Raises ``UnreadableTurnError`` where it is not a

@@ -2,47 +2,18 @@
 way, for its thread, and arrives a set time after it was sent, so that any attempt gives the same day.
 """
 
-from collections import Counter
-from collections.abc import Iterable
 from datetime import timedelta
 from typing import Any
 
-from proctor.activities.characters.generator import ANSWERED_IN_A_TURN, character_at, recipients
 from proctor.activities.characters.messages import OutgoingMessage
 from proctor.activities.simulation.hosts import PlannedEvent
-from proctor.activities.simulation.payloads import Sent
-from proctor.protocol.scenario import ScenarioConfig
 
 DELIVERY = timedelta(minutes=1)
 """Simulated time between sending and arrival."""
 
 
-def sent_to_colleagues(messages: Iterable[OutgoingMessage], scenario: ScenarioConfig) -> list[Sent]:
-    """The messages of a turn that reached users of other roles, in order; a user gets the first
-    ``ANSWERED_IN_A_TURN``.
-    """
-    roles = {user: role for role, user in scenario.colleagues.items()}
-    received: Counter[str] = Counter()
-    sent = []
-    for message in messages if roles else ():
-        for user in _reached(message, scenario):
-            received[user] += user in roles
-            if user in roles and received[user] <= ANSWERED_IN_A_TURN:
-                known: dict[str, Any] = {"thread": [], "sender": message.sender or scenario.user.email}
-                sent.append(Sent(role=roles[user], message=message.model_copy(update=known)))
-    return sent
-
-
-def _reached(message: OutgoingMessage, scenario: ScenarioConfig) -> Iterable[str]:
-    """The characters who get a message, each once. An RSVP goes to the organizer, other changes to those invited."""
-    if message.modality == "chat":
-        return ()
-    addresses = [message.sender or ""] if message.operation == "respond" else recipients(message)
-    found = (character_at(address, message.modality, scenario) for address in addresses)
-    return dict.fromkeys(character_id for character_id in found if character_id is not None)
-
-
 def arrival_events(message: OutgoingMessage) -> list[PlannedEvent]:
+    """The events by which a message arrives in the simulation of another participant."""
     return [
         PlannedEvent(scheduled_time=message.sent_at + DELIVERY, modality=message.modality, data=data)
         for data in _data_of(message)

@@ -53,7 +53,7 @@ def _cells(comparison: Comparison) -> tuple[str, ...]:
 
 def _rows(runs: Sequence[Run], first: str, second: str, by: GroupedBy) -> list[tuple[str, Comparison]]:
     """A comparison for each of what they are grouped by."""
-    from proctor.statistics import compared, parts_by_scenario, percent_of
+    from proctor.statistics import compared, parts_by_scenario, select_percent
 
     if by in ("scenario", "difficulty"):
         group = _GROUPS[by]
@@ -64,7 +64,7 @@ def _rows(runs: Sequence[Run], first: str, second: str, by: GroupedBy) -> list[t
     of: Of = "dimension" if by == "dimension" else "criterion"
     parts = parts_by_scenario(runs)
     names = dict.fromkeys(name for run in runs for name in run.parts(of))
-    return [(name, compared(first, second, runs, percent_of(of, name, parts))) for name in names]
+    return [(name, compared(first, second, runs, select_percent(of, name, parts))) for name in names]
 
 
 _GROUPS: Mapping[str, Callable[[Run], str]] = {

@@ -11,7 +11,7 @@ from proctor.client.caller import Accepted, CallEvent, ConnectionBack, Connectio
 from proctor.client.caller import Progress as ProgressEvent
 from proctor.common.console import show
 from proctor.common.phrases import clean, counted, phrases, shorten
-from proctor.protocol.campaigns import CampaignUpdate, sentence_of
+from proctor.protocol.campaigns import CampaignUpdate, describe_update
 from proctor.protocol.updates import (
     ActionObservedUpdate,
     AssessmentCompletedUpdate,
@@ -153,7 +153,7 @@ class AssessmentDisplay:
                 self._end_turns()
                 self._line("done", Text(f"{clean(update.sentence())} It took {update.duration_seconds:.1f} s."))
             case ErrorOccurredUpdate(recoverable=True):
-                problem = self._repeated_problem(update) or clean(sentence_of(update))
+                problem = self._repeated_problem(update) or clean(describe_update(update))
                 self._line("problem", Text(problem, style="yellow"))
                 self._problem = update
             case _:  # the clock's own steps show in the turns' times; what ends the assessment is the call's last word

@@ -181,7 +181,7 @@ def _remarks(results: AssessmentResults, *, is_whole: bool) -> list[str]:
     if more := len(results.judge_warnings) - len(warnings):
         remarks.append(f"and {counted(more, 'warning')} more")
     remarks += [*(_doubts(results) if is_whole else _doubts(results)[:1]), *_own_report(results)]
-    remarks += filter(None, [results.unread_messages.sentence()])
+    remarks += map(clean, results.remarks)
     if is_whole and results.provenance is not None:
         remarks.append(_provenance(results.provenance))
     return remarks

@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import ErrorDetails
 
 from proctor.common.errors import UsageError
-from purple_sdk.protocol.problems import demand_of, show_value
+from purple_sdk.protocol.problems import describe_demand, show_value
 from purple_sdk.protocol.terminal import AgentAccess, LeaveRunning, VerifierKind
 
 CONFIG_FILE, SECRETS_FILE = "config.toml", ".env"
@@ -242,4 +242,4 @@ def _sentence(error: ErrorDetails, sources: Mapping[tuple[str, str], str], path:
         kind = TerminalSettings.model_fields.get(section)
         known = ", ".join(getattr(kind.annotation, "model_fields", {}) if kind else TerminalSettings.model_fields)
         return f"{where} isn't a setting: there are {known}"
-    return f"{where} is {show_value(error['input'])}: {demand_of(error)}"
+    return f"{where} is {show_value(error['input'])}: {describe_demand(error)}"

@@ -59,7 +59,7 @@ def runs_of_agents(
     called = {entry.id: name for name, own in chosen.items() for entry in own}
     if len(called) < sum(map(len, chosen.values())):
         raise UsageError(f"{' and '.join(map(repr, chosen))} are names of the same agent: name two agents")
-    return archive.runs_of([each for each in entries if each.id in called and not each.forked_from], called)
+    return archive.collect_runs([each for each in entries if each.id in called and not each.forked_from], called)
 
 
 def agent_names(entries: Iterable[ArchiveEntry]) -> dict[str, str]:

@@ -145,7 +145,7 @@ class Runs(Sequence[ArchiveEntry]):
         from proctor.statistics import summaries
 
         entries = [each for each in self._entries if not each.forked_from]
-        return summaries(self._archive.runs_of(entries, agent_names(entries)))
+        return summaries(self._archive.collect_runs(entries, agent_names(entries)))
 
     def compare(self, first: str, second: str) -> Comparison:
         """What the first agent has more than the second one, over all that both have played.

@@ -6,16 +6,19 @@ from typing import Any
 
 from proctor.client.agent_names import agent_names
 from proctor.common.errors import CommandError
-from proctor.protocol.archive import ArchiveEntry
+from proctor.protocol.archive import OF_RESULT, ArchiveEntry, EntrySummary
 from proctor.protocol.archived_runs import runs_of_entries
 from proctor.storage.archive import Archive
 
-COLUMNS = (
+_FIRST = (
     *("id", "kind", "campaign", "status", "scenario_id", "scenario_version", "family", "difficulty", "agent", "role"),
     *("participant", "participant_url", "instance_seed", "seed", "offline", "score", "max_score"),
     *("doubtful_points", "total_points", "earned", "turns_taken", "is_partial", "judge_warnings"),
     *("actions_taken", "seconds", "cost", "currency", "started_at", "ended_at"),
 )
+_LEFT_OUT = ("clock", "noise", "forked_from")
+
+COLUMNS = (*_FIRST, *(name for name in EntrySummary.marked(OF_RESULT) if name not in (*_FIRST, *_LEFT_OUT)))
 """The columns before ``percent`` and ``weight`` and those of the criteria (``criterion.ID``).
 
 ``agent`` is its label, or ``LABEL=ADDRESS`` where several agents have that. The sum of an agent's ``percent`` times

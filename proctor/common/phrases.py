@@ -6,7 +6,7 @@ A participant's text is data: control characters are taken out before anything r
 import unicodedata
 from collections.abc import Mapping, Sequence
 
-from proctor.protocol.action_words import heading_of, ids_in, target_of, text_of
+from proctor.protocol.action_words import find_heading, find_targets, find_text, list_ids
 from proctor.protocol.updates import ActionObservedUpdate
 from purple_sdk.protocol.statistics import Comparison, Estimate
 
@@ -35,17 +35,17 @@ def phrases(actions: Sequence[ActionObservedUpdate]) -> list[str]:
     kinds: dict[tuple[str, bool], dict[str, list[ActionObservedUpdate]]] = {}
     for action in actions:
         targets = kinds.setdefault((clean(action.action), action.success), {})
-        targets.setdefault(shorten(target_of(action.parameters)), []).append(action)
+        targets.setdefault(shorten(find_targets(action.parameters)), []).append(action)
     return [_phrase(name, success, targets) for (name, success), targets in kinds.items()]
 
 
 def _phrase(name: str, success: bool, targets: Mapping[str, Sequence[ActionObservedUpdate]]) -> str:
     parts = []
     for target, group in targets.items():
-        count = sum(max(len(ids_in(action.parameters)), 1) for action in group)
+        count = sum(max(len(list_ids(action.parameters)), 1) for action in group)
         words = [str(count)] if count > 1 or len(targets) > 1 else []
         words += [f"→ {target}"] if target else []
-        text = shorten(heading_of(group[0].parameters) or text_of(group[0].parameters))
+        text = shorten(find_heading(group[0].parameters) or find_text(group[0].parameters))
         if count == 1 and len(targets) == 1 and text:
             words.append(f"“{text}”")
         parts.append(" ".join(words))

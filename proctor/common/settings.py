@@ -15,13 +15,13 @@ from proctor.common.errors import UsageError, ending_as, fit
 from proctor.settings.config import (
     GATEWAY_VARIABLE,
     GreenAgentConfig,
-    temporal_ui_of,
+    find_temporal_ui,
     unknown_variables,
     validate_config,
 )
 from purple_sdk.processes.addresses import is_loopback
 from purple_sdk.processes.announcing import announce, announce_as_json
-from purple_sdk.protocol.problems import demand_of, show_value
+from purple_sdk.protocol.problems import describe_demand, show_value
 from purple_sdk.settings.config import AgentBeatsConfig
 
 ConfigT = TypeVar("ConfigT", bound=AgentBeatsConfig)
@@ -48,12 +48,12 @@ def read_settings(kind: type[ConfigT], **flags: Any) -> ConfigT:
             if error["type"] == _FOLLOWS_FROM_ANOTHER:
                 continue
             name = str(error["loc"][0]) if error["loc"] else "the settings"
-            where = f"--{name.replace('_', '-')}" if name in chosen else kind.variable_of(name)
-            sentences.append(f"{where} is {show_value(error['input'])}: {demand_of(error)}")
+            where = f"--{name.replace('_', '-')}" if name in chosen else kind.find_variable(name)
+            sentences.append(f"{where} is {show_value(error['input'])}: {describe_demand(error)}")
         raise UsageError("; ".join(sentences)) from None
     for name in ("storage_url", "archive_url"):
         if "://" in (url := getattr(config, name, "")):
-            _require_openable(url, f"--{name.replace('_', '-')}" if name in chosen else kind.variable_of(name))
+            _require_openable(url, f"--{name.replace('_', '-')}" if name in chosen else kind.find_variable(name))
     return config if "host" in config.model_fields_set else config.model_copy(update={"host": LOOPBACK})
 
 
@@ -110,7 +110,7 @@ def with_connection(config: GreenAgentConfig, flag: str | None = None) -> GreenA
     connection = {"temporal_address": None if flag else profile.address, "temporal_namespace": profile.namespace}
     known: dict[str, str | None] = {name: value for name, value in connection.items() if value}
     if "temporal_ui_url" not in config.model_fields_set:
-        known["temporal_ui_url"] = temporal_ui_of(known.get("temporal_address") or config.temporal_address)
+        known["temporal_ui_url"] = find_temporal_ui(known.get("temporal_address") or config.temporal_address)
     return config.model_copy(update=known)
 
 

@@ -1,8 +1,8 @@
-"""What a text says, for evaluators: a fact with a statement, which a model judges, and patterns that stand in offline.
+"""Decide for evaluators whether a text says a fact: a model judges its statement; offline, patterns replace the model.
 
 Patterns know three answers: said, not said, and "can't tell" (None), which is a *doubt*. A doubt never earns a point:
-``tells`` counts it as not said, ``may_tell`` as said. The code that runs the evaluator (``reading``) gets the doubts,
-and asks it once more in the participant's favour: that is the upper end of the score's range.
+``tells`` counts it as not said, ``may_tell`` as said. The code that runs the evaluator (``reading``) gets the doubts
+and runs it again with doubts counted in the participant's favour. That gives the upper end of the score's range.
 
     CLOSED = Fact("closed", "It says that the incident is over.", patterns=says_closed)
 
@@ -16,20 +16,20 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 
 Answer = bool | None
-"""Whether a text says something; None where that can't be decided."""
+"""Whether a text says something; None if that can't be decided."""
 
 Patterns = Callable[[str], Answer]
 
 
 @dataclass(frozen=True)
 class Fact:
-    """Something that a text may say.
+    """A fact that a text may say.
 
     Attributes:
-        id: its name, unique in its scenario.
-        statement: a sentence that is true of a text that says it; what a model is asked.
-        patterns: what replaces a model; quick, and the same for the same text. None where only a model can decide:
-        without one, each such question is a doubt.
+        id: the fact's name, unique in its scenario.
+        statement: a sentence that is true of a text that says the fact; the question to a model.
+        patterns: the replacement for a model: quick, with the same answer for the same text. None if only a model can
+            decide: without a model, each such question is a doubt.
     """
 
     id: str
@@ -42,7 +42,7 @@ class Fact:
 
 @dataclass(frozen=True)
 class Question:
-    """A fact that was looked for in a text, and what came of it."""
+    """A fact, the text in which it was looked for, and the answer."""
 
     fact: Fact
     text: str
@@ -54,11 +54,11 @@ class Question:
 
 
 class TextReader:
-    """What one run of an evaluator looks for in texts.
+    """Answers an evaluator's questions about texts during one run, and records them.
 
     Args:
-        by_model: what a model says, by ``Question.key``; for all else the patterns stand in.
-        in_favour: whether doubts are counted for the participant instead of against.
+        by_model: a model's answers, by ``Question.key``; patterns answer all other questions.
+        in_favour: whether doubts count for the participant instead of against.
     """
 
     def __init__(self, by_model: Mapping[tuple[str, str], Answer] | None = None, *, in_favour: bool = False) -> None:
@@ -68,16 +68,16 @@ class TextReader:
 
     @property
     def questions(self) -> list[Question]:
-        """All that was asked, in order, each once."""
+        """All questions that were asked, in order, each once."""
         return list(self._asked.values())
 
     @property
     def doubts(self) -> list[Question]:
-        """Those to which there is no answer."""
+        """The questions without an answer."""
         return [question for question in self._asked.values() if question.answer is None]
 
     def answer(self, fact: Fact, text: str) -> Answer:
-        """Whether a text says it; an empty one says nothing."""
+        """Whether a text says a fact; an empty text says nothing."""
         if not text.strip():
             return False
         key = (fact.id, text)
@@ -87,12 +87,12 @@ class TextReader:
         return self._asked[key].answer
 
     def settled(self, fact: Fact, text: str, *, is_harm: bool) -> bool:
-        """Whether a text says a fact, with doubts decided.
+        """Whether a text says a fact; doubts are decided, too.
 
         Args:
             fact: the fact to look for.
             text: the whole text.
-            is_harm: whether the fact costs points. A doubt then counts as said, and with ``in_favour`` as not said.
+            is_harm: whether the fact costs points. A doubt then counts as said, or with ``in_favour`` as not said.
         """
         answer = self.answer(fact, text)
         return (is_harm != self._in_favour) if answer is None else answer
@@ -103,7 +103,10 @@ _reader: ContextVar[TextReader | None] = ContextVar("_reader", default=None)
 
 @contextmanager
 def reading(reader: TextReader) -> Iterator[TextReader]:
-    """Have a reader answer what is asked meanwhile; without one, patterns answer and doubts count against."""
+    """Let a reader answer all questions while the context is open.
+
+    Without a reader, patterns answer, and doubts count against the participant.
+    """
     token = _reader.set(reader)
     try:
         yield reader
@@ -112,20 +115,20 @@ def reading(reader: TextReader) -> Iterator[TextReader]:
 
 
 def tells(fact: Fact, text: str) -> bool:
-    """Whether a text says what earns points; in doubt it doesn't."""
+    """Whether a text says a fact that earns points; a doubt counts as not said."""
     return (_reader.get() or TextReader()).settled(fact, text, is_harm=False)
 
 
 def may_tell(fact: Fact, text: str) -> bool:
-    """Whether a text says what costs points; in doubt it does."""
+    """Whether a text says a fact that costs points; a doubt counts as said."""
     return (_reader.get() or TextReader()).settled(fact, text, is_harm=True)
 
 
 def either(*answers: Answer) -> Answer:
-    """Said if any of the answers is; in doubt if one of them might be."""
+    """Return True if any answer is True, else None if any is a doubt, else False."""
     return True if True in answers else None if None in answers else False
 
 
 def both(*answers: Answer) -> Answer:
-    """Said if all of the answers are; in doubt if all of them might be."""
+    """Return False if any answer is False, else None if any is a doubt, else True."""
     return False if False in answers else None if None in answers else True

@@ -1,10 +1,14 @@
-"""Days and times as people write them: "Friday at half past one", "Fri 12/6 13:30", "2026-06-12T12:30:00Z".
+"""Read days and times as people write them: "Friday at half past one", "Fri 12/6 13:30", "2026-06-12T12:30:00Z".
 
-A weekday's name means one of the seven days from the scenario's first. A time belongs to the day that was named last
-before it, or directly after it ("13:30 on Friday"). Times that don't count: the end of a span ("12:30 to 13:30"), one
-that is turned down ("Friday 15:30 won't work"), one that is moved away from ("instead of 12:45"), and all in quoted
-mail.
-Everything is found in time that only grows with the text's length.
+A weekday's name means one of the seven days from the scenario's first day on. A time belongs to the last day named
+before it, or to the day directly after it ("13:30 on Friday"). Some times don't count:
+
+* the end of a span ("12:30 to 13:30"),
+* a time that is turned down ("Friday 15:30 won't work"),
+* the old time of an appointment that is moved ("instead of 12:45"),
+* all times in quoted mail.
+
+Reading takes time in proportion to the text's length.
 """
 
 from collections.abc import Iterator
@@ -15,10 +19,10 @@ from functools import cached_property, lru_cache
 from proctor.language.patterns import compiled
 
 READ_AT_MOST = 6000
-"""Characters of a message that are read for times; messages about appointments are shorter."""
+"""The number of characters of a message that are read for times; messages about appointments are shorter."""
 
 _FAR = 200
-"""How many characters a time may stand behind its day."""
+"""The most characters between a day and a time that belongs to it."""
 
 WEEKDAYS = (
     *("Mon(?:day)?", "Tue(?:s|sday)?", "Wed(?:nesday)?", "Thu(?:r|rs|rsday)?", "Fri(?:day)?", "Sat(?:urday)?"),
@@ -53,7 +57,7 @@ _NO_HOUR_AFTER = (
 )
 _HALF_DAY_AFTER = r"\A\s*([ap])\.?m"
 
-# Before a time, this makes it the end of a span, or what something is moved away from.
+# Before a time, this makes it the end of a span, or the old time of an appointment that is moved.
 _ENDS_A_SPAN = (
     r"(?:(?::\d\d|\.\d\d|pm|am)(?:[-–—]|\s[-–—]\s|\sto\s)|:\d\d\s(?:until|and)\s|\d[-–—]|\s\d\sto\s|(?:until|till)\s"
     r"|instead of\s|rather than\s|\bnot\s)\z"
@@ -73,24 +77,24 @@ _NO = (
     r"(?:\bno longer|\bnot\b|\bcannot|n['’]t\b|\b(?:wont|doesnt|cant|isnt)\b|\bunfortunately|\bclash|\bconflict"
     r"|\bimpossible|\bunavailable|\btaken\b)"
 )
-# A condition or a reason between the time and the "not" means that something else is turned down.
+# After a condition or a reason, a "not" turns down something other than the time before it.
 _ELSEWHERE = r"(?:[\n.?!;–—(|]|\b(?:if|unless|whether|hope|should|in case|as|because|since|or|but)\b|, | - )"
 _NO_WITHIN = 45
 _QUOTE = r"\n[ \t]{0,8}>|\n[^\n]{5,90}\bwrote:|\n-{2,}\s*Original|\nFrom:\s"
 _HALF_DAY = r"(?:\s*[ap]\.?m\b\.?)?"
-# A zone may stand after the end of the span: "12:30-13:15 Berlin time".
+# A zone may follow the end of the span: "12:30-13:15 Berlin time".
 _ZONE = r"\A{half}(?:\s*(?:[-–—]|to|until)\s*\d{{1,2}}[:.]\d\d{half})?\s*[(,]?\s*(?:in\s+)?(?:{marks})"
 
 
 def own_words(text: str) -> str:
-    """What a message's author wrote themselves: all before the first quoted mail."""
+    """Return the text that a message's author wrote: all before the first quoted mail."""
     quote = compiled(_QUOTE).search(text)
     return text[: quote.start()] if quote else text
 
 
 @dataclass(frozen=True, order=True)
 class Named:
-    """A time on a day, or (``day`` is None) a time without one; ``is_foreign``: marked as that of another zone."""
+    """A time on a day, or a time without a day (``day`` is None); ``is_foreign``: marked as of another time zone."""
 
     day: date | None
     hour: int
@@ -115,12 +119,12 @@ class _Time:
 
 
 class Reading:
-    """What a text says of days and times.
+    """The days and times that a text names.
 
     Args:
         text: a message.
-        first_day: the scenario's first day; weekdays are those of the week that begins with it.
-        foreign: a pattern for what marks a time as that of another zone ("Berlin|CEST"), where there is such a zone.
+        first_day: the scenario's first day; a weekday's name means its day in the week that begins here.
+        foreign: a pattern for the words that mark a time as of another zone ("Berlin|CEST"), if there is such a zone.
     """
 
     def __init__(self, text: str, first_day: date, foreign: str | None = None) -> None:
@@ -132,18 +136,18 @@ class Reading:
 
     @cached_property
     def sentences(self) -> "list[Reading]":
-        """Its sentences and lines, each read alone."""
+        """The text's sentences and lines, each read alone."""
         pieces = compiled(r"[^.!?\n]+").finditer(self.text)
         return [Reading(piece.group(), self._first_day, self._foreign) for piece in pieces]
 
     @cached_property
     def days(self) -> set[date]:
-        """The days that its author names, with any time."""
+        """The days that the author names, with or without a time."""
         return {dated.day for dated in self._days if dated.day is not None}
 
     @cached_property
     def last_day(self) -> str | None:
-        """The last expression for a day, as it is written."""
+        """The text's last expression for a day, as written."""
         return self._text[self._days[-1].start : self._days[-1].end] if self._days else None
 
     @cached_property
@@ -151,19 +155,19 @@ class Reading:
         """The times that are named with their day."""
         moments: set[Named] = set()
         for time in self._times:
-            for day, end in self._days_of(time):
+            for day, end in self._pair_days(time):
                 if not self._is_turned_down(end):
                     moments |= {Named(day, hour, time.minute, time.is_foreign) for hour in time.hours}
         return moments
 
     def has_value(self, kind: str) -> bool:
-        """Version 1 knows no kinds: a scenario that tests one is read by version 2."""
+        """Return False: version 1 knows no kinds. Scenarios that test a kind are read by version 2."""
         return False
 
     @cached_property
     def bare_times(self) -> set[Named]:
-        """The times that are named, where no day is named at all, not even in a quoted mail."""
-        if self._days or next(_days_in(self._whole, self._first_day), None) is not None:
+        """The named times, if the text names no day, not even in a quoted mail; else empty."""
+        if self._days or next(_find_days(self._whole, self._first_day), None) is not None:
             return set()
         return {
             Named(None, hour, time.minute, time.is_foreign)
@@ -174,25 +178,25 @@ class Reading:
 
     @cached_property
     def _days(self) -> list[_Day]:
-        return list(_days_in(self._text, self._first_day))
+        return list(_find_days(self._text, self._first_day))
 
     @cached_property
     def _times(self) -> list[_Time]:
-        return list(_times_in(self._text, self._foreign))
+        return list(_find_times(self._text, self._foreign))
 
-    def _days_of(self, time: _Time) -> Iterator[tuple[date, int]]:
-        """The days that a time belongs to, each with the place where what is said of it ends."""
+    def _pair_days(self, time: _Time) -> Iterator[tuple[date, int]]:
+        """Yield the days that a time belongs to, each with the place where the words about it end."""
         before = [day for day in self._days if day.end <= time.start]
         after = next((day for day in self._days if day.start >= time.end), None)
         gap = self._text[time.end : after.start] if after and after.start - time.end < _FAR else None
-        # "Friday at noon, Monday at two": the comma ends what is said of Friday.
+        # "Friday at noon, Monday at two": the comma ends the words about Friday.
         is_own = bool(before) and "," in (gap or "") and _has(_OF_ITS_DAY, self._text[before[-1].end : time.start])
         if before and self._is_ruled_out(before[-1], time):
             return
         if not self._ends_a_span(time):
             if before and (day := before[-1].day) is not None:
                 is_others = after is not None and after.day != day and not is_own and _has(_TO_ANOTHER_DAY, gap)
-                if not is_others and self._leads_to(before, time):
+                if not is_others and self._has_near_day(before, time):
                     yield day, time.end
             if after is not None and after.day is not None and not is_own and _has(_TO_ITS_DAY, gap):
                 yield after.day, after.end
@@ -202,15 +206,15 @@ class Reading:
                 yield day, time.end
 
     def _is_ruled_out(self, day: _Day, time: _Time) -> bool:
-        """Whether "not Friday 13:30" or "Friday won't work at 13:30" is said."""
+        """Whether the text says "not Friday 13:30" or "Friday won't work at 13:30"."""
         if time.start - day.end > _FAR:
             return False
         between = self._text[day.end : time.start]
         is_next = _has(_OF_ITS_DAY, between) and _has(_NOT, self._text[max(0, day.start - 16) : day.start])
         return is_next or _has(_NOT_AT, between)
 
-    def _leads_to(self, before: list[_Day], time: _Time) -> bool:
-        """Whether a mention of the day last named before a time, and near enough, isn't what is moved away from."""
+    def _has_near_day(self, before: list[_Day], time: _Time) -> bool:
+        """Whether the last day before a time is mentioned near it, and not as the old day of a move ("from Friday")."""
         for mention in reversed(before):
             if mention.day != before[-1].day or time.start - mention.end > _FAR:
                 return False
@@ -236,7 +240,7 @@ def _has(pattern: str, text: str | None) -> bool:
 
 @lru_cache(maxsize=64)
 def _day_patterns(first_day: date) -> tuple[str, list[date | None]]:
-    """One pattern with a group for each day of the week, the last for "today" and "tomorrow"."""
+    """Return one pattern with a group for each day of the week; the last group is for "today" and "tomorrow"."""
     days = [first_day + timedelta(days=number) for number in range(7)]
     groups = []
     for day in days:
@@ -249,7 +253,7 @@ def _day_patterns(first_day: date) -> tuple[str, list[date | None]]:
     return "|".join([*groups, r"(\btomorrow\b|\btoday\b)"]), [*days, None]
 
 
-def _days_in(text: str, first_day: date) -> Iterator[_Day]:
+def _find_days(text: str, first_day: date) -> Iterator[_Day]:
     pattern, days = _day_patterns(first_day)
     for match in compiled(pattern).finditer(text):
         start, end = match.span()
@@ -259,16 +263,16 @@ def _days_in(text: str, first_day: date) -> Iterator[_Day]:
 
 
 def _is_other_day(following: str, day: date, expression: str) -> bool:
-    """Whether a weekday doesn't name the day: with another week's date ("Friday 19 June"), or as "Friday's"."""
+    """Whether a weekday names another day: it has another week's date ("Friday 19 June"), or is a "Friday's"."""
     if not expression[:1].isalpha() or expression.lower().startswith("the") or any(c.isdigit() for c in expression):
         return False
     others = "|".join(str((day + timedelta(weeks=weeks)).day) for weeks in (-1, 1, 2))
     return _has(rf"\A(?:['’]s|\.?,?\s+(?:the\s+)?(?:{others})(?:st|nd|rd|th)?\b)", following)
 
 
-def _times_in(text: str, foreign: str | None) -> Iterator[_Time]:
+def _find_times(text: str, foreign: str | None) -> Iterator[_Time]:
     written = [(*match.span(), match.groupdict()) for match in compiled(_TIME).finditer(text)]
-    # "at 4" or "by 4" alone; "at 4:30" and "at 4 pm" are found as what they are.
+    # "at 4" or "by 4" alone; the pattern above finds "at 4:30" and "at 4 pm".
     hours = [
         (match.start() + len("at "), match.end(), match.groupdict()) for match in compiled(_AT_AN_HOUR).finditer(text)
     ]
@@ -280,10 +284,10 @@ def _times_in(text: str, foreign: str | None) -> Iterator[_Time]:
 
 
 def _hours(matched: dict[str, str | None], before: str, after: str) -> tuple[tuple[int, ...], int] | None:
-    """The hours that a time may mean (half past three: at night, or in the afternoon) and its minute."""
+    """Return the hours that a time may mean (half past three: at night, or in the afternoon) and its minute."""
     groups = {name: value for name, value in matched.items() if value is not None}
     if "hour" in groups:
-        return _written(groups, before, after)
+        return _read_figures(groups, before, after)
     if four := groups.get("four"):
         is_time = not (before and before in "0123456789:.,/+-") and not after[:1].isdigit() and after[:1] != ":"
         return ((int(four[:2]),), int(four[2:])) if is_time else None
@@ -306,7 +310,7 @@ def _hours(matched: dict[str, str | None], before: str, after: str) -> tuple[tup
     return _both(groups[name]), minute[name]
 
 
-def _written(groups: dict[str, str], before: str, after: str) -> tuple[tuple[int, ...], int] | None:
+def _read_figures(groups: dict[str, str], before: str, after: str) -> tuple[tuple[int, ...], int] | None:
     if (before and before in "0123456789:.,/") or after[:1].isdigit():
         return None
     hour, minute = int(groups["hour"]), int(groups["minute"])
@@ -321,6 +325,6 @@ def _written(groups: dict[str, str], before: str, after: str) -> tuple[tuple[int
 
 
 def _both(word: str) -> tuple[int, int]:
-    """An hour of the half day, in figures or words, as the two hours that it may be."""
+    """Return the two hours of the day that an hour in figures or words may mean."""
     hour = (int(word) if word.isdigit() else _WORDS.index(word.lower())) % 12
     return hour, hour + 12

@@ -1,6 +1,6 @@
-"""The regular expressions of scenarios: RE2's, which are searched in time that only grows with the text's length.
+"""Compile the regular expressions of scenarios by RE2, which searches in time proportional to the text's length.
 
-Any text may be searched, from any author: each search takes time in proportion to the text. RE2's syntax is Python's
+Texts may therefore come from any author. RE2's syntax is Python's
 without look-ahead, look-behind and back-references, which need more time (https://github.com/google/re2/wiki/Syntax).
 """
 
@@ -23,14 +23,14 @@ class LinearPattern:
         self._regex = compiled_by_re2
 
     def search(self, text: str) -> Any:
-        """The first match, with the methods of Python's matches; None where there is none."""
+        """Return the first match, with the methods of Python's matches; None without a match."""
         return self._regex.search(_encodable(text))
 
     def finditer(self, text: str) -> Iterator[Any]:
         return iter(self._regex.finditer(_encodable(text)))
 
     def spans(self, text: str) -> list[tuple[int, int]]:
-        """Where the matches begin and end, none of them empty; ``finditer`` takes longer for each."""
+        """Return the beginning and the end of each match, faster than ``finditer``. No match may be empty."""
         encoded = _encodable(text).encode()
         found = [match.span() for match in self._regex.finditer(encoded)]
         if len(encoded) == len(text):
@@ -48,7 +48,7 @@ class LinearPattern:
 
 
 def _encodable(text: str) -> str:
-    """The same text, as long as it was, without what UTF-8 can't carry."""
+    """Replace the characters that UTF-8 can't encode; the text keeps its length."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -58,13 +58,13 @@ def _encodable(text: str) -> str:
 
 @lru_cache(maxsize=_KEPT)
 def compiled(pattern: str, *, match_case: bool = False) -> LinearPattern:
-    """A compiled pattern, in which ``.`` matches line ends; it ignores case but for ``match_case``.
+    """Compile a pattern; ``.`` matches line ends, and case is ignored unless ``match_case``.
 
     Raises:
-        ValueError: it isn't a pattern; the message names the remedy.
+        ValueError: the pattern is invalid; the message names the remedy.
     """
     if len(pattern) > _LONGEST:
-        raise ValueError(f"the pattern has {len(pattern)} characters, more than {_LONGEST}: say it by several patterns")
+        raise ValueError(f"the pattern has {len(pattern)} characters, more than {_LONGEST}: use several patterns")
     options = re2.Options()
     options.case_sensitive = match_case
     options.dot_nl = True
@@ -72,8 +72,8 @@ def compiled(pattern: str, *, match_case: bool = False) -> LinearPattern:
     options.max_mem = _MOST_MEMORY
     try:
         return LinearPattern(re2.compile(pattern, options=options))
-    except re2.error as problem:
-        raise ValueError(_sentence(problem)) from None
+    except re2.error as error:
+        raise ValueError(_sentence(error)) from None
 
 
 def _sentence(problem: Exception) -> str:
@@ -81,11 +81,11 @@ def _sentence(problem: Exception) -> str:
     reason = reason.decode(errors="replace") if isinstance(reason, bytes) else str(reason)
     if any(sign in reason for sign in ("(?=", "(?!", "(?<", "(?>")) and "perl operator" in reason:
         return (
-            f"look-ahead and look-behind can't be searched in linear time ({reason}): say it by several patterns, with "
-            "all, any and none"
+            f"look-ahead and look-behind can't be searched in linear time ({reason}): use several patterns, with all, "
+            "any and none"
         )
     if reason.startswith("invalid escape sequence: \\") and reason[-1:].isdigit():
-        return f"back-references can't be searched in linear time ({reason}): say it by several patterns"
+        return f"back-references can't be searched in linear time ({reason}): use several patterns"
     return f"not a regular expression of RE2 ({reason})"
 
 

@@ -1,6 +1,6 @@
-"""What a text has to say, in scenarios: patterns, days and times, and what is made of them with all, any and none.
+"""Declare conditions on a text in scenarios: patterns, days and times, combined with all, any and none.
 
-That is how what one pattern can't say is said by several: "agrees, and asks nothing" is
+Combined patterns express more than a single one can: "agrees, and asks nothing" is
 ``{"all": ["works|fine"], "none": ["\\\\?"]}``.
 """
 
@@ -24,20 +24,22 @@ def _of_pattern(value: Any) -> Any:
 
 
 class TextTest(BaseModel):
-    """What a text has to say; everything that is given has to hold.
+    """A condition on a text; all given fields must hold.
 
     Attributes:
-        pattern: a regular expression (RE2) that is found in the text, ignoring case; ``.`` matches line ends.
-        moment: one of these is named, a day with its time (``2026-06-12T12:30``), as the scenario's reader finds it.
-        marked_moment: the same, marked as a time of another zone (the scenario's ``foreign_times``), as it is said
-        there. time: one of these is named, and no day at all.
-        day: one of these is named, with any time.
-        value: a value of this kind is named, sure or not, whichever it is (``Kind``).
-        asks: its author asks or proposes something (``reader.questions``).
-        sentence: this holds of one of its sentences (or lines) alone.
-        all: these hold, each a test or a pattern.
-        any: one of these holds.
-        none: none of these holds.
+        pattern: a regular expression (RE2) that must match in the text, ignoring case; ``.`` matches line ends.
+        moment: days with times (``2026-06-12T12:30``), of which the text must name one, as the scenario's reader reads
+            it.
+        marked_moment: the same, marked as a time of another zone (the scenario's ``foreign_times``), in that zone's
+            time.
+        time: times, of which the text must name one; it may name no day.
+        day: days, of which the text must name one, with or without a time.
+        value: a kind (``Kind``); the text must name a value of it, certain or not.
+        asks: whether the author must ask or propose something (``reader.questions``).
+        sentence: a test that must hold for one of the text's sentences (or lines) alone.
+        all: tests or patterns that must all hold.
+        any: tests or patterns of which one must hold.
+        none: tests or patterns of which none may hold.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True)

@@ -33,7 +33,7 @@ from proctor.activities.scenario_code.manager import ScenarioError, ScenarioPack
 from proctor.activities.scenario_code.scenarios import Scenarios
 from proctor.activities.simulation.payloads import Evidence
 from proctor.local.doing import do
-from proctor.protocol.archive import ArchiveEntry, Content, states_from
+from proctor.protocol.archive import ArchiveEntry, Content, rebuild_states
 from proctor.protocol.judgements import Evaluators, JudgedBy, Judgement
 from proctor.protocol.roles import name_of_role
 from proctor.protocol.scenario import EvaluationCriterion, ScenarioConfig
@@ -202,8 +202,8 @@ class Court:
         record = JudgeRecord(
             action_log=results.action_log,
             turn_notes={turn.turn: turn.notes for turn in self._archive.turns(entry) if turn.notes},
-            initial_state=states_from(self._archive.initial_state(entry)),
-            final_state=states_from(final),
+            initial_state=rebuild_states(self._archive.initial_state(entry)),
+            final_state=rebuild_states(final),
         )
         return Side(entry, results.criteria_results, record.model_dump_json().encode())
 

@@ -45,8 +45,9 @@ from proctor.activities.simulation.payloads import (
     PlannedReply,
     TurnApplied,
 )
+from proctor.activities.simulation.settling import Settling
 from proctor.activities.simulation.simulations import connect_simulations
-from proctor.activities.simulation.turns import Settling, TurnActivities
+from proctor.activities.simulation.turns import TurnActivities
 from proctor.local.doing import do
 from proctor.service.parts import Parts
 from proctor.settings.config import GreenAgentConfig
@@ -274,8 +275,7 @@ class RehearsedAssessment:
             payload = ApplyInput(plan=plan, turn=turn, checkpoint=checkpoint, turn_start=now)
             return await do(self._turns.apply, payload)
         settling = Settling(await self.parts.scenarios.load_scenario(plan.scenario), turn, now)
-        in_hand = self.parts.simulations.step_in_hand
-        return settling.outcome(*await do(in_hand, plan.simulation_id, f"turn {turn}", settling.step))
+        return await do(settling.settle, self.parts.simulations, plan.simulation_id, f"turn {turn}")
 
     async def _characters_answer(self, plan: Plan, turn: int, applied: TurnApplied) -> list[PlannedReply]:
         replies = []

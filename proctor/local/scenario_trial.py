@@ -22,12 +22,12 @@ from proctor.activities.scenario_code.initial_states import at_time
 from proctor.activities.scenario_code.manager import ScenarioPackage
 from proctor.activities.scenario_code.processes import EvaluatorFailedError, EvaluatorRetryError, JudgeJob, ScenarioCode
 from proctor.activities.scenario_code.tasks import JudgeTask
+from proctor.activities.simulation.action_log import entries_from_events
 from proctor.activities.simulation.hosts import Claim, Simulation, Step
 from proctor.activities.simulation.keys import PARTICIPANT
 from proctor.activities.simulation.payloads import TURN_SETTLES
 from proctor.activities.simulation.shared_host import SharedHost
 from proctor.activities.simulation.states import snapshot
-from proctor.activities.simulation.turns import entries_from_events
 from proctor.local.own_simulator import own_simulator
 from proctor.protocol.scenario import EvaluationCriterion, ScenarioConfig
 from proctor.settings.config import GreenAgentConfig

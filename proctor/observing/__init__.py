@@ -1,8 +1,8 @@
 """Metrics, traces, logs and readiness.
 
-* ``metrics``: what is counted, rendered for Prometheus
-* ``address``: the small HTTP address of a service that has none for strangers: ``/health``, ``/ready``, ``/metrics``
-* ``readiness``: whether a service can serve, and what keeps it from that
-* ``tracing``: OpenTelemetry, where the environment asks for it
-* ``logs``: lines for people and lines for machines
+* ``metrics``: the process's counters, rendered for Prometheus
+* ``address``: a small HTTP server for services without a public one: ``/health``, ``/ready``, ``/metrics``
+* ``readiness``: whether a service can serve, and which problems prevent it
+* ``tracing``: OpenTelemetry, if the environment asks for it
+* ``logs``: log lines, as text for people or as JSON for programs
 """

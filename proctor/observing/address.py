@@ -1,6 +1,6 @@
-"""The small HTTP address of a service that has none for strangers: ``/health``, ``/ready`` and ``/metrics``.
+"""Serve ``/health``, ``/ready`` and ``/metrics`` over HTTP for services without a public HTTP address.
 
-Requests are not authenticated: it is meant for the loopback address, or for a network of one's own.
+Requests are not authenticated: use the loopback address or a private network.
 """
 
 import asyncio
@@ -15,24 +15,24 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from proctor.observing import metrics
-from proctor.observing.readiness import Look, look_at
+from proctor.observing.readiness import Look, check_needs
 from purple_sdk.processes.announcing import announce
 from purple_sdk.processes.serving import InnerServer, address_of, listen
 
 
 def observing_app(needs: Mapping[str, Look], render: metrics.Render = metrics.render) -> Starlette:
-    """The three pages.
+    """Return the application with the three pages.
 
     Args:
-        needs: what ``/ready`` looks at, by name.
-        render: what ``/metrics`` tells.
+        needs: the checks of ``/ready``, by name.
+        render: returns the text of ``/metrics``.
     """
 
     async def health(_: Request) -> JSONResponse:
         return JSONResponse({"status": "ok"})
 
     async def ready(_: Request) -> JSONResponse:
-        findings = await look_at(needs)
+        findings = await check_needs(needs)
         is_ready = set(findings.values()) <= {"ok"}
         return JSONResponse({"status": "ready" if is_ready else "not ready", **findings}, 200 if is_ready else 503)
 
@@ -46,27 +46,28 @@ def observing_app(needs: Mapping[str, Look], render: metrics.Render = metrics.re
 async def observed(
     host: str, port: int | None, who: str, needs: Mapping[str, Look], render: metrics.Render = metrics.render
 ) -> AsyncIterator[str | None]:
-    """Serve the pages meanwhile; gives their address, and says it on standard output. Nothing without a port.
+    """Serve the pages while the context is open; yields their address and announces it on standard output.
 
     Args:
         host: an address of this machine.
-        port: 0 takes a free one; with None, there is no server.
-        who: the service, for the line that says where.
-        needs: what ``/ready`` looks at.
-        render: what ``/metrics`` tells.
+        port: 0 takes a free port; with None, no server starts and the address is None.
+        who: the service's name, for the announcement.
+        needs: the checks of ``/ready``, by name.
+        render: returns the text of ``/metrics``.
 
     Raises:
-        OSError: the address can't be listened on; a sentence in ``strerror``.
+        OSError: the address can't be listened on; ``strerror`` is a sentence with the remedy.
     """
     if port is None:
         yield None
         return
     try:
         listener = listen(host, port, who)
-    except OSError as problem:
-        problem_text = f"{who} can't tell how it is at {host}:{port} ({os.strerror(problem.errno or 0)}): "
-        remedy = "choose another AGENTBEATS_GREEN_OBSERVE_PORT, or none"
-        raise OSError(problem.errno, problem_text + remedy) from None
+    except OSError as error:
+        reason = os.strerror(error.errno or 0)
+        problem_text = f"{who} can't serve /health, /ready and /metrics at {host}:{port} ({reason}): "
+        remedy = "choose another AGENTBEATS_GREEN_OBSERVE_PORT, or don't set it"
+        raise OSError(error.errno, problem_text + remedy) from None
     app = observing_app(needs, render)
     server = InnerServer(uvicorn.Config(app, log_level="warning", access_log=False, lifespan="off", log_config=None))
     serving = asyncio.create_task(server.serve(sockets=[listener]))

@@ -1,4 +1,4 @@
-"""HTTP requests, counted where they come in."""
+"""Count incoming HTTP requests."""
 
 import time
 from typing import Any
@@ -6,18 +6,18 @@ from typing import Any
 from prometheus_client import Counter, Gauge, Histogram
 
 QUIET = ("/health", "/ready", "/metrics")
-"""What monitors ask for: neither counted nor traced."""
+"""The paths that monitors request; they are neither counted nor traced."""
 
 
 class CountedRequests:
-    """ASGI middleware that counts requests by their status, and how long they take; streams of events are counted while
-    they are open, and their time doesn't count.
+    """ASGI middleware that counts requests by status and measures how long they take. Event streams are counted while
+    they are open, and are not timed.
 
     Args:
-        app: what answers.
-        requests: by ``status``.
-        seconds: of requests other than streams.
-        streams: those that are open; None for a server without streams.
+        app: the wrapped application.
+        requests: counts requests by ``status``.
+        seconds: the durations of requests other than streams.
+        streams: the number of open streams; None for a server without streams.
     """
 
     def __init__(self, app: Any, requests: Counter, seconds: Histogram, streams: Gauge | None = None) -> None:

@@ -1,9 +1,9 @@
-"""OpenTelemetry traces, where the standard variables ask for them; otherwise the packages are not even imported.
+"""Make OpenTelemetry traces if the standard variables ask for them; otherwise the packages are not even imported.
 
-``OTEL_EXPORTER_OTLP_ENDPOINT`` (or ``…_TRACES_ENDPOINT``) says where a collector takes OTLP over HTTP, or
-``OTEL_TRACES_EXPORTER`` names an exporter (``otlp``, ``console``); ``OTEL_SDK_DISABLED=true`` and
-``OTEL_TRACES_EXPORTER=none`` switch traces off. All other variables (``OTEL_SERVICE_NAME``, ``OTEL_TRACES_SAMPLER``,
-``OTEL_EXPORTER_OTLP_HEADERS``, ``OTEL_BSP_…``) are read by OpenTelemetry itself.
+``OTEL_EXPORTER_OTLP_ENDPOINT`` (or ``…_TRACES_ENDPOINT``) is the address of a collector that takes OTLP over HTTP.
+``OTEL_TRACES_EXPORTER`` names an exporter (``otlp``, ``console``). ``OTEL_SDK_DISABLED=true`` and
+``OTEL_TRACES_EXPORTER=none`` switch traces off. OpenTelemetry itself reads all other variables (``OTEL_SERVICE_NAME``,
+``OTEL_TRACES_SAMPLER``, ``OTEL_EXPORTER_OTLP_HEADERS``, ``OTEL_BSP_…``).
 """
 
 import importlib
@@ -22,7 +22,7 @@ Attributes = Mapping[str, str | int | float | bool]
 
 _ENDPOINTS = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
 _POLLING = ("__temporal_workflow_stream", "temporal_workflow_stream")
-"""What followers of an assessment ask its workflow for, over and over."""
+"""The names of the requests by which followers of an assessment poll its workflow."""
 
 _TEXT = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 """OpenTelemetry's variable for spans with the text of messages."""
@@ -34,10 +34,10 @@ _tracer: "Tracer | None" = None
 
 
 class TracingError(Exception):
-    """Traces are asked for and can't be made; the message is a sentence with the remedy."""
+    """Traces are requested but can't be made; the message is a sentence with the remedy."""
 
 
-def is_asked_for(environment: Mapping[str, str] = os.environ) -> bool:
+def is_requested(environment: Mapping[str, str] = os.environ) -> bool:
     if environment.get("OTEL_SDK_DISABLED", "").strip().lower() == "true":
         return False
     exporter = environment.get("OTEL_TRACES_EXPORTER", "").strip().lower()
@@ -47,51 +47,51 @@ def is_asked_for(environment: Mapping[str, str] = os.environ) -> bool:
 
 
 def find_missing() -> str | None:
-    """The sentence for traces that are asked for and can't be made, as the extra isn't there; None where it is."""
+    """Return a sentence with the remedy if the extra for traces is not installed; None if it is."""
     try:
         importlib.import_module("opentelemetry.sdk.trace")
         importlib.import_module("opentelemetry.exporter.otlp.proto.http.trace_exporter")
-    except ImportError as problem:
-        return _missing(problem)
+    except ImportError as error:
+        return _missing(error)
     return None
 
 
-def endpoint_of(environment: Mapping[str, str]) -> str | None:
-    """Where spans are sent; None where they go to the console."""
+def find_endpoint(environment: Mapping[str, str]) -> str | None:
+    """Return the address that spans are sent to; None if they go to the console."""
     if environment.get("OTEL_TRACES_EXPORTER", "").strip().lower() == "console":
         return None
     return next((environment[name] for name in _ENDPOINTS if environment.get(name)), "http://localhost:4318")
 
 
 def start_tracing(service: str) -> bool:
-    """Have this process make spans from now on, if the environment asks for it; whether it does.
+    """Start making spans in this process if the environment asks for it; returns whether it makes them.
 
     Args:
-        service: the service's name, unless ``OTEL_SERVICE_NAME`` says another one.
+        service: the service's name, unless ``OTEL_SERVICE_NAME`` is set.
 
     Raises:
-        TracingError: the extra is missing, or the exporter isn't known.
+        TracingError: the extra is missing, or the exporter is unknown.
     """
     global _tracer
-    if not is_asked_for() or _tracer is not None:
+    if not is_requested() or _tracer is not None:
         return _tracer is not None
     try:
         from opentelemetry import trace
         from opentelemetry.sdk.resources import Resource
         from opentelemetry.sdk.trace.export import BatchSpanProcessor
         from temporalio.contrib.opentelemetry import create_tracer_provider
-    except ImportError as problem:
-        raise TracingError(_missing(problem)) from None
+    except ImportError as error:
+        raise TracingError(_missing(error)) from None
     resource = Resource.create({"service.name": os.environ.get("OTEL_SERVICE_NAME") or service})
     provider = create_tracer_provider(sampler=_sampler(), resource=resource)
-    provider.add_span_processor(BatchSpanProcessor(_exporter() if _text_is_asked_for() else _without_text(_exporter())))
+    provider.add_span_processor(BatchSpanProcessor(_exporter() if _includes_text() else _without_text(_exporter())))
     trace.set_tracer_provider(provider)
     _tracer = trace.get_tracer("proctor")
     return True
 
 
 def stop_tracing() -> None:
-    """Send the spans that are still here; a collector that doesn't answer is waited for a few seconds."""
+    """Send the remaining spans; waits at most a few seconds for the collector."""
     if _tracer is not None:
         from opentelemetry import trace
 
@@ -101,7 +101,7 @@ def stop_tracing() -> None:
 
 
 def temporal_plugins() -> "list[OpenTelemetryPlugin]":
-    """What a Temporal client has to be connected with, so that spans go through workflows and activities."""
+    """Return the plugins for a Temporal client that carry spans through workflows and activities."""
     if _tracer is None:
         return []
     from temporalio.contrib.opentelemetry import OpenTelemetryPlugin
@@ -112,11 +112,11 @@ def temporal_plugins() -> "list[OpenTelemetryPlugin]":
 def span(
     name: str, attributes: Attributes | None = None, kind: str = "internal"
 ) -> "AbstractContextManager[Span | None]":
-    """A span around what happens meanwhile; None, and nothing, where there are no traces.
+    """Return a context manager that makes a span around its block; without traces it only yields None.
 
     Args:
-        name: few different ones; ids belong into the attributes.
-        attributes: what is known of it already.
+        name: the span's name, out of few; ids belong in the attributes.
+        attributes: the attributes that are known at the start.
         kind: ``internal``, ``client`` or ``server``.
     """
     if _tracer is None:
@@ -127,7 +127,7 @@ def span(
 
 
 def begin_span(name: str, attributes: Attributes | None = None) -> "Span | None":
-    """A client's span that its maker ends (``end()``), in another function than it began in; None without traces."""
+    """Begin a client's span that the caller must ``end()``, possibly in another function; None without traces."""
     if _tracer is None:
         return None
     from opentelemetry.trace import SpanKind
@@ -136,14 +136,14 @@ def begin_span(name: str, attributes: Attributes | None = None) -> "Span | None"
 
 
 def fail(span: "Span", problem: BaseException) -> None:
-    """Mark a span as one of what failed; the failure's words, which may be a stranger's, stay out of it."""
+    """Mark a span as failed; only the error's type is recorded, as its text may come from a participant or model."""
     from opentelemetry.trace import Status, StatusCode
 
     span.set_attribute("error.type", type(problem).__name__)
     span.set_status(Status(StatusCode.ERROR, type(problem).__name__))
 
 
-def is_on() -> bool:
+def is_tracing() -> bool:
     return _tracer is not None
 
 
@@ -156,7 +156,7 @@ def carry(headers: MutableMapping[str, str]) -> None:
 
 
 def httpx_hooks() -> dict[str, list[Callable[[Any], Any]]]:
-    """``event_hooks`` of an ``httpx.AsyncClient`` whose requests carry the trace that they belong to."""
+    """Return the ``event_hooks`` with which an ``httpx.AsyncClient`` adds the current trace to its requests."""
 
     async def add(request: Any) -> None:
         carry(request.headers)
@@ -172,20 +172,20 @@ def note(attributes: Attributes) -> None:
 
 
 def current_ids() -> dict[str, str]:
-    """The ids of the trace and the span that are under way; empty where there are none."""
+    """Return the ids of the current trace and span; empty if there are none."""
     if _tracer is None:
         return {}
     from opentelemetry import trace
 
-    where = trace.get_current_span().get_span_context()
-    if not where.is_valid:
+    context = trace.get_current_span().get_span_context()
+    if not context.is_valid:
         return {}
-    return {"trace_id": f"{where.trace_id:032x}", "span_id": f"{where.span_id:016x}"}
+    return {"trace_id": f"{context.trace_id:032x}", "span_id": f"{context.span_id:016x}"}
 
 
 @contextmanager
 def request_span(name: str, headers: Mapping[str, str], attributes: Attributes) -> "Iterator[Span | None]":
-    """A server's span around one request, a child of the caller's where its ``traceparent`` names one."""
+    """Make a server's span around one request; it is a child of the caller's span if ``traceparent`` names one."""
     if _tracer is None:
         yield None
         return
@@ -193,17 +193,16 @@ def request_span(name: str, headers: Mapping[str, str], attributes: Attributes) 
     from opentelemetry.trace import SpanKind
 
     caller = propagate.extract(headers)
-    with _tracer.start_as_current_span(name, caller, SpanKind.SERVER, attributes) as made:
-        yield made
+    with _tracer.start_as_current_span(name, caller, SpanKind.SERVER, attributes) as server_span:
+        yield server_span
 
 
 class TracedRequests:
-    """ASGI middleware: a span for each HTTP request. Servers add it only where ``is_on()``.
+    """ASGI middleware that makes a span for each HTTP request. Servers add it only if ``is_tracing()``.
 
     Args:
-        app: what answers.
-        name_of: makes a span's name of a request's path: one with ids replaced.
-
+        app: the wrapped application.
+        name_of: makes a span's name from a request's path, with ids replaced.
     """
 
     def __init__(self, app: Any, name_of: Callable[[str], str] = str) -> None:
@@ -217,11 +216,11 @@ class TracedRequests:
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
         method = scope["method"]
         attributes = {"http.request.method": method, "url.path": scope["path"]}
-        with request_span(f"{method} {self._name_of(scope['path'])}", headers, attributes) as made:
+        with request_span(f"{method} {self._name_of(scope['path'])}", headers, attributes) as server_span:
 
             async def watch(message: Any) -> None:
-                if made is not None and message["type"] == "http.response.start":
-                    made.set_attribute("http.response.status_code", message["status"])
+                if server_span is not None and message["type"] == "http.response.start":
+                    server_span.set_attribute("http.response.status_code", message["status"])
                 await send(message)
 
             await self._app(scope, receive, watch)
@@ -239,17 +238,17 @@ def _exporter() -> Any:
         raise TracingError(f"{setting} can't be used: spans go out as otlp by http/protobuf, or to the console")
     try:
         from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
-    except ImportError as problem:
-        raise TracingError(_missing(problem)) from None
+    except ImportError as error:
+        raise TracingError(_missing(error)) from None
     return OTLPSpanExporter()
 
 
-def _text_is_asked_for() -> bool:
+def _includes_text() -> bool:
     return os.environ.get(_TEXT, "").strip().lower() == "true"
 
 
 def _without_text(exporter: Any) -> Any:
-    """An exporter without the messages and stack traces of exceptions, which may quote a model or a participant.
+    """Wrap an exporter to leave out messages and stack traces of exceptions, which may quote a model or participant.
 
     Temporal's SDK records each exception of an activity in its span. The exception's type stays.
     """
@@ -294,7 +293,7 @@ def _without_text(exporter: Any) -> Any:
 
 
 def _sampler() -> Any:
-    """What ``OTEL_TRACES_SAMPLER`` says, without what followers of an assessment ask its workflow for."""
+    """Return the sampler of ``OTEL_TRACES_SAMPLER``, which additionally drops the polling by followers."""
     from opentelemetry.sdk.trace.sampling import Decision, Sampler, SamplingResult, _get_from_env_or_default
 
     chosen = _get_from_env_or_default()

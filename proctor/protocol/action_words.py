@@ -1,4 +1,4 @@
-"""What a participant's action is about, from its parameters: for the command line, pages and documents alike."""
+"""Parts of a participant's action as text, read from its parameters, for commands, pages and documents."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,8 +11,8 @@ _HEADINGS = ("subject", "title")
 _TEXTS = ("body_text", "body", "content", "description", "comment")
 
 
-def ids_in(parameters: Mapping[str, Any]) -> list[str]:
-    """The ids of the items that an action is about."""
+def list_ids(parameters: Mapping[str, Any]) -> list[str]:
+    """Return the ids of the items that an action concerns."""
     words: list[str] = []
     for name in _IDS:
         value = parameters.get(name)
@@ -20,8 +20,8 @@ def ids_in(parameters: Mapping[str, Any]) -> list[str]:
     return list(dict.fromkeys(words))
 
 
-def target_of(parameters: Mapping[str, Any]) -> str:
-    """An action's targets: labels, a folder, recipients, a response; empty where it has none."""
+def find_targets(parameters: Mapping[str, Any]) -> str:
+    """Return an action's targets (labels, a folder, recipients, a response); empty if it has none."""
     for name in _TARGETS:
         value = parameters.get(name)
         if isinstance(value, str) and value:
@@ -31,11 +31,11 @@ def target_of(parameters: Mapping[str, Any]) -> str:
     return ""
 
 
-def heading_of(parameters: Mapping[str, Any]) -> str:
-    """An action's subject or title; empty where it has none."""
+def find_heading(parameters: Mapping[str, Any]) -> str:
+    """Return an action's subject or title; empty if it has none."""
     return next((str(value) for name in _HEADINGS if isinstance(value := parameters.get(name), str)), "")
 
 
-def text_of(parameters: Mapping[str, Any]) -> str:
-    """The text that an action wrote; empty where it wrote none."""
+def find_text(parameters: Mapping[str, Any]) -> str:
+    """Return the text that an action wrote; empty if it wrote none."""
     return next((text for name in _TEXTS if (text := chat_text(parameters.get(name)))), "")

@@ -1,35 +1,34 @@
-"""What stays of an assessment, a trial or a campaign when it has ended: the files of its archive entry, readable for
-years without us.
+"""The files of an archive entry: the permanent record of an assessment, a trial or a campaign.
 
-An entry is a folder ``DATE/ID.FENCE`` of an archive. Each has
+They are readable for years without proctor. An entry is a folder ``DATE/ID.FENCE`` of an archive. Each has
 
-* ``entry.json``: an ``ArchiveEntry``; written last, so that a folder without it isn't an entry
+* ``entry.json``: an ``ArchiveEntry``; written last: a folder without it isn't an entry
 * ``result.json``: the result, by its ``message_type``: ``AssessmentResults``, ``TrialResult``, ``RunResults`` (of a
   campaign of assessments) or ``TerminalResults`` (of a campaign of trials)
 * ``updates.jsonl``: an ``ArchivedUpdate`` a line, all task updates in order
 
-An assessment has besides
+An assessment also has
 
-* ``turns.jsonl``: a ``TurnRecord`` a line: what came in, what the participant did and wrote, who answers
+* ``turns.jsonl``: a ``TurnRecord`` a line: new items, the participant's actions and texts, the characters' replies
 * ``states.jsonl``: a ``StateRecord`` a line: mailbox, messages, calendar and chat before the first turn and after each
-* ``trajectories/TURN.json``: the transcript of a turn in the Agent Trajectory Interchange Format (ATIF), where the
-  participant has sent one: what it saw, decided and did
+* ``trajectories/TURN.json``: the transcript of a turn in the Agent Trajectory Interchange Format (ATIF), if the
+  participant has sent one: its observations, decisions and actions
 
-a trial in a terminal
+a trial in a terminal has
 
-* ``transcript.jsonl``: a ``CommandRecord`` a line: what passed through the trial's command endpoint
-* ``recording.cast``: the same as a recording for asciinema (asciicast v2), where one was made
-* ``logs/…``: the agent's, the tests' and the services' logs, long ones cut in the middle
+* ``transcript.jsonl``: a ``CommandRecord`` a line: the traffic of the trial's command endpoint
+* ``recording.cast``: the same as a recording for asciinema (asciicast v2), if one was made
+* ``logs/…``: the logs of agent, tests and services, long ones cut in the middle
 
-and a campaign
+and a campaign has
 
 * ``runs.jsonl``: a ``Run`` (``purple_sdk.protocol.statistics``) a line: the data of all its statistics
 
-Any of them may have ``judgements/KEY.json`` besides: a ``Judgement``, of a campaign a ``Shift``, for each way in which
-it was judged again later (``proctor.protocol.judgements``).
+Any entry may also have ``judgements/KEY.json``: a ``Judgement``, or a ``Shift`` of a campaign, for each way in which it
+was judged again later (``proctor.protocol.judgements``).
 
-What is large and the same for many entries (a scenario, its initial state) lies in the archive's folder ``contents``,
-each file named by the SHA-256 of its content.
+Large content that many entries share (a scenario, its initial state) is in the archive's folder ``contents``. Each file
+there is named by the SHA-256 of its content.
 """
 
 import re
@@ -40,7 +39,7 @@ from pydantic import AliasChoices, Field, JsonValue, TypeAdapter, field_validato
 
 from proctor.protocol.campaigns import CampaignResults, Tally
 from proctor.protocol.judgements import Judgement, Shift
-from proctor.protocol.roles import is_of_role, task_of
+from proctor.protocol.roles import get_task_id, is_of_role
 from purple_sdk.protocol._wire import Instant, Int64, WireModel
 from purple_sdk.protocol.clocks import STANDING, conditions_title
 from purple_sdk.protocol.forks import ForkedFrom
@@ -56,7 +55,7 @@ from purple_sdk.protocol.statistics import Run, cost_in_words
 from purple_sdk.protocol.terminal import TrialResult
 
 FORMAT = 1
-"""The version of an entry's form; it rises when a reader of the version before would misread it."""
+"""The version of the entry format. It rises when readers of the previous version would misread an entry."""
 
 ENTRY, RESULT, UPDATES = "entry.json", "result.json", "updates.jsonl"
 """The files that every entry has."""
@@ -64,29 +63,29 @@ ENTRY_AT_MOST = 2**22
 """Bytes of ``entry.json``; the message of a longer one is left out."""
 
 TURNS, STATES = "turns.jsonl", "states.jsonl"
-"""What an assessment's entry has besides."""
+"""The additional files of an assessment's entry."""
 
 TRANSCRIPT, RECORDING, LOGS = "transcript.jsonl", "recording.cast", "logs/"
-"""What a trial's entry has besides; names of logs begin with the last."""
+"""The additional files of a trial's entry; names of logs begin with ``logs/``."""
 
 JUDGEMENT = "judgements/KEY.json"
 """The files with second judgements of an entry, written beside it later."""
 
 RUNS = "runs.jsonl"
-"""What a campaign's entry has besides."""
+"""The additional file of a campaign's entry."""
 
 Results = AssessmentResults | TrialResult | CampaignResults
-"""What an entry's ``result.json`` may be."""
+"""The types of an entry's ``result.json``."""
 
 _FILE_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]{0,199}(/[A-Za-z0-9_-][A-Za-z0-9_.-]{0,199}){0,3}")
 
 
 TRAJECTORY = "trajectories/TURN.json"
-"""The files with transcripts of turns, where an assessment's participant has sent any."""
+"""The files with transcripts of turns, if an assessment's participant has sent any."""
 
 
 def trajectory_file(turn: int) -> str:
-    """The name of the file that holds a turn's transcript."""
+    """Return the name of the file that holds a turn's transcript."""
     return TRAJECTORY.replace("TURN", str(turn))
 
 
@@ -94,7 +93,7 @@ Items = dict[str, JsonValue]
 """A state as a flat map: ``email/emails/ID`` to a mail, ``calendar/events/ID`` to an event, and so on."""
 
 _DERIVED = frozenset({"modality_type", "last_updated", "update_count", "threads", "folders"})
-"""What of a modality's state follows from the rest of it."""
+"""The sections of a modality's state that follow from its other sections."""
 
 
 _Count = Annotated[Int64, Field(ge=0)]
@@ -102,129 +101,145 @@ _Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
 class Content(WireModel):
-    """What names a content: the SHA-256 (hex) and the size in bytes."""
+    """The name of a content: its SHA-256 (hex) and its size in bytes."""
 
     sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
     size: int = Field(ge=0)
 
 
-class EntrySummary(WireModel):
-    """What a list says of an entry; the archive's index by day has one for each.
+OF_RESULT = "of the result"
+"""Marks a field of an entry's summary that has the value of the result's field of the same name."""
 
-    ``kind`` is what was archived: an ``assessment``, a ``trial`` in a terminal, a ``campaign`` of either, of which
-    ``campaign_kind`` says of which and ``tally`` how many of what; a trial's task and a campaign's scenarios stand for
-    the scenario. ``earned`` is a trial's reward and a campaign's mean, 0 to 1; points are an assessment's. ``fence``
-    rises with every time that it is written: the entry with the highest one counts (a reset makes a new one).
-    Of a family's day ``family``, ``difficulty`` and ``instance_seed`` say which one: a fork of it may have another
-    ``seed``. ``clock`` and ``noise`` are the conditions that it was played under.
-    ``owner`` is the caller that it belongs to, empty where callers aren't authenticated.
-    ``campaign`` is the id of the campaign that it is of, ``forked_from`` the assessment and the turn that a fork began
-    with. ``sentence`` says how it ended; ``failed_by_participant``, of one that failed, that its participant caused it.
-    ``role`` is what the request calls the participant. Of several participants ``roles`` has all, and each of them has
-    an entry besides, with its turns and states, whose ``part_of`` is the id of this one. ``score``, ``max_score``
-    and ``total_points`` are points earned, judged and in all; ``doubtful_points`` those that it would have more without
-    its doubts. ``is_partial``: it was stopped by ``max_turns`` with time left. ``judge_warnings`` are the result's.
+OF_MANY = "of many entries"
+"""Marks a field that mostly has the same value in many entries: tables keep it once for all of them."""
+
+
+class EntrySummary(WireModel):
+    """An entry's line in lists; the archive's index by day has one for each entry.
+
+    ``kind`` is ``assessment``, ``trial`` (in a terminal) or ``campaign``. A campaign's ``campaign_kind`` says which of
+    the two it consists of, and its ``tally`` counts them. A trial's task and a campaign's scenarios take the place of
+    the scenario. ``earned`` is a trial's reward or a campaign's mean, 0 to 1; assessments have points instead.
+    ``fence`` rises with each writing of the entry: the highest one counts (a reset makes a new one). ``family``,
+    ``difficulty`` and ``instance_seed`` identify a family's day; a fork of it may have another ``seed``. ``clock`` and
+    ``noise`` are the conditions of play. ``owner`` is the caller that the entry belongs to, empty if callers aren't
+    authenticated. ``campaign`` is the id of its campaign; ``forked_from`` is the assessment and the turn from which a
+    fork started. ``sentence`` says how it ended; ``failed_by_participant`` whether its participant caused a failure.
+    ``role`` is the participant's name in the request. An assessment of several participants has them all in ``roles``.
+    Each of them also has its own entry with its turns and states, whose ``part_of`` is the id of the whole. ``score``,
+    ``max_score`` and ``total_points`` are points earned, judged and in all. ``doubtful_points`` would be added if every
+    doubt were settled for the participant. ``is_partial``: ``max_turns`` stopped it with time left. ``judge_warnings``
+    are the result's.
     """
 
-    format: int = FORMAT
-    kind: str = "assessment"
+    format: Annotated[int, OF_MANY] = FORMAT
+    kind: Annotated[str, OF_MANY] = "assessment"
     id: str
     fence: int = Field(default=0, ge=0)
     roles: list[str] = Field(default_factory=list, exclude_if=lambda roles: not roles)
-    campaign: str | None = None
-    campaign_kind: str | None = None
+    campaign: Annotated[str | None, OF_MANY] = None
+    campaign_kind: Annotated[str | None, OF_MANY] = None
     tally: Tally | None = None
-    forked_from: ForkedFrom | None = None
-    owner: str = ""
-    status: ResultStatus
-    failed_by_participant: bool = False
+    forked_from: Annotated[ForkedFrom | None, OF_RESULT] = None
+    owner: Annotated[str, OF_MANY] = ""
+    status: Annotated[ResultStatus, OF_RESULT, OF_MANY]
+    failed_by_participant: Annotated[bool, OF_MANY] = False
     sentence: str = ""
-    scenario_id: str
-    scenario_name: str = ""
-    scenario_version: str | None = None
-    family: str | None = None
-    difficulty: Int64 | None = None
-    instance_seed: Int64 | None = None
-    clock: str = STANDING
-    noise: Int64 = 0
-    role: str = ""
-    participant: str = ""
-    participant_url: str = ""
-    participant_version: str | None = None
-    seed: Int64 | None = None
-    offline: bool = False
+    scenario_id: Annotated[str, OF_RESULT, OF_MANY]
+    scenario_name: Annotated[str, OF_MANY] = ""
+    scenario_version: Annotated[str | None, OF_MANY] = None
+    family: Annotated[str | None, OF_RESULT] = None
+    difficulty: Annotated[Int64 | None, OF_RESULT] = None
+    instance_seed: Annotated[Int64 | None, OF_RESULT] = None
+    clock: Annotated[str, OF_RESULT] = STANDING
+    noise: Annotated[Int64, OF_RESULT] = 0
+    role: Annotated[str, OF_MANY] = ""
+    participant: Annotated[str, OF_MANY] = ""
+    participant_url: Annotated[str, OF_MANY] = ""
+    participant_version: Annotated[str | None, OF_MANY] = None
+    seed: Annotated[Int64 | None, OF_RESULT] = None
+    offline: Annotated[bool, OF_RESULT, OF_MANY] = False
     score: _Count = 0
-    max_score: _Count = 0
+    max_score: Annotated[_Count, OF_MANY] = 0
     doubtful_points: _Count = 0
-    total_points: _Count = 0
+    total_points: Annotated[_Count, OF_RESULT, OF_MANY] = 0
     earned: _Amount | None = None
-    turns_taken: _Count = 0
-    expected_turns: _Count | None = None
-    max_turns: _Count | None = None
-    judges: list[str] = Field(default_factory=list)
-    is_partial: bool = False
-    judge_warnings: list[str] = Field(default_factory=list)
-    actions_taken: _Count = 0
+    turns_taken: Annotated[_Count, OF_RESULT] = 0
+    expected_turns: Annotated[_Count | None, OF_MANY] = None
+    max_turns: Annotated[_Count | None, OF_MANY] = None
+    judges: Annotated[list[str], OF_MANY] = Field(default_factory=list)
+    is_partial: Annotated[bool, OF_RESULT, OF_MANY] = False
+    judge_warnings: Annotated[list[str], OF_RESULT] = Field(default_factory=list)
+    actions_taken: Annotated[_Count, OF_RESULT] = 0
     seconds: float = 0.0
     cost: _Amount | None = None
-    currency: str | None = None
+    currency: Annotated[str | None, OF_MANY] = None
     started_at: Instant
     ended_at: Instant
 
+    @classmethod
+    def marked(cls, mark: str) -> tuple[str, ...]:
+        """The names of the fields that have a mark, in order."""
+        return tuple(name for name, field in cls.model_fields.items() if mark in field.metadata)
+
+    @classmethod
+    def fields_of(cls, results: AssessmentResults) -> dict[str, Any]:
+        """The values of the fields that are the result's (``OF_RESULT``)."""
+        return {name: getattr(results, name) for name in cls.marked(OF_RESULT)}
+
     @property
     def instance(self) -> Instance | None:
-        """The family's day that was played; None where it was a fixed scenario."""
+        """The family's day that was played; None for a fixed scenario."""
         if self.family is None or self.difficulty is None or self.instance_seed is None:
             return None
         return Instance(family=self.family, difficulty=self.difficulty, seed=self.instance_seed)
 
     @property
     def part_of(self) -> str | None:
-        """The id of the assessment of which this is one participant's part; None for a whole one."""
-        return task_of(self.id) if is_of_role(self.id) else None
+        """The id of the assessment that this participant's part belongs to; None for a whole assessment."""
+        return get_task_id(self.id) if is_of_role(self.id) else None
 
     @property
     def day(self) -> str:
-        """What people call what was played: ``clear_the_day · difficulty 2 · seed 7``, or a fixed scenario's id."""
+        """The title of the day: ``clear_the_day · difficulty 2 · seed 7``, or a fixed scenario's id."""
         day = instance_title(self.scenario_id, self.difficulty, self.instance_seed)
         return day + conditions_title(self.clock, self.noise)
 
     @property
     def agent(self) -> str:
-        """What pages and commands call the agent: the name that a campaign gave it, else that of its card."""
+        """The agent's name on pages and in commands: the name that a campaign gave it, else the name on its card."""
         return (self.campaign and self.role) or self.participant or self.participant_url
 
     @property
     def cost_text(self) -> str:
-        """The cost in words, with its currency; empty where it is unknown."""
+        """The cost in words, with its currency; empty if it is unknown."""
         known, plays = (self.tally.cost_known, self.tally.plays) if self.tally else (None, 1)
         text = cost_in_words(self.cost, known, plays)
         return f"{text} {self.currency or ''}".strip()
 
     @property
     def score_text(self) -> str:
-        """The score in words, a range where there are doubts."""
+        """The score in words, a range if there are doubts."""
         return score_range(self.score, self.doubtful_points)
 
     @property
     def share(self) -> float | None:
-        """The score as a share of what was judged; None where nothing was."""
+        """The score as a share of the judged points; None if nothing was judged."""
         if self.earned is not None:
             return self.earned
         return self.score / self.max_score if self.max_score else None
 
 
 class ArchiveEntry(EntrySummary):
-    """An entry: its summary, and the names of all the rest.
+    """An entry: its summary, and the names of all its files.
 
-    ``turn_timeout`` (seconds), ``turn_tries``, ``judges`` and ``votes`` are what it was played and judged with;
-    ``package`` names, in the
-    evaluator's store, all files of the scenario as they were frozen at its admission: a fork is played with these, and
-    ``judge again`` judges with them. ``began_with`` is the hash of the UES scenario that it began with; None in older
-    entries.
-    ``message`` is the A2A message that asked for it, as JSON. ``files`` are the entry's other files, ``contents`` what
-    it needs of the archive's: ``scenario`` (the scenario as it was played) and ``initial_state`` (``Items`` before the
-    first turn).
+    ``turn_timeout`` (seconds), ``turn_tries``, ``judges`` and ``votes`` are the settings of play and judging.
+    ``package`` names, in the evaluator's store, all files of the scenario as they were frozen at its admission. A fork
+    is played with them, and ``judge again`` judges with them. ``began_with`` is the hash of the UES scenario at the
+    start; None in older entries.
+    ``message`` is the A2A message that requested the assessment, as JSON. ``files`` are the entry's other files.
+    ``contents`` are the files of the archive that it needs: ``scenario`` (the scenario as it was played) and
+    ``initial_state`` (``Items`` before the first turn).
     """
 
     message_type: Literal["archive_entry"] = "archive_entry"
@@ -252,7 +267,7 @@ class ArchiveEntry(EntrySummary):
 
 
 class ArchivedUpdate(WireModel):
-    """A task update (``proctor.protocol.updates``) with its place in its task, from 0, and when it was published."""
+    """A task update (``proctor.protocol.updates``) with its number in its task, from 0, and the time of publication."""
 
     message_type: Literal["archived_update"] = "archived_update"
     sequence: int = Field(ge=0)
@@ -261,7 +276,7 @@ class ArchivedUpdate(WireModel):
 
 
 class Arrival(WireModel):
-    """Something that was there for the participant to see at the beginning of a turn, and not before.
+    """An item that the participant could first see at the beginning of this turn.
 
     ``path`` names it in the state (``email/emails/ID``). ``what`` is a subject, a title or the first words.
     """
@@ -273,7 +288,7 @@ class Arrival(WireModel):
 
 
 class ReplyRecord(WireModel):
-    """A character's reply, which arrives at ``at``; ``to`` names the participant's message that it answers."""
+    """A character's reply. It arrives at ``at``; ``to`` names the participant's message that it answers."""
 
     character_id: str
     modality: str
@@ -285,14 +300,14 @@ class ReplyRecord(WireModel):
 
 
 class TurnRecord(WireModel):
-    """One turn. Times are simulated but for ``started_at`` and ``ended_at``.
+    """A turn. Times are simulated, except ``started_at`` and ``ended_at``.
 
-    ``tries`` is how often it was played. ``arrived`` is new at its beginning. ``actions`` are of the simulation's own
-    event log, ``reported`` is what the participant says that it did, ``notes`` what it left for the evaluator.
-    ``troubles`` are sentences on what went wrong meanwhile. ``noise`` says how often its requests met each kind of
-    noise, ``moves`` what each of them cost under a measured clock (simulated seconds). ``events_processed`` happened
-    as the clock moved at its end. ``inherited_from`` is the id of the assessment in which a turn was played that a
-    fork began with.
+    ``tries`` counts how often it was played. ``arrived`` are the new items at its beginning. ``actions`` come from the
+    simulation's own event log. ``reported`` are the actions that the participant reports, and ``notes`` its notes to
+    the evaluator. ``troubles`` are sentences on problems during the turn. ``noise`` counts, by kind of noise, the
+    requests that met it. ``moves`` is the cost of each request under a measured clock (simulated seconds).
+    ``events_processed`` counts the events as the clock moved at the turn's end. ``inherited_from`` is, for a turn that
+    a fork inherited, the id of the assessment in which it was played.
 
     ``actions`` was called ``deeds`` before 0.2.0; archived files are read by either name.
     """
@@ -321,12 +336,12 @@ class TurnRecord(WireModel):
 
 
 class StateRecord(WireModel):
-    """The state after a turn; ``turn`` 0 is the one before the first.
+    """The state after a turn; ``turn`` 0 is the state before the first one.
 
-    ``patch`` is a merge patch (RFC 7396) for the ``Items`` of the record before it, those of the first record for the
+    ``patch`` is a merge patch (RFC 7396) for the ``Items`` of the previous record; the first record's is for the
     entry's content ``initial_state``. ``checkpoint`` names the simulator's checkpoint in the evaluator's store, from
-    which an assessment can continue there; it may be pruned. ``lacking`` says why a state is not there: it is then
-    shown as that of the turn before.
+    which an assessment can continue; it may be pruned. ``lacking`` says why a state is missing: the previous turn's
+    state is then shown instead.
     """
 
     message_type: Literal["state_record"] = "state_record"
@@ -338,13 +353,12 @@ class StateRecord(WireModel):
 
 
 class CommandRecord(WireModel):
-    """Something that a trial's agent did, and what came of it.
+    """An action of a trial's agent, and its outcome.
 
-    Through the trial's command endpoint: ``kind`` is ``command`` (with ``output`` and ``exit_code``), ``keys`` (typed
-    in a terminal), ``screen`` (what that terminal showed), or ``opened`` and ``closed`` for the endpoint itself.
-    ``seconds`` is how long a command took, ``dropped`` how many bytes of its output were not kept. Of ``docker_exec``
-    the engine reports its start (``command``) and, under the same ``id``, its end (``exit_code``), but not its
-    output.
+    ``kind`` is ``command`` (with ``output`` and ``exit_code``), ``keys`` (typed in a terminal), ``screen`` (that
+    terminal's content), or ``opened`` and ``closed`` for the trial's command endpoint. ``seconds`` is the duration of a
+    command, ``dropped`` the number of bytes of its output that were not kept. For ``docker_exec``, the engine reports
+    the start (``command``) and the end (``exit_code``) under the same ``id``, but no output.
     """
 
     message_type: Literal["command_record"] = "command_record"
@@ -366,8 +380,8 @@ class CommandRecord(WireModel):
     screen: str = ""
 
 
-def items_of(states: dict[str, Any]) -> Items:
-    """The states of all modalities, as a simulator has them, as a flat map without what follows from the rest."""
+def flatten_states(states: dict[str, Any]) -> Items:
+    """Flatten a simulator's states of all modalities to one map, without derived sections."""
     items: Items = {}
     for modality, state in states.items():
         if not isinstance(state, dict):
@@ -377,21 +391,21 @@ def items_of(states: dict[str, Any]) -> Items:
             if section in _DERIVED:
                 continue
             if isinstance(keyed, dict):
-                items.update({f"{modality}/{section}/{key}": _bare(each) for key, each in keyed.items()})
+                items.update({f"{modality}/{section}/{key}": _bare(item) for key, item in keyed.items()})
             else:
                 items[f"{modality}/{section}"] = keyed
     return {path: item for path, item in items.items() if item is not None}
 
 
 def _keyed(content: Any) -> Any:
-    """Messages in a list by their ids, like other things; all else as it is."""
-    if isinstance(content, list) and all(isinstance(each, dict) and "message_id" in each for each in content):
-        return {str(each["message_id"]): each for each in content}
+    """Key a list of messages by their ids, like other items; return anything else unchanged."""
+    if isinstance(content, list) and all(isinstance(item, dict) and "message_id" in item for item in content):
+        return {str(item["message_id"]): item for item in content}
     return content
 
 
-def states_from(items: Items) -> dict[str, Any]:
-    """The states of all modalities that ``items_of`` has made a flat map of, without what it left out."""
+def rebuild_states(items: Items) -> dict[str, Any]:
+    """Rebuild the states of all modalities from ``flatten_states``; derived sections stay missing."""
     states: dict[str, Any] = {}
     for path, item in items.items():
         modality, section, *key = path.split("/", 2)
@@ -406,14 +420,14 @@ def states_from(items: Items) -> dict[str, Any]:
 
 
 def _bare(item: Any) -> Any:
-    """An item without nulls, which a merge patch can't say."""
+    """Remove nulls from an item: a merge patch can't express them."""
     if isinstance(item, dict):
         return {name: _bare(value) for name, value in item.items() if value is not None}
     return item
 
 
 def merge_patch(before: Items, after: Items) -> dict[str, Any]:
-    """The merge patch that makes ``after`` of ``before``."""
+    """Return the merge patch that turns ``before`` into ``after``."""
     patch: dict[str, Any] = dict.fromkeys(before.keys() - after.keys())
     for name, value in after.items():
         was = before.get(name)
@@ -425,7 +439,7 @@ def merge_patch(before: Items, after: Items) -> dict[str, Any]:
 
 
 def merged(before: Items, patch: dict[str, Any]) -> Items:
-    """What a merge patch makes of a state; ``before`` stays as it is."""
+    """Apply a merge patch to a state; ``before`` stays unchanged."""
     after = dict(before)
     for name, value in patch.items():
         was = after.get(name)
@@ -438,8 +452,8 @@ def merged(before: Items, patch: dict[str, Any]) -> Items:
     return after
 
 
-def states_of(initial: Items, records: Iterable[StateRecord]) -> Iterator[tuple[StateRecord, Items]]:
-    """Every state of an entry, in order."""
+def replay_states(initial: Items, records: Iterable[StateRecord]) -> Iterator[tuple[StateRecord, Items]]:
+    """Yield every state of an entry, in order."""
     items = initial
     for record in records:
         items = merged(items, record.patch)
@@ -447,7 +461,7 @@ def states_of(initial: Items, records: Iterable[StateRecord]) -> Iterator[tuple[
 
 
 def schemas() -> dict[str, dict[str, Any]]:
-    """The JSON schema of each kind of file of an entry, by the file's name; of JSON Lines, of one line."""
+    """Return the JSON schema of each kind of file of an entry, by file name; for JSON Lines, of one line."""
     kinds: dict[str, Any] = {
         ENTRY: ArchiveEntry,
         RESULT: Annotated[Results, Field(discriminator="message_type")],

@@ -1,4 +1,4 @@
-"""From archived entries and results to ``Run`` records, which statistics are of: the one place that makes them."""
+"""The conversion of archived entries and results to ``Run`` records, the input of all statistics."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -9,7 +9,7 @@ from proctor.protocol.archive import ArchiveEntry, EntrySummary
 from proctor.protocol.campaigns import CampaignResults
 from proctor.protocol.runs import RunCell, RunResults
 from purple_sdk.protocol.clocks import conditions_title
-from purple_sdk.protocol.provenance import cost_of, tokens_of
+from purple_sdk.protocol.provenance import add_costs, count_tokens
 from purple_sdk.protocol.results import AssessmentResults
 from purple_sdk.protocol.statistics import Points, Run
 from purple_sdk.protocol.terminal import TrialResult
@@ -19,7 +19,7 @@ NO_NAMES: Mapping[str, str] = MappingProxyType({})
 
 
 def run_of_assessment(results: AssessmentResults | None, about: Run) -> Run:
-    """A run with the points, tokens and costs of its results; without results it has none."""
+    """Return a run with the points, tokens and costs of its results; without results, return it unchanged."""
     if results is None:
         return about
     used = results.provenance
@@ -29,23 +29,23 @@ def run_of_assessment(results: AssessmentResults | None, about: Run) -> Run:
         update={
             "overall": Points(score=scores.overall.score, max_score=scores.overall.max_score),
             "dimensions": {
-                name: Points(score=each.score, max_score=each.max_score) for name, each in scores.dimensions.items()
+                name: Points(score=part.score, max_score=part.max_score) for name, part in scores.dimensions.items()
             },
             "criteria": {
-                each.criterion_id: Points(score=each.score, max_score=each.max_score)
-                for each in results.criteria_results
+                criterion.criterion_id: Points(score=criterion.score, max_score=criterion.max_score)
+                for criterion in results.criteria_results
             },
-            "tokens": tokens_of(uses),
-            "cost": cost_of(uses),
+            "tokens": count_tokens(uses),
+            "cost": add_costs(uses),
         }
     )
 
 
 def run_of_trial(trial: TrialResult, participant: str = "") -> Run:
-    """A trial, whose reward is its score.
+    """Return a trial as a run, with its reward as the score.
 
     Args:
-        participant: its agent, where the trial doesn't say.
+        participant: the agent, for trials that don't name it.
     """
     is_judged = trial.is_resolved is not None
     reward = trial.reward if trial.reward is not None else float(bool(trial.is_resolved))
@@ -58,22 +58,22 @@ def run_of_trial(trial: TrialResult, participant: str = "") -> Run:
         failed_by_participant=trial.blame == "participant",
         is_doubtful=bool(trial.doubts),
         overall=Points(score=reward, max_score=1) if is_judged else None,
-        tokens=tokens_of(trial.usage),
-        cost=cost_of(trial.usage),
+        tokens=count_tokens(trial.usage),
+        cost=add_costs(trial.usage),
     )
 
 
 def scenario_title(scenario_id: str, from_turn: int | None, clock: str | None = None, noise: int | None = None) -> str:
-    """What statistics call a scenario: its id, with the turn that forks began with, and unusual conditions."""
+    """Return a scenario's title in statistics: its id, the turn from which forks started, and unusual conditions."""
     forked = f" from turn {from_turn}" if from_turn else ""
     return scenario_id + forked + conditions_title(clock, noise)
 
 
 def runs_of_campaign(results: CampaignResults, known: Sequence[Run]) -> list[Run]:
-    """The runs of an ended campaign, in the order of its cells or trials.
+    """Return the runs of an ended campaign, in the order of its cells or trials.
 
     Args:
-        known: the runs that its entry has; those of earlier versions have none, and no criteria then.
+        known: the runs in its entry. Entries of earlier versions have none; their runs have no criteria.
     """
     by_id = {run.run_id: run for run in known}
     if isinstance(results, RunResults):
@@ -100,20 +100,21 @@ def _run_of_cell(cell: RunCell) -> Run:
 def runs_of_entries(
     entries: Iterable[EntrySummary], known: Mapping[str, Run] = NOTHING_KNOWN, called: Mapping[str, str] = NO_NAMES
 ) -> list[Run]:
-    """The runs of assessments and trials, in the order of their beginning; campaigns are left out.
+    """Return the runs of assessments and trials, ordered by start; campaigns are left out.
 
-    An agent is its label (``EntrySummary.agent``). Of one agent, scenario, difficulty and seed the first is repeat 0,
-    the next one repeat 1, and so on. A scenario whose files or settings have changed since is another one: its name
-    has the number of its version. So are the conditions of clock and noise, and the turn that forks began with.
+    An agent's name is its label (``EntrySummary.agent``). The first run of an agent, scenario, difficulty and seed is
+    repeat 0, the next one repeat 1, and so on. A scenario counts as a new one once its files or settings have changed:
+    its title then has a version number. Other conditions of clock and noise, or another first turn of forks, also make
+    a new one.
 
     Args:
-        known: what more is known of them, by id: points of dimensions and criteria, tokens, groups of days.
-        called: the agents' names, by the entry's id, in place of their labels.
+        known: additional data by id: points of dimensions and criteria, tokens, groups of days.
+        called: the agents' names by entry id, in place of their labels.
     """
     versions: defaultdict[str, list[tuple[object, ...]]] = defaultdict(list)
     repeats: defaultdict[tuple[object, ...], count[int]] = defaultdict(count)
     runs = []
-    for entry in sorted(entries, key=lambda each: each.started_at):
+    for entry in sorted(entries, key=lambda entry: entry.started_at):
         if entry.kind == "campaign":
             continue
         scenario = scenario_title(
@@ -145,7 +146,7 @@ def runs_of_entries(
 
 
 def _version_title(entry: ArchiveEntry, known: list[tuple[object, ...]]) -> str:
-    """`` (version 2)`` of a scenario's second version; empty of the first. ``known`` has those that were met."""
+    """Return `` (version 2)`` for a scenario's second version, empty for the first. ``known``: the versions so far."""
     version: tuple[object, ...] = (entry.contents.get("scenario"), entry.offline, entry.max_turns)
     if entry.kind == "trial":
         version = (entry.package,)  # a task's files

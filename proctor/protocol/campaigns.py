@@ -1,4 +1,4 @@
-"""Campaigns: many assessments or trials as one, and the updates that tell how far one is."""
+"""Campaigns of many assessments or trials, and the updates that report their progress."""
 
 from enum import StrEnum
 from typing import Any, Literal
@@ -13,7 +13,7 @@ from purple_sdk.protocol.terminal import TerminalResults
 
 
 class CampaignUpdateType(StrEnum):
-    """The ``message_type`` of each update."""
+    """The ``message_type`` of each campaign update."""
 
     CAMPAIGN_STARTED = "update_campaign_started"
     CELL_ENDED = "update_cell_ended"
@@ -22,11 +22,11 @@ class CampaignUpdateType(StrEnum):
 
 
 class Tally(WireModel):
-    """How far a campaign is, by cells.
+    """The progress of a campaign, counted in cells.
 
-    ``done`` have ended for good, well or not; ``succeeded`` of them met their goal (a trial's task was resolved, an
-    assessment passed); ``failed`` of them came to no good end; ``scored`` of them have a score, and ``score`` is the
-    sum of these, each 0 to 1. ``cost`` is of the ``cost_known`` plays of ``plays`` whose cost is known.
+    ``done`` cells have ended and won't be played again. Of these, ``succeeded`` met their goal (a trial's task was
+    resolved, an assessment passed), ``failed`` broke off, and ``scored`` have a score; ``score`` is the sum of the
+    scores, each 0 to 1. ``cost`` is the cost of the ``cost_known`` plays, out of ``plays``, whose cost is known.
     """
 
     total: int = Field(default=0, ge=0)
@@ -45,12 +45,12 @@ class Tally(WireModel):
 
     @property
     def cost_text(self) -> str:
-        """The cost in words; empty where it is unknown."""
+        """The cost in words; empty if it is unknown."""
         return cost_in_words(self.cost, self.cost_known, self.plays)
 
     @property
     def mean(self) -> float | None:
-        """Of what has a score, 0 to 1; None where nothing has one yet."""
+        """The mean score of scored cells, 0 to 1; None if no cell has a score yet."""
         scored = self.done if self.scored is None else self.scored
         return self.score / scored if scored else None
 
@@ -66,8 +66,8 @@ class Tally(WireModel):
 class CampaignStartedUpdate(WireModel):
     """The campaign's cells are known.
 
-    ``groups`` says how many cells of each group (such as one agent on one scenario) are to be played; it is empty where
-    there are very many groups.
+    ``groups`` is the number of cells to play in each group (such as one agent on one scenario). It is empty for
+    campaigns with a great many groups.
     """
 
     message_type: Literal[CampaignUpdateType.CAMPAIGN_STARTED] = CampaignUpdateType.CAMPAIGN_STARTED
@@ -86,7 +86,7 @@ class CampaignStartedUpdate(WireModel):
 
 
 class CellEndedUpdate(WireModel):
-    """One cell has ended; ``again`` says that it will be played again."""
+    """One cell has ended; ``again``: it will be played again."""
 
     message_type: Literal[CampaignUpdateType.CELL_ENDED] = CampaignUpdateType.CELL_ENDED
     cell_id: str
@@ -110,7 +110,7 @@ class CellEndedUpdate(WireModel):
 
 
 class CampaignProgressUpdate(WireModel):
-    """How far the campaign is."""
+    """The campaign's progress."""
 
     message_type: Literal[CampaignUpdateType.CAMPAIGN_PROGRESS] = CampaignUpdateType.CAMPAIGN_PROGRESS
     tally: Tally
@@ -140,20 +140,20 @@ CampaignUpdate = (
 _UPDATES = ByMessageType[CampaignUpdate](CampaignUpdate)
 
 
-def sentence_of(update: TaskUpdate | CampaignUpdate) -> str:
-    """An update as a sentence, with the role that it is about."""
+def describe_update(update: TaskUpdate | CampaignUpdate) -> str:
+    """Return an update as a sentence, prefixed with its participant's role if it has one."""
     role = getattr(update, "role", None)
     return f"{role}: {update.sentence()}" if role else update.sentence()
 
 
 def parse_any_update(data: dict[str, Any]) -> TaskUpdate | CampaignUpdate:
-    """Read an update of an assessment or of a campaign from its data part; raises as ``parse_update``."""
+    """Read an update of an assessment or a campaign from its data part; raises as ``parse_update``."""
     is_campaigns = data.get("message_type") in set(CampaignUpdateType)
     return _UPDATES.read(data) if is_campaigns else parse_update(data)
 
 
 CampaignResults = TerminalResults | RunResults
-"""What a campaign comes to, by its kind."""
+"""The results of a campaign, by its kind."""
 
 _RESULTS = ByMessageType[CampaignResults](CampaignResults)
 
@@ -164,4 +164,4 @@ def parse_campaign_results(data: dict[str, Any]) -> CampaignResults:
 
 
 CAMPAIGN_MILESTONES = frozenset(set(CampaignUpdateType) - {CampaignUpdateType.CELL_ENDED})
-"""What a request with ``verbose_updates: false`` still gets, besides errors."""
+"""The updates that a request with ``verbose_updates: false`` receives, besides errors."""

@@ -1,4 +1,4 @@
-"""What a scenario's evaluator functions get and give (seed 000, section 3.2.1).
+"""The input and output of a scenario's evaluator functions (seed 000, section 3.2.1).
 
 An evaluator is ``async def name(ctx: AgentBeatsEvalContext, params: dict) -> EvalResult`` in a scenario's
 ``evaluators.py``.
@@ -14,21 +14,21 @@ from purple_sdk.protocol.results import ActionLogEntryWithTurn
 
 
 class CannotJudgeError(Exception):
-    """Raised by an evaluator that lacks what it needs to judge, such as a model.
+    """Raised by an evaluator that lacks something it needs to judge, such as a model.
 
-    What needs a model is declared in ``scenario.json`` (``needs_model_for``), and isn't asked for where there is none;
-    so an evaluator that raises this has met something that it didn't declare, and the judging fails. What a participant
-    did is worth points or none, but never takes them out of the maximum.
+    Points that need a model are declared in ``scenario.json`` (``needs_model_for``); without a model they are not asked
+    for. So an evaluator that raises this needs something undeclared, and the judging fails. A participant's actions
+    earn points or none; they never take points out of the maximum.
     """
 
 
 @dataclass(frozen=True)
 class EvalResult:
-    """What an evaluator found.
+    """An evaluator's finding.
 
-    ``score`` and ``max_score`` are in the evaluator's own units; where ``max_score`` differs from the criterion's,
-    the score is scaled. ``unscored_points`` (same units, part of ``max_score``) were not judged because there is no
-    model; they have to be what the criterion declares (``needs_model_for``).
+    ``score`` and ``max_score`` are in the evaluator's own units. If ``max_score`` differs from the criterion's, the
+    score is scaled. ``unscored_points`` (same units, part of ``max_score``) were not judged because there is no model.
+    They must equal the criterion's declaration (``needs_model_for``).
     """
 
     score: float
@@ -40,15 +40,17 @@ class EvalResult:
 
 @dataclass(frozen=True)
 class AgentBeatsEvalContext:
-    """What an evaluator may look at.
+    """The data that an evaluator may use.
 
     Attributes:
-        client: an asynchronous UES client with a key that reads and can't act; the simulation is in its final
-        state. scenario_config: the scenario as JSON data. action_log: what the participant did, from the simulation's
-        own event log, in order. initial_state: modality name to state, before the first turn. final_state: modality
-        name to state, after the last turn. user_prompt: what the participant was asked to do. llm: the judge's
-        LangChain chat model, or None where there is none (offline). turn_notes: turn number to the notes that the
-        participant left with the turn.
+        client: an asynchronous UES client with a read-only key; the simulation is in its final state.
+        scenario_config: the scenario as JSON data.
+        action_log: the participant's actions in order, from the simulation's own event log.
+        initial_state: modality name to state, before the first turn.
+        final_state: modality name to state, after the last turn.
+        user_prompt: the participant's instructions.
+        llm: the judge's LangChain chat model; None if there is none (offline).
+        turn_notes: turn number to the notes that the participant left with the turn.
     """
 
     client: Any
@@ -61,13 +63,13 @@ class AgentBeatsEvalContext:
     turn_notes: dict[int, str] = field(default_factory=dict)
 
     async def get_state(self, modality: str) -> Any:
-        """A modality's final state, a copy of that in ``final_state``. Raises ``ValueError`` for an unknown one."""
+        """Return a copy of a modality's final state. Raises ``ValueError`` for an unknown modality."""
         if modality not in self.final_state:
             raise ValueError(f"Unknown modality: {modality}; there are {', '.join(sorted(self.final_state))}")
         return deepcopy(self.final_state[modality])
 
     async def get_time(self) -> datetime:
-        """The simulation's current time."""
+        """Return the simulation's current time."""
         current: datetime = (await self.client.time.get_state()).current_time
         return current
 

@@ -1,7 +1,7 @@
-"""Second judgements of archived assessments (``proctor judge again``), which lie beside the first verdicts.
+"""Second judgements of archived assessments (``proctor judge again``), stored beside the first verdicts.
 
-The archive's folder of an assessment has a file ``judgements/KEY.json`` with a ``Judgement`` for each way in which it
-was judged again, that of a campaign one with a ``Shift``. Results, lists and means stay those of the first verdicts.
+An assessment's folder in the archive has a file ``judgements/KEY.json`` with a ``Judgement`` for each way in which it
+was judged again. A campaign's has one with a ``Shift``. Results, lists and means still show the first verdicts.
 """
 
 import hashlib
@@ -16,7 +16,7 @@ from purple_sdk.protocol.results import CriterionResult, Scores, score_range
 Evaluators = Literal["frozen", "current", "current kit"]
 
 NOTICED = 0.05
-"""Percentage points; a smaller shift is rounded to none."""
+"""Percentage points; a smaller shift counts as none."""
 
 
 def _key(*who: str | None) -> str:
@@ -24,17 +24,17 @@ def _key(*who: str | None) -> str:
 
 
 class JudgedBy(WireModel):
-    """Who judged again; equal ones judge an assessment alike.
+    """The evaluators and models that judged again; equal ones judge an assessment alike.
 
     Attributes:
         proctor: the version of proctor.
-        evaluators: those of its admission (``frozen``), or those of today's scenario. ``current kit`` is the frozen
-            scenario, judged by the kit and the reader of today.
-        code: the SHA-256 of what the evaluators are of: the frozen files, or the files of today's scenario or family.
-        kit: the SHA-256 of the kit and the reader among them; None where they have none.
+        evaluators: the evaluators frozen at admission (``frozen``), or those of today's scenario (``current``).
+            ``current kit`` is the frozen scenario, judged by today's kit and reader.
+        code: the SHA-256 of the evaluators' files: the frozen files, or those of today's scenario or family.
+        kit: the SHA-256 of the kit and the reader among them; None if they have none.
         reader: the version of the reader that the scenario names.
-        judge: the model that was asked; None where none was.
-        prompt: the version of the judge's prompt, where a model was asked.
+        judge: the model that was asked; None if none was.
+        prompt: the version of the judge's prompt, if a model was asked.
     """
 
     proctor: str
@@ -47,12 +47,12 @@ class JudgedBy(WireModel):
 
     @property
     def key(self) -> str:
-        """The name of such a judgement's file."""
+        """The name of this judgement's file."""
         asked = "frozen" if self.evaluators == "frozen" else "current"
         return _key(self.proctor, asked, self.code, self.judge, self.prompt)
 
     def in_words(self) -> str:
-        """Who it is, as the end of a sentence that begins with "judged again by"."""
+        """Describe the judge, as the end of a sentence that begins with "judged again by"."""
         evaluators = {
             "frozen": "its own evaluators",
             "current": "today's evaluators",
@@ -65,11 +65,11 @@ class Judgement(WireModel):
     """One assessment, judged again.
 
     Attributes:
-        first: the points of the first verdicts; None where there were none.
-        scores: the points now.
-        criteria_results: the verdicts now; of the criteria that ``kept`` lists, the first ones.
-        kept: the ids of criteria that a model had judged, where none was asked now.
-        remark: what to know of it, as a sentence.
+        first: the points of the first verdicts; None if there were none.
+        scores: the new points.
+        criteria_results: the new verdicts; criteria in ``kept`` have their first verdicts.
+        kept: the ids of criteria that a model judged the first time, while no model was asked this time.
+        remark: a sentence with anything noteworthy about it.
     """
 
     message_type: Literal["judgement"] = "judgement"
@@ -84,20 +84,20 @@ class Judgement(WireModel):
 
     @property
     def key(self) -> str:
-        """The name of its file."""
+        """The name of this judgement's file."""
         return self.by.key
 
     def in_words(self) -> str:
-        """What came of it, in a sentence."""
+        """Return the outcome as a sentence."""
         points, first = self.scores.overall, self.first.overall if self.first else None
-        said = f"{score_range(points.score, points.doubtful_points)}/{points.max_score}"
+        now = f"{score_range(points.score, points.doubtful_points)}/{points.max_score}"
         was = f"{score_range(first.score, first.doubtful_points)}/{first.max_score}" if first else "no verdict"
-        change = "the same points" if said == was else f"{was} became {said}"
+        change = "the same points" if now == was else f"{was} became {now}"
         return f"judged again by {self.by.in_words()} on {self.judged_at:%Y-%m-%d}: {change}"
 
 
 class MeanShift(WireModel):
-    """The mean of an agent's runs in percent, as tables of campaigns have it, before and now."""
+    """The mean of an agent's runs in percent, as in campaign tables, before and now."""
 
     agent: str
     before: float | None
@@ -105,7 +105,7 @@ class MeanShift(WireModel):
 
 
 class CriterionShift(WireModel):
-    """What became of a criterion: in how many of its runs it earned more or less, and its means in percent."""
+    """A criterion's change: the number of runs in which it earned more or less, and its means in percent."""
 
     scenario: str
     criterion_id: str
@@ -118,7 +118,7 @@ class CriterionShift(WireModel):
 
 
 class RunShift(WireModel):
-    """A run whose points changed, in percent of those that were judged."""
+    """A run whose points changed, in percent of its judged points."""
 
     assessment_id: str
     day: str
@@ -128,28 +128,28 @@ class RunShift(WireModel):
 
     @property
     def size(self) -> float:
-        """By how many percentage points."""
+        """The size of the change in percentage points."""
         return abs((self.now or 0.0) - (self.before or 0.0))
 
 
 class NotJudged(WireModel):
-    """An assessment that was not judged again, and why."""
+    """An assessment that was not judged again, and the reason."""
 
     assessment_id: str
     reason: str
 
 
 class Shift(WireModel):
-    """What many judgements changed.
+    """The changes over many judgements.
 
     Attributes:
-        proctor, evaluators, judge: as in ``JudgedBy``; ``evaluators`` is what was asked for.
-        code: of ``current``, the SHA-256 of proctor's kit and reader.
-        runs: how many were judged again, now or before by the same evaluators.
-        equal: those with the same verdicts, word for word; ``changed``: those with other points.
-        seconds: how long this took, for ``judged_now`` runs.
-        kept: verdicts on criteria that needed a model, which stayed.
-        remarks: sentences, and of how many runs each is true.
+        proctor, evaluators, judge: as in ``JudgedBy``; ``evaluators`` is the requested kind.
+        code: for ``current``, the SHA-256 of proctor's kit and reader.
+        runs: the number of runs judged again, now or earlier by the same evaluators.
+        equal: runs with the same verdicts, word for word; ``changed``: runs with other points.
+        seconds: the duration, for ``judged_now`` runs.
+        kept: verdicts on criteria that needed a model, which were kept.
+        remarks: sentences, each with the number of runs that it applies to.
     """
 
     message_type: Literal["shift"] = "shift"
@@ -172,17 +172,17 @@ class Shift(WireModel):
 
     @property
     def key(self) -> str:
-        """The name of its file."""
+        """The name of this shift's file."""
         return _key(self.proctor, self.evaluators, self.code, self.judge)
 
     def in_words(self) -> str:
-        """What came of it, in a sentence."""
+        """Return the outcome as a sentence."""
         by = "their own evaluators" if self.evaluators == "frozen" else "today's evaluators"
         who = f"{by} (proctor {self.proctor}{f', {self.judge}' if self.judge else ''})"
         means = ", ".join(
-            f"{each.agent} {each.before:.1f} % became {each.now:.1f} %"
-            for each in self.means
-            if each.before is not None and each.now is not None and abs(each.now - each.before) >= NOTICED
+            f"{mean.agent} {mean.before:.1f} % became {mean.now:.1f} %"
+            for mean in self.means
+            if mean.before is not None and mean.now is not None and abs(mean.now - mean.before) >= NOTICED
         )
         return (
             f"judged again by {who} on {self.judged_at:%Y-%m-%d}: {self.changed} of {self.runs} runs have other points"

@@ -1,4 +1,4 @@
-"""Where points were lost, and what would have earned them, in words that a participant's author understands."""
+"""Lost points by criterion, and how to earn them, in words that a participant's author understands."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,16 +7,18 @@ from typing import Any
 from purple_sdk.protocol.results import AssessmentResults, CriterionResult
 
 BIGGEST = 5
-"""How many losses are listed where there is no room for all."""
+"""The number of losses in short lists."""
 
 
 @dataclass(frozen=True)
 class Loss:
-    """What one criterion cost.
+    """The points lost in one criterion.
 
     Attributes:
-        criterion: its verdict. points: how many points were lost, of those that were judged. earns: what earns its
-        points, in its author's words; None where there are none. missing: what wasn't met, one phrase each.
+        criterion: its verdict.
+        points: the number of lost points, of the judged ones.
+        earns: the author's description of how to earn its points; None if there is none.
+        missing: the unmet requirements, one phrase each.
     """
 
     criterion: CriterionResult
@@ -26,19 +28,21 @@ class Loss:
 
 
 def losses(results: AssessmentResults) -> list[Loss]:
-    """Every criterion that lost points, the biggest loss first; of equal ones the greater share of its criterion."""
-    losses = [loss_of(criterion) for criterion in results.criteria_results if criterion.score < criterion.max_score]
+    """Return every criterion that lost points, largest loss first; among equal losses, the smaller criterion first."""
+    losses = [
+        measure_loss(criterion) for criterion in results.criteria_results if criterion.score < criterion.max_score
+    ]
     return sorted(losses, key=lambda loss: (-loss.points, loss.criterion.max_score, loss.criterion.name))
 
 
-def loss_of(criterion: CriterionResult) -> Loss:
-    """What one criterion cost."""
+def measure_loss(criterion: CriterionResult) -> Loss:
+    """Return the loss in one criterion."""
     missing = tuple(_missing(criterion.details or {}))
     return Loss(criterion, criterion.max_score - criterion.score, criterion.description, missing)
 
 
 def _missing(details: Mapping[str, Any]) -> list[str]:
-    """What of a verdict's details is not met: a rubric's items by their statements, named points by their names."""
+    """Return the unmet parts in a verdict's details: a rubric's statements, or the names of points."""
     items = details.get("items")
     if isinstance(items, list):
         return [

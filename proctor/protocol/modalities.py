@@ -3,16 +3,16 @@
 from typing import Literal
 
 SUMMARISED = ("email", "sms", "calendar", "chat")
-"""The modalities of which a participant gets a summary with its greeting."""
+"""The modalities whose summary a participant gets with its greeting."""
 
 SHOWN = (*SUMMARISED, "contacts", "location", "weather")
-"""Those with routes of their own: what a participant acts in, and evaluators look at."""
+"""The modalities with their own routes, in which participants act and which evaluators inspect."""
 
 KNOWN = (*SHOWN, "time")
-"""Those that a scenario file may have."""
+"""The modalities that a scenario file may have."""
 
 Correspondence = Literal["email", "sms", "calendar"]
-"""Where characters write to the user, and are written to."""
+"""The modalities in which characters write to the user and receive messages."""
 
 Written = Correspondence | Literal["chat"]
-"""Where an assistant writes."""
+"""The modalities in which an assistant writes."""

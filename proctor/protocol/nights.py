@@ -1,4 +1,4 @@
-"""Days and nights of a scenario: when its turns begin and end, and which of them are the last of a day."""
+"""Days and nights of a scenario: the times of its turns, and the last turn of each day."""
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta, tzinfo
@@ -12,7 +12,7 @@ LONGEST = timedelta(days=5)
 
 
 class Night(BaseModel):
-    """A time without turns: the turn that would end in it, or after it, ends when the night does."""
+    """A time without turns. A turn that would end during the night, or after it, ends when the night does."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
@@ -27,18 +27,18 @@ class Night(BaseModel):
 
 
 def end_of_turn(began_at: datetime, step: timedelta, nights: Sequence[Night], end_time: datetime) -> datetime:
-    """The instant that time moves to after a turn: in one step to the morning where a night comes before it.
+    """Return the simulated time after a turn. If a night comes first, time moves to the morning in one step.
 
-    ``step`` is how far time moves in the daytime. ``nights`` are in order. No turn passes ``end_time``.
+    ``step`` is the move in the daytime. ``nights`` are in order. No turn passes ``end_time``.
     """
     target = began_at + step if step < end_time - began_at else end_time
     return next((night.end for night in nights if began_at < night.end and target >= night.start), target)
 
 
 def start_of_turn(turn: int, start: datetime, end: datetime, step: timedelta, nights: Sequence[Night]) -> datetime:
-    """When a turn (from 1) begins, where each turn before it took a step; the end, for turns that there is no time for.
+    """Return when a turn (from 1) begins if each turn before it took one step; ``end`` if time runs out before it.
 
-    ``step`` is how far time moves in the daytime, more than nothing. ``nights`` are in order.
+    ``step`` is the move in the daytime, and positive. ``nights`` are in order.
     """
     at = start
     while turn > 1 and at < end:
@@ -47,16 +47,16 @@ def start_of_turn(turn: int, start: datetime, end: datetime, step: timedelta, ni
 
 
 def count_turns(start: datetime, end: datetime, step: timedelta, nights: Sequence[Night]) -> int:
-    """How many turns of a step the days between two instants make; the last turn of a day may be shorter."""
+    """Return the number of turns of length ``step`` between two instants; the last turn of a day may be shorter."""
     begins = [start, *(night.end for night in nights)]
     ends = [*(night.start for night in nights), end]
     return sum(-((morning - evening) // step) for morning, evening in zip(begins, ends, strict=True))
 
 
 def last_turns(turns: Iterable[tuple[int, datetime, datetime]], zone: tzinfo | None) -> list[int]:
-    """The last turn of each day but the last: those that reach a later date than they begin at.
+    """Return the last turn of each day except the final day: turns that end on a later date than they begin.
 
-    ``turns`` are the number of each turn, when it began, and when the next one did.
+    ``turns`` has the number of each turn, its start, and the next turn's start.
     """
     return [
         number for number, began, reached in turns if began.astimezone(zone).date() < reached.astimezone(zone).date()
@@ -64,7 +64,7 @@ def last_turns(turns: Iterable[tuple[int, datetime, datetime]], zone: tzinfo | N
 
 
 def check_nights(start: datetime, end: datetime, nights: Sequence[Night]) -> None:
-    """Raise ValueError where a scenario is too long, or its nights are not between its start and its end, in order."""
+    """Raise ``ValueError`` if a scenario is too long, or its nights are out of order or outside its start and end."""
     if end - start > LONGEST:
         raise ValueError(
             f"it takes {(end - start).total_seconds() / 86_400:.1f} days from start_time to end_time: choose at most "

@@ -1,4 +1,4 @@
-"""Where two assessments part: the turns in which not the same was done."""
+"""The turns in which two assessments differ."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -6,11 +6,11 @@ from typing import Any
 from proctor.protocol.archive import TurnRecord
 
 _OF_ONE_RUN = ("message_id", "thread_id", "input_id")
-"""What is another one in every simulation, and so makes no difference."""
+"""Parameters that differ between simulations of the same actions; the comparison ignores them."""
 
 
 def parting_turns(one: Sequence[TurnRecord], other: Sequence[TurnRecord]) -> list[int]:
-    """The turns whose actions differ, or that only one of the two has, in order."""
+    """Return the turns whose actions differ, or that only one of the two has, in order."""
     first, second = ({turn.turn: _actions(turn) for turn in side} for side in (one, other))
     return [turn for turn in sorted({**first, **second}) if first.get(turn) != second.get(turn)]
 

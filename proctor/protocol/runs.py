@@ -1,4 +1,4 @@
-"""A campaign of assessments: agents × scenarios × seeds × repeats, asked for in one request and summed up as one."""
+"""A campaign of assessments: agents × scenarios × seeds × repeats in one request, with one summary."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
@@ -16,9 +16,9 @@ from purple_sdk.protocol.request import (
     check_addresses,
     check_difficulty,
     checked,
+    read_settings,
     read_text,
     require_fork,
-    settings_in,
     with_participants,
 )
 from purple_sdk.protocol.results import UnreadMessages
@@ -28,39 +28,39 @@ _ASKS_FOR_A_RUN = {"scenarios", "seeds", "repeats", "num_shards", "grows", "from
 MOST_CELLS = 100_000
 FirstTurn = Annotated[int, Field(ge=1, le=100_000)]
 _LISTS = {"scenario_id": "scenarios", "difficulty": "difficulties", "seed": "seeds", "from_turn": "from_turns"}
-"""What names a single one, and the setting that it stands for."""
+"""Settings for a single value, with the list setting that each stands for."""
 _SHAPE = '{"participants": {NAME: URL, …}, "config": {"scenarios": [ID, …], "seeds": [N, …], "repeats": N}}'
 
 
 class RunConfig(WireModel):
-    """What the sender may choose.
+    """The sender's choices for a campaign.
 
     Attributes:
-        fork_of: the id of an assessment to fork, each time from each of ``from_turns``: turns that forks play first
-            themselves, or ``every``; ``from_turn`` names a single one. Fields that are left out are taken from that
-            assessment, the seed, judges and participants too.
-        scenarios: which to play; ``scenario_id`` names a single one.
+        fork_of: the id of an assessment to fork, once from each of ``from_turns``: turns that forks play first
+            themselves, or ``every``. ``from_turn`` names a single one. Missing fields are taken from that assessment,
+            including the seed, judges and participants.
+        scenarios: the scenarios to play; ``scenario_id`` names a single one.
         seeds: each agent plays each scenario with each of them; ``seed`` names a single one.
-        difficulties: of families' days: each is played with each of them; ``difficulty`` names a single one. Fixed
+        difficulties: each day of a family is played with each of them; ``difficulty`` names a single one. Fixed
             scenarios have none.
         repeats: how often the same agent, scenario, difficulty and seed is played.
         at_once: the largest number of assessments at the same time.
-        at_once_per_participant, at_once_per_model: the largest number of those that talk to one participant, or have
-            one model judge or play characters.
-        tries: how often an assessment is played that fails.
-        play_again: which failed ones that holds for: those that failed by no fault of the participant's
-            (``blameless``), or all of them (``failed``).
-        max_cost, max_tokens, max_hours: no cell starts that would probably pass the limit: of what models cost (in the
-            price table's currency), of their tokens, of time. The forecast is the mean of the same agent on the same
-            scenario. None starts where a model's price or tokens turn out to be unknown, since no limit can be held
-            then.
+        at_once_per_participant, at_once_per_model: the largest number at the same time with the same participant, or
+            with the same model as judge or character.
+        tries: how often a failing assessment is played.
+        play_again: which failed assessments are played again: only those that failed by no fault of the participant's
+            (``blameless``), or all (``failed``).
+        max_cost, max_tokens, max_hours: limits on the cost of models (in the price table's currency), on their tokens
+            and on time. A cell that would probably pass a limit does not start. The forecast is the mean of the same
+            agent on the same scenario. If a model's price or tokens turn out to be unknown, no further cell starts,
+            since the limit can't be enforced.
         passing_percent: the pass mark: the share of its judged points that a run needs to pass. A run that its
             participant failed does not pass.
-        grows: the id of a campaign that has ended: its assessments are taken over, and not played again.
-        shard_index, num_shards: play only those cells whose number modulo ``num_shards`` is ``shard_index``.
+        grows: the id of an ended campaign, whose assessments are taken over and not played again.
+        shard_index, num_shards: play only the cells whose number modulo ``num_shards`` is ``shard_index``.
         clock, noise, max_turns, offline, turn_timeout, turn_tries, judges, votes: as for one assessment
             (``AssessmentConfig``).
-        verbose_updates: tell of every cell, or only now and then.
+        verbose_updates: report every cell, or only the progress now and then.
     """
 
     fork_of: str | None = Field(default=None, min_length=1, max_length=200)
@@ -112,7 +112,7 @@ class RunConfig(WireModel):
     @field_validator("difficulties")
     @classmethod
     def _difficulties_are_some_of_them(cls, difficulties: list[int] | None) -> list[int] | None:
-        return difficulties and [check_difficulty(each) for each in difficulties]
+        return difficulties and [check_difficulty(difficulty) for difficulty in difficulties]
 
     @field_validator("scenarios", "seeds", "from_turns", "difficulties")
     @classmethod
@@ -135,9 +135,9 @@ class RunConfig(WireModel):
     def of_one(
         self, scenario_id: str, seed: int, from_turn: int | None = None, difficulty: int | None = None
     ) -> AssessmentConfig:
-        """The settings of one of the assessments, in the names of ``AssessmentConfig``.
+        """Return the settings of one of the assessments.
 
-        Raises ``pydantic.ValidationError`` where they don't fit together.
+        Raises ``pydantic.ValidationError`` if they don't fit together.
         """
         shared = self.model_dump(include=set(AssessmentConfig.model_fields), exclude={"verbose_updates"})
         own = {"scenario_id": scenario_id, "difficulty": difficulty, "seed": seed, "from_turn": from_turn}
@@ -145,7 +145,7 @@ class RunConfig(WireModel):
 
 
 class RunRequest(WireModel):
-    """Which agents (name to A2A address), on what. Forks without agents have the original's participant."""
+    """The agents (name to A2A address), and what they play. Forks without agents have the original's participant."""
 
     participants: dict[str, str] = Field(max_length=1_000)
     config: RunConfig
@@ -170,8 +170,8 @@ class RunRequest(WireModel):
 
 
 def is_run_request(raw: Raw) -> bool:
-    """Whether a message asks for a campaign of assessments; says nothing of whether the request is a good one."""
-    config = settings_in(raw)
+    """Tell whether a message asks for a campaign of assessments; its request may still be invalid."""
+    config = read_settings(raw)
     return not _ASKS_FOR_A_RUN.isdisjoint(config) and "benchmark" not in config
 
 
@@ -181,17 +181,17 @@ def parse_run_request(raw: Raw) -> RunRequest:
 
 
 def unknown_run_settings(raw: Raw) -> list[str]:
-    """Names under ``config`` that a campaign doesn't know, so that a misspelt one can be pointed out."""
-    return sorted(set(settings_in(raw)) - {*RunConfig.model_fields, *_LISTS, "num_instances"})
+    """Return the names under ``config`` that a campaign doesn't know, to report misspelt ones."""
+    return sorted(set(read_settings(raw)) - {*RunConfig.model_fields, *_LISTS, "num_instances"})
 
 
 class RunCell(WireModel):
     """One assessment of a campaign.
 
-    ``task_id`` is its own, by which it is found; ``plays`` how often it was played; ``tokens`` and ``cost`` are of the
-    models that judged it and played its characters, None where unknown. Without ``max_score`` it was not judged.
-    ``from_turn`` is the first turn that a fork played itself. ``difficulty`` is of a family's day, None for a fixed
-    scenario; ``scenario_hash`` is of the files that were played.
+    ``task_id`` is its own task's id; ``plays`` counts how often it was played. ``tokens`` and ``cost`` are those of the
+    models that judged it and played its characters, None if unknown. Without ``max_score`` it was not judged.
+    ``from_turn`` is the first turn that a fork played itself. ``difficulty`` belongs to a family's day, None for a
+    fixed scenario. ``scenario_hash`` identifies the files that were played.
     """
 
     agent: str
@@ -221,11 +221,11 @@ class RunCell(WireModel):
 class RunResults(WireModel):
     """The outcome of a campaign of assessments: the A2A artifact ``run_results``.
 
-    ``missing`` were never played; ``stopped`` says which limit kept them from it. ``scenario_hashes`` are those of the
-    files that were played; of a family, of its code and the kit that made its days. ``comparisons`` are of each two
-    agents. ``judge_warnings`` are those of its assessments, each once; ``drafts`` is the sum of theirs. Tables name
-    forks' scenarios with the turn that they began with; ``forks`` says for each agent how much each of these turns
-    decided.
+    ``missing`` counts cells that were never played; ``stopped`` names the limit that prevented them.
+    ``scenario_hashes`` identify the files that were played; for a family, its code and the kit that made its days.
+    ``comparisons`` has one row for each pair of agents. ``judge_warnings`` are those of its assessments, without
+    repeats; ``drafts`` is the sum of theirs. Tables add to forks' scenarios the turn that they started from. ``forks``
+    says for each agent how much each of these turns decided.
     """
 
     message_type: Literal["run_results"] = "run_results"
@@ -254,12 +254,12 @@ class RunResults(WireModel):
     @computed_field  # type: ignore[prop-decorator]
     @property
     def cost_known(self) -> int:
-        """How many of its assessments know their cost."""
+        """The number of assessments with known cost."""
         return sum(cell.cost is not None for cell in self.cells)
 
     @property
     def cost_text(self) -> str:
-        """The cost in words; empty where it is unknown."""
+        """The cost in words; empty if it is unknown."""
         return cost_in_words(self.cost, self.cost_known, len(self.cells))
 
     @computed_field  # type: ignore[prop-decorator]
@@ -270,7 +270,7 @@ class RunResults(WireModel):
 
 
 def in_words(results: RunResults) -> str:
-    """A campaign's result in words: a line for each agent and scenario."""
+    """Return a campaign's result in words, one line for each agent and scenario."""
     lines = []
     for row in results.summaries:
         if row.of != "overall":

@@ -1,7 +1,7 @@
 """The schema of a scenario package's ``scenario.json`` (seed 000, section 3.2).
 
-A model-judged criterion may carry a ``rubric``; an item of it may carry a mechanical ``check``, which scores it where
-no model is at hand. A character may carry ``scripted_replies``, which answer for it where no model is at hand.
+A model-judged criterion may have a ``rubric``. A rubric item may have a mechanical ``check``, which scores it if no
+model is available. A character may have ``scripted_replies``, which answer for it if no model is available.
 """
 
 from datetime import date, datetime, timedelta
@@ -30,11 +30,11 @@ from proctor.protocol.roles import LONGEST_ROLE, MOST_ROLES, ROLE_NAME
 from purple_sdk.protocol._wire import WHEN_USED
 from purple_sdk.protocol.clocks import NoiseLevel
 from purple_sdk.protocol.durations import Duration, parse_iso8601_duration
-from purple_sdk.protocol.readings import bare_phone
+from purple_sdk.protocol.readings import bare, bare_phone
 from purple_sdk.protocol.results import Dimension
 
 UserChannel = Literal["chat", "email", "sms"]
-"""How the participant reaches the user: in the chat, or by a message from the user's address to itself."""
+"""The participant's ways to reach the user: the chat, or a message from the user's address to itself."""
 
 
 class ScenarioModel(BaseModel):
@@ -44,7 +44,7 @@ class ScenarioModel(BaseModel):
 
 
 class ResponseTiming(ScenarioModel):
-    """When a character answers: ``base_delay`` plus or minus up to ``variance``, drawn uniformly."""
+    """The delay of a character's answer: ``base_delay`` plus or minus up to ``variance``, drawn uniformly."""
 
     base_delay: Duration = "PT5M"
     variance: Duration = "PT0S"
@@ -61,18 +61,18 @@ class ResponseTiming(ScenarioModel):
 
 
 class ScriptedReply(TextTest):
-    """What a character, or the user, answers without a model.
+    """An answer of a character, or of the user, without a model.
 
-    What the message has to say, for this to be the answer, is a test (``TextTest``) of its text: for an email
-    ``subject``, line break, ``body`` (of a mail with HTML, what the HTML shows); for an SMS or in the chat its body;
-    for a calendar invitation ``title``, ``start``, ``end`` (ISO 8601), ``location``, ``description``, each on a line.
-    ``modality`` restricts it to messages of that kind. ``reply`` is the text of the answer (for a calendar invitation:
-    the response's comment); ``response`` the RSVP to an invitation. The first reply that matches is the answer; a reply
-    with neither text nor response is deliberate silence.
+    A test of the message's text (``TextTest``) decides whether this is the answer. The text of an email is ``subject``,
+    line break, ``body`` (for HTML, its visible text); of an SMS or a chat message, its body. The text of a calendar
+    invitation is ``title``, ``start``, ``end`` (ISO 8601), ``location``, ``description``, each on a line.
+    ``modality`` restricts the answer to messages of that kind. ``reply`` is the text of the answer (for a calendar
+    invitation: the response's comment); ``response`` is the RSVP to an invitation. The first reply that matches is the
+    answer; a reply with neither text nor response is deliberate silence.
 
-    It answers only messages that are sent from ``after`` on and before ``before``, so that people change their minds at
-    a moment. ``again`` is the answer where the same was asked before: an earlier message of the same thread and author
-    passes the test, too.
+    It answers only messages sent from ``after`` on and before ``before``: people can change their minds at a set time.
+    ``again`` is the answer to a repeated question: an earlier message of the same thread and author also passes the
+    test.
     """
 
     reply: str = ""
@@ -84,7 +84,7 @@ class ScriptedReply(TextTest):
 
 
 class CharacterProfile(ScenarioModel):
-    """A simulated person: how to reach them, who they are, how fast they answer."""
+    """A simulated person: addresses, personality, and how fast they answer."""
 
     name: str = Field(min_length=1)
     email: str | None = None
@@ -96,26 +96,37 @@ class CharacterProfile(ScenarioModel):
     config: dict[str, JsonValue] = Field(default_factory=dict)
     scripted_replies: list[ScriptedReply] = Field(default_factory=list)
 
+    @property
+    def bare_email(self) -> str:
+        """The email address in the form to compare; empty if there is none."""
+        return bare(self.email or "")
+
+    @property
+    def bare_phone(self) -> str:
+        """The phone number in the form to compare; empty if there is none."""
+        return bare(self.phone or "")
+
 
 class RubricCheck(ScenarioModel):
-    """A mechanical test of what the participant wrote.
+    """A mechanical test of the participant's texts.
 
-    The texts looked at are those of ``target``: ``chat`` (the assistant's chat messages), ``email`` (sent mails:
-    subject, line break, body), ``sms`` (sent messages), ``calendar`` (created or changed events: title, line break,
-    description), ``any`` (all of these); restricted by ``to`` (a regular expression that a recipient's address must
-    match) and by ``turns`` ([first, last]).
+    ``target`` selects the texts: ``chat`` (the assistant's chat messages), ``email`` (sent mails: subject, line break,
+    body), ``sms`` (sent messages), ``calendar`` (created or changed events: title, line break, description), ``any``
+    (all of these). ``to`` (a regular expression that a recipient's address must match) and ``turns`` ([first, last])
+    restrict them.
 
-    ``kind``: ``pattern_found`` passes when a text (with ``every``: every text, and there is one) has the pattern;
-    ``pattern_absent`` when there is a text and none has the pattern (so that a participant without texts doesn't pass);
-    ``length`` when there is a text and each has between ``min`` and ``max`` words; ``count`` when the number of texts
-    (that have the pattern, where one is given) is between ``min`` and ``max``. Patterns are RE2's, ignore case, and
-    ``.`` matches line ends.
+    ``kind`` decides when the check passes. ``pattern_found``: a text has the pattern (with ``every``: every text, and
+    there is at least one). ``pattern_absent``: there is at least one text, and no text has the pattern. ``length``:
+    there is at least one text, and each has between ``min`` and ``max`` words. ``count``: the number of texts, or of
+    texts with the pattern if one is given, is between ``min`` and ``max``. Patterns are RE2's, ignore case, and ``.``
+    matches line ends.
 
-    What one pattern can't say is said by ``all``, ``any`` and ``none``, of which each member is a pattern or a test
-    (``TextTest``): a text has "the pattern" when it has ``pattern`` and passes these.
+    ``all``, ``any`` and ``none`` express more than one pattern can; each member is a pattern or a test (``TextTest``).
+    A text has "the pattern" if it has ``pattern`` and passes these.
 
-    A text that doesn't have the pattern, but passes ``doubtful``, is one of which patterns can't tell. Where the
-    outcome depends on it, the item is in doubt: not met, and reported as in doubt.
+    A text that doesn't have the pattern but passes ``doubtful`` is undecided. If the outcome depends on such a text,
+    the
+    item is in doubt: not met, and reported as in doubt.
     """
 
     kind: Literal["pattern_found", "pattern_absent", "length", "count"]
@@ -133,13 +144,13 @@ class RubricCheck(ScenarioModel):
 
     @property
     def test(self) -> TextTest | None:
-        """The test of the texts; None where any text is enough."""
+        """The test of the texts; None if any text is enough."""
         if self.pattern is None and not (self.all or self.any or self.none):
             return None
         return TextTest(pattern=self.pattern, all=self.all, any=self.any, none=self.none)
 
     def answer(self, reading: Reading) -> Answer:
-        """Whether a text has what is looked for; any text has it where nothing is."""
+        """Tell whether a text passes the check's test; None if it is in doubt. Without a test, every text passes."""
         if self.test is None or self.test.holds(reading):
             return True
         return None if self.doubtful is not None and self.doubtful.holds(reading) else False
@@ -154,7 +165,7 @@ class RubricCheck(ScenarioModel):
 
 
 ItemScope = Literal["any", "none"]
-"""``any``: earned where it is found anywhere in the evidence; ``none``: kept where it is violated nowhere."""
+"""``any``: earned if found anywhere in the evidence; ``none``: kept unless violated anywhere."""
 
 
 PointSource = Literal["state", "values", "text"]
@@ -162,9 +173,9 @@ PointSource = Literal["state", "values", "text"]
 
 
 class RubricItem(ScenarioModel):
-    """One statement that is true of a good performance, and the points that it is worth.
+    """A statement that is true of a good performance, and its points.
 
-    ``scope`` says how the verdicts are combined when the evidence is too long to be judged at once.
+    ``scope`` says how to combine the verdicts if the evidence is too long to be judged at once.
     """
 
     id: str = Field(min_length=1)
@@ -175,18 +186,18 @@ class RubricItem(ScenarioModel):
 
 
 class EvaluationCriterion(ScenarioModel):
-    """What is scored: by the function ``evaluator_id`` or by a model reading ``evaluation_prompt`` and ``rubric``.
+    """A scored requirement, judged by the function ``evaluator_id`` or by a model with ``evaluation_prompt`` and
+    ``rubric``.
 
-    ``needs_model_for`` is how many of its points an evaluator function can judge only with a model (``ctx.llm``);
-    without one they stay unscored, and where they are all of its points, it isn't called at all.
+    ``needs_model_for`` is the number of points that an evaluator function can judge only with a model (``ctx.llm``).
+    Without a model they stay unscored; if they are all of its points, the function isn't called at all. ``points_from``
+    divides ``max_score`` by the source that decides the points. ``state`` is the actions and the state at the end.
+    ``values`` are times, amounts, addresses and the like, read mechanically from texts. ``text`` is free text, read by
+    a model or, without one, by patterns. The numbers add up to ``max_score``. A rubric's points are all from text.
 
-    ``points_from`` says what decides its points. ``state`` is the actions and the state at the end. ``values`` are
-    times, amounts, addresses and the like, read mechanically out of texts. ``text`` is free text, which a model
-    reads, or patterns instead. The numbers add up to ``max_score``. A rubric's points are all from text.
-
-    ``work_evaluator_id`` names, for a criterion that a model or its rubric judges, an evaluator function that says
-    which share of the work was done (its score of its maximum). The points are due in proportion to it: manners and
-    the absence of harm earn nothing without work.
+    ``work_evaluator_id`` is for criteria that a model or rubric judges. It names an evaluator function that returns the
+    share of the work done (its score of its maximum). The points are multiplied by that share: good manners and the
+    absence of harm earn nothing without work.
     """
 
     criterion_id: str = Field(min_length=1)
@@ -232,7 +243,7 @@ class EvaluationCriterion(ScenarioModel):
 
     @property
     def sources(self) -> dict[PointSource, int]:
-        """``points_from``; all from text where a model or its rubric judges, empty where nothing is declared."""
+        """``points_from``; all from text if a model or a rubric judges, else empty if nothing is declared."""
         return self.points_from or ({} if self.evaluator_id else {"text": self.max_score})
 
 
@@ -249,11 +260,11 @@ _SHARED = (
     *("scenario_id", "name", "start_time", "end_time", "default_time_step", "nights", "noise", "version", "canary"),
     "roles",
 )
-"""What all roles of a scenario have in common."""
+"""The fields that all roles of a scenario share."""
 
 
 def _with_whole_roles(data: dict[str, Any]) -> dict[str, Any]:
-    """A scenario's document in which each role is a whole document, and the first one is the scenario's own."""
+    """Complete each role of a scenario's document to a whole document; the first one is the scenario's own."""
     roles, shared = data["roles"], {name: value for name, value in data.items() if name != "roles"}
     if not isinstance(roles, dict) or not all(isinstance(role, dict) for role in roles.values()):
         raise ValueError("roles must be an object of objects: write each role's name, and its fields")
@@ -273,8 +284,8 @@ def _with_whole_roles(data: dict[str, Any]) -> dict[str, Any]:
 
 
 def _check_roles(roles: dict[str, "ScenarioConfig"]) -> None:
-    """Make sure that roles can be played side by side, and that each counts the same. The ``ValueError`` has the role,
-    the field and the remedy.
+    """Make sure that roles can be played side by side and have equal points. The ``ValueError`` names the role, the
+    field and the remedy.
     """
     if len(roles) > MOST_ROLES:
         raise ValueError(f"roles has {len(roles)} names: at most {MOST_ROLES} participants play side by side")
@@ -297,23 +308,23 @@ def _check_roles(roles: dict[str, "ScenarioConfig"]) -> None:
 
 
 class ScenarioConfig(ScenarioModel):
-    """A scenario: a span of simulated time, the people in it, what the user wants, and what is scored.
+    """A scenario: a span of simulated time, its people, the user's request and the criteria.
 
     Between days are ``nights`` without turns.
     ``roles`` is for scenarios with several participants: each role's name, and the fields in which its scenario differs
-    from the rest of the document (user, prompt, criteria, initial state, ``max_turns``). Read, each is a whole
-    scenario, and the document's own fields are those of the first role. ``colleagues`` are set by ``roles``: the
-    characters whom the participants of other roles work for, by these roles. ``max_turns`` is a role's budget of turns.
+    from the rest of the document (user, prompt, criteria, initial state, ``max_turns``). After reading, each role is a
+    whole scenario, and the document's own fields are those of the first role. ``roles`` also sets ``colleagues``: the
+    characters for whom the other participants work, by role. ``max_turns`` is a role's budget of turns.
 
-    ``user_character`` is the id of the character whom the participant works for, and ``user_talks`` the channels by
-    which the user answers the participant; without any, the user never answers. ``initial_state`` is the name of a
-    file beside ``scenario.json``, or the UES scenario itself, with or without its outer ``scenario`` wrapper.
-    ``foreign_times`` is a pattern for what marks a time as that of another zone than the scenario's ("Berlin|CEST").
-    ``reader`` is the version of the rules by which people and tests of texts read. A document without it was stored
-    when there was only version 1; scenarios that are admitted now get the newest (``admitted``).
-    ``noise`` is the least level of noise at which it is played; a request may name a higher one. ``version`` is what
-    its author calls this state of it; results carry it. ``canary`` is a GUID that nothing else has, by which those who
-    train models can find the scenario in their data and leave it out.
+    ``user_character`` is the id of the character for whom the participant works. ``user_talks`` are the channels on
+    which the user answers the participant; without any, the user never answers. ``initial_state`` is the name of a file
+    beside ``scenario.json``, or the UES scenario itself, with or without its outer ``scenario`` wrapper.
+    ``foreign_times`` is a pattern for words that mark a time in another zone than the scenario's ("Berlin|CEST").
+    ``reader`` is the version of the rules by which people and tests of texts read. Stored documents without it use
+    version 1, the only one at that time; a newly admitted scenario gets the newest (``admitted``). ``noise`` is the
+    lowest level of noise for playing it; a request may name a higher one. ``version`` is the author's name for this
+    state of the scenario; results include it. ``canary`` is a unique GUID by which people who train models can find the
+    scenario in their data and leave it out.
     """
 
     scenario_id: str = Field(min_length=1, pattern=r"^[A-Za-z0-9_.-]+$")
@@ -378,40 +389,40 @@ class ScenarioConfig(ScenarioModel):
 
     @classmethod
     def admitted(cls, document: dict[str, Any]) -> Self:
-        """A scenario's document as it is read today: with the newest reader, unless it names one.
+        """Read a scenario's document with today's rules: with the newest reader, unless it names one.
 
         Raises ``pydantic.ValidationError``.
         """
         return cls.model_validate({"reader": VERSION, **document})
 
     def read(self, text: str, written: date | None = None) -> Reading:
-        """A text as people of the scenario read it; ``written``: the day, by default the scenario's first."""
+        """Read a text as people of the scenario do; ``written`` is the day, by default the scenario's first."""
         first_day = self.start_time.date()
-        if self.reader == 1:  # weekdays are those of the week that begins with the first day
+        if self.reader == 1:  # weekdays belong to the week that begins with the first day
             return moments.Reading(text, first_day, self.foreign_times)
         return read(text, written or first_day, self.foreign_times)
 
     @property
     def all_criteria(self) -> list[EvaluationCriterion]:
         """The criteria of all its roles, or of its only participant."""
-        return [criterion for each in self.roles.values() or [self] for criterion in each.criteria]
+        return [criterion for role in self.roles.values() or [self] for criterion in role.criteria]
 
     @property
     def user(self) -> CharacterProfile:
-        """The person whom the participant works for."""
+        """The person for whom the participant works."""
         return self.characters[self.user_character]
 
     @property
     def expected_turns(self) -> int:
-        """How many turns of ``default_time_step`` the scenario's days make, rounded up."""
+        """The number of turns of ``default_time_step`` in the scenario's days, rounded up."""
         step = parse_iso8601_duration(self.default_time_step)
         return count_turns(self.start_time, self.end_time, step, self.nights)
 
     def start_of_turn(self, turn: int) -> datetime:
-        """When a turn begins, by its number from 1, where each one before it took ``default_time_step``."""
+        """Return when a turn (from 1) begins if each turn before it took ``default_time_step``."""
         step = parse_iso8601_duration(self.default_time_step)
         return start_of_turn(turn, self.start_time, self.end_time, step, self.nights)
 
     def get_criteria_by_dimension(self, dimension: Dimension) -> list[EvaluationCriterion]:
-        """The criteria of one dimension, in order."""
+        """Return the criteria of one dimension, in order."""
         return [c for c in self.criteria if c.dimension == dimension]

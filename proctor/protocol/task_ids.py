@@ -1,6 +1,6 @@
-"""The ids of assessments: a UUID, and behind it scenario and participant, so that any list of workflows shows both.
+"""The ids of assessments: a UUID, then scenario and participant, which lists of workflows therefore show.
 
-Participants must not know what they are assessed on, so they see the UUID only (``unique_part``).
+Participants must not know their scenario, so they see only the UUID (``unique_part``).
 """
 
 import re
@@ -16,9 +16,9 @@ _LONGEST = 40
 
 
 def readable_id(unique: str, request: Raw) -> str:
-    """A task's id: ``unique``, then what the request says of scenario and participant, whether it is a good one or not.
+    """Return a task's id: ``unique``, then the request's scenario and participant, even if the request is invalid.
 
-    ``1f0e…-email_triage_basic-127-0-0-1-9009``; of several participants the first role's, by name.
+    ``1f0e…-email_triage_basic-127-0-0-1-9009``; with several participants, the one whose role's name is first.
     """
     try:
         raw: Any = read_text(request) if isinstance(request, str) else request
@@ -30,14 +30,14 @@ def readable_id(unique: str, request: Raw) -> str:
 
 
 def unique_part(task_id: str) -> str:
-    """An id without what it says of scenario and participant; one of a role's part keeps its role."""
+    """Remove scenario and participant from an id; a role's part keeps its role."""
     whole, mark, role = task_id.partition(OF_ROLE)
-    found = _UUID.match(whole)
-    return f"{found[0]}{mark}{role}" if found else task_id
+    unique = _UUID.match(whole)
+    return f"{unique[0]}{mark}{role}" if unique else task_id
 
 
 def _readable(text: Any) -> str:
-    """Letters, digits, and single hyphens; of an address no credentials, parameters or scheme."""
+    """Return letters, digits and single hyphens; of an address, neither credentials nor parameters nor scheme."""
     if not isinstance(text, str):
         return ""
     try:

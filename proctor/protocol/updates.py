@@ -15,7 +15,7 @@ from purple_sdk.protocol.messages import CompletionReason
 from purple_sdk.protocol.results import Dimension, score_range
 
 RECORDED_AT = "proctor-recorded-at"
-"""The metadata of an update's Temporal payload that says when it was published, in ISO 8601."""
+"""The metadata key of an update's publication time (ISO 8601), in its Temporal payload."""
 
 
 class TaskUpdateType(StrEnum):
@@ -39,13 +39,13 @@ def _count(number: int, noun: str) -> str:
 
 
 class _TaskUpdate(WireModel):
-    """``role`` is the participant that it is about, where there are several."""
+    """``role`` is the participant that the update concerns, if there are several."""
 
     role: OfRole = None
 
 
 class AssessmentStartedUpdate(_TaskUpdate):
-    """The assessment has begun; a fork, with another one's turns."""
+    """The assessment has begun; for a fork, with another assessment's turns."""
 
     message_type: Literal[TaskUpdateType.ASSESSMENT_STARTED] = TaskUpdateType.ASSESSMENT_STARTED
     assessment_id: str
@@ -63,7 +63,7 @@ class AssessmentStartedUpdate(_TaskUpdate):
 
 
 class ScenarioLoadedUpdate(_TaskUpdate):
-    """The scenario is in its simulation; ``expected_turns`` is how many the default time step makes."""
+    """The scenario is in its simulation; ``expected_turns`` is the number of turns at the default time step."""
 
     message_type: Literal[TaskUpdateType.SCENARIO_LOADED] = TaskUpdateType.SCENARIO_LOADED
     scenario_id: str
@@ -99,7 +99,7 @@ class TurnStartedUpdate(_TaskUpdate):
 
 
 class ActionObservedUpdate(_TaskUpdate):
-    """One action of the participant, as the simulation's event log has it."""
+    """One action of the participant, as recorded in the simulation's event log."""
 
     message_type: Literal[TaskUpdateType.ACTION_OBSERVED] = TaskUpdateType.ACTION_OBSERVED
     turn_number: int
@@ -117,10 +117,10 @@ class ActionObservedUpdate(_TaskUpdate):
 
 
 class TurnCompletedUpdate(_TaskUpdate):
-    """The participant has finished its turn. ``time_advanced`` is how far time is to move from the turn's start, over
+    """The participant has finished its turn. ``time_advanced`` is how far time shall move from the turn's start, across
     a night too. ``SimulationAdvancedUpdate`` says how far it has moved.
 
-    ``inherited_from`` is the id of the assessment in which a turn was played that a fork began with.
+    ``inherited_from`` is, for a turn that a fork inherited, the id of the assessment in which it was played.
     """
 
     message_type: Literal[TaskUpdateType.TURN_COMPLETED] = TaskUpdateType.TURN_COMPLETED
@@ -139,7 +139,7 @@ class TurnCompletedUpdate(_TaskUpdate):
 
 
 class ResponsesGeneratedUpdate(_TaskUpdate):
-    """Characters have decided what to answer in this turn."""
+    """Characters have decided on their answers in this turn."""
 
     message_type: Literal[TaskUpdateType.RESPONSES_GENERATED] = TaskUpdateType.RESPONSES_GENERATED
     turn_number: int
@@ -153,7 +153,7 @@ class ResponsesGeneratedUpdate(_TaskUpdate):
 
 
 class SimulationAdvancedUpdate(_TaskUpdate):
-    """The clock has moved and the events on the way have happened."""
+    """The clock has moved, and the events in between have happened."""
 
     message_type: Literal[TaskUpdateType.SIMULATION_ADVANCED] = TaskUpdateType.SIMULATION_ADVANCED
     turn_number: int
@@ -183,8 +183,8 @@ class EvaluationStartedUpdate(_TaskUpdate):
 
 
 class CriterionEvaluatedUpdate(_TaskUpdate):
-    """One criterion was judged, or could not be. ``items_judged`` of ``items_count`` items of all rubrics are done; a
-    criterion without a rubric is one item.
+    """One criterion was judged, or could not be. ``items_judged`` counts the judged items of all rubrics, out of
+    ``items_count``; a criterion without a rubric is one item.
     """
 
     message_type: Literal[TaskUpdateType.CRITERION_EVALUATED] = TaskUpdateType.CRITERION_EVALUATED
@@ -232,8 +232,8 @@ class AssessmentCompletedUpdate(_TaskUpdate):
 class ErrorOccurredUpdate(_TaskUpdate):
     """Something went wrong; ``recoverable`` says whether the assessment continues.
 
-    Where a step is being tried again: ``step`` names it, ``attempt`` has failed, of ``attempts`` that there may be (0
-    for no limit).
+    For a step that is tried again, ``step`` names it and ``attempt`` is the number of the failed attempt. ``attempts``
+    is the largest number of attempts (0 for no limit).
     """
 
     message_type: Literal[TaskUpdateType.ERROR_OCCURRED] = TaskUpdateType.ERROR_OCCURRED
@@ -277,7 +277,7 @@ MILESTONES = frozenset(
         TaskUpdateType.ERROR_OCCURRED,
     }
 )
-"""What a request with ``verbose_updates: false`` still gets."""
+"""The updates that a request with ``verbose_updates: false`` receives."""
 
 
 def parse_update(data: dict[str, Any]) -> TaskUpdate:

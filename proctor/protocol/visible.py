@@ -1,9 +1,9 @@
-"""The visible part of a text: what a person reads in a chat window or a mail client, without the hidden parts.
+"""The visible part of a text: the part that a person sees in a chat window or a mail client.
 
-Hidden are HTML comments, comments of Markdown (``[//]: # (…)``) and characters without a glyph. Hidden are also
+Hidden are HTML comments, comments of Markdown (``[//]: # (…)``) and characters without a glyph. Also hidden are
 elements that aren't displayed: ``display: none``, font size 0, white on white, ``hidden``, ``script``. So is
 everything after a gap of ``GAP`` lines without a letter or digit. Styles are read as CSS 2.2 defines them, by
-attribute and by class. The work only grows with the text's length.
+attribute and by class. The work grows only in proportion to the text's length.
 """
 
 import unicodedata
@@ -13,10 +13,10 @@ from html import unescape
 from proctor.language.patterns import compiled
 
 READ_AT_MOST = 100_000
-"""Characters of a text that are looked at."""
+"""The number of characters that are examined; the rest of a text is ignored."""
 
 GAP = 20
-"""Lines without a letter or digit, after which no person looks for more text."""
+"""Lines without a letter or digit after which a person stops looking for more text."""
 
 _NO_GLYPH = r"[\p{Cf}\x{115F}\x{1160}\x{2800}\x{3164}\x{FFA0}\x{00AD}]"
 _MARKUP = r"<!--.*?(?:-->|\z)|</?[a-z][a-z0-9-]*(?:\s[^<>]*|/)?>"
@@ -47,8 +47,8 @@ _SEE_THROUGH = r"\A(?:transparent|rgba\(.*,\s*0?\.?0+\s*\)|#[0-9a-f]{6}00|#[0-9a
 
 
 def visible(text: str) -> str:
-    """The part of a text, plain, in Markdown or in HTML, that its reader sees, without markup; characters in their
-    usual form (Unicode's NFKC).
+    """Return the part of a text (plain, Markdown or HTML) that its reader sees, without markup, and with characters in
+    their usual form (Unicode's NFKC).
     """
     seen = text[:READ_AT_MOST]
     if not seen.isascii():
@@ -56,12 +56,12 @@ def visible(text: str) -> str:
     if "[" in seen:
         seen = compiled(_MARKDOWN_COMMENT).sub("", seen)
     if "<" in seen:
-        seen = _shown(seen)
+        seen = _extract_shown(seen)
     return _before_gap(unescape(seen) if "&" in seen else seen)
 
 
-def _shown(html: str) -> str:
-    """The text of the elements that are displayed, with line ends for those that begin a line."""
+def _extract_shown(html: str) -> str:
+    """Return the text of the displayed elements; elements that begin a line get a line end."""
     hidden_classes = _hidden_classes(html) if "<style" in html.lower() else frozenset()
     shown: list[str] = []
     open_tags: list[tuple[str, bool]] = []

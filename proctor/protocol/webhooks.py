@@ -1,7 +1,7 @@
-"""Webhooks: where a task's updates are pushed to, and which addresses may be asked for, by name or by number.
+"""Webhooks: the addresses to which a task's updates are pushed, and the check of names and IP addresses.
 
-A caller chooses the address that the evaluator then posts to: none of those that are forbidden
-(``purple_sdk.processes.addresses``).
+A caller chooses the address to which the evaluator posts. Forbidden addresses (``purple_sdk.processes.addresses``) are
+refused.
 """
 
 import asyncio
@@ -22,14 +22,14 @@ _LONGEST_SECRET = 4_096
 
 
 class Webhook(WireModel):
-    """Where to push a task's updates, and what to prove oneself with.
+    """The address for a task's updates, and the credentials to send along.
 
     Attributes:
-        id: the caller's name for it, one of its task's.
-        url: where notifications are posted to.
-        token: goes along as ``X-A2A-Notification-Token``, for the receiver to know them by.
-        scheme, credentials: go along as ``Authorization``, where both are given.
-        protocol: which version's form the notifications have: the caller's own.
+        id: the caller's name for it, unique within its task.
+        url: the address to which notifications are posted.
+        token: sent as ``X-A2A-Notification-Token``, by which the receiver recognizes notifications.
+        scheme, credentials: sent as ``Authorization``, if both are given.
+        protocol: the protocol version for the form of notifications: the caller's own.
     """
 
     id: str
@@ -40,7 +40,7 @@ class Webhook(WireModel):
     protocol: Literal["1.0", "0.3"] = "1.0"
 
     def make_headers(self) -> dict[str, str]:
-        """What goes along with every notification."""
+        """Return the headers of every notification."""
         headers = {"X-A2A-Notification-Token": self.token} if self.token else {}
         if self.scheme and self.credentials:
             headers["Authorization"] = f"{self.scheme} {self.credentials}"
@@ -52,7 +52,7 @@ class BadWebhookError(ValueError):
 
 
 def check_webhook(webhook: Webhook) -> SplitResult:
-    """Refuse what no notification can be sent with (``BadWebhookError``); returns the address in parts."""
+    """Refuse an unusable webhook (``BadWebhookError``); return its address in parts."""
     if not webhook.id.isprintable() or len(webhook.id) > 255:
         raise BadWebhookError("the webhook's id isn't a short text: leave it out, or use letters, digits and hyphens")
     for name, value in (("token", webhook.token), ("scheme", webhook.scheme), ("credentials", webhook.credentials)):
@@ -78,8 +78,8 @@ def check_webhook(webhook: Webhook) -> SplitResult:
 
 
 async def look_up(host: str) -> list[str]:
-    """The IP addresses of a host, by threads of its own: a slow name server holds up nothing but webhooks. Raises
-    ``OSError`` where it has none, or they are not found out soon.
+    """Return the IP addresses of a host. It uses its own threads, so a slow name server delays only webhooks. Raises
+    ``OSError`` if the host has none, or the look-up takes too long.
     """
     asking = partial(socket.getaddrinfo, host, None, type=socket.SOCK_STREAM)
     async with asyncio.timeout(_LOOK_UP_SECONDS):

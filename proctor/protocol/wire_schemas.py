@@ -1,4 +1,4 @@
-"""JSON Schemas of all that evaluators, participants and callers say to each other."""
+"""JSON Schemas of all messages between evaluators, participants and callers."""
 
 from typing import Any, get_args
 
@@ -20,10 +20,10 @@ _RESULTS = (AssessmentResults, RunResults, TerminalResults)
 
 
 def wire_schemas() -> dict[str, dict[str, Any]]:
-    """By ``message_type``, the schema of each message, update and result; requests, which have none, by a name.
+    """Return the schema of each message, update and result by ``message_type``; requests, which have none, by a name.
 
-    Order: to the participant, from it, requests, updates, results. A writer may leave out a field that isn't
-    required; a reader ignores fields that it doesn't know.
+    Order: to the participant, from it, requests, updates, results. A writer may leave out a field that isn't required;
+    a reader ignores unknown fields.
     """
     kinds: dict[str, type[WireModel]] = {}
     for kind in (*get_args(ToParticipant), TerminalTaskMessage, *get_args(FromParticipant)):

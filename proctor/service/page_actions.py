@@ -99,7 +99,7 @@ async def _go_on(
     task_id = request.entry.id
     try:
         client = await connected()
-        async with allowance.room_for(client, _by(request), Share(), task_id, is_again=True):
+        async with allowance.reserve_room(client, _by(request), Share(), task_id, is_again=True):
             point = choose(await reset_points(client, task_id), request.turn, from_judging)
             await reset(client, task_id, point)
     except InvalidRequestError as problem:

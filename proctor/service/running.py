@@ -168,7 +168,7 @@ class UnderWay(Live):
         if run_id != execution.run_id:
             known = []
         since = known[-1].sequence + 1 if known else 0
-        known = [*known, *await self._subscriptions.read_from(execution.id, since, _GLANCE)]
+        known = [*known, *await self._subscriptions.read_updates(execution.id, since, _GLANCE)]
         self._updates_by_id[execution.id] = (execution.run_id, known)
         self._updates_by_id.move_to_end(execution.id)
         while len(self._updates_by_id) > _RUNS_REMEMBERED:

@@ -39,7 +39,7 @@ def telemetry_of(config: GreenAgentConfig) -> tuple[Runtime | None, metrics.Rend
             runtime = Runtime(telemetry=TelemetryConfig(logging=_logging(), metrics=counting))
         except (RuntimeError, ValueError, OSError):
             continue
-        return runtime, metrics.render_with(f"http://127.0.0.1:{port}")
+        return runtime, metrics.add_sdk_metrics(f"http://127.0.0.1:{port}")
     return None, metrics.render
 
 

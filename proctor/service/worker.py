@@ -43,7 +43,7 @@ from proctor.observing.address import observed
 from proctor.observing.logs import set_up_logs
 from proctor.observing.readiness import log_problems
 from proctor.observing.tracing import start_tracing, stop_tracing
-from proctor.protocol.roles import task_of
+from proctor.protocol.roles import get_task_id
 from proctor.service.attempts import write_line
 from proctor.service.engine_wait import until_there_may_be_an_engine
 from proctor.service.handing_back import WritingDown
@@ -372,7 +372,7 @@ async def _tidy(client: Client, simulation_host: SimulationHost, watch: Simulato
         with suppress(RPCError, UESError):  # Temporal or the simulator is away: next time
             fences = await watch.list_standing()
             for simulation_id in await _of_no_running_assessment(client, list(fences)):
-                status = await status_of(client, task_of(simulation_id))
+                status = await status_of(client, get_task_id(simulation_id))
                 is_not_ours = status is None and simulation_host.may_be_others
                 if status != WorkflowExecutionStatus.RUNNING and not is_not_ours:
                     # By the fence that it had when we looked: not if a reset has brought it back since.
@@ -386,4 +386,4 @@ async def _of_no_running_assessment(client: Client, simulation_ids: list[str]) -
         return []
     query = f"WorkflowType = '{ASSESSMENT_WORKFLOW}' AND ExecutionStatus = 'Running'"
     running = {workflow.id async for workflow in client.list_workflows(query, page_size=1000)}
-    return [simulation_id for simulation_id in simulation_ids if task_of(simulation_id) not in running]
+    return [simulation_id for simulation_id in simulation_ids if get_task_id(simulation_id) not in running]

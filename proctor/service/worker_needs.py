@@ -11,7 +11,7 @@ from temporalio.worker import Worker
 
 from proctor.activities.scenario_code.manager import ScenarioError, ScenarioManager
 from proctor.activities.simulation.addresses import known_addresses
-from proctor.observing.readiness import Look, kept_for
+from proctor.observing.readiness import Look, remember_success
 from proctor.service.engine_wait import find_problem_of_engine
 from proctor.service.simulator_watch import find_problem_of_public_address, find_problem_of_simulator
 from proctor.settings.config import GreenAgentConfig
@@ -64,8 +64,8 @@ def worker_needs(config: GreenAgentConfig, client: Client, workers: Sequence[Wor
     needs: dict[str, Look] = {
         "temporal": temporal,
         "polls": polls,
-        "store": kept_for(_STORE_TRIED_EVERY, partial(find_problem_of_store, config.storage_url)),
-        "archive": kept_for(_STORE_TRIED_EVERY, partial(find_problem_of_store, config.archive_url, "archive")),
+        "store": remember_success(_STORE_TRIED_EVERY, partial(find_problem_of_store, config.storage_url)),
+        "archive": remember_success(_STORE_TRIED_EVERY, partial(find_problem_of_store, config.archive_url, "archive")),
         "fleet": fleet,
         "scenarios": scenarios,
     }

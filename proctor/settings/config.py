@@ -1,8 +1,8 @@
 """Settings of the evaluator and of participants.
 
-Environment variables: ``AGENTBEATS_GREEN_*`` (evaluator), ``AGENTBEATS_PURPLE_*`` (participant), and beneath both
-``AGENTBEATS_*`` for what they have in common (``_HOST``, ``_PORT``, ``_CARD_URL``, ``_LOG_LEVEL``). Agents read
-their command line, too (``from_cli_args``): every field as ``--field-name``, which wins over the environment.
+The environment variables are ``AGENTBEATS_GREEN_*`` (evaluator) and ``AGENTBEATS_PURPLE_*`` (participant). For common
+settings (``_HOST``, ``_PORT``, ``_CARD_URL``, ``_LOG_LEVEL``), ``AGENTBEATS_*`` is the fallback of both. Agents also
+read their command line (``from_cli_args``): every field as ``--field-name``, which wins over the environment.
 """
 
 import json
@@ -23,17 +23,17 @@ from purple_sdk.protocol.durations import Duration
 from purple_sdk.settings.config import COMMON_PREFIX, AgentBeatsConfig, HarnessConfig, PurpleAgentConfig, setting
 
 _DEV_SERVER_UI = 1000
-"""How far a dev server's UI port is from its own, by default (``temporal server start-dev --help``)."""
+"""The distance of a dev server's UI port from its own port, by default (``temporal server start-dev --help``)."""
 
 TOKEN_VARIABLE, TOKEN_FILE_VARIABLE = "AGENTBEATS_TOKEN", "AGENTBEATS_TOKEN_FILE"
 GATEWAY_VARIABLE = "AGENTBEATS_GATEWAY_URL"
 CALLER_VARIABLES = (TOKEN_VARIABLE, TOKEN_FILE_VARIABLE, GATEWAY_VARIABLE)
-"""Where commands that ask a gateway for something find the token that they send; the file has it alone."""
+"""The variables from which a gateway's callers take their token, or the file with only the token, and the address."""
 
 
 def default_state() -> str:
-    """The folder for what outlives a process of this user: ``proctor`` in the one that the XDG Base Directory
-    Specification names for state, which is ``~/.local/state`` unless ``XDG_STATE_HOME`` says another one.
+    """Return the folder for files that outlive a process of this user: ``proctor`` in the state folder of the XDG Base
+    Directory Specification, which is ``XDG_STATE_HOME``, by default ``~/.local/state``.
     """
     named = os.environ.get("XDG_STATE_HOME", "")
     return f"{named if os.path.isabs(named) else '~/.local/state'}/proctor"
@@ -51,17 +51,17 @@ def _absolute(folder: str) -> str:
     return str(path.absolute())
 
 
-def temporal_ui_of(address: str) -> str | None:
-    """Where the UI of the Temporal at an address is: a dev server's or Temporal Cloud's; None for any other."""
+def find_temporal_ui(address: str) -> str | None:
+    """Return the UI's address for a Temporal server: a dev server's or Temporal Cloud's; None for any other."""
     host, _, port = address.rpartition(":")
     if host in ("127.0.0.1", "localhost", "[::1]") and port.isdecimal() and int(port) <= 65535 - _DEV_SERVER_UI:
         return f"http://{host}:{int(port) + _DEV_SERVER_UI}"
     return "https://cloud.temporal.io" if host.endswith(".tmprl.cloud") else None
 
 
-def _archive_of(others: dict[str, Any]) -> str:
-    """The default place of the archive: beside a store in the state folder or at a URL that ends with
-    ``/storage``, so that one can be pruned without the other; in any other store.
+def _default_archive(others: dict[str, Any]) -> str:
+    """Return the archive's default place. It is beside a store in the state folder or at a URL that ends with
+    ``/storage``: either can then be pruned without the other. In any other store, it is inside the store.
     """
     state, store = str(others.get("state", ".")), str(others.get("storage_url", "storage"))
     if "://" in store and store.rstrip("/").endswith("/storage"):
@@ -77,7 +77,7 @@ ALLOWANCES = (
 
 
 class GreenAgentConfig(AgentBeatsConfig):
-    """The evaluator's settings: gateway and worker read the same ones. docs/reference/settings.md lists them."""
+    """The evaluator's settings, for gateway and worker alike. docs/reference/settings.md lists them."""
 
     model_config = SettingsConfigDict(env_prefix="AGENTBEATS_GREEN_", extra="ignore", frozen=True)
 
@@ -182,7 +182,7 @@ class GreenAgentConfig(AgentBeatsConfig):
     archive_url: str = setting(
         "gateway, worker",
         "Place of the archive that all workers and gateways share. Default: `archive` beside the store.",
-        default_factory=_archive_of,
+        default_factory=_default_archive,
         validate_default=True,
     )
     temporal_address: str = setting(
@@ -197,7 +197,7 @@ class GreenAgentConfig(AgentBeatsConfig):
     temporal_ui_url: str | None = setting(
         "gateway, worker",
         "Address of the Temporal UI, for links. Default: known for a dev server and for Temporal Cloud.",
-        default_factory=lambda others: temporal_ui_of(others["temporal_address"]),
+        default_factory=lambda others: find_temporal_ui(others["temporal_address"]),
     )
     example_participant_url: str = setting(
         "gateway", "Address of the agent that the example request on the agent card assesses.", "http://localhost:8001"
@@ -211,8 +211,8 @@ class GreenAgentConfig(AgentBeatsConfig):
     )
     pages_may_act: bool = setting(
         "gateway",
-        "Whether all who reach the pages may replay and judge again, if the gateway asks for no "
-        "token. Without it this holds for pages at a loopback address.",
+        "Whether all visitors of the pages may replay and judge again, if the gateway requires no "
+        "token. Otherwise, only visitors of pages at a loopback address may.",
         False,
     )
     containers: Literal["auto", "on", "off"] = setting(
@@ -223,7 +223,7 @@ class GreenAgentConfig(AgentBeatsConfig):
     containers_task_queue: str = setting("worker", "Temporal task queue of terminal trials.", "containers")
     trust_scenarios: bool = setting(
         "worker",
-        "Play scenarios that did not come with proctor also where this machine can't confine their code.",
+        "Play scenarios that did not come with proctor even if this machine can't confine their code.",
         False,
     )
     containers_allow: str = setting(
@@ -241,7 +241,9 @@ class GreenAgentConfig(AgentBeatsConfig):
     terminal_defaults: str = setting(
         "gateway, worker", "Settings of runs of terminal tasks, as JSON, for requests in the seed's words.", ""
     )
-    terminal_results_dir: str | None = setting("worker", "Folder for the results of each run of terminal tasks.")
+    terminal_results_dir: str | None = setting(
+        "worker", "Folder where a worker writes the results of each run of terminal tasks."
+    )
     commands_host: str = setting(
         "worker", "Address on which a worker takes commands of agents without a Docker socket.", "127.0.0.1"
     )
@@ -363,7 +365,7 @@ class GreenAgentConfig(AgentBeatsConfig):
         fits = (len(outside) == 1 and "{host}" in outside[0]) or len(outside) == len(inside) > 1
         if outside and are_several and not fits:
             raise ValueError(
-                f"participants would find one simulator of several ({' '.join(inside)}). Give as many addresses as "
+                f"participants would reach one simulator of several ({' '.join(inside)}). Give as many addresses as "
                 "AGENTBEATS_GREEN_UES_URL, in its order, or one with {host} in it"
             )
         return addresses
@@ -385,7 +387,7 @@ class GreenAgentConfig(AgentBeatsConfig):
     @classmethod
     def _secret_is_not_empty(cls, secret: SecretStr) -> SecretStr:
         if not secret.get_secret_value():
-            raise ValueError("everybody could derive the keys: set a long random text, or don't set it at all")
+            raise ValueError("anyone could derive the keys: set a long random text, or don't set it at all")
         return secret
 
     @field_validator("cors_origins")
@@ -407,32 +409,32 @@ class GreenAgentConfig(AgentBeatsConfig):
     def _provider_has_an_audience(self) -> Self:
         if self.oidc_issuer and not self.oidc_audience:
             raise ValueError(
-                "AGENTBEATS_GREEN_OIDC_ISSUER is set, and AGENTBEATS_GREEN_OIDC_AUDIENCE is not: tokens that the "
-                "provider made for others would count here"
+                "AGENTBEATS_GREEN_OIDC_ISSUER is set without AGENTBEATS_GREEN_OIDC_AUDIENCE: tokens that the provider "
+                "made for other services would be accepted. Set the audience"
             )
         return self
 
     @field_validator("ues_command")
     @classmethod
-    def _command_can_be_filled_in(cls, command: str | None, others: ValidationInfo) -> str | None:
+    def _command_has_port(cls, command: str | None, others: ValidationInfo) -> str | None:
         if not command:
             return None
         try:
             words = shlex.split(command)
-        except ValueError as problem:
-            raise ValueError(f"it can't be read as a command line ({problem})") from None
+        except ValueError as error:
+            raise ValueError(f"it can't be read as a command line ({error})") from None
         if not any("{port}" in word for word in words):
-            raise ValueError("it has no {port}: write {port} in the place of the server's port")
+            raise ValueError("it has no {port}: write {port} in place of the server's port")
         if (address := others.data.get("ues_public_url")) and "{port}" not in address:
             raise ValueError(
-                "every assessment gets a port of its own then: write {port} in AGENTBEATS_GREEN_UES_PUBLIC_URL, such "
-                "as http://evaluator.example:{port}"
+                "each assessment gets its own port then: write {port} in AGENTBEATS_GREEN_UES_PUBLIC_URL, such as "
+                "http://evaluator.example:{port}"
             )
         return command
 
 
 def unknown_variables(names: Iterable[str]) -> dict[str, str | None]:
-    """Names of environment variables that look like ours and aren't, each with the nearest of our names."""
+    """Return environment variables with our prefix that aren't settings, each with the most similar setting."""
     nearest: dict[str, str] = {}
     for kind in (HarnessConfig, PurpleAgentConfig, GreenAgentConfig, AgentBeatsConfig):
         for field in kind.model_fields:
@@ -448,7 +450,7 @@ def unknown_variables(names: Iterable[str]) -> dict[str, str | None]:
 
 
 def validate_config(config: AgentBeatsConfig) -> list[str]:
-    """Warnings about settings that are allowed and probably not meant; empty where all is well."""
+    """Return warnings about settings that are valid but probably unintended."""
     warnings = []
     if config.port and config.port < 1024:
         warnings.append(f"port {config.port} needs root on most systems: choose one above 1023")
@@ -456,7 +458,7 @@ def validate_config(config: AgentBeatsConfig) -> list[str]:
         warnings.append("card_url is not set: the agent card says localhost, which other machines can't reach")
     if isinstance(config, GreenAgentConfig):
         if config.ues_base_port == config.port:
-            warnings.append(f"ues_base_port and port are both {config.port}: the simulator needs one of its own")
+            warnings.append(f"ues_base_port and port are both {config.port}: the simulator needs its own")
         if config.default_turn_timeout < 5:
             warnings.append(
                 f"default_turn_timeout is {config.default_turn_timeout} s: most models need longer for a turn"

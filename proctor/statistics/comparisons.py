@@ -1,20 +1,20 @@
-"""Two agents on the same scenarios, seeds and repeats: is one better, by how much, and what would tell?
+"""Compare two agents on the same scenarios, seeds and repeats: which is better, by how much, how many runs would tell.
 
-The interval, the p-value and the power all ask about the same thing: the mean of the differences by unit (scenario and
-seed; repeats of a seed are one unit), with the weights of ``weights``. It is the difference of the means of the cells
-that both have. Sources:
+The interval, the p-value and the power all concern one value: the mean of the differences by unit (scenario and
+seed; repeats of a seed are one unit), weighted by ``weights``. This mean equals the difference of the two agents' means
+over the cells that both have. Sources:
 
 * paired differences and their units: Miller (2024, arXiv:2411.00640), on paired analysis;
-* interval: that of ``estimates``, with half a unit at -100 or +100 for what has not been seen yet, such as a breakdown
-  of one agent;
-* p-value: twice the smaller share of the interval's draws on the far side of 0, so that the interval excludes 0 exactly
-  where p is at most 0.05;
-* power: the units with which the interval excludes 0 in four of five campaigns, the units' mean taken for normal; its
-  range from the 90 % chi-squared interval of the spread. The spread is the standard error by units, times the root of
-  their number.
+* interval: the one of ``estimates``, with half a unit at -100 or +100 for unseen outcomes, such as a breakdown of one
+  agent;
+* p-value: twice the smaller share of the interval's draws on the far side of 0. The interval therefore excludes 0
+  exactly when p is at most 0.05;
+* power: the number of units with which the interval excludes 0 in four of five campaigns, if the units' mean is normal.
+  Its range comes from the 90 % chi-squared interval of the spread. The spread is the standard error by units, times the
+  root of their number.
 
-With fewer than 6 units there is neither interval nor p-value: agents that are equal differ in the same direction in all
-of 5 units in 6 of 100 campaigns.
+With fewer than 6 units there is neither interval nor p-value. With 5 units, equal agents differ in the same direction
+in every unit in 6 of 100 campaigns.
 """
 
 from bisect import bisect_left
@@ -30,12 +30,12 @@ from purple_sdk.protocol.statistics import Comparison, Estimate, Run
 ALPHA = 0.05
 POWER = 0.8
 DIFFERENCES = (1, 2, 5, 10, 20)
-"""For which differences, in points, a comparison says how many units they need."""
+"""The differences, in points, for which a comparison reports the number of units needed."""
 
 SAME_RUNS = "all runs of a scenario are the same in every criterion, so they count as one"
 
 FEWEST_UNITS = 6
-"""The fewest that can show a difference: 2 / 2**6 < 0.05 < 2 / 2**5."""
+"""The fewest units that can show a difference: 2 / 2**6 < 0.05 < 2 / 2**5."""
 
 _SURE_OF_SPREAD = 0.9
 _BOUNDS = (-100.0, 100.0)
@@ -48,11 +48,12 @@ def compared(
     runs: Sequence[Run],
     percent: Percent = lambda run: run.counted_percent,
 ) -> Comparison:
-    """Set two agents side by side.
+    """Compare two agents over the cells that both have played.
 
     Args:
-        runs: all runs of both; others are left out.
-        percent: what is compared, 0 to 100; by default, all points. A run that its agent failed has 0.
+        runs: all runs of both agents; runs of other agents are ignored.
+        percent: returns the compared percentage of a run, 0 to 100; by default, of all points. A run that its agent
+            failed has 0.
     """
     firsts, seconds = (_by_cell(agent, runs, percent) for agent in (first, second))
     shared = sorted(firsts.keys() & seconds.keys(), key=str)
@@ -90,8 +91,8 @@ def compared(
 
 
 def units_needed(comparison: Comparison, difference: float) -> int | None:
-    """How many units (scenario, difficulty and seed) would show such a difference, in points, four times in five; None
-    where their spread isn't known, or 0.
+    """Return the number of units (scenario, difficulty and seed) that show a difference of this size, in points, four
+    times in five. Returns None if their spread is unknown or 0.
 
     Raises:
         ValueError: the difference isn't above 0.
@@ -102,7 +103,7 @@ def units_needed(comparison: Comparison, difference: float) -> int | None:
 
 
 def units_needed_range(comparison: Comparison, difference: float) -> tuple[int, int] | None:
-    """The range of ``units_needed`` by what the spread may be; None where it isn't known."""
+    """Return the range of ``units_needed`` over the plausible spreads; None if the spread is unknown."""
     if not comparison.spread or comparison.units < 2:
         return None
     from scipy import special
@@ -114,7 +115,7 @@ def units_needed_range(comparison: Comparison, difference: float) -> tuple[int, 
 
 
 def _needed(spread: float, difference: float) -> int:
-    """By bisection: if a number of units is enough, a larger number is too."""
+    """Find the number of units by bisection: if a number is enough, a larger number is too."""
     most = FEWEST_UNITS
     while not _shows(most, spread, difference):
         most *= 2
@@ -122,9 +123,9 @@ def _needed(spread: float, difference: float) -> int:
 
 
 def _shows(units: int, spread: float, difference: float) -> bool:
-    """Whether the lower limit is above 0 where the units' mean is what four of five campaigns exceed.
+    """Whether the lower limit is above 0 if the units' mean is the value that four of five campaigns exceed.
 
-    The draws of the limit are ``(1 - u) * mean - 100 * u``, with u from Beta(1/2, units) for the weight at the bound.
+    The draws of the lower limit are ``(1 - u) * mean - 100 * u``, with u from Beta(1/2, units) as the bound's weight.
     """
     from scipy import special
 
@@ -135,11 +136,11 @@ def _shows(units: int, spread: float, difference: float) -> bool:
 
 
 def are_copies(runs: Sequence[Run]) -> bool:
-    """Whether there are several runs of one agent on one scenario, and all are the same in every criterion and cost.
+    """Whether several runs of one agent on one scenario are equal in every criterion and in cost.
 
     A rule-based agent plays a fixed scenario the same way each time: three seeds give the same day three times.
 
-    Runs without criteria are not taken for copies, nor are those of different days of a family.
+    Runs without criteria and runs of different days of a family don't count as copies.
     """
     if len(runs) < 2 or not runs[0].criteria:
         return False
@@ -169,13 +170,13 @@ def _is_copied(scenario: str, agents: Sequence[str], runs: Sequence[Run]) -> boo
 def mean_difference(
     means: np.ndarray, pairs: int, sizes: np.ndarray | None = None, *, has_copies: bool = False
 ) -> tuple[Estimate, float | None]:
-    """The mean of the units' differences, -100 to 100, with its interval, and the p-value.
+    """Return the mean of the units' differences, -100 to 100, with its interval, and the p-value.
 
     Args:
         means: the mean difference of each unit, in points, -100 to 100; at least one.
-        pairs: how many pairs of runs they are of.
-        sizes: what each unit weighs; None where all weigh the same.
-        has_copies: some scenario's runs are copies, which explains few units.
+        pairs: the number of pairs of runs behind the means.
+        sizes: the weight of each unit; None if all weigh the same.
+        has_copies: whether some scenario's runs are copies, which explains few units.
     """
     units = len(means)
     sizes = np.ones(units) if sizes is None else sizes

@@ -1,24 +1,24 @@
-"""A mean with its standard error and its 95 % interval, of bounded values that come in units.
+"""Estimate the mean of bounded values that come in units, with its standard error and its 95 % interval.
 
 Runs of one scenario resemble each other, and so do runs of one seed: a unit holds runs that are drawn together.
 
 Sources:
 
-* standard error of clustered values: Miller, "Adding Error Bars to Evals" (2024, arXiv:2411.00640). It has
-  the correction G / (G - 1) for few clusters (Cameron and Miller, "A Practitioner's Guide to Cluster-Robust
-  Inference", Journal of Human Resources 50, 2015, on few clusters);
+* standard error of clustered values: Miller, "Adding Error Bars to Evals" (2024, arXiv:2411.00640). The
+  correction for few clusters is G / (G - 1). Source: Cameron and Miller, "A Practitioner's Guide to Cluster-Robust
+  Inference", Journal of Human Resources 50, 2015;
 * interval: Rubin's Bayesian bootstrap over whole units, stratum by stratum ("The Bayesian Bootstrap", Annals of
   Statistics 9, 1981). It has half a unit at the lower bound for the lower limit and half a unit at the upper bound for
-  the upper limit. The extra units stand for outcomes that have not been seen yet, such as a breakdown to 0 points. With
+  the upper limit. The extra units represent outcomes that have not been seen yet, such as a breakdown to 0 points. With
   weight 1 it is Gaffke's interval ("Three test statistics for a nonparametric one-sided hypothesis on the mean of a
   nonnegative variable", 2005; Learned-Miller and Thomas, arXiv:1905.06208), for 0/1 values Clopper and Pearson's;
 * shares: the same interval of 0/1 values, with three quarters of a unit. With half a unit, which resembles Jeffreys'
   interval (Brown, Cai and DasGupta, Statistical Science 16, 2001), it covers only 87.5 % at 4 units. With three
-  quarters it covers at least 93.4 % at 2 to 20 units and any share from 0.01 to 0.99, by enumeration of all outcomes.
+  quarters it covers at least 93.4 % at 2 to 20 units, for any share from 0.01 to 0.99. All outcomes were enumerated.
   Clopper and Pearson's is wider, and Wilson's and Agresti and Coull's cover 82.8 % at 2 units.
 
-A sample in which nothing has broken down yet looks the same whether or not one run in ten does. The interval therefore
-covers more often than 95 % where values vary little, and at few units (``benchmarks.coverage`` prints the table).
+A sample without a breakdown looks the same whether or not one run in ten breaks down. The interval therefore covers
+more often than 95 % if values vary little, and if units are few (``benchmarks.coverage`` prints the table).
 """
 
 from collections.abc import Hashable, Sequence
@@ -34,7 +34,7 @@ RESAMPLES = 3_999
 UNSEEN = 0.5
 """The weight of an outcome at a bound that has not been seen, in units."""
 UNSEEN_OF_SHARES = 0.75
-"""The same where all values are at the bounds, as those of passes are."""
+"""The same weight if all values are at the bounds, as passes are."""
 
 _Floats = NDArray[np.float64]
 
@@ -45,8 +45,8 @@ class Unit:
 
     Attributes:
         values: at least one.
-        stratum: units of one stratum represent each other; each stratum keeps its size.
-        weights: of the values; None where each has 1.
+        stratum: the group of units that represent each other; each stratum keeps its size.
+        weights: one weight for each value; None if each has weight 1.
     """
 
     values: tuple[float, ...]
@@ -64,15 +64,15 @@ class Unit:
 
 
 def estimated(units: Sequence[Unit], *, bounds: tuple[float, float], why_one: str | None = None) -> Estimate:
-    """The mean of all values in the units, by their weights, and how sure it is. The same units give the same interval,
-    every time.
+    """Estimate the weighted mean of all values in the units, with its interval. The same units always give the same
+    interval.
 
     Args:
         bounds: the lowest and the highest possible value.
         why_one: why there is a single unit, for an estimate that has no interval.
 
     Raises:
-        ValueError: there is no unit, or one without values.
+        ValueError: there is no unit, or a unit has no values.
     """
     if not units or not all(unit.values for unit in units):
         raise ValueError("a mean needs at least one unit, and each unit at least one value")
@@ -113,19 +113,19 @@ def _interval(
 
 
 def standard_error(units: Sequence[Unit]) -> float | None:
-    """The standard error alone, without the interval that takes long to find; None as in ``Estimate``."""
+    """Return the standard error alone, without the interval, which is slow to compute; None as in ``Estimate``."""
     return _error(_strata(units), sum(unit.size for unit in units))
 
 
 def _error(strata: Sequence[tuple[_Floats, _Floats]], size: float) -> float | None:
-    """None where each stratum is a single unit, which leaves nothing to compare."""
+    """Return the standard error; None if each stratum is a single unit, which leaves nothing to compare."""
     if all(len(sums) == 1 for sums, _ in strata):
         return None
     return float(np.sqrt(sum(_variance(sums, counts) for sums, counts in strata)) / size)
 
 
 def _strata(units: Sequence[Unit]) -> list[tuple[_Floats, _Floats]]:
-    """The units' sums and counts, by stratum; all one stratum where one of them has a single unit."""
+    """Return the units' sums and counts, by stratum. If a stratum has a single unit, all units form one stratum."""
     by_stratum: dict[Hashable, list[Unit]] = {}
     for unit in units:
         by_stratum.setdefault(unit.stratum, []).append(unit)
@@ -136,7 +136,7 @@ def _strata(units: Sequence[Unit]) -> list[tuple[_Floats, _Floats]]:
 
 
 def _variance(sums: _Floats, counts: _Floats) -> float:
-    """Of the total of one stratum: the units' residuals around the stratum's own mean."""
+    """Return the variance of one stratum's total, from the units' residuals around the stratum's mean."""
     size = len(sums)
     if size == 1:
         return 0.0
@@ -145,24 +145,24 @@ def _variance(sums: _Floats, counts: _Floats) -> float:
 
 
 def error_of_mean(means: _Floats, sizes: _Floats) -> float | None:
-    """The standard error of the mean of units by their sizes; None for a single unit."""
+    """Return the standard error of the mean of units, weighted by their sizes; None for a single unit."""
     return _error([(means * sizes, sizes)], float(sizes.sum()))
 
 
 def endpoint_draws(means: _Floats, sizes: _Floats, bounds: tuple[float, float]) -> tuple[_Floats, _Floats]:
-    """The draws whose quantiles are the interval of the mean of units: for its lower, its upper limit.
+    """Return the draws for the lower and for the upper limit of the mean of units: their quantiles are the limits.
 
-    What the lower ones have at or below a value, and the upper ones at or above it, is the one-sided p-value of that
-    mean: the interval has the values that neither rejects.
+    The share of lower draws at or below a value is the one-sided p-value of that mean. The same holds for upper draws
+    at or above it. The interval contains the values that neither test rejects.
 
     Args:
-        sizes: what each unit weighs.
+        sizes: the weight of each unit.
     """
     return _draws([(means * sizes, sizes)], float(sizes.sum()), bounds, UNSEEN)
 
 
 def limits(lows: _Floats, highs: _Floats, bounds: tuple[float, float]) -> tuple[float, float]:
-    """The interval of a mean, from its draws.
+    """Return the interval of a mean, from its draws.
 
     Args:
         lows, highs: draws for the lower and for the upper limit.
@@ -176,7 +176,7 @@ def limits(lows: _Floats, highs: _Floats, bounds: tuple[float, float]) -> tuple[
 def _draws(
     strata: Sequence[tuple[_Floats, _Floats]], size: float, bounds: tuple[float, float], unseen_weight: float
 ) -> tuple[_Floats, _Floats]:
-    """The mean under random weights of the units, and of what was not seen at the lower bound, or at the upper one."""
+    """Draw means under random weights: of the units and an unseen outcome at the lower bound, or at the upper one."""
     random = np.random.default_rng(0)
     lows, highs = np.zeros(RESAMPLES), np.zeros(RESAMPLES)
     for sums, counts in strata:
@@ -190,9 +190,9 @@ def _draws(
 
 
 def share_interval(share: float, trials: float) -> tuple[float, float]:
-    """The interval of a share, 0 to 1, of a number of trials that need not be whole.
+    """Return the interval of a share, 0 to 1; the number of trials need not be whole.
 
-    Source: this module's docstring; by the beta distribution, as Clopper and Pearson's ("The Use of Confidence or
+    Source: this module's docstring. Clopper and Pearson also use the beta distribution ("The Use of Confidence or
     Fiducial Limits Illustrated in the Case of the Binomial", Biometrika 26, 1934).
     """
     from scipy import special

@@ -1,7 +1,7 @@
-"""Forks of one assessment at its turns: how much of the score's spread is left at each, and which turn decided.
+"""Compare forks of one assessment: how much of the score's spread is left at each turn, and which turn decided.
 
-By the law of total variance the spread that remains among forks from turn N is what the turns from N on still decide;
-what turn N itself decided is the spread before it less the spread after it.
+By the law of total variance, the spread among forks from turn N is the part that the turns from N on still decide.
+The part that turn N itself decided is the spread before it less the spread after it.
 """
 
 from collections import defaultdict
@@ -14,7 +14,7 @@ from purple_sdk.protocol.statistics import ForkSpread, TurnSpread
 
 
 def spread_by_turn(percents: Mapping[int, Sequence[float]]) -> list[TurnSpread]:
-    """From the forks' percents by turn, in order of turns; turns with fewer than two forks are left out."""
+    """Return the spread at each turn, in order, from the forks' percents; turns with fewer than two are left out."""
     turns = sorted(turn for turn, forks in percents.items() if len(forks) > 1)
     variances = {turn: float(np.var(percents[turn], ddof=1)) for turn in turns}
     after = dict(pairwise(turns))
@@ -32,14 +32,14 @@ def spread_by_turn(percents: Mapping[int, Sequence[float]]) -> list[TurnSpread]:
 
 
 def forks_compared(forks: Iterable[tuple[str, int, float]]) -> list[ForkSpread]:
-    """Agent by agent, from each fork's agent, turn and percent."""
+    """Return each agent's spread by turn, from the agent, turn and percent of each fork."""
     by_agent: dict[str, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
     for agent, turn, percent in forks:
         by_agent[agent][turn].append(percent)
-    return [_compared(agent, spread_by_turn(percents)) for agent, percents in by_agent.items()]
+    return [_compare_turns(agent, spread_by_turn(percents)) for agent, percents in by_agent.items()]
 
 
-def _compared(agent: str, turns: list[TurnSpread]) -> ForkSpread:
+def _compare_turns(agent: str, turns: list[TurnSpread]) -> ForkSpread:
     if len(turns) < 2 or not turns[0].variance:
         return ForkSpread(agent=agent, turns=turns)
     shares = {spread.turn: spread.decided for spread in turns if spread.decided is not None}

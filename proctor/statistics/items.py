@@ -1,7 +1,7 @@
 """The criteria that distinguish agents, and those that no agent or every agent meets.
 
-The discrimination of a criterion is its item-rest correlation: Pearson's, of the share earned on it and the share
-earned on all others (Nunnally and Bernstein, "Psychometric Theory", 1994, chapter 8).
+The discrimination of a criterion is its item-rest correlation: Pearson's correlation of the share earned on it with the
+share earned on all others (Nunnally and Bernstein, "Psychometric Theory", 1994, chapter 8).
 """
 
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from purple_sdk.protocol.statistics import Item, Run
 
 
 def items(runs: Sequence[Run]) -> list[Item]:
-    """All criteria of the judged runs, those that separate best first."""
+    """Return all criteria of the judged runs, ordered by how well they separate agents, the best first."""
     analyses = []
     for scenario in dict.fromkeys(run.scenario for run in runs):
         judged = [run for run in runs if run.scenario == scenario and run.percent is not None]

@@ -1,15 +1,15 @@
 """How often a run passes a threshold: at least once in k runs (pass@k), and in each of k runs (pass^k).
 
 Sources: pass@k is the unbiased estimator of Chen et al., "Evaluating Large Language Models Trained on Code" (2021,
-arXiv:2107.03374), section 2.1; pass^k that of Yao et al., "tau-bench" (2024, arXiv:2406.12045), section 4. Both are
-taken for each task and averaged over tasks, by the weights of their runs.
+arXiv:2107.03374), section 2.1; pass^k is the estimator of Yao et al., "tau-bench" (2024, arXiv:2406.12045), section 4.
+Both are computed for each task and averaged over tasks, by the weights of their runs.
 
-The interval of the share that passes is that of ``estimates`` for shares, of the effective number of independent runs,
-since attempts at one task resemble each other. That number is the share's binomial variance over its variance by tasks.
-It is scaled for the few degrees of freedom of the latter: Korn and Graubard, "Confidence Intervals for Proportions with
-Small Expected Number of Positive Counts Estimated from Survey Data", Survey Methodology 24, 1998. Where tasks do not
-vary it is their number; of unequal weights, the squared sum of the weights over the sum of their squares (Kish, Survey
-Sampling, 1965, section 11.7).
+The interval of the share that passes is the one of ``estimates`` for shares. Attempts at one task resemble each other,
+so it counts the effective number of independent runs: the share's binomial variance over its variance by tasks.
+This number is scaled for the few degrees of freedom of the latter. Source: Korn and Graubard, "Confidence Intervals for
+Proportions with Small Expected Number of Positive Counts Estimated from Survey Data", Survey Methodology 24, 1998.
+If tasks do not vary, it is their number. With unequal weights, it is then the squared sum of the weights over the sum
+of their squares (Kish, Survey Sampling, 1965, section 11.7).
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -21,13 +21,13 @@ from purple_sdk.protocol.statistics import PassRates
 
 
 def pass_at_k(runs: int, passed: int, k: int) -> float:
-    """The chance that at least one of k of these runs passes; a ValueError where k isn't between 1 and runs."""
+    """Return the chance that at least one of k of these runs passes. Raises ValueError unless 1 <= k <= runs."""
     _require(runs, passed, k)
     return 1.0 - comb(runs - passed, k) / comb(runs, k)
 
 
 def pass_hat_k(runs: int, passed: int, k: int) -> float:
-    """The chance that all of k of these runs pass; a ValueError where k isn't between 1 and runs."""
+    """Return the chance that all of k of these runs pass. Raises ValueError unless 1 <= k <= runs."""
     _require(runs, passed, k)
     return comb(passed, k) / comb(runs, k)
 
@@ -40,15 +40,15 @@ def pass_rates(
     weights: Sequence[float] | None = None,
     unit_weights: Sequence[float] | None = None,
 ) -> PassRates | None:
-    """How often runs pass.
+    """Return how often runs pass, with pass@k and pass^k; None without tasks.
 
     Args:
         passed: for each task, whether each of its runs passed; at least one run each.
         threshold: the pass mark, in percent of the points.
-        units: the same runs, as they are drawn together for the interval; by task where None.
-        why_one: why there is no interval, where that is so.
-        weights: of each task; None where all runs weigh the same.
-        unit_weights: of each unit.
+        units: the same runs, grouped as the interval draws them together; None groups them by task.
+        why_one: the reason why there is no interval, if there is none.
+        weights: the weight of each task; None if all runs weigh the same.
+        unit_weights: the weight of each unit.
     """
     tasks = [(len(runs), sum(runs)) for runs in passed.values()]
     if not tasks:
@@ -76,10 +76,10 @@ def pass_rates(
 
 
 def effective_runs(units: Sequence[Sequence[bool]], weights: Sequence[float] | None = None) -> float:
-    """How many independent runs say as much about the share that passes as these, which come in units.
+    """Return the number of independent runs that say as much about the pass share as these runs, which come in units.
 
     Args:
-        weights: of the units; None where all runs weigh the same.
+        weights: the weight of each unit; None if all runs weigh the same.
     """
     runs = sum(map(len, units))
     sizes = weights or [float(len(unit)) for unit in units]

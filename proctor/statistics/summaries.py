@@ -1,4 +1,4 @@
-"""The tables of a campaign: by agent, by scenario, dimension and criterion.
+"""Make the tables of a campaign: by agent, scenario, dimension and criterion.
 
 Runs that their participant failed count as 0 points in means, intervals and pass rates. Runs that failed otherwise are
 counted separately.
@@ -11,14 +11,14 @@ from types import MappingProxyType
 from proctor.statistics.comparisons import are_copies, same_runs
 from proctor.statistics.estimates import Unit, estimated, share_interval, standard_error
 from proctor.statistics.passes import pass_rates
-from proctor.statistics.weights import Percent, parts_by_scenario, percent_of, weighed_mean, weights
+from proctor.statistics.weights import Percent, parts_by_scenario, select_percent, weighed_mean, weights
 from purple_sdk.protocol.instances import instance_title
 from purple_sdk.protocol.statistics import Counts, GroupRate, Of, PlannedCell, Run, Summary
 
 PASSING = 60.0
 """The default pass mark, in percent of the judged points (``config.passing_percent`` changes it)."""
 FEWEST_SCENARIOS_TO_DRAW = 10
-"""From this many scenarios on they are treated as a sample of scenarios; fewer are taken as they are."""
+"""The fewest scenarios that are treated as a sample of scenarios; fewer are taken as fixed."""
 
 _Parts = Mapping[str, Collection[tuple[Of, str]]]
 
@@ -28,12 +28,12 @@ NOTHING_MORE: Mapping[str, Sequence[PlannedCell]] = MappingProxyType({})
 def summaries(
     runs: Sequence[Run], *, threshold: float = PASSING, planned: Mapping[str, Sequence[PlannedCell]] = NOTHING_MORE
 ) -> list[Summary]:
-    """For each agent: all scenarios together and each alone, overall, by dimension and by criterion.
+    """Return each agent's rows: all scenarios together and each alone, overall, by dimension and by criterion.
 
-    Criteria are listed under their own scenario only, as two scenarios' criteria are never the same.
+    Each criterion is listed under its scenario only, because two scenarios never share a criterion.
 
     Args:
-        planned: what each agent was to play; the cells of its runs count as planned in any case.
+        planned: the cells that each agent should play; the cells of its runs always count as planned.
     """
     rows = []
     parts = parts_by_scenario(runs)
@@ -81,7 +81,7 @@ def _summary(
     task_weights = [weight_of["task", *task] for task in passed]
     unit_weights = [weight_of["unit", *unit] for unit in by_seed]
     passes = pass_rates(passed, threshold, list(by_seed.values()), why_one, task_weights, unit_weights)
-    lost, left_out, count = _lost(runs, counted, plan)
+    lost, left_out, count = _find_lost_cells(runs, counted, plan)
     return row.model_copy(
         update={
             "passes": passes,
@@ -93,10 +93,12 @@ def _summary(
     )
 
 
-def _lost(
+def _find_lost_cells(
     runs: Sequence[Run], counted: Sequence[Run], plan: Sequence[PlannedCell]
 ) -> tuple[list[PlannedCell], list[str], int]:
-    """The planned cells without a run that counts, the strata that have none at all, and how many were planned."""
+    """Return the planned cells without a counted run, the strata without any counted run, and the number of planned
+    cells.
+    """
     cells = dict.fromkeys((each.scenario, each.difficulty, each.seed, each.repeat) for each in plan)
     cells.update(dict.fromkeys(run.cell for run in runs))
     kept = {run.cell for run in counted}
@@ -111,7 +113,7 @@ def _lost(
 
 
 def _group_rate(runs: Sequence[Run], threshold: float) -> GroupRate | None:
-    """How often all days of a group were passed, over the groups of which each day counts."""
+    """Return how often all days of a group were passed, over the groups of which each day counts; None without any."""
     groups: dict[tuple[object, ...], list[bool]] = defaultdict(list)
     sizes: dict[tuple[object, ...], int] = {}
     for run in runs:
@@ -128,7 +130,7 @@ def _group_rate(runs: Sequence[Run], threshold: float) -> GroupRate | None:
 
 
 def _part(agent: str, scenario: str | None, runs: Sequence[Run], parts: _Parts, of: Of, name: str) -> Summary:
-    percent = percent_of(of, name, parts)
+    percent = select_percent(of, name, parts)
     values = [(run, value) for run in runs if (value := percent(run)) is not None]
     judged = [(run, value) for run, value in values if not run.is_own_failure]
     certain = [(run, value) for run, value in values if not run.is_doubtful]
@@ -155,7 +157,7 @@ def _part(agent: str, scenario: str | None, runs: Sequence[Run], parts: _Parts, 
 
 
 def _copied(runs: Sequence[Run]) -> set[str]:
-    """The scenarios of which all runs are copies of one."""
+    """Return the scenarios of which all runs are copies of one run."""
     by_scenario: dict[str, list[Run]] = defaultdict(list)
     for run in runs:
         by_scenario[run.scenario].append(run)
@@ -163,23 +165,23 @@ def _copied(runs: Sequence[Run]) -> set[str]:
 
 
 def _units(values: Sequence[tuple[Run, float]], copied: set[str]) -> list[Unit]:
-    """Scenarios where there are enough to represent others; else seeds, scenario by scenario; else single runs.
+    """Group values into units: by scenario if there are enough scenarios, else by seed in each scenario, else by run.
 
-    All runs of a scenario that are copies of each other are one unit. Of a family, a day is one: its difficulty and
-    seed; or a group of days that differ in one thing.
+    Runs of a scenario that are copies of each other are one unit. In a family, a unit is one day (difficulty and
+    seed), or a group of days that differ in one thing.
     """
     runs = [run for run, _ in values]
     by_seed = [(run.scenario, () if run.scenario in copied else run.group) for run in runs]
     scenarios = {run.scenario for run in runs}
     if len(scenarios) >= FEWEST_SCENARIOS_TO_DRAW:
-        return _drawn(values, [(None, run.scenario) for run in runs])
+        return _make_units(values, [(None, run.scenario) for run in runs])
     if copied or len(set(by_seed)) > len(scenarios):
-        return _drawn(values, by_seed)
-    return _drawn(values, [(run.scenario, number) for number, run in enumerate(runs)])
+        return _make_units(values, by_seed)
+    return _make_units(values, [(run.scenario, number) for number, run in enumerate(runs)])
 
 
-def _drawn(values: Sequence[tuple[Run, float]], places: Sequence[tuple[str | None, Hashable]]) -> list[Unit]:
-    """Units with the values' weights; each value's place is its stratum and what is drawn together in it."""
+def _make_units(values: Sequence[tuple[Run, float]], places: Sequence[tuple[str | None, Hashable]]) -> list[Unit]:
+    """Make units with the values' weights; a value's place is its stratum and its unit in that stratum."""
     members: dict[tuple[str | None, Hashable], list[tuple[float, float]]] = defaultdict(list)
     for place, share, (_, value) in zip(places, weights([run.cell for run, _ in values]), values, strict=True):
         members[place].append((value, share))
@@ -191,7 +193,7 @@ def _drawn(values: Sequence[tuple[Run, float]], places: Sequence[tuple[str | Non
 
 def _by_scenario_error(values: Sequence[tuple[Run, float]]) -> float | None:
     places = [(None, run.scenario) for run, _ in values]
-    return standard_error(_drawn(values, places)) if len(set(places)) > 1 else None
+    return standard_error(_make_units(values, places)) if len(set(places)) > 1 else None
 
 
 def _counts(runs: Sequence[Run], percent: Percent) -> Counts:

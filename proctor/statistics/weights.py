@@ -1,17 +1,17 @@
-"""What a run counts, and how much: the one weighting of means, differences, tables, pages, commands and exports.
+"""Weigh runs: the same weights for all means, differences, tables, pages, commands and exports.
 
-What was planned decides: each scenario weighs the same, in it each difficulty, in it each seed, in it each repeat. How
-many runs there are of something doesn't.
+The plan decides, not the number of runs: each scenario weighs the same, in it each difficulty, in it each seed, and in
+it each repeat.
 
-A planned cell without a run that counts (the evaluator lost it, or it was cancelled or never played) is replaced by the
-mean of the cells beside it: a repeat by its seed's, a seed by its stratum's (scenario and difficulty). So a mean does
-not move to the easy cells when hard ones are lost. This is the weighting-class adjustment for missing units (Oh and
-Scheuren, "Weighting Adjustment for Unit Nonresponse", in Incomplete Data in Sample Surveys 2, 1983; Little, "Survey
-Nonresponse Adjustments for Estimates of Means", International Statistical Review 54, 1986). It has no bias where the
-cells of a stratum are lost without regard to their scores, as they are when an evaluator breaks down.
+A planned cell may lack a counted run: the evaluator lost it, or it was cancelled or never played. The mean of
+neighbouring cells then replaces it: a repeat by its seed's mean, a seed by its stratum's (scenario and difficulty).
+So a mean does not move to the easy cells when hard ones are lost. This is the weighting-class adjustment for missing
+units (Oh and Scheuren, "Weighting Adjustment for Unit Nonresponse", in Incomplete Data in Sample Surveys 2, 1983;
+Little, "Survey Nonresponse Adjustments for Estimates of Means", International Statistical Review 54, 1986). It has no
+bias if the cells of a stratum are lost regardless of their scores, as when an evaluator breaks down.
 
-No estimate is made for a stratum without any run: the mean is over the other strata, and is said to be. Two agents are
-compared over the cells that both have, whose means stand beside the difference.
+A stratum without any run gets no estimate: the mean is over the other strata, and the row says so. Two agents are
+compared over the cells that both have; their means over these cells are shown beside the difference.
 """
 
 from collections import Counter
@@ -21,15 +21,15 @@ from math import lcm, prod
 from purple_sdk.protocol.statistics import Of, Run
 
 Percent = Callable[[Run], float | None]
-"""What a run counts, in percent; None for a run that doesn't count."""
+"""Returns the percentage that a run counts; None for a run that doesn't count."""
 
 
 def weights(cells: Sequence[tuple[object, ...]]) -> list[float]:
-    """What each cell weighs: whole numbers, so that equal weights are 1 and means of equal values are exact.
+    """Return the weight of each cell, a whole number: equal weights are 1, and means of equal values are exact.
 
     Args:
-        cells: of equal length. All values in the first place weigh the same; in each of them, all values in the second
-            place; and so on. Equal cells share the weight of one.
+        cells: tuples of equal length. All values at the first position weigh the same; under each of them, all values
+            at the second position; and so on. Equal cells share the weight of one.
     """
     depths = range(len(cells[0]) if cells else 0)
     branches = Counter(prefix[:-1] for prefix in {cell[: depth + 1] for cell in cells for depth in depths})
@@ -40,14 +40,14 @@ def weights(cells: Sequence[tuple[object, ...]]) -> list[float]:
 
 
 def weighed_mean(values: Sequence[tuple[Run, float]]) -> float | None:
-    """The mean of the values of runs; of several agents each weighs the same. None without any."""
+    """Return the weighted mean of the runs' values; each agent weighs the same. None without values."""
     sizes = weights([(run.agent, *run.cell) for run, _ in values])
     total = sum(size * value for size, (_, value) in zip(sizes, values, strict=True))
     return total / sum(sizes) if values else None
 
 
 def parts_by_scenario(runs: Iterable[Run]) -> dict[str, set[tuple[Of, str]]]:
-    """The dimensions and criteria of each scenario, as judged runs of any agent have them."""
+    """Return the dimensions and criteria of each scenario, from the judged runs of all agents."""
     parts: dict[str, set[tuple[Of, str]]] = {}
     for run in runs:
         if run.percent is not None:
@@ -57,13 +57,13 @@ def parts_by_scenario(runs: Iterable[Run]) -> dict[str, set[tuple[Of, str]]]:
     return parts
 
 
-def percent_of(of: Of, name: str, parts: Mapping[str, Collection[tuple[Of, str]]]) -> Percent:
-    """What a run counts of all points, of a dimension or of a criterion.
+def select_percent(of: Of, name: str, parts: Mapping[str, Collection[tuple[Of, str]]]) -> Percent:
+    """Return a function that gives a run's percentage: of all points, of a dimension or of a criterion.
 
-    A run that its agent failed has 0, but not of a dimension or criterion that its scenario lacks.
+    A run that its agent failed has 0, except for a dimension or criterion that its scenario lacks.
 
     Args:
-        name: of the dimension, or the criterion's id, in any scenario.
+        name: the dimension's name, or the criterion's id, in any scenario.
         parts: the dimensions and criteria of scenarios (``parts_by_scenario``).
     """
     if of == "overall":

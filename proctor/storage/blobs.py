@@ -14,26 +14,26 @@ from proctor.storage.folder import Folder, RefusedFileError
 from proctor.storage.folder import StoreUnavailableError as StoreUnavailableError
 
 RENEWED_AFTER = timedelta(days=1)
-"""A blob's time of writing is never much older than its last use, so that stores may be pruned by age."""
+"""Blobs in use are rewritten after this time. Stores may therefore be pruned by age."""
 
 _PIECE, _PACKED_PIECE = 1024 * 1024, 32 * 1024
 
 _LARGE = 64 * 1024
-"""Bytes of a content that is packed well rather than fast: there are few, and they are most of what a store holds."""
+"""Bytes from which content is packed well rather than fast: such blobs are few and fill most of a store."""
 
 _RESTORE = "put it back from a copy of the store; a scenario's is written again when it is next played."
 
 
 BlobRef = Content
-"""What names a blob."""
+"""The name of a blob."""
 
 
 class BlobNotFoundError(LookupError):
-    """No such blob in this store."""
+    """The store has no such blob."""
 
 
 class BlobDamagedError(ValueError):
-    """A blob whose content is not what its name says."""
+    """A blob whose content doesn't match its name."""
 
 
 def blob_ref(content: bytes) -> BlobRef:
@@ -43,21 +43,22 @@ def blob_ref(content: bytes) -> BlobRef:
 class BlobStore:
     """Blobs below an fsspec URL or a local folder (``/srv/proctor/storage``, ``s3://bucket/proctor``, ``memory://``).
 
-    Contents are kept zlib-compressed, large ones better than small ones. A local blob is written beside its place,
-    flushed to the disk and renamed, so neither a reader nor a crash ever meets half a file. A blob is
-    believed only if its content has its hash: a writer that has the content and finds a damaged blob writes it again.
-    All methods raise ``StoreUnavailableError`` where the store is full, read-only, away or doesn't answer.
+    Contents are kept zlib-compressed, large ones better than small ones. A local blob is first written under another
+    name, flushed to the disk and renamed. Neither readers nor crashes leave half a file. A blob is valid only if its
+    content
+    has its hash: a writer that has the content and finds a damaged blob writes it again. All methods raise
+    ``StoreUnavailableError`` if the store is full, read-only, missing or doesn't answer.
     """
 
     def __init__(self, url: str) -> None:
         self._folder = Folder(url, "store")
 
     def without_place(self, problem: Exception) -> str:
-        """What an error of this store says, for callers, who must not know where it is."""
+        """Return an error's text without this store's place, for callers who must not know it."""
         return self._folder.without_place(problem)
 
     async def put(self, content: bytes) -> BlobRef:
-        """Keep a content and return its name; one that is there already is written again after ``RENEWED_AFTER``."""
+        """Store a content and return its name. An existing blob is rewritten after ``RENEWED_AFTER``."""
         return await self._folder.within_time(lambda: self.put_blocking(content), "written", len(content))
 
     async def get(self, ref: BlobRef) -> bytes:
@@ -65,21 +66,21 @@ class BlobStore:
         return await self._folder.within_time(lambda: self.get_blocking(ref), "read", ref.size)
 
     async def read_in_pieces(self, ref: BlobRef) -> AsyncIterator[bytes]:
-        """Fetch a content of which it is known at its end only that it is sound; raises as ``get``, by then."""
+        """Yield a content in pieces. Damage is detected by its end at the latest; raises as ``get``."""
         packed = await self._folder.within_time(lambda: self._read_packed(ref), "read", ref.size)
         for piece in self._pieces(ref, packed):
             yield piece
 
     async def holds(self, ref: BlobRef) -> bool:
-        """Whether a content is there, sound, and written lately: it needn't be put there then."""
+        """Tell whether a content is present, sound and recently written. It then needn't be stored again."""
         return await self._folder.within_time(lambda: self._has(ref), "read", ref.size)
 
     def put_blocking(self, content: bytes) -> BlobRef:
         ref = blob_ref(content)
-        if self._folder.is_of_objects and self._folder.write_first(path_of(ref), _packed(content)):
+        if self._folder.is_of_objects and self._folder.write_first(get_blob_path(ref), _packed(content)):
             return ref
         if not self._has(ref):
-            self._folder.write(path_of(ref), _packed(content))
+            self._folder.write(get_blob_path(ref), _packed(content))
         return ref
 
     def get_blocking(self, ref: BlobRef) -> bytes:
@@ -87,17 +88,17 @@ class BlobStore:
 
     def _read_packed(self, ref: BlobRef) -> bytes:
         try:
-            return self._folder.read(path_of(ref), ref.size)
+            return self._folder.read(get_blob_path(ref), ref.size)
         except FileNotFoundError:
             raise BlobNotFoundError(
                 f"no blob {ref.sha256} below {self._folder.place}: was the store moved or pruned? If it is lost, "
                 f"{_RESTORE}"
             ) from None
-        except RefusedFileError as problem:
-            raise self._damaged(ref, str(problem)) from None
+        except RefusedFileError as error:
+            raise self._damaged(ref, str(error)) from None
 
     def _pieces(self, ref: BlobRef, packed: bytes) -> Iterator[bytes]:
-        """A content in pieces; at its end it is known whether it was what its name says."""
+        """Yield a content in pieces; raise at the end if it doesn't match its name."""
         digest, size, unpacker = hashlib.sha256(), 0, zlib.decompressobj()
         try:
             for place in range(0, len(packed), _PACKED_PIECE):
@@ -107,8 +108,8 @@ class BlobStore:
                 if size > ref.size:
                     break
                 yield piece
-        except zlib.error as problem:
-            raise self._damaged(ref, str(problem)) from None
+        except zlib.error as error:
+            raise self._damaged(ref, str(error)) from None
         if size <= ref.size and not unpacker.eof:
             raise self._damaged(ref, "it is cut short")
         if (digest.hexdigest(), size) != (ref.sha256, ref.size):
@@ -122,12 +123,12 @@ class BlobStore:
             return self._is_fresh(ref) and self._is_sound(ref)
         except StoreUnavailableError:
             raise
-        except Exception as problem:  # every kind of file system has its own
-            raise self._folder.unavailable(problem, "written") from problem
+        except Exception as error:  # each kind of file system has its own errors
+            raise self._folder.unavailable(error, "written") from error
 
     def _is_fresh(self, ref: BlobRef) -> bool:
         try:
-            written = self._folder.written_at(path_of(ref))
+            written = self._folder.find_written_time(get_blob_path(ref))
         except FileNotFoundError:
             return False
         return written is None or datetime.now(UTC) - written < RENEWED_AFTER
@@ -142,7 +143,7 @@ class BlobStore:
 
 
 class HeldBlobs(BlobStore):
-    """A store that is only read, and before it contents in memory; for one who needs some for a moment."""
+    """A store for reading only, with some contents held in memory for a short time."""
 
     def __init__(self, url: str) -> None:
         super().__init__(url)
@@ -151,7 +152,7 @@ class HeldBlobs(BlobStore):
 
     @contextmanager
     def holding(self, content: bytes) -> Iterator[BlobRef]:
-        """Have a content in memory meanwhile."""
+        """Hold a content in memory during the ``with`` block."""
         ref = blob_ref(content)
         self._held[ref] = content
         self._holders[ref] += 1
@@ -168,9 +169,9 @@ class HeldBlobs(BlobStore):
 
 
 def _packed(content: bytes) -> bytes:
-    """A content compressed, without a second copy of the whole meanwhile."""
+    """Compress a content without a second copy of the whole."""
     is_large = len(content) >= _LARGE
-    # Short matches cost hexadecimals and base64 more than they save.
+    # In hexadecimal and base64 data, short matches cost more than they save.
     packer = zlib.compressobj(4, strategy=zlib.Z_FILTERED) if is_large else zlib.compressobj(1)
     packed = io.BytesIO()
     view = memoryview(content)
@@ -180,6 +181,6 @@ def _packed(content: bytes) -> bytes:
     return packed.getvalue()
 
 
-def path_of(ref: BlobRef) -> str:
-    """Where a blob is, below the store's folder."""
+def get_blob_path(ref: BlobRef) -> str:
+    """Return a blob's path below the store's folder."""
     return posixpath.join(ref.sha256[:2], ref.sha256[2:])

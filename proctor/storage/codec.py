@@ -1,8 +1,8 @@
-"""Encrypted payloads: data in Temporal is readable only with one of the deployment's payload keys.
+"""Encrypted payloads: Temporal's data is readable only with one of the deployment's payload keys.
 
-AES-256-GCM (``cryptography``), with a nonce of its own for each payload. A payload names its key, and that name is
-authenticated with it; so keys can be changed while assessments run: new payloads are written with the first key, old
-ones read with whichever wrote them. Data written before the first key stays readable.
+AES-256-GCM (``cryptography``), with a fresh nonce for each payload. A payload names its key, and that name is
+authenticated with it. Keys can therefore be changed while assessments run: new payloads are written with the first key,
+old ones are read with the key that wrote them. Data written before the first key stays readable.
 """
 
 import base64
@@ -29,10 +29,10 @@ class PayloadKeyError(ValueError):
 
 
 class EncryptedPayloads(PayloadCodec):
-    """Encrypts payloads with the first of several keys, and reads what any of them wrote.
+    """A codec that encrypts payloads with the first of several keys and reads payloads written with any of them.
 
     Args:
-        keys: id to key (32 bytes), the one that writes first.
+        keys: id to key (32 bytes); the first one encrypts.
     """
 
     def __init__(self, keys: Mapping[str, bytes]) -> None:
@@ -43,9 +43,7 @@ class EncryptedPayloads(PayloadCodec):
         return [self._encrypt(payload) for payload in payloads]
 
     async def decode(self, payloads: Sequence[Payload]) -> list[Payload]:
-        """Decrypt; plain payloads stay as they are. Raises ``PayloadKeyError`` where none of our keys opens one of
-        them.
-        """
+        """Decrypt payloads; plain ones stay unchanged. Raises ``PayloadKeyError`` if no key opens one of them."""
         return [self._decrypt(payload) for payload in payloads]
 
     def _encrypt(self, payload: Payload) -> Payload:
@@ -65,7 +63,7 @@ class EncryptedPayloads(PayloadCodec):
             )
         try:
             return Payload.FromString(key.decrypt(payload.data[:_NONCE], payload.data[_NONCE:], name))
-        except (InvalidTag, ValueError):  # the latter where there isn't even a nonce
+        except (InvalidTag, ValueError):  # ValueError if the data is shorter than a nonce
             raise PayloadKeyError(
                 f"a payload doesn't open with the key {name.decode()!r}: it was written with another one of that name, "
                 "or changed since"
@@ -73,14 +71,14 @@ class EncryptedPayloads(PayloadCodec):
 
 
 def payload_codec(config: GreenAgentConfig) -> EncryptedPayloads | None:
-    """The codec that encrypts a deployment's payloads; None without keys. Raises as ``read_keys``."""
+    """Return the codec for a deployment's payloads; None without keys. Raises as ``read_keys``."""
     if config.payload_keys is None:
         return None
     return EncryptedPayloads(read_keys(config.payload_keys.get_secret_value()))
 
 
 def read_keys(text: str) -> dict[str, bytes]:
-    """Keys as ``ID:BASE64`` each, separated by commas or spaces. Raises ``PayloadKeyError``."""
+    """Read keys in the form ``ID:BASE64``, separated by commas or spaces. Raises ``PayloadKeyError``."""
     keys: dict[str, bytes] = {}
     for number, word in enumerate(text.replace(",", " ").split(), start=1):
         key_id, _, encoded = word.partition(":")

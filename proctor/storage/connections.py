@@ -1,8 +1,8 @@
-"""How to connect to Temporal, as the SDK's own environment configuration has it.
+"""The connection to Temporal, from the SDK's own environment configuration.
 
-The variables ``TEMPORAL_ADDRESS``, ``_NAMESPACE``, ``_API_KEY``, ``_TLS…``, ``_GRPC_META_…`` override a profile
-(``TEMPORAL_PROFILE``) of a file (``TEMPORAL_CONFIG_FILE``, by default ``temporalio/temporal.toml`` in the user's folder
-for settings), as every tool of Temporal's reads them.
+The source is a profile (``TEMPORAL_PROFILE``) in a file (``TEMPORAL_CONFIG_FILE``, by default
+``temporalio/temporal.toml`` in the user's folder for settings). The variables ``TEMPORAL_ADDRESS``, ``_NAMESPACE``,
+``_API_KEY``, ``_TLS…`` and ``_GRPC_META_…`` override it. Every tool of Temporal's reads them in this way.
 """
 
 from collections.abc import Mapping
@@ -17,12 +17,12 @@ _WHERE = ("target_host", "namespace")
 
 
 class ConnectionSettingsError(ValueError):
-    """The environment doesn't say how to connect; the message is a sentence."""
+    """The environment's connection settings are invalid; the message is a sentence."""
 
 
 @dataclass(frozen=True)
 class Profile:
-    """How to connect: where ``address`` and ``namespace`` are set, and all other ``options`` for ``Client.connect``."""
+    """Connection settings: ``address`` and ``namespace`` if set, and other ``options`` for ``Client.connect``."""
 
     address: str | None = None
     namespace: str | None = None
@@ -30,12 +30,12 @@ class Profile:
 
 
 def read_profile() -> Profile:
-    """What the environment says of the connection to Temporal. Raises ``ConnectionSettingsError``."""
+    """Read the connection settings from the environment. Raises ``ConnectionSettingsError``."""
     try:
         profile = ClientConfigProfile.load()
         connect_config = profile.to_client_connect_config()
-    except Exception as problem:  # the SDK's own error is no public class
-        reason = " ".join(str(problem).split())
+    except Exception as error:  # the SDK's error class is not public
+        reason = " ".join(str(error).split())
         raise ConnectionSettingsError(
             Problem(
                 f"the connection to Temporal can't be read from TEMPORAL_* and temporal.toml ({reason})",

@@ -1,11 +1,14 @@
-"""The archive's index by day: files with a line for each entry, from which readers make their tables.
+"""The archive's index by day: files with a line for each entry, from which readers build their tables.
 
-    index/days/2026-11-22/WRITER.jsonl.gz     lines, packed with gzip; DATE is the day on which they were written
+    index/days/2026-11-22/WRITER.jsonl.gz     lines, packed with gzip, in the folder of the day of writing
 
-Each writer has a file of its own, so that writers never wait for each other. It writes the whole file again with each
-line, and begins another one after ``LINES`` lines or at midnight (UTC): a write costs the same at any size. A line is
-written before its entry is. ``is_written`` is false then, and true as soon as the file is written again: where it is
-false, a reader looks whether the entry is there. So an entry whose writer was killed is found all the same.
+Each writer has its own file, so writers never wait for each other. A writer rewrites its whole file with each line,
+and begins another file after ``LINES`` lines or at midnight (UTC). The cost of a write therefore doesn't depend on
+the archive's size.
+
+A line is written before its entry is. Its ``is_written`` is false then, and becomes true when the file is next
+rewritten. While it is false, readers check whether the entry exists. The entry of a killed writer is therefore
+found.
 
 A day is closed ``CLOSED_AFTER`` its end, and readers don't look at it again. A writer that took longer than
 ``WRITTEN_WITHIN`` writes its line again.
@@ -31,19 +34,19 @@ from proctor.storage.folder import Folder
 
 DAYS = "index/days"
 LINES = 256
-"""Lines of a writer's file."""
+"""Lines in a writer's file."""
 
 _REPEATED = 16
-"""The last lines of a writer's file, with which its next one begins: they say that these entries were written."""
+"""The number of last lines that a writer repeats in its next file: they say that these entries were written."""
 
 _PACKED_LINES = 2_000
-"""Lines of a file that many entries are written to at once."""
+"""Lines of a file to which many entries are written at once."""
 
 _LINES_AT_MOST = UNPACKED_AT_MOST // 4
-"""Bytes of the lines of one file, beside the longest line."""
+"""Bytes of the lines of one file, excluding the longest line."""
 
 _SENTENCE_AT_MOST = 2_000
-"""Characters of what the index has of the sentence on how something ended."""
+"""Characters of an entry's final sentence that the index keeps."""
 
 CLOSED_AFTER = timedelta(days=1)
 WRITTEN_WITHIN = 3600.0
@@ -53,16 +56,18 @@ _SUMMARY = set(EntrySummary.model_fields)
 
 
 class IndexDamagedError(ValueError):
-    """A file of the index that can't be read; its lines can be made again from the entries."""
+    """A file of the index that can't be read; its lines can be rebuilt from the entries."""
 
 
 @dataclass(frozen=True)
 class Line:
-    """What the index says of an entry.
+    """An entry's line in the index.
 
     Attributes:
-        at: when it was written, in microseconds since 1970. folder: the entry's.
-        is_written: whether the entry was written, too. summary: the entry's; None where the entry was removed.
+        at: the time of writing, in microseconds since 1970.
+        folder: the entry's folder.
+        is_written: whether the entry itself was written.
+        summary: the entry's summary; None if the entry was removed.
     """
 
     at: int
@@ -82,7 +87,7 @@ class DayIndex:
 
     @contextmanager
     def entering(self, entry: EntrySummary, folder: str) -> Iterator[None]:
-        """While an entry is written into its folder: before it a line, and after it the note that it was written."""
+        """Index an entry while the caller writes it: add a line before, and mark it as written afterwards."""
         began = time.time()
         self._put(entry, folder)
         yield
@@ -93,17 +98,17 @@ class DayIndex:
                 self._lines[folder] = (True, _line(entry, folder, is_written=True))
 
     def write_all(self, entries: Iterable[tuple[EntrySummary, str]]) -> dict[str, str]:
-        """Write the lines of entries that are there, with their folders; returns the files and their versions."""
+        """Write the lines of existing entries, given with their folders; return the files and their versions."""
         return self._write_packed(_line(entry, folder, is_written=True) for entry, folder in entries)
 
     def remove(self, folders: Iterable[str]) -> None:
-        self._write_packed(to_json({"at": _now(), "folder": each, "is_written": True}) for each in folders)
+        self._write_packed(to_json({"at": _now(), "folder": folder, "is_written": True}) for folder in folders)
 
     def days(self) -> list[str]:
         return self._folder.names(DAYS)
 
     def versions(self, day: str) -> dict[str, str]:
-        """The files of a day, with what changes when one is written again."""
+        """Return the files of a day, each with a text that changes when it is rewritten."""
         versions = self._folder.versions(f"{DAYS}/{day}")
         return {f"{DAYS}/{day}/{name}": version for name, version in versions.items() if name.endswith(".jsonl.gz")}
 
@@ -114,14 +119,14 @@ class DayIndex:
             if is_full or not self._path.startswith(f"{DAYS}/{day}/"):
                 self._path = _new_path(day)
                 repeated = list(self._lines.items())[-_REPEATED:]
-                self._lines = dict(each for each in repeated if len(each[1][1]) < _LINES_AT_MOST // (2 * _REPEATED))
+                self._lines = dict(line for line in repeated if len(line[1][1]) < _LINES_AT_MOST // (2 * _REPEATED))
             self._lines.pop(folder, None)
             self._lines[folder] = (False, _line(entry, folder, is_written=False))
             self._folder.write(self._path, _packed(line for _, line in self._lines.values()))
 
     def _write_packed(self, lines: Iterable[bytes]) -> dict[str, str]:
         remaining, days, written = iter(lines), set[str](), set[str]()
-        while some := list(_first_of(remaining)):
+        while some := list(_take_lines(remaining)):
             day = f"{datetime.now(UTC):%Y-%m-%d}"
             path = _new_path(day)
             self._folder.write(path, _packed(some))
@@ -132,9 +137,7 @@ class DayIndex:
 
 
 def read_lines(content: bytes) -> Iterator[Line]:
-    """The lines of a file of the index that name the folder of an entry. The iterator raises
-    ``IndexDamagedError``.
-    """
+    """Yield the lines of an index file that name an entry's folder. The iterator raises ``IndexDamagedError``."""
     try:
         whole = unpacked(content)
         if not whole:
@@ -142,25 +145,25 @@ def read_lines(content: bytes) -> Iterator[Line]:
         for line in io.BytesIO(whole):
             if len(line) > ENTRY_AT_MOST:
                 raise IndexDamagedError(f"a line has more than {ENTRY_AT_MOST} bytes")
-            each = from_json(line)
-            at, folder, summary = int(each["at"]), str(each["folder"]), each.get("entry")
+            row = from_json(line)
+            at, folder, summary = int(row["at"]), str(row["folder"]), row.get("entry")
             if not 0 <= at < 2**63 or not isinstance(summary, dict | None):
                 raise IndexDamagedError("a line has other values than an index writes")
             if is_folder(folder):
-                yield Line(at, folder, bool(each["is_written"]), summary)
-    except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as problem:
-        raise IndexDamagedError(str(problem) or type(problem).__name__) from None
+                yield Line(at, folder, bool(row["is_written"]), summary)
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
+        raise IndexDamagedError(str(error) or type(error).__name__) from None
 
 
-def summary_of(entry: EntrySummary) -> dict[str, Any]:
-    """What the index keeps of an entry: all of its summary that isn't the default."""
+def get_summary_fields(entry: EntrySummary) -> dict[str, Any]:
+    """Return the part of an entry that the index keeps: the fields of its summary that differ from the defaults."""
     entry = entry.model_copy(update={"sentence": entry.sentence[:_SENTENCE_AT_MOST]})
-    kept = entry.model_dump(mode="json", include=_SUMMARY, exclude_defaults=True)
-    return {name: value for name, value in kept.items() if value is not None}
+    summary = entry.model_dump(mode="json", include=_SUMMARY, exclude_defaults=True)
+    return {name: value for name, value in summary.items() if value is not None}
 
 
 def is_closed(day: str) -> bool:
-    """Whether nothing is written to a day's files any more."""
+    """Tell whether a day's files are final."""
     try:
         end = datetime.strptime(day, "%Y-%m-%d").replace(tzinfo=UTC) + timedelta(days=1)
     except ValueError:
@@ -169,11 +172,11 @@ def is_closed(day: str) -> bool:
 
 
 def _line(entry: EntrySummary, folder: str, *, is_written: bool) -> bytes:
-    return to_json({"at": _now(), "folder": folder, "is_written": is_written, "entry": summary_of(entry)})
+    return to_json({"at": _now(), "folder": folder, "is_written": is_written, "entry": get_summary_fields(entry)})
 
 
-def _first_of(lines: Iterator[bytes]) -> Iterator[bytes]:
-    """As many lines as a file has."""
+def _take_lines(lines: Iterator[bytes]) -> Iterator[bytes]:
+    """Yield the lines that fit into one file."""
     size = 0
     for line in islice(lines, _PACKED_LINES):
         yield line

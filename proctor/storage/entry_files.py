@@ -1,4 +1,4 @@
-"""The files of an archive's entries, read with their bounds, and what is wrong with them."""
+"""The files of an archive's entries: reading with size limits, and the detection of damage."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -29,7 +29,7 @@ from proctor.protocol.archive import (
     Items,
     StateRecord,
     TurnRecord,
-    states_of,
+    replay_states,
 )
 from proctor.protocol.archived_runs import runs_of_campaign
 from proctor.protocol.campaigns import CampaignResults, parse_campaign_results
@@ -50,7 +50,7 @@ CONTENTS = "contents"
 SCENARIO, _INITIAL_STATE = "scenario", "initial_state"
 _JUDGEMENT = re.compile(r"[0-9a-f]{16}\.json")
 FILE_AT_MOST = 2**27
-"""Bytes of a file that an entry names."""
+"""Largest size in bytes of a file that an entry names."""
 
 RESTORE = "put it back from a copy of the archive"
 
@@ -58,14 +58,14 @@ _ITEMS: TypeAdapter[Items] = TypeAdapter(Items)
 
 
 class EntryDamagedError(ValueError):
-    """An entry's file is missing, can't be read, or isn't what the entry says; the message is a sentence."""
+    """An entry's file is missing, unreadable or different from the entry's record; the message is a sentence."""
 
 
 class EntryFiles:
-    """Reads the files of entries in an archive's folder.
+    """A reader of the files of entries in an archive's folder.
 
-    Methods raise ``EntryDamagedError`` for a file that isn't there, or not as it was written, and
-    ``StoreUnavailableError`` where the archive can't be read just now.
+    Methods raise ``EntryDamagedError`` for a file that is missing or was changed, and ``StoreUnavailableError`` if the
+    archive can't be read at the moment.
     """
 
     def __init__(self, folder: Folder) -> None:
@@ -75,7 +75,7 @@ class EntryFiles:
         expected = entry.files.get(name)
         if expected is None:
             raise EntryDamagedError(f"the entry {entry.id} has no {name}")
-        return self._checked(f"{folder_of(entry)}/{name}", expected)
+        return self._read_checked(f"{get_entry_folder(entry)}/{name}", expected)
 
     def read_json(self, entry: ArchiveEntry, name: str) -> Any:
         return _model(entry, name, lambda: from_json(self.read(entry, name)))
@@ -84,7 +84,7 @@ class EntryFiles:
         expected = entry.contents.get(name)
         if expected is None:
             raise EntryDamagedError(f"the entry {entry.id} names no {name}")
-        return self._checked(content_path(expected), expected)
+        return self._read_checked(content_path(expected), expected)
 
     def results(self, entry: ArchiveEntry) -> AssessmentResults:
         return _model(entry, RESULT, lambda: AssessmentResults.model_validate_json(self.read(entry, RESULT)))
@@ -96,71 +96,73 @@ class EntryFiles:
         return _model(entry, RESULT, lambda: parse_campaign_results(self.read_json(entry, RESULT)))
 
     def runs(self, entry: ArchiveEntry, results: CampaignResults | None = None) -> list[Run]:
-        """The runs of an ended campaign, in the order of its results; these are read where they aren't given."""
-        known = self._lines_of(entry, RUNS, Run) if RUNS in entry.files else []
-        return runs_of_campaign(results or self.campaign_results(entry), known)
+        """Return the runs of an ended campaign, in the order of ``results``, which are read unless they are given."""
+        stored_runs = self._read_lines(entry, RUNS, Run) if RUNS in entry.files else []
+        return runs_of_campaign(results or self.campaign_results(entry), stored_runs)
 
     def transcript(self, entry: ArchiveEntry) -> list[CommandRecord]:
-        """What a trial's agent did, as far as the evaluator has seen it."""
-        return self._lines_of(entry, TRANSCRIPT, CommandRecord) if TRANSCRIPT in entry.files else []
+        """Return the actions of a trial's agent, as far as the evaluator observed them."""
+        return self._read_lines(entry, TRANSCRIPT, CommandRecord) if TRANSCRIPT in entry.files else []
 
     def updates(self, entry: ArchiveEntry) -> list[ArchivedUpdate]:
-        return self._lines_of(entry, UPDATES, ArchivedUpdate)
+        return self._read_lines(entry, UPDATES, ArchivedUpdate)
 
     def turns(self, entry: ArchiveEntry) -> list[TurnRecord]:
-        return self._lines_of(entry, TURNS, TurnRecord)
+        return self._read_lines(entry, TURNS, TurnRecord)
 
     def state_records(self, entry: ArchiveEntry) -> list[StateRecord]:
-        return self._lines_of(entry, STATES, StateRecord)
+        return self._read_lines(entry, STATES, StateRecord)
 
     def states(self, entry: ArchiveEntry) -> Iterator[tuple[StateRecord, Items]]:
-        """Every state in order, from the one before the first turn."""
-        return states_of(self.initial_state(entry), self.state_records(entry))
+        """Yield every state in order, from the one before the first turn."""
+        return replay_states(self.initial_state(entry), self.state_records(entry))
 
     def initial_state(self, entry: ArchiveEntry) -> Items:
-        """The state before the first turn, empty where it wasn't kept."""
+        """Return the state before the first turn, empty if it wasn't archived."""
         if _INITIAL_STATE not in entry.contents:
             return {}
         return _model(entry, _INITIAL_STATE, lambda: _ITEMS.validate_json(self.read_content(entry, _INITIAL_STATE)))
 
     def scenario(self, entry: ArchiveEntry) -> ScenarioConfig:
-        """The scenario as it was played."""
+        """Return the scenario as it was played."""
         return _model(entry, SCENARIO, lambda: ScenarioConfig.model_validate_json(self.read_content(entry, SCENARIO)))
 
     def copy_judgements(self, entry: ArchiveEntry, to: "EntryFiles", other: ArchiveEntry) -> None:
-        """Add the second judgements of an entry to those that the same one has in another archive."""
-        there, own = _judgements_folder(other), self._judgements_of(entry)
-        known = to.folder.names(there) if own else []
-        for name, content in own.items():
-            if name not in known:
-                to.folder.write(f"{there}/{name}", content)
+        """Add an entry's second judgements to those of the same entry in another archive."""
+        target, judgements = _judgements_folder(other), self._read_judgements(entry)
+        present = to.folder.names(target) if judgements else []
+        for name, content in judgements.items():
+            if name not in present:
+                to.folder.write(f"{target}/{name}", content)
 
     def keep_judgement(self, entry: ArchiveEntry, judgement: Judgement | Shift) -> None:
-        """Keep a second judgement beside an entry; one of the same key is replaced. What the entry is does not change,
-        and where a reset has made a new entry of its id, the judgement goes with the old one.
+        """Write a second judgement beside an entry; one with the same key is replaced.
+
+        The entry itself does not change. If a reset has made a new entry with its id, the judgement stays with the old
+        one.
         """
         content = judgement.model_dump_json(indent=1).encode()
-        self.folder.write(f"{folder_of(entry)}/{JUDGEMENT.replace('KEY', judgement.key)}", content)
+        self.folder.write(f"{get_entry_folder(entry)}/{JUDGEMENT.replace('KEY', judgement.key)}", content)
 
     def judgements(self, entry: ArchiveEntry, kind: type[J]) -> list[J]:
-        """The second judgements of an entry, the oldest first; those that can't be read, or are of another entry or of
-        other first verdicts, are left out.
+        """Return an entry's second judgements, oldest first. Unreadable ones are left out, and so are judgements of
+        another entry or of other first verdicts.
 
-        ``kind`` is ``Shift`` for a campaign, and ``Judgement`` for all else.
+        ``kind`` is ``Shift`` for a campaign, otherwise ``Judgement``.
         """
-        found = []
-        for content in self._judgements_of(entry).values():
+        judgements = []
+        for content in self._read_judgements(entry).values():
             with suppress(ValidationError, EntryDamagedError):
-                judged = kind.model_validate_json(content)
-                if isinstance(judged, Shift) or self._is_of(entry, judged):
-                    found.append(judged)
-        return sorted(found, key=lambda each: each.judged_at)
+                judgement = kind.model_validate_json(content)
+                if isinstance(judgement, Shift) or self._matches(entry, judgement):
+                    judgements.append(judgement)
+        return sorted(judgements, key=lambda judgement: judgement.judged_at)
 
-    def _is_of(self, entry: ArchiveEntry, judged: Judgement) -> bool:
-        """Whether a judgement is of this entry and of its first verdicts."""
+    def _matches(self, entry: ArchiveEntry, judged: Judgement) -> bool:
+        """Tell whether a judgement belongs to this entry and to its first verdicts."""
         return judged.assessment_id == entry.id and judged.first == self.results(entry).final_scores
 
-    def _judgements_of(self, entry: ArchiveEntry) -> dict[str, bytes]:
+    def _read_judgements(self, entry: ArchiveEntry) -> dict[str, bytes]:
         folder = _judgements_folder(entry)
         names = filter(_JUDGEMENT.fullmatch, self.folder.names(folder))
         read = self.folder.read_all([f"{folder}/{name}" for name in names])
@@ -169,17 +171,17 @@ class EntryFiles:
     def size(self, entry: ArchiveEntry) -> int:
         return sum(content.size for content in entry.files.values())
 
-    def _lines_of(self, entry: ArchiveEntry, name: str, kind: type[M]) -> list[M]:
+    def _read_lines(self, entry: ArchiveEntry, name: str, kind: type[M]) -> list[M]:
         content = self.read(entry, name)
         return _model(
             entry, name, lambda: [kind.model_validate_json(line) for line in content.splitlines() if line.strip()]
         )
 
-    def look_at(self, path: str, expected: Content, is_whole: bool) -> None:
+    def check_file(self, path: str, expected: Content, is_whole: bool) -> None:
         if is_whole or self.folder.size(path) != expected.size:
-            self._checked(path, expected)
+            self._read_checked(path, expected)
 
-    def _checked(self, path: str, expected: Content) -> bytes:
+    def _read_checked(self, path: str, expected: Content) -> bytes:
         if expected.size > FILE_AT_MOST:
             raise EntryDamagedError(
                 f"{path} in the archive at {self.folder.place} has {expected.size} bytes, more than any that proctor "
@@ -189,51 +191,51 @@ class EntryFiles:
             content = self.folder.read(path, expected.size)
         except FileNotFoundError:
             raise EntryDamagedError(f"{path} is not in the archive at {self.folder.place}: was it removed?") from None
-        except RefusedFileError as problem:
-            raise EntryDamagedError(str(problem)) from None
+        except RefusedFileError as error:
+            raise EntryDamagedError(str(error)) from None
         if blob_ref(content) != expected:
             raise EntryDamagedError(f"{path} in the archive at {self.folder.place} is not as it was written")
         return content
 
     def require(self, folder: str, entry: ArchiveEntry | None) -> ArchiveEntry:
-        """An entry, read where it isn't given. Raises ``EntryDamagedError``."""
+        """Return the entry of a folder, which is read unless it is given. Raises ``EntryDamagedError``."""
         if entry is not None:
             return entry
         path = f"{folder}/{ENTRY}"
         try:
             return parsed(folder, self.folder.read(path, ENTRY_AT_MOST))
-        except FileNotFoundError as problem:
-            raise EntryDamagedError(f"{path} is not in the archive at {self.folder.place}: {RESTORE}") from problem
-        except RefusedFileError as problem:
-            raise EntryDamagedError(str(problem)) from None
-        except ValueError as problem:
+        except FileNotFoundError as error:
+            raise EntryDamagedError(f"{path} is not in the archive at {self.folder.place}: {RESTORE}") from error
+        except RefusedFileError as error:
+            raise EntryDamagedError(str(error)) from None
+        except ValueError as error:
             raise EntryDamagedError(
-                f"{path} in the archive at {self.folder.place} can't be read ({problem}): {RESTORE}"
+                f"{path} in the archive at {self.folder.place} can't be read ({error}): {RESTORE}"
             ) from None
 
 
 def parsed(folder: str, content: bytes) -> ArchiveEntry:
-    """The entry of a folder, from its file. Raises ``ValueError``, with what is wrong."""
+    """Read the entry of a folder from its file's content. Raises ``ValueError`` that describes the damage."""
     try:
         entry = ArchiveEntry.model_validate_json(content)
-        own = folder_of(entry)
-    except ValidationError as problem:
-        raise ValueError(describe(problem)) from None
-    except OverflowError as problem:
-        raise ValueError(str(problem)) from None
-    if own != folder:
-        raise ValueError(f"it is of {own[:200]}")
+        actual_folder = get_entry_folder(entry)
+    except ValidationError as error:
+        raise ValueError(describe(error)) from None
+    except OverflowError as error:
+        raise ValueError(str(error)) from None
+    if actual_folder != folder:
+        raise ValueError(f"it is of {actual_folder[:200]}")
     if entry.format > FORMAT:
         raise ValueError("a later proctor has written it: update this one")
     return entry
 
 
-def folder_of(entry: EntrySummary) -> str:
+def get_entry_folder(entry: EntrySummary) -> str:
     return f"{entry.started_at.astimezone(UTC):%Y-%m-%d}/{quote(entry.id, safe='')}.{entry.fence}"
 
 
 def _judgements_folder(entry: EntrySummary) -> str:
-    return f"{folder_of(entry)}/{JUDGEMENT.partition('/')[0]}"
+    return f"{get_entry_folder(entry)}/{JUDGEMENT.partition('/')[0]}"
 
 
 def content_path(content: Content) -> str:
@@ -243,7 +245,7 @@ def content_path(content: Content) -> str:
 def _model(entry: ArchiveEntry, name: str, read: Callable[[], T]) -> T:
     try:
         return read()
-    except ValidationError as problem:
-        raise EntryDamagedError(f"{name} of the entry {entry.id} can't be read: {describe(problem)}") from None
-    except ValueError as problem:
-        raise EntryDamagedError(f"{name} of the entry {entry.id} can't be read: {problem}") from None
+    except ValidationError as error:
+        raise EntryDamagedError(f"{name} of the entry {entry.id} can't be read: {describe(error)}") from None
+    except ValueError as error:
+        raise EntryDamagedError(f"{name} of the entry {entry.id} can't be read: {error}") from None

@@ -1,8 +1,8 @@
-"""A reader's table of an archive's entries, in SQLite: a copy of what the archive says, and safe to delete.
+"""A reader's table of an archive's entries, in SQLite: a copy of the archive's data, safe to delete.
 
-Values that many entries share (scenario, agent, status, campaign) is one row of ``shared``, which counts them. A
-search looks for its words in these rows. It looks through all ids for words that may be in one alone: where ids have
-all letters of the word.
+Values that many entries share (scenario, agent, status, campaign) are one row of ``shared``, which counts these
+entries. A search looks for its words in these rows. It scans all ids only for words that can occur in an id: every
+letter of the word must occur in some id.
 """
 
 import hashlib
@@ -17,22 +17,18 @@ from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import quote
 
-from proctor.protocol.archive import FORMAT, EntrySummary
+from proctor.protocol.archive import FORMAT, OF_MANY, EntrySummary
 from proctor.protocol.roles import is_of_role
 from proctor.storage.day_index import Line
-from proctor.storage.entry_ids import fence_of, id_of
+from proctor.storage.entry_ids import parse_fence, parse_id
 
 _VERSION = 6
 _BUSY_SECONDS = 60.0
 _SPARSE = 20_000
-"""Up to this number entries are sorted; of more, the latest are looked up by time."""
+"""Up to this number, entries are sorted; above it, the latest ones are looked up by time."""
 
 
-_SHARED = (
-    *("format", "kind", "campaign", "campaign_kind", "owner", "status", "failed_by_participant", "scenario_id"),
-    *("scenario_name", "scenario_version", "role", "participant", "participant_url", "participant_version", "offline"),
-    *("max_score", "total_points", "expected_turns", "max_turns", "judges", "is_partial", "currency"),
-)
+_SHARED = EntrySummary.marked(OF_MANY)
 
 _SCHEMA = Path(__file__).with_suffix(".sql")
 
@@ -50,26 +46,31 @@ _INDEXES: dict[Order, str] = {
     "seed": "entries_by_seed",
     "ended": "entries_by_end",
 }
-"""Indexes with an order's values; of the other orders, that of the time has what they need, and is small."""
+"""Indexes with an order's values. For the other orders the index by time suffices, and it is small."""
 
 _COLUMNS = {"scenario": "s.scenario", "agent": "s.agent", "status": "s.status", "campaign": "s.campaign"}
 
 
 @dataclass(frozen=True)
 class EntryQuery:
-    """Which entries to return, in which order; None and empty are any.
+    """A query: conditions on entries, and their order. None and empty mean no condition.
 
     Attributes:
-        search: words that have to be in its id, kind, scenario, agent, status or campaign.
-        agent: part of a name or address of its agent; agent_named: the whole name that pages call it. called: names or
-        addresses, one of which is the agent's as a whole.
-        since, until: when it began, without the second. ended_since: when it ended.
+        search: words that must occur in the id, kind, scenario, agent, status or campaign.
+        agent: part of a name or address of its agent.
+        agent_named: the agent's whole name, as on pages.
+        called: names or addresses, one of which must equal the agent's.
+        since, until: bounds of the start; ``until`` is exclusive.
+        ended_since: the earliest end.
         origin: the id of the assessment that it is a fork of.
         cost_from: the lowest cost; entries without a cost are left out.
-        judge: a model that judged it. owner: whose it is.
-        without: ids that are left out. is_alone: no member of an archived campaign or of one in ``campaigns``.
-        order, is_rising: by what it is sorted; by the beginning where that is the same.
-        most: how many are returned; None is all. skip: how many of the first are left out.
+        judge: a model that judged it.
+        owner: the caller that it belongs to.
+        without: ids to leave out.
+        is_alone: leave out members of an archived campaign or of one in ``campaigns``.
+        order, is_rising: the sort order; ties are sorted by start.
+        most: the largest number of results; None for all.
+        skip: the number of first results to leave out.
     """
 
     search: str = ""
@@ -102,7 +103,7 @@ class MatrixCell:
     """All runs of one agent in one scenario.
 
     Attributes:
-        scored: how many of them have a share. A run that its agent failed has 0.
+        scored: the number of runs with a share. A run that its agent failed has 0.
         share: the mean of these shares, 0 to 1; None if no run has one.
     """
 
@@ -114,7 +115,7 @@ class MatrixCell:
 
 
 class EntryTable:
-    """The table in a file, or in a temporary one of its own where ``path`` is empty; for one thread at a time.
+    """The table in a file, or in a temporary one if ``path`` is empty; for one thread at a time.
 
     It has no entries of single participants: the entry of their assessment names them.
 
@@ -125,7 +126,7 @@ class EntryTable:
 
     def __init__(self, path: str = "") -> None:
         self._path = path
-        self._db = self._opened()
+        self._db = self._open()
         self._letters: set[str] = set()
         self._writes = 0
         self._searched: object = None
@@ -136,7 +137,7 @@ class EntryTable:
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """A transaction; other processes wait."""
+        """Run a transaction; other processes wait."""
         self._db.execute("BEGIN IMMEDIATE")
         self._writes += 1
         try:
@@ -147,9 +148,9 @@ class EntryTable:
         self._db.execute("COMMIT")
 
     def learn(self, lines: Iterable[Line], *, is_indexed: bool = True) -> None:
-        """Take over lines of the index, in any order: the highest fence counts, and of one fence the latest line."""
+        """Take over lines of the index, in any order: the highest fence counts, and for one fence the latest line."""
         for line in lines:
-            if is_of_role(id_of(line.folder)):
+            if is_of_role(parse_id(line.folder)):
                 continue
             if line.summary is None:
                 self._forget(line)
@@ -162,15 +163,15 @@ class EntryTable:
         self._db.execute("DELETE FROM walked")
 
     def walk(self, folders: Iterable[str]) -> None:
-        ids = ((id_of(folder), folder) for folder in folders)
-        rows = ((entry_id, fence_of(folder), folder) for entry_id, folder in ids if not is_of_role(entry_id))
+        ids = ((parse_id(folder), folder) for folder in folders)
+        rows = ((entry_id, parse_fence(folder), folder) for entry_id, folder in ids if not is_of_role(entry_id))
         self._db.executemany("INSERT OR REPLACE INTO walked VALUES (?, ?, ?)", rows)
 
     def walked(self) -> Iterator[str]:
         yield from (row[0] for row in self._db.execute("SELECT folder FROM walked"))
 
     def unknown(self) -> list[str]:
-        """Folders of the walk with a higher fence than is known of their ids, the highest fence of each id first."""
+        """Return folders of the walk whose fence is higher than the known one, the highest fence of each id first."""
         rows = self._db.execute(
             "SELECT w.folder FROM walked w LEFT JOIN entries e ON e.id = w.id "
             "WHERE e.id IS NULL OR e.fence < w.fence ORDER BY w.id, w.fence DESC"
@@ -178,7 +179,7 @@ class EntryTable:
         return [row[0] for row in rows]
 
     def remove_missing(self, before: int) -> None:
-        """Remove what the walk didn't find, unless its line is younger than ``before`` (microseconds since 1970)."""
+        """Remove entries that the walk missed, except those with lines after ``before`` (microseconds since 1970)."""
         self._db.execute(
             "DELETE FROM entries WHERE at < ? AND NOT EXISTS (SELECT 1 FROM walked w WHERE w.id = entries.id "
             "AND w.fence = entries.fence AND substr(w.folder, 1, 10) = entries.date)",
@@ -191,15 +192,15 @@ class EntryTable:
                 yield summary, f"{row[4]}/{quote(row[2], safe='')}.{row[3]}"
 
     def mark_indexed(self, is_indexed: bool) -> None:
-        """Note of all entries whether the index has a line of them."""
+        """Record for all entries whether the index has a line for them."""
         self._db.execute("UPDATE entries SET is_indexed = ? WHERE is_indexed != ?", (is_indexed, is_indexed))
 
     def pending(self) -> list[str]:
-        """Folders whose entries may have been written since their lines were."""
+        """Return folders whose entries may have been written since their lines were."""
         return [row[0] for row in self._db.execute("SELECT folder FROM pending")]
 
     def damaged(self) -> list[str]:
-        """Folders whose entries can't be read, and of which the index says nothing."""
+        """Return folders whose entries are unreadable and missing in the index."""
         return [row[0] for row in self._db.execute("SELECT folder FROM damaged ORDER BY folder DESC")]
 
     def set_damaged(self, folder: str, is_damaged: bool) -> None:
@@ -207,7 +208,9 @@ class EntryTable:
         self._db.execute(statement, (folder,))
 
     def forget_pending(self, before: int) -> None:
-        """Forget folders whose lines are older (microseconds since 1970): they stayed incomplete."""
+        """Forget pending folders whose lines are older than ``before`` (microseconds since 1970): they stayed
+        incomplete.
+        """
         self._db.execute("DELETE FROM pending WHERE at < ?", (before,))
 
     def version(self, path: str) -> str | None:
@@ -225,7 +228,7 @@ class EntryTable:
         self._db.execute("DELETE FROM files WHERE path LIKE ?", (f"%/{day}/%",))
 
     def reopen(self) -> None:
-        """Read every file of the index again."""
+        """Forget which files of the index were read, to read them all again."""
         self._db.execute("DELETE FROM closed")
         self._db.execute("DELETE FROM files")
 
@@ -243,15 +246,15 @@ class EntryTable:
         where, parameters = self._where(query)
         order = _ordered(query)
         limit = f"LIMIT {-1 if query.most is None else int(query.most)} OFFSET {int(query.skip)}"
-        # First only numbers, which an index has without the rows; then the rows of these.
+        # First select only numbers, which an index has without the rows; then the rows of these numbers.
         shared = "CROSS JOIN shared s ON s.number = e.shared" if query.order in _COLUMNS else ""
-        numbers = f"SELECT e.rowid number FROM entries e {self._index_for(query)} {shared}"
+        numbers = f"SELECT e.rowid number FROM entries e {self._choose_index(query)} {shared}"
         source = f"({numbers} {where} {order} {limit}) matching CROSS JOIN entries e ON e.rowid = matching.number"
         rows = self._db.execute(f"{_SELECT.format(source)} {order}", parameters).fetchall()
         return [summary for row in rows if (summary := _summary(row)) is not None]
 
     def matrix(self, query: EntryQuery) -> list[MatrixCell]:
-        """The assessments and trials that match a query, by agent and scenario, in the order of their names."""
+        """Return the matching assessments and trials by agent and scenario, in the order of their names."""
         if query.search or query.without or _own_conditions(query)[0]:
             where, parameters = self._where(query)
             totals = "e.shared, count(*) runs, count(e.share) scored, sum(e.share) total"
@@ -273,18 +276,18 @@ class EntryTable:
         ]
 
     def count(self, query: EntryQuery) -> int:
-        """The number of matching entries, regardless of ``most``."""
+        """Return the number of matching entries, regardless of ``most``."""
         key = (repr(replace(query, most=None, skip=0, order="started")), *self._state())
         if key not in self._counts:
-            self._counts = {known: count for known, count in self._counts.items() if known[1:] == key[1:]}
+            self._counts = {cached: count for cached, count in self._counts.items() if cached[1:] == key[1:]}
             self._counts[key] = self._count(query)
         return self._counts[key]
 
     def _count(self, query: EntryQuery) -> int:
         if _own_conditions(query)[0]:
-            return self._counted(query)
+            return self._count_rows(query)
         sets, parameters = _sets(query)
-        words, terms = _words(query.search)
+        words, terms = _word_conditions(query.search)
         sets += words.values()
         total = f"SELECT coalesce(sum(entries), 0) FROM shared {'WHERE ' if sets else ''}{' AND '.join(sets)}"
         (in_all,) = self._db.execute(total, {**parameters, **terms}).fetchone()
@@ -292,11 +295,11 @@ class EntryTable:
             self._find_by_ids(query)
             in_all += self._db.execute("SELECT count(*) FROM id_matches").fetchone()[0]
         if query.without:
-            in_all -= self._counted(replace(query, without=()), among=query.without)
+            in_all -= self._count_rows(replace(query, without=()), among=query.without)
         return int(in_all)
 
-    def _index_for(self, query: EntryQuery) -> str:
-        """The index by which the fewest rows are looked at, which SQLite can't know."""
+    def _choose_index(self, query: EntryQuery) -> str:
+        """Return the index by which the fewest rows are examined; SQLite can't know it."""
         if query.origin is not None:
             return "INDEXED BY entries_by_origin"
         if query.ended_since is not None:
@@ -307,7 +310,7 @@ class EntryTable:
             return "INDEXED BY entries_by_time" if query.order == "started" else ""
         return "" if self.count(query) <= _SPARSE else f"INDEXED BY {_INDEXES.get(query.order, 'entries_by_time')}"
 
-    def _counted(self, query: EntryQuery, among: Sequence[str] = ()) -> int:
+    def _count_rows(self, query: EntryQuery, among: Sequence[str] = ()) -> int:
         where, parameters = self._where(query)
         if among:
             where += (" AND " if where else "WHERE ") + "e.id IN (SELECT value FROM json_each(:among))"
@@ -316,7 +319,7 @@ class EntryTable:
 
     def _where(self, query: EntryQuery) -> tuple[str, dict[str, Any]]:
         sets, parameters = _sets(query)
-        words, terms = _words(query.search)
+        words, terms = _word_conditions(query.search)
         own, times = _own_conditions(query)
         parameters |= {**terms, **times}
         sets += words.values()
@@ -331,17 +334,17 @@ class EntryTable:
         return (f"WHERE {' AND '.join(where)}" if where else ""), parameters
 
     def _state(self) -> tuple[int, int]:
-        """What changes with every change of the table, by this process or by others."""
+        """Return a value that changes with every change of the table, by this process or by others."""
         return self._writes, int(self._db.execute("PRAGMA data_version").fetchone()[0])
 
     def _find_by_ids(self, query: EntryQuery) -> None:
-        """Fill ``id_matches`` with entries that have all words of a search, one or more of them only in their id."""
+        """Fill ``id_matches`` with entries that have all words of a search, at least one of them only in their id."""
         key = (replace(query, most=None, skip=0, without=()), *self._state())
         if key == self._searched:
             return
         self._db.execute("DELETE FROM id_matches")
         sets, parameters = _sets(query)
-        words, terms = _words(query.search)
+        words, terms = _word_conditions(query.search)
         letters = {row[0] for row in self._db.execute("SELECT letter FROM letters")}
         in_ids = [name for name in words if letters.issuperset(terms[name])]
         sets += [test for name, test in words.items() if name not in in_ids]
@@ -356,13 +359,14 @@ class EntryTable:
             self._db.execute(into, {**parameters, **terms})
         self._searched = key
 
-    def ids_with(self, prefix: str, owner: str | None, most: int) -> tuple[int, list[str]]:
-        """How many ids begin with a prefix, and the shortest of them, at most ``most``; members of the shortest one
-        count as it does. ``owner`` is whose entries they are, None for all.
+    def find_ids(self, prefix: str, owner: str | None, most: int) -> tuple[int, list[str]]:
+        """Return how many ids begin with a prefix, and the shortest of them, at most ``most``.
+
+        Members of the shortest one count as part of it. ``owner`` limits the entries to an owner's; None means all.
         """
-        whose = "" if owner is None else "AND shared IN (SELECT number FROM shared WHERE owner = :owner)"
+        of_owner = "" if owner is None else "AND shared IN (SELECT number FROM shared WHERE owner = :owner)"
         parameters = {"prefix": prefix, "end": prefix + "\U0010ffff", "owner": owner, "most": most}
-        within = f"FROM entries WHERE id >= :prefix AND id < :end {whose}"
+        within = f"FROM entries WHERE id >= :prefix AND id < :end {of_owner}"
         shortest = self._db.execute(f"SELECT id {within} ORDER BY length(id), id LIMIT 1", parameters).fetchone()
         if shortest is None:
             return 0, []
@@ -372,12 +376,12 @@ class EntryTable:
         total = self._db.execute(f"SELECT count(*) {within}", parameters).fetchone()[0] if len(rows) > 1 else 1
         return int(total), [row[0] for row in rows]
 
-    def _opened(self) -> sqlite3.Connection:
+    def _open(self) -> sqlite3.Connection:
         if self._path:
             try:
                 os.makedirs(os.path.dirname(self._path), mode=0o700, exist_ok=True)
-            except OSError as problem:
-                raise sqlite3.OperationalError(str(problem)) from None
+            except OSError as error:
+                raise sqlite3.OperationalError(str(error)) from None
         db = sqlite3.connect(self._path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
         db.execute("PRAGMA journal_mode = WAL" if self._path else "PRAGMA journal_mode = OFF")
         db.execute("PRAGMA synchronous = NORMAL")
@@ -393,7 +397,7 @@ class EntryTable:
                 db.execute(f"CREATE {statement.strip().removeprefix('CREATE ')}")
             db.execute(f"PRAGMA user_version = {_VERSION}")
         db.execute("COMMIT")
-        db.execute(_WALKED)  # a connection's own: two processes may walk at the same time
+        db.execute(_WALKED)  # private to the connection: two processes may walk at the same time
         db.execute("CREATE TEMP TABLE id_matches (number INTEGER PRIMARY KEY)")
         return db
 
@@ -402,7 +406,7 @@ class EntryTable:
             "INSERT INTO removed VALUES (?, ?) ON CONFLICT (folder) DO UPDATE SET at = max(at, excluded.at)",
             (line.folder, line.at),
         )
-        which = (*_named(line.folder), line.at)
+        which = (*_parse_folder(line.folder), line.at)
         self._db.execute("DELETE FROM entries WHERE id = ? AND fence = ? AND date = ? AND at <= ?", which)
         self._db.execute("DELETE FROM pending WHERE folder = ? AND at <= ?", (line.folder, line.at))
 
@@ -412,7 +416,7 @@ class EntryTable:
 
     def _await(self, line: Line) -> None:
         is_known = self._db.execute(
-            "SELECT 1 FROM entries WHERE id = ? AND fence = ? AND date = ?", _named(line.folder)
+            "SELECT 1 FROM entries WHERE id = ? AND fence = ? AND date = ?", _parse_folder(line.folder)
         ).fetchone()
         if not is_known and not self._is_removed(line):
             self._db.execute(
@@ -427,11 +431,11 @@ class EntryTable:
             times = summary.started_at.timestamp(), summary.ended_at.timestamp()
             share = summary.share
         except (ValueError, ArithmeticError):
-            return  # the entry itself says more
+            return  # the entry itself has more information
         if summary.format > FORMAT or self._is_removed(line):
             return
         common = {name: own.pop(name) for name in _SHARED if name in own}
-        entry_id, fence, date = _named(line.folder)
+        entry_id, fence, date = _parse_folder(line.folder)
         if (own.pop("id", None), own.pop("fence", 0)) != (entry_id, fence):
             return
         self._db.execute(
@@ -441,7 +445,7 @@ class EntryTable:
             "share = excluded.share, origin = excluded.origin, is_indexed = excluded.is_indexed, own = excluded.own "
             "WHERE excluded.fence > fence OR (excluded.fence = fence AND excluded.at >= at)",
             (
-                *(entry_id, fence, line.at, date, self._number_of(common), *times),
+                *(entry_id, fence, line.at, date, self._shared_number(common), *times),
                 *(summary.seed if abs(summary.seed or 0) < 2**63 else None, summary.cost, share),
                 *(summary.forked_from and summary.forked_from.task_id,),
                 *(is_indexed, json.dumps(own, separators=(",", ":"))),
@@ -452,7 +456,7 @@ class EntryTable:
             self._letters.update(letters)
             self._db.executemany("INSERT OR IGNORE INTO letters VALUES (?)", list(letters))
 
-    def _number_of(self, common: dict[str, Any]) -> int:
+    def _shared_number(self, common: dict[str, Any]) -> int:
         text = json.dumps(common, separators=(",", ":"))
         digest = hashlib.sha256(text.encode()).digest()[:16]
         row = self._db.execute("SELECT number FROM contents WHERE digest = ?", (digest,)).fetchone()
@@ -491,7 +495,7 @@ def delete_table(path: str) -> None:
 
 
 def _sets(query: EntryQuery) -> tuple[list[str], dict[str, Any]]:
-    """The conditions of a query on ``shared``, without those of its search, and their parameters."""
+    """Return a query's conditions on ``shared``, without those of its search, and their parameters."""
     alike = {
         "kind": query.kind,
         "status": query.status,
@@ -522,19 +526,19 @@ def _sets(query: EntryQuery) -> tuple[list[str], dict[str, Any]]:
     return sets, parameters
 
 
-def _words(search: str) -> tuple[dict[str, str], dict[str, str]]:
-    """The condition on ``shared`` of each word of a search, and its parameters, both by the parameter's name."""
+def _word_conditions(search: str) -> tuple[dict[str, str], dict[str, str]]:
+    """Return the condition on ``shared`` for each word of a search, and its parameters, both by parameter name."""
     terms = {f"word{number}": word for number, word in enumerate(search.lower().split())}
     return {name: f"instr(words, :{name})" for name in terms}, terms
 
 
 def _escaped(word: str) -> str:
-    """A word as LIKE takes it for itself."""
+    """Escape a word for LIKE."""
     return "".join(f"!{letter}" if letter in "!%_" else letter for letter in word)
 
 
 def _own_conditions(query: EntryQuery) -> tuple[list[str], dict[str, Any]]:
-    """The conditions of a query on each entry, without ``without``, and their parameters."""
+    """Return a query's conditions on single entries, except ``without``, and their parameters."""
     named = (
         ("since", query.since, "e.started >= :since"),
         ("until", query.until, "e.started < :until"),
@@ -569,5 +573,5 @@ def _summary(row: Sequence[Any]) -> EntrySummary | None:
         return None
 
 
-def _named(folder: str) -> tuple[str, int, str]:
-    return id_of(folder), fence_of(folder), folder.partition("/")[0]
+def _parse_folder(folder: str) -> tuple[str, int, str]:
+    return parse_id(folder), parse_fence(folder), folder.partition("/")[0]

@@ -1,7 +1,7 @@
-"""Whether all services of a deployment use the same store, archive, secret and payload keys.
+"""The check that all services of a deployment use the same store, archive, secret and payload keys.
 
-A worker's identity at Temporal (``PID@HOST store=… archive=… secret=… keys=…``) names what it uses by fingerprints.
-Workers, gateways and ``proctor doctor`` compare those of the workers that ask for work with their own.
+A worker's identity at Temporal (``PID@HOST store=… archive=… secret=… keys=…``) contains fingerprints of these.
+Workers, gateways and ``proctor doctor`` compare the fingerprints of active workers with their own.
 """
 
 import asyncio
@@ -36,19 +36,19 @@ _SETTINGS = {
     "secret": ("another secret", "AGENTBEATS_GREEN_SECRET"),
     "keys": ("other payload keys", "AGENTBEATS_GREEN_PAYLOAD_KEYS"),
 }
-"""By field of ``Fingerprint``: what a worker uses that has another one, and the setting."""
+"""By field of ``Fingerprint``: the description of a difference, and the setting to change."""
 
 _ids: dict[str, str] = {}
-"""The ids of the stores that this process uses: they never change."""
+"""The ids of the stores that this process uses, cached: they never change."""
 
 
 @dataclass(frozen=True)
 class Fingerprint:
-    """What a service uses; "-" for what is not known.
+    """Fingerprints of a service's settings; "-" for unknown ones.
 
     Attributes:
         store: the id of its store, which is kept in the store.
-        archive: that of its archive.
+        archive: the id of its archive.
         secret: of the deployment's secret.
         keys: of the payload keys, separated by commas. The first one encrypts.
     """
@@ -60,8 +60,8 @@ class Fingerprint:
 
     @classmethod
     async def of(cls, config: GreenAgentConfig) -> Self:
-        """The identities of the services in these settings. The identity of an unreadable store is left out."""
-        store, archive = await do_all(_id_of(config.storage_url), _id_of(config.archive_url))
+        """Compute the fingerprints of these settings. An unreadable store counts as unknown."""
+        store, archive = await do_all(_read_id(config.storage_url), _read_id(config.archive_url))
         keys = read_keys(config.payload_keys.get_secret_value()) if config.payload_keys else {}
         secret = config.secret.get_secret_value()
         return cls(
@@ -80,9 +80,9 @@ class Fingerprint:
         return " ".join(f"{field.name}={getattr(self, field.name)}" for field in fields(self))
 
     def differences(self, other: Self) -> list[str]:
-        """The names of the fields in which two services don't fit together.
+        """Return the names of the fields in which two services don't fit together.
 
-        Payload keys fit when each service has the key that the other one encrypts with.
+        Payload keys fit if each service has the key with which the other one encrypts.
         """
         differing = [
             name
@@ -94,7 +94,7 @@ class Fingerprint:
         return differing if is_readable else [*differing, "keys"]
 
 
-def no_worker_at(queue: str) -> Problem:
+def missing_worker_problem(queue: str) -> Problem:
     return Problem(
         f"No worker polls the task queue {queue!r}",
         "start one (`proctor worker`), or give workers and gateway the same AGENTBEATS_GREEN_TASK_QUEUE.",
@@ -102,7 +102,7 @@ def no_worker_at(queue: str) -> Problem:
 
 
 async def find_fleet_problem(client: Client, config: GreenAgentConfig, timeout: timedelta = _SECONDS) -> Problem | None:
-    """Why the workers at the deployment's task queue can't work together; None where they can. Raises as
+    """Return why the workers at the deployment's task queue can't work together; None if they can. Raises as
     ``find_stranger``.
     """
     stranger = await find_stranger(client, config, timeout)
@@ -115,14 +115,14 @@ async def _find_version_problem(client: Client, config: GreenAgentConfig, timeou
     request = DescribeWorkerDeploymentRequest(namespace=client.namespace, deployment_name=config.task_queue)
     try:
         described = await client.workflow_service.describe_worker_deployment(request, timeout=timeout)
-    except RPCError as problem:
-        if problem.status == RPCStatusCode.NOT_FOUND:  # Temporal learns of it some moments after the first worker
+    except RPCError as error:
+        if error.status == RPCStatusCode.NOT_FOUND:  # Temporal knows it only some moments after the first worker
             return None
         raise
     deployment = described.worker_deployment_info
     if deployment.routing_config.current_deployment_version.build_id:
         return None
-    ids = ", ".join(sorted(each.deployment_version.build_id for each in deployment.version_summaries))
+    ids = ", ".join(sorted(version.deployment_version.build_id for version in deployment.version_summaries))
     return Problem(
         f"All workers at the task queue {config.task_queue!r} have a build id ({ids}), and none of them is the current "
         "version, so new assessments wait",
@@ -131,8 +131,8 @@ async def _find_version_problem(client: Client, config: GreenAgentConfig, timeou
 
 
 async def find_stranger(client: Client, config: GreenAgentConfig, timeout: timedelta = _SECONDS) -> Problem | None:
-    """A sentence about a worker at the deployment's task queue that uses other things than this process; None where all
-    use the same. ``RPCError`` where Temporal doesn't answer within ``timeout``.
+    """Return a sentence about a worker at the deployment's task queue whose settings differ from this process's; None
+    if all agree. Raises ``RPCError`` if Temporal doesn't answer within ``timeout``.
     """
     own = await Fingerprint.of(config)
     for identity in await polling_now(client, config.task_queue, WORKFLOWS, timeout):
@@ -147,12 +147,12 @@ async def find_stranger(client: Client, config: GreenAgentConfig, timeout: timed
 
 
 def _digest(content: bytes) -> str:
-    """The secrets are long and random, so that this reveals nothing about them."""
+    """Hash a secret. Secrets are long and random, so the digest reveals nothing about them."""
     return sha256(b"proctor fingerprint " + content).hexdigest()[:_DIGITS]
 
 
-async def _id_of(url: str) -> str:
-    """The id of a store, which its first user writes into it."""
+async def _read_id(url: str) -> str:
+    """Return the id of a store, which its first user writes into it."""
     if url.startswith("memory://"):  # each process has its own
         return _UNKNOWN
     if url in _ids:
@@ -173,20 +173,20 @@ WORKFLOWS = TaskQueueType.TASK_QUEUE_TYPE_WORKFLOW
 ACTIVITIES = TaskQueueType.TASK_QUEUE_TYPE_ACTIVITY
 
 _POLLED_WITHIN = timedelta(seconds=90)
-"""A worker's request for work stays open for a minute."""
+"""A worker's request for work stays open for a minute; this allows for some delay."""
 
 
 async def are_versioned(client: Client, queue: str, timeout: timedelta) -> bool:
-    """Whether all workers at a task queue have a build id: they get work only for the current version then."""
+    """Tell whether all workers at a task queue have a build id: only the current version then gets work."""
     pollers = await _pollers(client, queue, WORKFLOWS, timeout)
     versioned = WorkerVersioningMode.WORKER_VERSIONING_MODE_VERSIONED
-    return bool(pollers) and all(each.deployment_options.worker_versioning_mode == versioned for each in pollers)
+    return bool(pollers) and all(poller.deployment_options.worker_versioning_mode == versioned for poller in pollers)
 
 
 async def last_polls(
     client: Client, queue: str, kind: TaskQueueType.ValueType, timeout: timedelta
 ) -> dict[str, datetime]:
-    """When each process asked for work at a task queue last, by its identity."""
+    """Return each process's last request for work at a task queue, by its identity."""
     last: dict[str, datetime] = {}
     for poller in await _pollers(client, queue, kind, timeout):
         asked_at = poller.last_access_time.ToDatetime(tzinfo=UTC)
@@ -196,7 +196,7 @@ async def last_polls(
 
 async def polling_now(client: Client, queue: str, kind: TaskQueueType.ValueType, timeout: timedelta) -> list[str]:
     lately = datetime.now(UTC) - _POLLED_WITHIN
-    return [who for who, at in (await last_polls(client, queue, kind, timeout)).items() if at > lately]
+    return [identity for identity, at in (await last_polls(client, queue, kind, timeout)).items() if at > lately]
 
 
 async def count_workers(client: Client, queue: str, kind: TaskQueueType.ValueType, timeout: timedelta) -> int:

@@ -1,4 +1,4 @@
-"""A folder on any file system that fsspec knows: whole files of bounded size, durable where it is local, problems as
+"""A folder on any file system of fsspec's: whole files of bounded size, durable on a local disk, with errors as
 sentences.
 """
 
@@ -25,13 +25,13 @@ T = TypeVar("T")
 P = ParamSpec("P")
 
 ANSWERS_WITHIN = 30.0
-"""Seconds after which a folder that does not answer counts as unavailable; more for what is large."""
+"""Seconds after which a folder that doesn't answer counts as unavailable; large files get more."""
 
 _SLOWEST = 500_000
-"""Bytes a second that a large file moves at least."""
+"""The lowest speed, in bytes a second, at which large files are expected to move."""
 
 _UNSIZED = 16 * 2**20
-"""The most bytes of a file whose size isn't known before."""
+"""Size limit in bytes for a file whose size isn't known in advance."""
 
 _REMEDIES = {
     errno.ENOSPC: "free some space there",
@@ -45,7 +45,7 @@ _REMEDIES = {
 _OPERATIONS = {"written": "write", "read": "read"}
 
 _LISTS_WITHIN = 20
-"""Times ``ANSWERS_WITHIN``, for the list of everything."""
+"""Multiples of ``ANSWERS_WITHIN`` for listing everything."""
 
 _SECONDS = Histogram(
     "proctor_store_seconds",
@@ -54,7 +54,7 @@ _SECONDS = Histogram(
     buckets=(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30),
 )
 _FAILURES = Counter("proctor_store_failures", "Times that the store could not be read or written.", ["operation"])
-for _operation in _OPERATIONS.values():  # an alert on their increase takes a value from before the first failure
+for _operation in _OPERATIONS.values():  # alerts on an increase need a value from before the first failure
     _FAILURES.labels(_operation)
 
 
@@ -62,7 +62,7 @@ log = logging.getLogger(__name__)
 
 
 class StoreUnavailableError(Exception):
-    """The store can't be written or read just now; the message is a sentence with its place, the reason and a remedy.
+    """The store can't be written or read at the moment; the message names its place, the reason and a remedy.
 
     Nothing was lost: the same call may be repeated.
     """
@@ -71,12 +71,12 @@ class StoreUnavailableError(Exception):
 def _bounded(
     done: str, size: Callable[..., int] = lambda *_: 0, times: int = 1
 ) -> Callable[[Callable[Concatenate["Folder", P], T]], Callable[Concatenate["Folder", P], T]]:
-    """Give a method of ``Folder`` a time limit; ``size`` tells the bytes that it moves, from its arguments."""
+    """Give a method of ``Folder`` a time limit; ``size`` computes the bytes that it moves from its arguments."""
 
     def bounded(method: Callable[Concatenate["Folder", P], T]) -> Callable[Concatenate["Folder", P], T]:
         @functools.wraps(method)
         def call(self: "Folder", /, *args: P.args, **kwargs: P.kwargs) -> T:
-            if threads.is_one_of_ours():  # the call around this one has the limit
+            if threads.is_one_of_ours():  # the outer call has the limit
                 return method(self, *args, **kwargs)
             return self._wait(lambda: method(self, *args, **kwargs), done, times * _limit(size(*args, **kwargs)))
 
@@ -90,27 +90,27 @@ def _limit(size: int) -> float:
 
 
 def _most(size: int) -> int:
-    """The most bytes of a file of this size, which may be packed; of one whose size isn't known, where it is 0."""
+    """Return the largest packed size of a file of this size; 0 means that the size is unknown."""
     return size + size // 500 + 1_000 if size else _UNSIZED
 
 
 class Folder:
     """The files below an fsspec URL or a local path (``/srv/proctor/storage``, ``s3://bucket/proctor``, ``memory://``).
 
-    A local file is written beside its place, flushed to the disk and renamed, so neither a reader nor a crash ever
-    meets half a file. Each access waits for ``ANSWERS_WITHIN`` at most; ``within_time`` is for callers
-    with an event loop. All raise ``StoreUnavailableError`` where the folder is full, read-only, away or doesn't answer.
+    A local file is first written under another name, flushed to the disk and renamed. Neither readers nor crashes leave
+    half a file. Each access waits for ``ANSWERS_WITHIN`` at most; ``within_time`` is for callers with an event loop.
+    All methods raise ``StoreUnavailableError`` if the folder is full, read-only, missing or doesn't answer.
 
     Args:
-        url: where it is; it is made when something is written, but for a store's bucket.
-        name: what sentences call it.
+        url: its place. The first write creates it, except for an object store's bucket.
+        name: its name in sentences.
 
     Raises:
         StoreSettingsError: the package for such a URL isn't installed, or the scheme is unknown.
     """
 
     def __init__(self, url: str, name: str) -> None:
-        self._store = object_stores.object_store_at(url)
+        self._store = object_stores.find_object_store(url)
         if self._store is not None:
             self._fs, self.root = object_stores.open_object_store(url, self._store)
         else:
@@ -123,7 +123,7 @@ class Folder:
         self._download = self._store.download if self._store is not None else {}
 
     def without_place(self, problem: Exception) -> str:
-        """What an error says, for those who must not know where this folder is."""
+        """Return an error's text without this folder's place, for callers who must not know it."""
         text = str(problem)
         for words in (f" at {self.place}", f" below {self.place}", self.place):
             text = text.replace(words, "")
@@ -131,7 +131,7 @@ class Folder:
 
     @property
     def is_of_objects(self) -> bool:
-        """Whether it is in a store of objects, where each look is a request to a machine far away."""
+        """Whether it is in an object store, for which each access is a request to a remote machine."""
         return self._store is not None
 
     @_bounded("written", lambda _, content: len(content))
@@ -140,36 +140,32 @@ class Folder:
             if self._local is not None:
                 self._local.write(path, content)
             elif self._store is not None:
-                self._fs.pipe_file(self._at(path), content, **self._store.upload)
+                self._fs.pipe_file(self._full_path(path), content, **self._store.upload)
             else:
-                self._fs.makedirs(posixpath.dirname(self._at(path)), exist_ok=True)
-                self._fs.pipe_file(self._at(path), content)
-        except Exception as problem:  # every kind of file system has its own
-            raise self.unavailable(problem, "written", path) from problem
+                self._fs.makedirs(posixpath.dirname(self._full_path(path)), exist_ok=True)
+                self._fs.pipe_file(self._full_path(path), content)
+        except Exception as error:  # each kind of file system has its own errors
+            raise self.unavailable(error, "written", path) from error
 
     @_bounded("written", lambda _, content: len(content))
     def write_first(self, path: str, content: bytes) -> bool | None:
-        """Write a file unless it is there: of two writers at the same time one gets True. A store of objects takes one
-        request for it.
+        """Write a file unless it exists. Of two writers at the same time, one gets True. An object store needs one
+        request.
 
-        Returns True where it was written, False where the file is there. None where that can't be said without another
-        look: file systems that know no such request, and a store in which another upload of it is under way.
+        Returns True if it was written and False if the file exists. Returns None if another look is needed: on file
+        systems without such a request, and in a store in which another upload of the file is under way.
         """
         if self._store is None:
             return self._link_first(path, content)
         try:
-            self._fs.pipe_file(self._at(path), content, mode="create", **self._store.upload)
-        except Exception as problem:
-            if object_stores.is_there_already(problem):
+            self._fs.pipe_file(self._full_path(path), content, mode="create", **self._store.upload)
+        except Exception as error:
+            if object_stores.is_there_already(error):
                 return False
-            knows_no_conditions = getattr(problem, "errno", None) == errno.ENOSYS
-            if (
-                object_stores.is_being_written(problem)
-                or isinstance(problem, NotImplementedError)
-                or knows_no_conditions
-            ):
+            knows_no_conditions = getattr(error, "errno", None) == errno.ENOSYS
+            if object_stores.is_being_written(error) or isinstance(error, NotImplementedError) or knows_no_conditions:
                 return None
-            raise self.unavailable(problem, "written", path) from problem
+            raise self.unavailable(error, "written", path) from error
         return True
 
     def _link_first(self, path: str, content: bytes) -> bool | None:
@@ -177,14 +173,14 @@ class Folder:
             return None
         try:
             return self._local.link_first(path, content)
-        except Exception as problem:
-            if isinstance(problem, OSError) and problem.errno in (errno.EPERM, errno.ENOTSUP):
+        except Exception as error:
+            if isinstance(error, OSError) and error.errno in (errno.EPERM, errno.ENOTSUP):
                 return None  # a file system without links
-            raise self.unavailable(problem, "written", path) from problem
+            raise self.unavailable(error, "written", path) from error
 
     def write_once(self, path: str, content: bytes) -> bytes:
-        """Write a file unless it is there, and return what it has: of two writers at the same time one wins, where the
-        file system is local or a store of objects.
+        """Write a file unless it exists, and return its content. Of two writers at the same time, one wins if the file
+        system is local or an object store.
         """
         if not self.exists(path) and self.write_first(path, content) is None and not self.exists(path):
             self.write(path, content)
@@ -192,7 +188,7 @@ class Folder:
 
     @_bounded("read", lambda _, size=0: size)
     def read(self, path: str, size: int = 0) -> bytes:
-        """A file's content; give the ``size`` of a large one, which may take longer.
+        """Return a file's content; give the ``size`` of a large one, which may take longer.
 
         Raises:
             FileNotFoundError: there is no such file.
@@ -202,101 +198,103 @@ class Folder:
         try:
             if self._local is not None:
                 return self._local.read(path, most)
-            content: bytes = self._fs.cat_file(self._at(path), end=most + 1, **self._download)
-        except FileNotFoundError as problem:
-            self._require_bucket(problem, path)
+            content: bytes = self._fs.cat_file(self._full_path(path), end=most + 1, **self._download)
+        except FileNotFoundError as error:
+            self._require_bucket(error, path)
             raise
-        except RefusedFileError as problem:
-            raise self._refused(path, problem) from None
-        except Exception as problem:
-            if object_stores.is_empty(problem):
+        except RefusedFileError as error:
+            raise self._refused(path, error) from None
+        except Exception as error:
+            if object_stores.is_empty(error):
                 return b""
-            raise self.unavailable(problem, "read", path) from problem
+            raise self.unavailable(error, "read", path) from error
         if len(content) > most:
             raise self._refused(path, RefusedFileError(f"larger than the {most} bytes that it may have"))
         return content
 
     @_bounded("read", times=2)
     def read_all(self, paths: list[str], size: int = 0) -> dict[str, bytes]:
-        """Many files' contents, at the same time where the file system can; ``size`` is how large each may be. Those
-        that aren't there are left out. Those that ``read`` refuses are empty here.
+        """Return the contents of many files, read in parallel if the file system can; ``size`` is the limit for each
+        file. Missing files are left out; files that ``read`` refuses are empty.
         """
         if self._local is not None:
             return {path: content for path in paths if (content := self._read_if_there(path, size)) is not None}
         try:
-            at_once, most = [self._at(path) for path in paths], _most(size)
+            at_once, most = [self._full_path(path) for path in paths], _most(size)
             contents = self._fs.cat(at_once, on_error="omit", end=most + 1, **self._download) if paths else {}
-        except Exception as problem:
-            raise self.unavailable(problem, "read") from problem
+        except Exception as error:
+            raise self.unavailable(error, "read") from error
         if isinstance(contents, bytes):
             contents = {at_once[0]: contents}
-        at = {self._fs._strip_protocol(self._at(path)): path for path in paths}
-        found = {at[self._fs._strip_protocol(name)]: content for name, content in contents.items()}
-        return {path: content if len(content) <= most else b"" for path, content in found.items()}
+        originals = {self._fs._strip_protocol(self._full_path(path)): path for path in paths}
+        by_path = {originals[self._fs._strip_protocol(name)]: content for name, content in contents.items()}
+        return {path: content if len(content) <= most else b"" for path, content in by_path.items()}
 
     @_bounded("read")
     def names(self, path: str = "") -> list[str]:
-        """The names of what is in a folder below; none where there is no such folder, or behind a link."""
+        """Return the names in a subfolder; none if it doesn't exist or is behind a link."""
         names: list[str] = []
         with self._listing(path):
             names = self._local.names(path) if self._local is not None else self._names(path)
         return sorted(names)
 
     def _names(self, path: str) -> list[str]:
-        at = self._at(path) if path else self.root
+        at = self._full_path(path) if path else self.root
         try:
             paths = self._fs.ls(at, detail=False, refresh=True)
-        except TypeError:  # a file system without a cache of its own
+        except TypeError:  # a file system without a cache
             paths = self._fs.ls(at, detail=False)
-        return [posixpath.basename(str(each).rstrip("/")) for each in paths]
+        return [posixpath.basename(str(path).rstrip("/")) for path in paths]
 
     @_bounded("read")
     def versions(self, path: str) -> dict[str, str]:
-        """The files in a folder below: the name of each, and a text that changes whenever it is written again."""
+        """Return the files in a subfolder: the name of each, and a text that changes whenever it is rewritten."""
         versions: dict[str, str] = {}
         with self._listing(path):
             if self._local is not None:
                 versions = self._local.versions(path)
             else:
-                listed = self._fs.ls(self._at(path), detail=True, **({"refresh": True} if self._store else {}))
+                listed = self._fs.ls(self._full_path(path), detail=True, **({"refresh": True} if self._store else {}))
                 plain = [about for about in listed if about["type"] == "file"]
-                versions = {posixpath.basename(str(about["name"])): _version_of(about) for about in plain}
+                versions = {posixpath.basename(str(about["name"])): _find_version(about) for about in plain}
         return versions
 
     @_bounded("read", times=_LISTS_WITHIN)
     def sizes(self, path: str = "") -> dict[str, tuple[int, datetime | None]]:
-        """Every file below a folder, at any depth: its path to its size in bytes and when it was written."""
+        """Return every file below a folder, at any depth: its path with its size in bytes and its time of writing."""
         sizes: dict[str, tuple[int, datetime | None]] = {}
         with self._listing(path):
             if self._local is not None:
                 sizes = self._local.sizes(path)
             else:
-                details = self._fs.find(self._at(path) if path else self.root, detail=True)
+                details = self._fs.find(self._full_path(path) if path else self.root, detail=True)
                 sizes = {
-                    name.removeprefix(self.root).lstrip("/"): (int(about.get("size") or 0), _written_at(about))
+                    name.removeprefix(self.root).lstrip("/"): (int(about.get("size") or 0), _find_time(about))
                     for name, about in details.items()
                 }
         return sizes
 
     @_bounded("read")
     def size(self, path: str) -> int | None:
-        """The bytes of a plain file; None where there is none."""
-        found = list[int | None]()
+        """Return the size of a plain file in bytes; None if it doesn't exist."""
+        sizes = list[int | None]()
         with self._listing(path):
-            found.append(self._local.size(path) if self._local is not None else int(self._fs.size(self._at(path))))
-        return found[0] if found else None
+            sizes.append(
+                self._local.size(path) if self._local is not None else int(self._fs.size(self._full_path(path)))
+            )
+        return sizes[0] if sizes else None
 
     @_bounded("read", times=_LISTS_WITHIN)
     def together(self, work: Callable[[], T]) -> T:
-        """Do many things with the folder, in one thread and within one time limit."""
+        """Run several operations on the folder, in one thread and within one time limit."""
         return work()
 
     @_bounded("read")
     def exists(self, path: str) -> bool:
         try:
-            return bool(self._local.exists(path) if self._local is not None else self._fs.exists(self._at(path)))
-        except Exception as problem:
-            raise self.unavailable(problem, "read", path) from problem
+            return bool(self._local.exists(path) if self._local is not None else self._fs.exists(self._full_path(path)))
+        except Exception as error:
+            raise self.unavailable(error, "read", path) from error
 
     @_bounded("written")
     def remove(self, path: str) -> None:
@@ -306,41 +304,41 @@ class Folder:
                 if self._local is not None:
                     self._local.remove(path)
                 else:
-                    self._fs.rm(self._at(path), recursive=True)
-        except Exception as problem:
-            raise self.unavailable(problem, "written", path) from problem
+                    self._fs.rm(self._full_path(path), recursive=True)
+        except Exception as error:
+            raise self.unavailable(error, "written", path) from error
 
     @_bounded("read")
-    def written_at(self, path: str) -> datetime | None:
-        """When a file was written; None where the file system doesn't say. Raises ``FileNotFoundError``."""
+    def find_written_time(self, path: str) -> datetime | None:
+        """Return when a file was written; None if the file system doesn't say. Raises ``FileNotFoundError``."""
         if self._local is not None:
             return self._local.written_at(path)
         try:
-            written: datetime = self._fs.modified(self._at(path))
+            written: datetime = self._fs.modified(self._full_path(path))
         except NotImplementedError:
-            if not self._fs.exists(self._at(path)):
+            if not self._fs.exists(self._full_path(path)):
                 raise FileNotFoundError(path) from None
             return None
         return written.astimezone(UTC)
 
     async def within_time(self, work: Callable[[], T], done: str, size: int = 0, seconds: float | None = None) -> T:
-        """Do something with the folder in a thread.
+        """Run an operation on the folder in a thread.
 
         Args:
-            work: what to do.
+            work: the operation.
             done: ``written`` or ``read``, for the error.
-            size: the bytes that this moves.
-            seconds: the time limit, where it is not ``ANSWERS_WITHIN`` and the time that the bytes take.
+            size: the bytes that it moves.
+            seconds: the time limit; by default ``ANSWERS_WITHIN`` plus the time for the bytes.
 
         Raises:
             StoreUnavailableError: the folder doesn't answer within that time.
         """
         limit = seconds or _limit(size)
-        with self._counted(done, limit):
+        with self._measure(done, limit):
             return await asyncio.wait_for(asyncio.wrap_future(threads.submit(self.place, work)), limit)
 
     def _wait(self, work: Callable[[], T], done: str, limit: float) -> T:
-        with self._counted(done, limit):
+        with self._measure(done, limit):
             running = threads.submit(self.place, work)
             try:
                 return running.result(limit)
@@ -348,7 +346,7 @@ class Folder:
                 running.cancel()
 
     @contextmanager
-    def _counted(self, done: str, limit: float) -> Iterator[None]:
+    def _measure(self, done: str, limit: float) -> Iterator[None]:
         operation = _OPERATIONS.get(done, done)
         try:
             with _SECONDS.labels(operation).time():
@@ -363,38 +361,40 @@ class Folder:
 
     @contextmanager
     def _listing(self, path: str) -> Iterator[None]:
-        """While a folder is listed: one that isn't there, or behind a link, has nothing in it."""
+        """Handle errors while a folder is listed: a missing one, or one behind a link, counts as empty."""
         try:
             yield
-        except (FileNotFoundError, NotADirectoryError) as problem:
-            self._require_bucket(problem)
-        except RefusedFileError as problem:
-            log.warning("%s", self._refused(path, problem))
-        except Exception as problem:
-            raise self.unavailable(problem, "read") from problem
+        except (FileNotFoundError, NotADirectoryError) as error:
+            self._require_bucket(error)
+        except RefusedFileError as error:
+            log.warning("%s", self._refused(path, error))
+        except Exception as error:
+            raise self.unavailable(error, "read") from error
 
     def unavailable(self, problem: Exception, done: str, path: str | None = None) -> StoreUnavailableError:
-        """The error for a problem of the file system; of a store of objects it names bucket and key. ``done`` is what
-        couldn't be done: ``read``, ``written``; ``path`` the file, below the folder.
+        """Return the error for a problem of the file system; for an object store it names bucket and key. ``done`` is
+        the failed operation, ``read`` or ``written``; ``path`` is the file below the folder.
         """
         code = problem.errno if isinstance(problem, OSError) else None
         reason = (problem.strerror if isinstance(problem, OSError) else None) or str(problem) or type(problem).__name__
         reason = " ".join(reason.split())[:300]
         remedy = _REMEDIES.get(code or 0, "see whether it is there and works")
         if self._store is not None:
-            is_bucket = done == "written" and isinstance(problem, FileNotFoundError)  # nothing else has to be there
+            is_bucket = done == "written" and isinstance(
+                problem, FileNotFoundError
+            )  # only the bucket must exist already
             remedy = (
-                object_stores.MAKE_BUCKET if is_bucket else object_stores.remedy_for(self._store, problem) or remedy
+                object_stores.MAKE_BUCKET if is_bucket else object_stores.find_remedy(self._store, problem) or remedy
             )
             bucket, _, inside = self.root.partition("/")
-            key = "/".join(each for each in (inside, path) if each)
+            key = "/".join(part for part in (inside, path) if part)
             reason = f"bucket {bucket}{f', key {key}' if path else ''}: {reason}"
         return StoreUnavailableError(
             Problem(f"The evaluator's {self._name} at {self.place} can't be {done} ({reason})", f"{remedy}.")
         )
 
     def _require_bucket(self, problem: Exception, path: str | None = None) -> None:
-        """A missing file may mean a missing bucket."""
+        """Raise the store's error if a file is missing because its bucket is."""
         if self._store is not None and object_stores.names_no_bucket(problem):
             raise self.unavailable(problem, "read", path) from problem
 
@@ -406,21 +406,21 @@ class Folder:
             return self.read(path, size)
         except FileNotFoundError:
             return None
-        except RefusedFileError as problem:
-            log.warning("%s", problem)
+        except RefusedFileError as error:
+            log.warning("%s", error)
             return b""
 
-    def _at(self, path: str) -> str:
+    def _full_path(self, path: str) -> str:
         return posixpath.join(self.root, path)
 
 
-def _version_of(about: dict[str, object]) -> str:
-    """What changes with a file's content: the tag of its store, or its size and time."""
+def _find_version(about: dict[str, object]) -> str:
+    """Return a text that changes with a file's content: the store's tag, or size and time."""
     tags = [about[name] for name in ("ETag", "etag", "md5Hash", "generation") if about.get(name)]
-    return str(tags[0]) if tags else f"{about.get('size')}.{_written_at(about)}"
+    return str(tags[0]) if tags else f"{about.get('size')}.{_find_time(about)}"
 
 
-def _written_at(about: dict[str, object]) -> datetime | None:
+def _find_time(about: dict[str, object]) -> datetime | None:
     for name in ("mtime", "LastModified", "last_modified", "updated", "created"):
         instant = about.get(name)
         if isinstance(instant, int | float):

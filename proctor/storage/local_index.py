@@ -1,9 +1,9 @@
 """A reader's table (``entry_table``), kept up to date with the archive.
 
-The first time, everything is read: the index by day, the names of all folders of entries, and the entries of which
-the index says nothing (written by an earlier version, or the index is damaged or gone). Missing lines are written to
-the index then, so that the next reader has them. After that only files of the index are read that have changed. The
-newest days are read first.
+The first time, everything is read: the index by day, the names of all folders of entries, and entries without a line
+in the index. Such lines are missing if an earlier version wrote the entry, or the index is damaged or gone. They are
+then added to the index for the next reader. Later, only changed files of the index are read. The newest days are read
+first.
 """
 
 import logging
@@ -16,21 +16,21 @@ from itertools import groupby
 from typing import TypeVar
 
 from proctor.protocol.archive import ENTRY, ENTRY_AT_MOST, ArchiveEntry
-from proctor.storage.day_index import DayIndex, IndexDamagedError, Line, is_closed, read_lines, summary_of
+from proctor.storage.day_index import DayIndex, IndexDamagedError, Line, get_summary_fields, is_closed, read_lines
 from proctor.storage.entry_ids import EntryIds
 from proctor.storage.entry_table import EntryTable, delete_table
 from proctor.storage.folder import Folder, StoreUnavailableError
 
 _AT_ONCE = 32
-"""Files that are read at the same time."""
+"""The number of files that are read at the same time."""
 
 _DAY = 24 * 3600 * 1_000_000
 _HOUR = 3600 * 1_000_000
 _WAITED_FOR = 10.0
-"""Seconds for which a reader waits for another one of the same table."""
+"""Seconds for which a reader waits for another reader of the same table."""
 
 _PATIENCE = 5.0
-"""Seconds for which a reader who doesn't wait for the whole archive waits for it."""
+"""Seconds for which a reader in background mode waits for the whole archive."""
 
 _WALKED = "walked"
 
@@ -47,11 +47,12 @@ class LocalIndex:
     """The table of one archive.
 
     Attributes:
-        reads_in_background: whether readers are refused while the whole archive is being read, and don't wait for that.
+        reads_in_background: refuse readers while the whole archive is being read, instead of letting them wait.
 
     Args:
-        folder: the archive. index, ids: its index.
-        walk: gives the folders of all entries, complete or not, in lists.
+        folder: the archive.
+        index, ids: its index.
+        walk: yields the folders of all entries, complete or not, in lists.
         parse: an entry from its folder and the content of its file; None for invalid content.
         path: the table's file; empty for a temporary one.
     """
@@ -74,7 +75,7 @@ class LocalIndex:
         self._unread: set[str] = set()
 
     def ask(self, work: Callable[[EntryTable], T]) -> T:
-        """Ask the table something, with all in it that was archived until now. Raises ``StoreUnavailableError``, and
+        """Query the table, with everything archived until now. Raises ``StoreUnavailableError``, and
         ``ArchiveBeingReadError`` while the archive is being read for the first time.
         """
         if not self.reads_in_background:
@@ -86,8 +87,8 @@ class LocalIndex:
         def answer() -> None:
             try:
                 future.set_result(self._ask(work))
-            except BaseException as problem:
-                future.set_exception(problem)
+            except BaseException as error:
+                future.set_exception(error)
 
         threading.Thread(target=answer, daemon=True, name="archive").start()
         while True:
@@ -116,19 +117,19 @@ class LocalIndex:
         try:
             try:
                 return work(self._refreshed())
-            except sqlite3.OperationalError as problem:  # no space, or it may not be written
-                log.warning("the table %s can't be used (%s): a temporary one is made", self._path, problem)
+            except sqlite3.OperationalError as error:  # no space, or no permission to write
+                log.warning("the table %s can't be used (%s): a temporary one is made", self._path, error)
                 self._path = ""
-            except sqlite3.DatabaseError as problem:
-                log.warning("the table %s is made again: %s", self._path, problem)
+            except sqlite3.DatabaseError as error:
+                log.warning("the table %s is made again: %s", self._path, error)
                 self._close()
                 delete_table(self._path)
             self._close()
             try:
                 return work(self._refreshed())
-            except sqlite3.DatabaseError as problem:
+            except sqlite3.DatabaseError as error:
                 raise StoreUnavailableError(
-                    f"The table of the archive can't be used ({problem}): free some space in the temporary folder."
+                    f"The table of the archive can't be used ({error}): free some space in the temporary folder."
                 ) from None
         finally:
             self._days = None
@@ -141,7 +142,7 @@ class LocalIndex:
         is_complete = self._ids.is_complete(look=True)
         if is_complete and table.has(_WALKED) and not table.has(f"{_WALKED} {self._ids.name}"):
             with table.writing():
-                table.forget_all()  # it is of an archive that was here before
+                table.forget_all()  # it belongs to an archive that was here before
         if is_complete and table.has(_WALKED):
             damaged = self._catch_up(table)
             if damaged:
@@ -157,7 +158,7 @@ class LocalIndex:
         self._table = None
 
     def _catch_up(self, table: EntryTable) -> list[str]:
-        """Read what has changed in the index; returns files that are damaged."""
+        """Read the changed files of the index; return those that are damaged."""
         damaged: list[str] = []
         for day in sorted(self._index.days(), reverse=True):
             self._unread.discard(day)
@@ -172,8 +173,8 @@ class LocalIndex:
                         with table.writing():
                             table.learn(read_lines(content))
                             table.set_version(path, versions[path])
-                    except IndexDamagedError as problem:
-                        log.warning("%s in the archive at %s is damaged (%s)", path, self._folder.place, problem)
+                    except IndexDamagedError as error:
+                        log.warning("%s in the archive at %s is damaged (%s)", path, self._folder.place, error)
                         damaged.append(path)
             if is_last_time and not damaged:
                 with table.writing():
@@ -198,10 +199,10 @@ class LocalIndex:
             is_empty = is_empty and not folders
         with table.writing():
             table.remove_missing(began - _HOUR)
-        unknown = sorted(table.unknown(), key=_date_of, reverse=True)
-        self._unread = {_date_of(folder) for folder in unknown}
+        unknown = sorted(table.unknown(), key=_get_date, reverse=True)
+        self._unread = {_get_date(folder) for folder in unknown}
         self._days |= self._unread
-        for date, folders_of_date in groupby(unknown, key=_date_of):
+        for date, folders_of_date in groupby(unknown, key=_get_date):
             self._read_entries(table, list(folders_of_date), began)
             self._unread.discard(date)
         try:
@@ -214,8 +215,8 @@ class LocalIndex:
                     self._ids.complete(table.walked())
             for path in damaged:
                 self._folder.remove(path)
-        except StoreUnavailableError as problem:
-            log.warning("the archive's index can't be written: each reader has to make its own (%s)", problem)
+        except StoreUnavailableError as error:
+            log.warning("the archive's index can't be written: each reader has to make its own (%s)", error)
         else:
             with table.writing():
                 table.mark_indexed(True)
@@ -234,20 +235,20 @@ class LocalIndex:
     def _read_entries(self, table: EntryTable, folders: Sequence[str], at: int) -> None:
         for start in range(0, len(folders), _AT_ONCE):
             some = folders[start : start + _AT_ONCE]
-            read = self._folder.read_all([f"{folder}/{ENTRY}" for folder in some], ENTRY_AT_MOST)
-            entries = {folder: self._parse(folder, read.get(f"{folder}/{ENTRY}", b"")) for folder in some}
+            contents = self._folder.read_all([f"{folder}/{ENTRY}" for folder in some], ENTRY_AT_MOST)
+            entries = {folder: self._parse(folder, contents.get(f"{folder}/{ENTRY}", b"")) for folder in some}
             with table.writing():
                 table.learn(
                     (
-                        Line(at, folder, True, summary_of(entry))
+                        Line(at, folder, True, get_summary_fields(entry))
                         for folder, entry in entries.items()
                         if entry is not None
                     ),
                     is_indexed=False,
                 )
                 for folder, entry in entries.items():
-                    table.set_damaged(folder, entry is None and f"{folder}/{ENTRY}" in read)
+                    table.set_damaged(folder, entry is None and f"{folder}/{ENTRY}" in contents)
 
 
-def _date_of(folder: str) -> str:
+def _get_date(folder: str) -> str:
     return folder.partition("/")[0]

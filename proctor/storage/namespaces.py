@@ -1,4 +1,4 @@
-"""What a Temporal namespace lacks of what assessments need: itself, or search attributes."""
+"""Requirements of assessments that a Temporal namespace may lack: its existence, or search attributes."""
 
 from collections.abc import Sequence
 from datetime import timedelta
@@ -12,7 +12,7 @@ from temporalio.service import RPCError, RPCStatusCode
 from purple_sdk.protocol.problems import Problem
 
 NOT_OURS_TO_DO = (RPCStatusCode.PERMISSION_DENIED, RPCStatusCode.UNIMPLEMENTED, RPCStatusCode.UNAUTHENTICATED)
-"""How a namespace refuses what only its administrators may, as those of Temporal Cloud do."""
+"""Status codes of a namespace that reserves changes for administrators, as in Temporal Cloud."""
 
 _SECONDS = timedelta(seconds=2)
 _NO_NAMESPACE = "NamespaceNotFoundFailure"
@@ -22,8 +22,8 @@ _NO_ATTRIBUTE = "no mapping defined for search attribute"
 async def find_missing_attributes(
     client: Client, keys: Sequence[SearchAttributeKey[Any]], timeout: timedelta = _SECONDS
 ) -> list[SearchAttributeKey[Any]]:
-    """Those of the search attributes ``keys`` that the client's namespace lacks; ``RPCError`` where Temporal doesn't
-    say.
+    """Return which of the search attributes ``keys`` the client's namespace lacks. Raises ``RPCError`` if Temporal
+    doesn't answer the question.
     """
     request = ListSearchAttributesRequest(namespace=client.namespace)
     known = await client.operator_service.list_search_attributes(request, timeout=timeout)
@@ -31,15 +31,15 @@ async def find_missing_attributes(
 
 
 async def find_namespace_problem(client: Client, keys: Sequence[SearchAttributeKey[Any]]) -> Problem | None:
-    """Why assessments can't be started in the client's namespace; None where they can, or Temporal doesn't say.
-    ``RPCError`` where it doesn't answer.
+    """Return why assessments can't be started in the client's namespace; None if they can, or if Temporal may not tell.
+    Raises ``RPCError`` if it doesn't answer.
     """
     try:
         missing = await find_missing_attributes(client, keys)
-    except RPCError as problem:
-        if problem.status in NOT_OURS_TO_DO:
+    except RPCError as error:
+        if error.status in NOT_OURS_TO_DO:
             return None
-        if refusal := refusal_of(problem):
+        if refusal := find_refusal(error):
             return refusal
         raise
     if not missing:
@@ -51,8 +51,8 @@ async def find_namespace_problem(client: Client, keys: Sequence[SearchAttributeK
     )
 
 
-def refusal_of(problem: RPCError) -> Problem | None:
-    """What a failed call says of the namespace; None where the cause is another one."""
+def find_refusal(problem: RPCError) -> Problem | None:
+    """Return the namespace's problem behind a failed call; None if the cause is another one."""
     if problem.status == RPCStatusCode.NOT_FOUND and _NO_NAMESPACE in str(problem.grpc_status.details):
         return Problem(
             f"Temporal lacks the evaluator's namespace ({problem.message.rstrip('.')})",

@@ -1,8 +1,8 @@
-"""Stores of objects (Amazon S3 and what speaks its protocol, Google Cloud Storage, Azure Blob Storage): which package
-of fsspec's each takes, how it is opened, and what its errors mean.
+"""Object stores (Amazon S3 and compatible ones, Google Cloud Storage, Azure Blob Storage).
 
-Credentials, regions and endpoints are the provider's own business: its usual environment variables, files and roles.
-fsspec's own configuration (``FSSPEC_S3_…``, ``FSSPEC_GS_…``, ``FSSPEC_ABFS_…``) takes precedence over these settings.
+For each: the fsspec package that it needs, how it is opened, and what its errors mean. The provider's own environment
+variables, files and roles determine credentials, regions and endpoints. fsspec's own configuration
+(``FSSPEC_S3_…``, ``FSSPEC_GS_…``, ``FSSPEC_ABFS_…``) takes precedence over these settings.
 """
 
 from collections.abc import Iterator
@@ -13,11 +13,11 @@ from typing import Any
 import fsspec
 
 PART_BYTES = 8 * 2**20
-"""Files larger than twice this are uploaded in parts of this size, in parallel; each part is retried alone."""
+"""Larger files (over twice this size) are uploaded in parts of this size, in parallel; each part is retried alone."""
 
 
 class StoreSettingsError(ValueError):
-    """A store that can't be opened as it is named; the message is a sentence that says what to change."""
+    """A store that can't be opened under its URL; the message is a sentence that names the remedy."""
 
 
 @dataclass(frozen=True)
@@ -25,11 +25,11 @@ class ObjectStore:
     """One provider's stores.
 
     Attributes:
-        extra: the extra of proctor that brings ``package``, which speaks its protocol.
-        package: the name under which Python imports it.
-        credentials: where credentials are looked for.
-        options: how its file system is opened.
-        upload, download: what an upload and a download are given besides.
+        extra: the extra of proctor that installs ``package``.
+        package: the import name of the package that speaks its protocol.
+        credentials: the places where credentials are looked up.
+        options: options for opening its file system.
+        upload, download: additional arguments of uploads and downloads.
     """
 
     extra: str
@@ -48,7 +48,7 @@ _S3 = ObjectStore(
         "config_kwargs": {"connect_timeout": 5, "read_timeout": 20, "retries": {"mode": "standard", "max_attempts": 3}}
     },
     upload={"chunksize": PART_BYTES},
-    download={"max_concurrency": 1},  # otherwise s3fs asks for the size first, which is a request of its own
+    download={"max_concurrency": 1},  # otherwise s3fs first sends another request, for the size
 )
 _GCS = ObjectStore(
     extra="gcs",
@@ -91,18 +91,18 @@ _REMEDIES = (
         "see whether its endpoint is right and answers (AWS_ENDPOINT_URL where it isn't Amazon's)",
     ),
 )  # fmt: skip
-"""What errors say, in the order in which they are looked for, and what helps."""
+"""Marks in errors, in order of precedence, each with its remedy."""
 
 
-def object_store_at(url: str) -> ObjectStore | None:
-    """The kind of store that a URL is one of; None for folders and for any other file system of fsspec's."""
+def find_object_store(url: str) -> ObjectStore | None:
+    """Return the provider of a URL; None for folders and for fsspec's other file systems."""
     return _BY_SCHEME.get(url.partition("://")[0]) if "://" in url else None
 
 
 def require_openable(url: str) -> None:
-    """Make sure that what a store of this URL takes is installed. Raises ``StoreSettingsError``."""
+    """Make sure that the packages for a store of this URL are installed. Raises ``StoreSettingsError``."""
     scheme = url.partition("://")[0]
-    store = object_store_at(url)
+    store = find_object_store(url)
     if store is not None and find_spec(store.package) is None:
         raise StoreSettingsError(
             f"a store at {scheme}://… takes the package {store.package}, which isn't installed: "
@@ -124,9 +124,9 @@ def open_object_store(url: str, store: ObjectStore) -> tuple[Any, str]:
     return opened
 
 
-def remedy_for(store: ObjectStore, problem: BaseException) -> str | None:
-    """What helps against a store's error; None where it doesn't say anything known."""
-    report = " ".join(f"{type(each).__name__} {each}" for each in _causes_of(problem))
+def find_remedy(store: ObjectStore, problem: BaseException) -> str | None:
+    """Return the remedy for a store's error; None if the error is unknown."""
+    report = " ".join(f"{type(cause).__name__} {cause}" for cause in _walk_causes(problem))
     for marks, remedy in _REMEDIES:
         if any(mark in report for mark in marks):
             return remedy.format(credentials=store.credentials)
@@ -134,29 +134,29 @@ def remedy_for(store: ObjectStore, problem: BaseException) -> str | None:
 
 
 def is_empty(problem: BaseException) -> bool:
-    """Whether the first bytes of an object were refused since it has none."""
-    return any("InvalidRange" in str(each) or "not satisfiable" in str(each) for each in _causes_of(problem))
+    """Tell whether the first bytes of an object were refused because it is empty."""
+    return any("InvalidRange" in str(cause) or "not satisfiable" in str(cause) for cause in _walk_causes(problem))
 
 
 def is_there_already(problem: BaseException) -> bool:
-    """Whether an upload that should have been the first of its name was refused since there is such an object."""
-    report = " ".join(str(each) for each in _causes_of(problem))
+    """Tell whether a first-writer upload was refused because the object exists."""
+    report = " ".join(str(cause) for cause in _walk_causes(problem))
     return isinstance(problem, FileExistsError) or "PreconditionFailed" in report
 
 
 def is_being_written(problem: BaseException) -> bool:
-    """Whether an upload was refused since another one of the same name is under way, which may yet fail."""
-    return any("ConditionalRequestConflict" in str(each) for each in _causes_of(problem))
+    """Tell whether an upload was refused because another one of the same name is under way, which may still fail."""
+    return any("ConditionalRequestConflict" in str(cause) for cause in _walk_causes(problem))
 
 
 def names_no_bucket(problem: BaseException) -> bool:
-    """Whether what was looked for is missing because its whole bucket is."""
-    report = " ".join(str(each) for each in _causes_of(problem))
+    """Tell whether an object is missing because its whole bucket is."""
+    report = " ".join(str(cause) for cause in _walk_causes(problem))
     return any(mark in report for mark in _NO_BUCKET)
 
 
-def _causes_of(problem: BaseException) -> Iterator[BaseException]:
-    each: BaseException | None = problem
-    while each is not None:
-        yield each
-        each = each.__cause__ or each.__context__
+def _walk_causes(problem: BaseException) -> Iterator[BaseException]:
+    cause: BaseException | None = problem
+    while cause is not None:
+        yield cause
+        cause = cause.__cause__ or cause.__context__

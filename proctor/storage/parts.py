@@ -1,7 +1,7 @@
-"""Checkpoints in parts (``proctor.ues.parts``), as they lie in the store: a manifest, and the parts that it names.
+"""Checkpoints in parts (``proctor.ues.parts``) in the store: a manifest, and the parts that it names.
 
-Each is a blob. Parts are put there first and the manifest last, so that a reader of a manifest finds its parts; and
-they pass through a worker a few at a time, however many there are.
+Each is a blob. Parts are stored first and the manifest last: a reader of a manifest finds its parts. A worker handles
+only a few parts at a time, regardless of their number.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ from proctor.storage.blobs import BlobDamagedError, BlobNotFoundError, BlobRef, 
 from purple_sdk.processes.together import do_all
 
 AT_ONCE = 8
-"""How many parts are on their way at the same time."""
+"""The number of parts that are transferred at the same time."""
 
 TOGETHER = 1024 * 1024
 """Bytes of parts that are sent to the simulator in one request."""
@@ -24,15 +24,17 @@ _IN_PARTS = b'{"format":2,'
 
 
 def is_in_parts(checkpoint: bytes) -> bool:
-    """Whether a checkpoint is a manifest; others are whole."""
+    """Tell whether a checkpoint is a manifest; others are whole."""
     return checkpoint.startswith(_IN_PARTS)
 
 
 async def keep_parts(
     store: BlobStore, new: Iterable[BlobRef], along: Sequence[bytes], fetch: Callable[[str], Awaitable[bytes]]
 ) -> None:
-    """See to it that parts, named by ``new``, are in the store: those that came ``along``, in any order, and others,
-    which ``fetch`` gets by their SHA-256 where they aren't there.
+    """Make sure that the parts named by ``new`` are in the store.
+
+    ``along`` are contents that came with the request, in any order. Other parts that the store lacks come from
+    ``fetch``, which takes their SHA-256.
     """
     contents = {blob_ref(content): content for content in along}
     few = asyncio.Semaphore(AT_ONCE)
@@ -48,7 +50,7 @@ async def keep_parts(
 
 
 class Contents(Protocol):
-    """Where contents are found by their names: a store, or what came from one."""
+    """A source of contents by name: a store, or data that came from one."""
 
     async def get(self, ref: BlobRef) -> bytes:
         """Fetch a content; raises ``BlobNotFoundError`` and ``BlobDamagedError``."""
@@ -58,13 +60,13 @@ class Contents(Protocol):
 
 
 class InParts:
-    """Something that is in parts; ``BlobNotFoundError`` and ``BlobDamagedError`` name what is missing or damaged.
+    """Data in parts; ``BlobNotFoundError`` and ``BlobDamagedError`` name the missing or damaged part.
 
     Args:
-        store: where the parts are.
+        store: the place of the parts.
         listed: its parts, as a manifest lists them.
-        what: what it is called.
-        known: pages that were read before, by their names, where several that share them are read and none is altered.
+        what: its name in errors.
+        known: decoded pages by name, shared between several reads. No reader may change them.
     """
 
     def __init__(
@@ -76,37 +78,37 @@ class InParts:
         self._what = what
 
     async def read_indexes(self) -> tuple[list[bytes], dict[str, BlobRef]]:
-        """The contents of the indexes, and all other parts by their names."""
-        indexes = [await self.read(ref) for each in self._listed for ref in _refs(each["index"])]
+        """Return the contents of the indexes, and all other parts by name."""
+        indexes = [await self.read(ref) for collection in self._listed for ref in _refs(collection["index"])]
         pages = [ref for index in indexes for ref in _refs(from_json(index))]
-        pages += [ref for each in self._listed for ref in _refs(each["pages"])]
+        pages += [ref for collection in self._listed for ref in _refs(collection["pages"])]
         return indexes, {ref.sha256: ref for ref in pages}
 
     async def read(self, part: BlobRef) -> bytes:
-        with self._named():
+        with self._name_missing_part():
             return await self._store.get(part)
 
     async def require(self) -> None:
-        """See whether all parts are there and sound."""
+        """Check that all parts are present and undamaged."""
         _, parts = await self.read_indexes()
         for part in parts.values():
             await self.read(part)
 
     def paths(self, top: str | None = None) -> Iterator[tuple[tuple[str, ...], list[BlobRef]]]:
-        """The collections that are in parts, or those below a name, each with its pages; for callers without an event
-        loop, as the rest is.
+        """Yield the collections that are in parts, or those below a name, each with its pages. This method and those
+        below are for callers without an event loop.
         """
-        for each in self._listed:
-            path = tuple(each["path"])
+        for collection in self._listed:
+            path = tuple(collection["path"])
             if top is None or path[0] == top:
-                indexed = (self._read_now(index) for index in _refs(each["index"]))
-                yield path, [*(ref for index in indexed for ref in _refs(index)), *_refs(each["pages"])]
+                indexed = (self._read_now(index) for index in _refs(collection["index"]))
+                yield path, [*(ref for index in indexed for ref in _refs(index)), *_refs(collection["pages"])]
 
     def pages(self, pages: Iterable[BlobRef]) -> Iterator[Any]:
         return map(self._read_page, pages)
 
     def join(self, data: dict[str, Any], top: str | None = None) -> dict[str, Any]:
-        """Put into the data what is in parts, of all or below a name."""
+        """Fill the collections that are in parts into the data: all of them, or those below a name."""
         for path, pages in self.paths(top):
             *above, last = path
             node: Any = data
@@ -123,34 +125,35 @@ class InParts:
         return self._known[part.sha256]
 
     def _read_now(self, part: BlobRef) -> Any:
-        with self._named():
+        with self._name_missing_part():
             return from_json(self._store.get_blocking(part))
 
     @contextmanager
-    def _named(self) -> Iterator[None]:
+    def _name_missing_part(self) -> Iterator[None]:
         try:
             yield
-        except (BlobNotFoundError, BlobDamagedError) as problem:
-            raise type(problem)(f"a part of {self._what} can't be had: {problem}") from None
+        except (BlobNotFoundError, BlobDamagedError) as error:
+            raise type(error)(f"a part of {self._what} can't be had: {error}") from None
 
 
 def parts_of_checkpoint(store: Contents, manifest: bytes, known: dict[str, Any] | None = None) -> InParts:
-    """The parts of a checkpoint, whose content is a manifest, read as they are needed; ``known`` has decoded parts by
-    their SHA-256, and is added to.
+    """Return the parts of the checkpoint with this manifest; they are read on demand.
+
+    ``known`` has decoded parts by SHA-256; reading adds to it.
     """
     return InParts(store, from_json(manifest)["parts"], f"the checkpoint {blob_ref(manifest).sha256}", known)
 
 
 def batched(contents: Mapping[str, int]) -> Iterator[list[str]]:
-    """Names of contents in groups of a limited number of bytes; ``contents`` has the sizes."""
+    """Group the names of contents into batches of limited size; ``contents`` has the sizes in bytes."""
     together: list[str] = []
     size = 0
-    for name, each in contents.items():
-        if together and size + each > TOGETHER:
+    for name, bytes_of_name in contents.items():
+        if together and size + bytes_of_name > TOGETHER:
             yield together
             together, size = [], 0
         together.append(name)
-        size += each
+        size += bytes_of_name
     if together:
         yield together
 

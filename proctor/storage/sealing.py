@@ -1,4 +1,4 @@
-"""What callers entrust to the evaluator travels through Temporal sealed: only this deployment can read it."""
+"""Encryption of callers' secrets in Temporal's data: only this deployment can read them."""
 
 import base64
 import hmac
@@ -9,7 +9,7 @@ from proctor.settings.config import GreenAgentConfig
 
 
 class NotOursError(ValueError):
-    """Something that this deployment's secret doesn't open."""
+    """A sealed text that this deployment's secret doesn't open."""
 
 
 def seal(config: GreenAgentConfig, purpose: str, text: str) -> str:
@@ -18,7 +18,7 @@ def seal(config: GreenAgentConfig, purpose: str, text: str) -> str:
 
 
 def unseal(config: GreenAgentConfig, purpose: str, sealed: str) -> str:
-    """The reverse of ``seal``. Raises ``NotOursError`` where it was sealed with another secret, or changed since."""
+    """Decrypt a text from ``seal``. Raises ``NotOursError`` if another secret sealed it, or it was changed since."""
     try:
         return _box(config, purpose).decrypt(sealed.encode()).decode()
     except InvalidToken:

@@ -1,4 +1,4 @@
-"""The one way to connect to Temporal: typed payloads, of which large ones travel as references into the blob store."""
+"""The one way to connect to Temporal: typed payloads; large ones are stored as blobs and referenced."""
 
 import asyncio
 import time
@@ -23,10 +23,10 @@ from purple_sdk.processes.together import do_all
 from purple_sdk.protocol.problems import Problem
 
 PAYLOAD_LIMIT = 128 * 1024
-"""Bytes from which on a payload travels as a reference; Temporal itself refuses payloads over 2 MB."""
+"""Bytes from which a payload is stored as a blob; Temporal itself refuses payloads over 2 MB."""
 
 _A_MOMENT = 60.0
-"""Seconds for which a payload that was put away counts as being there."""
+"""Seconds for which a stored payload is assumed to be still in the store."""
 
 
 _REASONS = {
@@ -40,7 +40,7 @@ _REASONS = {
     "FRAME_SIZE_ERROR": "what answers there isn't Temporal",
     "TimeoutError": "no answer in time",
 }
-"""Words of the client's reports, with what they mean."""
+"""Marks in the client's errors, with their meaning."""
 
 
 class TemporalUnreachableError(ConnectionError):
@@ -48,10 +48,10 @@ class TemporalUnreachableError(ConnectionError):
 
 
 class BlobPayloads(converter.StorageDriver):
-    """Keeps large payloads in the blob store.
+    """A storage driver that keeps large payloads in the blob store.
 
-    A payload that was put there a moment ago is not looked for again: a payload that was stored twice, because the
-    store was slower than a step of a workflow may take, passes the second time.
+    For a moment after a payload was stored, the driver doesn't check the store for it again. If the store is too slow
+    for a step of a workflow, the step is repeated and then passes quickly.
     """
 
     def __init__(self, store: BlobStore) -> None:
@@ -59,7 +59,7 @@ class BlobPayloads(converter.StorageDriver):
         self._kept_at: dict[BlobRef, float] = {}
 
     def name(self) -> str:
-        """How a reference says where its payload is."""
+        """Return the driver's name, which references to payloads contain."""
         return "proctor-blobs"
 
     async def store(
@@ -79,7 +79,7 @@ class BlobPayloads(converter.StorageDriver):
 
     async def _keep(self, content: bytes) -> BlobRef:
         ref, now = blob_ref(content), time.monotonic()
-        self._kept_at = {known: at for known, at in self._kept_at.items() if now - at < _A_MOMENT}
+        self._kept_at = {ref: at for ref, at in self._kept_at.items() if now - at < _A_MOMENT}
         if ref not in self._kept_at:
             await self._store.put(content)
             self._kept_at[ref] = time.monotonic()
@@ -87,10 +87,10 @@ class BlobPayloads(converter.StorageDriver):
 
 
 def data_converter(store: BlobStore, codec: converter.PayloadCodec | None = None) -> converter.DataConverter:
-    """Pydantic models to payloads and back, the large ones by way of ``store``.
+    """Return the converter between Pydantic models and payloads; large payloads go through ``store``.
 
-    With a codec all payloads are encrypted before they leave the process, also for the store. The messages and stack
-    traces of failures are encrypted too.
+    With a codec, all payloads are encrypted before they leave the process, including those for the store. The messages
+    and stack traces of failures are encrypted too.
     """
     return replace(
         pydantic_data_converter,
@@ -103,18 +103,19 @@ def data_converter(store: BlobStore, codec: converter.PayloadCodec | None = None
 
 
 async def connect(config: GreenAgentConfig, runtime: Runtime | None = None) -> Client:
-    """Connect to Temporal: where the settings say, and in the way that the SDK's own environment configuration says
-    (TLS, client certificate, API key, metadata). ``runtime`` is what the SDK runs in, where that isn't the process's
-    usual one.
+    """Connect to Temporal.
 
-    Raises ``TemporalUnreachableError`` where no server answers, it refuses us, or the settings of the connection or the
+    The settings give the address; the SDK's own environment configuration adds TLS, client certificate, API key and
+    metadata. ``runtime`` is the SDK's runtime, by default the process's usual one.
+
+    Raises ``TemporalUnreachableError`` if no server answers, it refuses us, or the settings of the connection or the
     encryption are invalid.
     """
     try:
         options = read_profile().options
         converter = data_converter(BlobStore(config.storage_url), payload_codec(config))
-    except (PayloadKeyError, ConnectionSettingsError) as problem:
-        raise TemporalUnreachableError(Problem.of(problem)) from None
+    except (PayloadKeyError, ConnectionSettingsError) as error:
+        raise TemporalUnreachableError(Problem.of(error)) from None
     try:
         return await asyncio.wait_for(
             Client.connect(
@@ -123,16 +124,16 @@ async def connect(config: GreenAgentConfig, runtime: Runtime | None = None) -> C
                 data_converter=converter,
                 plugins=temporal_plugins(),
                 runtime=runtime,
-                # On one machine packing and unpacking costs either side more than it saves.
+                # On one machine, compression costs either side more than it saves.
                 grpc_compression=GrpcCompression.NONE if _is_here(config.temporal_address) else GrpcCompression.GZIP,
                 **options,
             ),
             timeout=timedelta(seconds=config.connect_timeout).total_seconds(),
         )
-    except (RuntimeError, RPCError, TimeoutError, OSError) as problem:
+    except (RuntimeError, RPCError, TimeoutError, OSError) as error:
         raise TemporalUnreachableError(
             Problem(
-                f"can't reach Temporal at {config.temporal_address} ({_why(problem)})",
+                f"can't reach Temporal at {config.temporal_address} ({_why(error)})",
                 "start it (`proctor up` does) or set AGENTBEATS_GREEN_TEMPORAL_ADDRESS, or TEMPORAL_ADDRESS and what "
                 "else the connection takes (TEMPORAL_TLS…, TEMPORAL_API_KEY)",
             )
@@ -140,7 +141,7 @@ async def connect(config: GreenAgentConfig, runtime: Runtime | None = None) -> C
 
 
 def _is_here(address: str) -> bool:
-    """Whether an address, ``host:port``, is one that only this machine has."""
+    """Tell whether an address, ``host:port``, is a loopback address."""
     return is_loopback(address.rpartition(":")[0].strip("[]"))
 
 
@@ -156,7 +157,7 @@ def refusal_by_temporal(config: GreenAgentConfig, problem: RPCError) -> Problem:
 
 
 def _why(problem: Exception) -> str:
-    """What a person can make use of in the client's report, which quotes its own insides."""
+    """Return the useful part of the client's error, which otherwise quotes internal details."""
     report = str(problem) or type(problem).__name__
     for mark, why in _REASONS.items():
         if mark in report:

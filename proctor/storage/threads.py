@@ -1,4 +1,4 @@
-"""Daemon threads for calls that may never return. Each place has its own, and no exit waits for them."""
+"""Daemon threads for calls that may never return. Each place has its own threads, and no exit waits for them."""
 
 import os
 import threading
@@ -16,8 +16,8 @@ _pools: dict[tuple[int, str], "_Pool"] = {}
 
 
 def submit(place: str, work: Callable[[], T]) -> "Future[T]":
-    """Do something in one of a place's threads. A place that hangs holds up its own callers only."""
-    pool = _pools.setdefault((os.getpid(), place), _Pool())  # a forked process has none of its parent's threads
+    """Run a call in one of a place's threads. A hanging place delays only its own callers."""
+    pool = _pools.setdefault((os.getpid(), place), _Pool())  # a forked process inherits no threads from its parent
     return pool.submit(work)
 
 
@@ -26,7 +26,7 @@ def is_one_of_ours() -> bool:
 
 
 class _Pool:
-    """``ThreadPoolExecutor`` with daemon threads: Python waits for its own at exit, however long they take."""
+    """A ``ThreadPoolExecutor`` with daemon threads: Python waits for the original's at exit, however long they take."""
 
     def __init__(self) -> None:
         self._work: SimpleQueue[tuple[Future[Any], Callable[[], Any]]] = SimpleQueue()
@@ -51,7 +51,7 @@ class _Pool:
             if future.set_running_or_notify_cancel():
                 try:
                     future.set_result(work())
-                except BaseException as problem:
-                    future.set_exception(problem)
-            del future, work  # they may hold much while nothing else comes
+                except BaseException as error:
+                    future.set_exception(error)
+            del future, work  # they may hold much memory until the next call comes
             self._idle.release()

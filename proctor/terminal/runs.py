@@ -34,7 +34,7 @@ from proctor.terminal.task_files import packed
 from proctor.terminal.trials import TrialActivities
 from purple_sdk.processes.together import do_all
 from purple_sdk.protocol.problems import show_value
-from purple_sdk.protocol.provenance import cost_of, tokens_of
+from purple_sdk.protocol.provenance import add_costs, count_tokens
 from purple_sdk.protocol.request import BadRequestError, Raw
 from purple_sdk.protocol.terminal import (
     BENCHMARK,
@@ -372,7 +372,7 @@ def _of_agent(name: str, trials: Sequence[TrialResult]) -> AgentResult:
     interval = share_interval(resolved, effective_runs(list(by_task.values()))) if trials else (None, None)
     fewest = min(map(len, by_task.values()), default=0)
     uses = [use for trial in trials for use in trial.usage]
-    costs = [cost for trial in trials if (cost := cost_of(trial.usage)) is not None]
+    costs = [cost for trial in trials if (cost := add_costs(trial.usage)) is not None]
     return AgentResult(
         agent=name,
         n_trials=len(trials),
@@ -386,7 +386,7 @@ def _of_agent(name: str, trials: Sequence[TrialResult]) -> AgentResult:
             for k in sorted({*_KS, fewest})
             if 1 <= k <= fewest
         },
-        tokens=tokens_of(uses),
+        tokens=count_tokens(uses),
         cost=sum(costs) if costs else None,
         cost_known=len(costs),
     )

@@ -1,4 +1,4 @@
-"""The access log: every authenticated request, newest last, the oldest dropped beyond a limit."""
+"""Keep the access log: every authenticated request, newest last; beyond a limit, the oldest are dropped."""
 
 from collections import deque
 from collections.abc import Iterator
@@ -13,14 +13,14 @@ KEPT = 10_000
 """Entries kept per simulation; the counts of ``stats`` include older ones."""
 
 LONGEST_PATH = 200
-"""Characters of a path that are kept."""
+"""The most characters of a path that are kept."""
 
 Entry = tuple[str, str, str, str, str, int, float]
 """timestamp (wall, canonical text), key_id, key_name, method, path, status code, duration in milliseconds."""
 
 
 class AccessLogParams(Request):
-    """Filters; every one given must match."""
+    """Filters for log entries; all given filters must match."""
 
     limit: Annotated[Int, Field(ge=1, le=1000)] = 100
     offset: Annotated[Int, Field(ge=0)] = 0
@@ -47,7 +47,7 @@ class AccessLog:
         self._keys: dict[str, None] = {}
 
     def record(self, entry: Entry) -> None:
-        """Enter one request; a path that is too long to be any is cut."""
+        """Record one request; a path longer than any real one is cut."""
         if len(entry[4]) > LONGEST_PATH:
             entry = (*entry[:4], entry[4][:LONGEST_PATH] + "…", *entry[5:])
         self.entries.append(entry)
@@ -59,11 +59,11 @@ class AccessLog:
 
     @property
     def oldest(self) -> int:
-        """How many requests came before the oldest one that is kept."""
+        """The number of requests before the oldest one that is kept."""
         return self._total - len(self.entries)
 
     def summarise(self) -> JsonObject:
-        """Counts since the start or the last ``clear``."""
+        """Return the counts since the start or the last ``clear``."""
         return {
             "total_requests": self._total,
             "successful_requests": self._total - self._failed,
@@ -74,10 +74,10 @@ class AccessLog:
         }
 
     def search(self, wanted: AccessLogParams) -> Iterator[JsonObject]:
-        """The entries that match every filter, newest first. A filter that is None matches all.
+        """Yield the entries that match every filter, newest first. A filter that is None matches all.
 
-        ``method`` is in any case; the bounds of statuses and of times (canonical text) are included; ``errors_only``
-        keeps statuses from 400 on.
+        ``method`` is compared in any case. The bounds of statuses and of times (canonical text) are inclusive.
+        ``errors_only`` keeps statuses from 400 on.
         """
         for when, key_id, name, method, path, status, duration in reversed(self.entries):
             if (
@@ -102,7 +102,7 @@ class AccessLog:
                 }
 
     def clear(self) -> int:
-        """Forget everything. Returns how many entries were kept."""
+        """Clear the log and return the number of entries that it held."""
         cleared = len(self.entries)
         self.__init__()  # type: ignore[misc]
         return cleared

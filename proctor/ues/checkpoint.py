@@ -1,9 +1,9 @@
-"""Checkpoints: exact copies of a simulation, and their digests (SHA-256).
+"""Take and restore checkpoints: exact copies of a simulation, named by their digests (SHA-256).
 
-A *whole* one is one dump of plain data. One *in parts* is a manifest, the same data without its large collections,
-and these in pages (``parts``): it costs what has changed since the last one. While nothing has changed since the last
-one, it is answered from memory: equal states have equal bytes even though the access log continued. A seal over the
-content lets altered or foreign content be recognized without a check of every email.
+A *whole* checkpoint is one dump of plain data. A checkpoint *in parts* is a manifest, which is the same data without
+its large collections, and these collections in pages (``parts``). Its cost depends on the changes since the last one.
+If nothing has changed since the last checkpoint, it is answered from memory: equal states have equal bytes even though
+the access log continued. A seal over the content reveals altered or foreign content without a check of every email.
 """
 
 from collections.abc import Mapping
@@ -17,13 +17,13 @@ from proctor.ues.access_log import AccessLog
 from proctor.ues.holds import Holds
 from proctor.ues.ids import IdSource
 from proctor.ues.modalities import MODALITIES
-from proctor.ues.parts import Cut, Name, Page, Path, join, keyed_by, lacking_of, list_names, name_of
+from proctor.ues.parts import Cut, Name, Page, Path, add_keys, join, list_lacking, list_names, name_content
 from proctor.ues.problems import Impossible
 from proctor.ues.schema import JsonObject
 from proctor.ues.simulation import Simulation, new_life
 
 FORMAT, IN_PARTS = 1, 2
-"""The versions of a checkpoint's layout: of a whole one, and of a manifest."""
+"""The versions of a checkpoint's layout: for a whole checkpoint, and for a manifest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,15 +36,15 @@ class Taken:
 
 
 def take(simulation: Simulation) -> tuple[str, bytes]:
-    """A whole checkpoint's digest (SHA-256, hexadecimal) and bytes."""
+    """Take a whole checkpoint; returns its digest (SHA-256, hexadecimal) and bytes."""
     if False not in simulation.checkpoints:
         data = _dump(simulation)
-        _note(simulation, FORMAT, orjson.dumps({**data, "events": simulation.events.list_all(), **_log_of(data)}))
+        _note(simulation, FORMAT, orjson.dumps({**data, "events": simulation.events.list_all(), **_dump_log(data)}))
     return simulation.checkpoints[False]
 
 
 def take_in_parts(simulation: Simulation, *, everything: bool = False) -> Taken:
-    """A checkpoint in parts; ``everything`` has all of its parts count as new."""
+    """Take a checkpoint in parts; with ``everything``, all of its parts count as new."""
     parts = simulation.parts
     fresh: dict[Name, bytes] = {}
     if True not in simulation.checkpoints:
@@ -55,7 +55,7 @@ def take_in_parts(simulation: Simulation, *, everything: bool = False) -> Taken:
     contents = {**parts.waiting, **fresh}
     if missing := {name for name in new if name not in contents}:
         contents |= parts.write(missing)
-        if not missing <= contents.keys():  # the access log has lost what was in them
+        if not missing <= contents.keys():  # the access log has lost their entries
             simulation.note_change()
             return take_in_parts(simulation, everything=everything)
     parts.waiting = {name: contents[name] for name in new}
@@ -63,7 +63,7 @@ def take_in_parts(simulation: Simulation, *, everything: bool = False) -> Taken:
 
 
 def note_stored(simulation: Simulation, digest: str) -> None:
-    """Note that the evaluator's store has a checkpoint, with all of its parts; the simulation may stand there."""
+    """Note that the evaluator's store has a checkpoint with all of its parts, if it is the simulation's last one."""
     known = simulation.checkpoints.get(True)
     if known is not None and known[0] == digest:
         simulation.parts.stored = frozenset(simulation.parts.names)
@@ -71,12 +71,12 @@ def note_stored(simulation: Simulation, digest: str) -> None:
 
 
 def restore(simulation: Simulation, content: bytes, parts: Mapping[Name, bytes] | None = None) -> str:
-    """Make the simulation equal to a checkpoint and return its digest. Raises Impossible (400) for anything else.
+    """Make the simulation equal to a checkpoint and return its digest. Raises Impossible (400) for other content.
 
-    The simulation keeps its own id, and its own admin secret opens it beside the checkpoint's. For a manifest,
-    ``parts`` are its parts; those that the simulation holds needn't be among them (``find_lacking``).
+    The simulation keeps its id. Both its admin secret and the checkpoint's open it. For a manifest, ``parts`` are its
+    parts; those that the simulation holds may be missing (``find_lacking``).
     """
-    data = _read(content)
+    data = _read_content(content)
     in_parts = "parts" in data
     cuts, names = _join(simulation, data, parts or {}) if in_parts else ([], [])
     simulation.ids = IdSource(data["ids"]["seed"], data["ids"]["drawn"])
@@ -96,7 +96,7 @@ def restore(simulation: Simulation, content: bytes, parts: Mapping[Name, bytes] 
     simulation.is_turn_over = False
     simulation.allowance.renew()
     simulation.life = new_life()
-    simulation.parts.take_over(_cuts_in(simulation, cuts), names)
+    simulation.parts.take_over(_find_cuts(simulation, cuts), names)
     simulation.checkpoints.clear()
     digest = sha256(content).hexdigest()
     simulation.note_checkpoint(digest, content, in_parts=in_parts)
@@ -104,20 +104,20 @@ def restore(simulation: Simulation, content: bytes, parts: Mapping[Name, bytes] 
 
 
 def find_lacking(simulation: Simulation | None, manifest: bytes, parts: Mapping[Name, bytes]) -> list[Name]:
-    """Which parts of a checkpoint are neither given nor in the simulation as it is: nothing, for a whole one.
+    """List the parts of a checkpoint that are neither given nor in the simulation; empty for a whole checkpoint.
 
-    Raises Impossible (400) for anything else.
+    Raises Impossible (400) for other content.
     """
-    data = _read(manifest)
+    data = _read_content(manifest)
     if "parts" not in data:
         return []
     pages, lacking = list_names(data["parts"], parts.get)
     held = simulation.parts.list_held() if simulation is not None else {}
-    return lacking + lacking_of((name for each in pages for name, _ in each), parts, held)
+    return lacking + list_lacking((name for each in pages for name, _ in each), parts, held)
 
 
 def _dump(simulation: Simulation) -> JsonObject:
-    """All that there is to a simulation; collections as they are."""
+    """Return all data of a simulation; collections are not copied."""
     log = simulation.access_log
     return {
         "ids": {"seed": simulation.ids.seed, "drawn": simulation.ids.drawn},
@@ -134,7 +134,7 @@ def _dump(simulation: Simulation) -> JsonObject:
     }
 
 
-def _log_of(data: JsonObject) -> JsonObject:
+def _dump_log(data: JsonObject) -> JsonObject:
     return {"access_log": {**data["access_log"], "entries": list(data["access_log"]["entries"])}}
 
 
@@ -146,11 +146,11 @@ def _note(simulation: Simulation, layout: int, content: bytes) -> None:
 def _join(
     simulation: Simulation, data: JsonObject, parts: Mapping[Name, bytes]
 ) -> tuple[list[tuple[Path, list[Page]]], list[Name]]:
-    """Put the parts into a manifest's data; returns how its collections are cut, and the names of all parts."""
+    """Put the parts into a manifest's data; returns the pages of its collections, and the names of all parts."""
     listed = data.pop("parts")
     pages, lacking = list_names(listed, parts.get)
     held = simulation.parts.list_held()
-    lacking += lacking_of((name for each in pages for name, _ in each), parts, held)
+    lacking += list_lacking((name for each in pages for name, _ in each), parts, held)
     if lacking:
         raise Impossible(
             f"{len(lacking)} parts of the checkpoint are neither given nor in the simulation, such as {lacking[0]}."
@@ -161,7 +161,7 @@ def _join(
         if name in parts:
             return orjson.loads(parts[name])
         content = held[name]()
-        if name in used:  # in two places: each has its own
+        if name in used:  # used in two places: each gets a copy
             return orjson.loads(orjson.dumps(content))
         used.add(name)
         return content
@@ -178,13 +178,13 @@ def _join(
     return cuts, [*indexes, *(name for each in pages for name, _ in each)]
 
 
-def _cuts_in(simulation: Simulation, cuts: list[tuple[Path, list[Page]]]) -> list[tuple[Path, Cut]]:
-    """The collections that a restored simulation has, as they are cut; their tails are written again."""
+def _find_cuts(simulation: Simulation, cuts: list[tuple[Path, list[Page]]]) -> list[tuple[Path, Cut]]:
+    """Return the cut collections of a restored simulation; their tails are written again."""
     kept: list[tuple[Path, Cut]] = []
     for path, pages in cuts:
         if path == ("events",):
             container: Any = simulation.events.by_id
-            kept.append((path, Cut(container, True, keyed_by(pages, list(container)))))
+            kept.append((path, Cut(container, True, add_keys(pages, list(container)))))
         elif path[0] == "access_log":
             kept.append((path, Cut(simulation.access_log.entries, True, pages, first=simulation.access_log.oldest)))
         else:
@@ -196,11 +196,11 @@ def _cuts_in(simulation: Simulation, cuts: list[tuple[Path, list[Page]]]) -> lis
 
 
 def _seal(content: bytes) -> str:
-    return name_of(content)
+    return name_content(content)
 
 
-def _read(content: bytes) -> JsonObject:
-    """The checked content. One that was parsed and written again, but not altered, passes too."""
+def _read_content(content: bytes) -> JsonObject:
+    """Return the checked content. Content that was parsed and written again, but not altered, also passes."""
     try:
         data: Any = orjson.loads(content)
     except orjson.JSONDecodeError as error:

@@ -1,6 +1,6 @@
-"""Claiming a simulation: taking it over with a fence and putting it where it is to stand, in one step.
+"""Claim a simulation: take it over with a fence and bring it to the wanted state, in one step.
 
-Nothing in here waits for anything, so that no other request comes between.
+This module never waits: no other request can come between.
 """
 
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ Mark = Annotated[str, Field(min_length=1, max_length=200)]
 
 
 class WantedKey(Request):
-    """The one key of its name that is to open the simulation."""
+    """The only key of its name that will open the simulation."""
 
     key_id: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
     name: Annotated[str, Field(min_length=1, max_length=100)]
@@ -30,20 +30,20 @@ class WantedKey(Request):
 
 
 class Claim(Request):
-    """Who takes a simulation over, and where it is to stand.
+    """A request to take a simulation over and bring it to a state.
 
     Attributes:
-        fence: the claimer's.
-        admin_key, seed: for a simulation that has to be made.
+        fence: the claimer's fence.
+        admin_key, seed: the values for a simulation that must be made.
         ``anew``: start empty, regardless of its content; else ``checkpoint`` has its state, or ``keep`` keeps it.
-        checkpoint: the digest of the checkpoint that it is to equal.
-        keep: where this is its mark, it is left as it is: this is the work in hand.
-        mark: its mark from now on; a turn that was over (``steps``) is not any more.
-        conditions: those of the turn that begins with the mark; None without a running clock and noise.
-        sets_course: where the work in hand is kept, its course begins now, unless it has begun; without ``conditions``
-            it has none until another claim begins it.
+        checkpoint: the digest of the checkpoint that the simulation shall equal.
+        keep: a mark; if the simulation has this mark, its state (the work in hand) is kept.
+        mark: the simulation's new mark; a turn that was over (``steps``) can then continue.
+        conditions: the conditions of the turn that begins with the mark; None without a running clock and noise.
+        sets_course: if the work in hand is kept, its course begins now, unless it has begun. Without ``conditions``,
+            there is no course until another claim begins it.
         key: see ``WantedKey``; active keys of the same name are revoked.
-        looks: the claimer only reads; an existing simulation needs no higher fence.
+        looks: whether the claimer only reads; an existing simulation then needs no higher fence.
     """
 
     fence: Annotated[Int, Field(ge=1)]
@@ -65,19 +65,21 @@ def claim(
     """Take a simulation over.
 
     Args:
-        host, simulation_id: where it is. claim: by whom.
-        content: the checkpoint's, empty where the claimer hopes that it isn't needed.
-        parts: of a checkpoint in parts those that come along; others may have been left with the host before.
+        host: the host of the simulation.
+        simulation_id: the simulation's id.
+        claim: the request.
+        content: the checkpoint's content; empty if the claimer expects that it isn't needed.
+        parts: the sent parts of a checkpoint in parts; others may have been left with the host before.
 
     Raises:
-        Overtaken: 412, another one has a higher fence.
-        Conflict: 409, the simulation doesn't stand there: ``detail`` has ``needs``, the digest to send the content of,
-            and where that was sent, ``parts``, the names of those that are lacking, too.
-        NotFound: 404, the work in hand is gone, and there is no checkpoint to go back to.
+        Overtaken: 412, another claimer has a higher fence.
+        Conflict: 409, the simulation doesn't equal the checkpoint. ``detail`` has ``needs``, the digest of the content
+            to send; if the content was sent, ``parts`` names the missing parts.
+        NotFound: 404, the work in hand is lost, and there is no checkpoint to restore.
     """
     simulation = host.simulations.get(simulation_id)
     held = host.find_fence(simulation_id)
-    is_there = simulation is not None and simulation.is_at(claim.checkpoint)
+    is_there = simulation is not None and simulation.equals_checkpoint(claim.checkpoint)
     if not (claim.looks and is_there):
         fences.refuse_lower(claim.fence, held)
     if simulation is not None and claim.keep is not None and simulation.mark == claim.keep:
@@ -141,7 +143,7 @@ def _restored(
 
 
 def _issue(simulation: Simulation, wanted: WantedKey) -> None:
-    """Have this key open the simulation, and no other of its name."""
+    """Let this key open the simulation, and revoke all others of its name."""
     key = simulation.keys.find(wanted.secret)
     if key is not None and key.key_id == wanted.key_id:
         return

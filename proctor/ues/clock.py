@@ -1,4 +1,4 @@
-"""The simulator's clock: it doesn't move unless it is moved, or follows the wall clock at a given scale."""
+"""Keep the simulator's clock: it moves by request, or follows the wall clock at a given scale."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -9,7 +9,7 @@ LAST_INSTANT = datetime.max.replace(tzinfo=UTC)
 
 
 class Clock:
-    """The current time and how it moves. Not a timer: with auto-advance, ``target`` says where it should be by now."""
+    """The current time and how it moves. With auto-advance, ``find_target`` computes the time; there is no timer."""
 
     def __init__(self, now: datetime) -> None:
         self._moment = now
@@ -19,7 +19,7 @@ class Clock:
         self.is_paused = False
         self.auto_advance = False
         self.last_wall = wall_now()
-        """The wall time up to which auto-advance has been accounted for."""
+        """The wall time up to which auto-advance has been applied."""
 
     @property
     def moment(self) -> datetime:
@@ -35,13 +35,13 @@ class Clock:
 
     @property
     def mode(self) -> str:
-        """How the clock moves: ``paused``, ``auto_advance`` or ``manual``."""
+        """The clock's mode: ``paused``, ``auto_advance`` or ``manual``."""
         if self.is_paused:
             return "paused"
         return "auto_advance" if self.auto_advance else "manual"
 
     def find_target(self, wall: datetime, still_until: datetime | None) -> datetime:
-        """Where auto-advance should have brought the clock by ``wall``; time before ``still_until`` doesn't count."""
+        """Return the time that auto-advance reaches at ``wall``; wall time before ``still_until`` doesn't count."""
         since = self.last_wall if still_until is None else max(self.last_wall, still_until)
         elapsed = max(0.0, (wall - since).total_seconds()) * self.time_scale
         try:
@@ -59,7 +59,7 @@ class Clock:
         }
 
     def load(self, state: JsonObject) -> None:
-        """Take over a checked ``time_state``. Wall time counts from now on: the time between isn't lived through."""
+        """Load a checked ``time_state``. Wall time counts from now on; the time since the state was saved doesn't."""
         self.move_to_text(state["current_time"])
         self.time_scale = state["time_scale"]
         self.is_paused = state["is_paused"]

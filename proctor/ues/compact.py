@@ -1,4 +1,4 @@
-"""Compact states: counts and the newest, however much there is, for a model's context."""
+"""Make compact states for a model's context: counts and the newest records, with a bounded size."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -8,14 +8,14 @@ import orjson
 from proctor.ues.schema import JsonObject
 
 LONGEST_TEXT, MOST_ITEMS, MOST_FIELDS = 200, 10, 40
-"""Characters of a text, entries of a list, and fields of an object, that a compact state shows of a record."""
+"""The most characters of a text, entries of a list, and fields of an object that a compact state shows of a record."""
 
 MOST_LOOKED_AT = 200
-"""How many records are looked at for those that there is room for."""
+"""The most records that are considered for a compact state."""
 
 
 def shorten(value: Any) -> Any:
-    """JSON data with long texts cut and long lists and objects shortened from their ends."""
+    """Return JSON data with long texts cut, and long lists and objects shortened from their ends."""
     if isinstance(value, str):
         return value if len(value) <= LONGEST_TEXT else f"{value[:LONGEST_TEXT]}…"
     if isinstance(value, list):
@@ -26,7 +26,7 @@ def shorten(value: Any) -> Any:
 
 
 def fit(records: Iterable[tuple[str, Any]], room: int) -> JsonObject:
-    """The first of the records, by their names, shortened, that fit into a number of bytes of JSON."""
+    """Return the first records that fit into a number of bytes of JSON, shortened, by their names."""
     kept: JsonObject = {}
     for number, (name, record) in enumerate(records):
         short = shorten(record)

@@ -1,8 +1,8 @@
-"""The course of a turn whose clock runs, or whose requests meet noise.
+"""Track the course of a turn whose clock runs, or whose requests meet noise.
 
-The evaluator names the conditions with the mark of a turn (``claims``). A turn without any has no course, and costs
-nothing. No checkpoint holds a course: where it is lost, the work in hand is lost with it, and the turn begins again at
-its checkpoint with its first request.
+The evaluator sets the conditions together with the mark of a turn (``claims``). A turn without conditions has no course
+and costs nothing. Checkpoints don't contain the course. If it is lost, the work in hand is lost with it, and the turn
+begins again at its checkpoint with its first request.
 """
 
 from collections.abc import Callable
@@ -18,33 +18,33 @@ from proctor.ues.schema import Int, JsonObject, Request
 from proctor.ues.times import from_text, shift, to_text
 
 MOST_MOVES = 1_000
-"""How many requests of a turn have their cost recorded one by one."""
+"""The most requests of a turn whose costs are recorded one by one."""
 
 
 class TurnConditions(Request):
-    """What the participant's requests of the turn meet (``proctor.ues.course.Conditions``)."""
+    """The conditions of the participant's requests in a turn (``proctor.ues.course.Conditions``)."""
 
     turn: Annotated[Int, Field(ge=0)]
     seed: Int = 0
-    """Names, with the turn, the draws of its noise."""
+    """The seed that, with the turn, decides the draws of its noise."""
     seconds: Annotated[float, Field(ge=0, le=86_400)] = 0.0
-    """The simulated seconds that each request costs; 0 for a standing clock."""
+    """The simulated seconds that each request costs; 0 for a clock that doesn't run."""
     factor: Annotated[float, Field(ge=0, le=10_000)] = 0.0
     """The simulated seconds that each second of the participant's time costs (``proctor.ues.pace``); 0 for none."""
     noise: Annotated[Int, Field(ge=0, le=3)] = 0
-    """Its level; 0 for none."""
+    """The level of noise; 0 for none."""
 
 
 class Course:
-    """How far a turn has come.
+    """The progress of a turn.
 
     Attributes:
-        noise: None without any.
-        requests: how many were served.
-        events_executed: those that were due as the requests cost time.
-        pace: of a measured clock.
-        moves: the simulated seconds that each request cost under a measured clock, in order; of a turn with very many
-            the last has the sum of the rest.
+        noise: the turn's noise; None without noise.
+        requests: the number of served requests.
+        events_executed: the number of events that ran because requests cost time.
+        pace: the measured time; None unless the clock is measured.
+        moves: the simulated seconds that each request cost under a measured clock, in order. With very many requests,
+            the last entry is the sum of the rest.
         ended_at: the instant of the turn's last request (canonical text), once the turn is over.
     """
 
@@ -71,16 +71,16 @@ class Course:
         return cost
 
     def rest(self) -> None:
-        """Note that what was measured until now wasn't the participant's time."""
+        """Discard the time measured until now: it wasn't the participant's."""
         if self.pace is not None:
             self.pace.rest()
 
     def end(self, now: str) -> None:
-        """Note the instant at which the turn is over. Its first end counts: one that is read again ends there, too."""
+        """Note the instant at which the turn is over. Only the first call counts, also if the turn is read again."""
         self.ended_at = self.ended_at or now
 
-    def settles_at(self, to: str, began_at: str) -> str:
-        """The instant at which the turn is read: as long after its last request as ``to`` is after its beginning."""
+    def find_reading_time(self, to: str, began_at: str) -> str:
+        """Return the instant of the turn's reading: as long after its last request as ``to`` is after its beginning."""
         pause: timedelta = from_text(to) - from_text(began_at)
         return max(to, to_text(shift(from_text(self.ended_at or began_at), pause.total_seconds())))
 

@@ -1,4 +1,4 @@
-"""The events of one simulation: what happened, what is still to happen, and in which order."""
+"""Keep the events of one simulation, past and pending, in their order."""
 
 import heapq
 from bisect import bisect_left, bisect_right, insort
@@ -15,7 +15,7 @@ PENDING, EXECUTED, FAILED, SKIPPED, CANCELLED = "pending", "executed", "failed",
 STATUSES = (PENDING, EXECUTED, FAILED, SKIPPED, CANCELLED)
 
 Place = tuple[str, int, int, str]
-"""An event's place in the order of execution: scheduled time, priority (negated), number in creation, id."""
+"""An event's place in the order of execution: scheduled time, negated priority, number in order of creation, id."""
 
 
 class EventLog:
@@ -56,7 +56,7 @@ class EventLog:
         return self.counts.get(status, 0)
 
     def set_status(self, event: Event, status: str) -> None:
-        """Change an event's status and keep the counts right."""
+        """Change an event's status and update the counts."""
         self.counts[event["status"]] -= 1
         self.counts[status] = self.counts.get(status, 0) + 1
         event["status"] = status
@@ -71,11 +71,11 @@ class EventLog:
         return None
 
     def list_ordered(self, start: str | None = None, end: str | None = None) -> Iterator[Event]:
-        """Events in order of execution, from ``start`` to ``end`` inclusive (canonical texts)."""
+        """Return events in order of execution, from ``start`` to ``end`` inclusive (canonical texts)."""
         first = 0 if start is None else bisect_left(self._order, (start,))
         last = len(self._order) if end is None else bisect_right(self._order, end, key=lambda place: place[0])
         return (self.by_id[place[3]] for place in islice(self._order, first, last))
 
     def list_all(self) -> list[Event]:
-        """Every event in order of creation, as a checkpoint stores them."""
+        """Return all events in order of creation, as a checkpoint stores them."""
         return list(self.by_id.values())

@@ -1,11 +1,11 @@
-"""Fences: a simulation has one holder, and earlier holders can no longer act on it.
+"""Check fences: a simulation has one holder, and earlier holders can no longer act on it.
 
 A fence is a number that only rises. Before changes, a caller *claims* the simulation with its own fence, in the same
 step that brings it to the wanted state (``claims``). The caller sends that fence with every request that changes the
-simulation. All requests with a lower one are refused: their sender was overtaken while it was stopped, cut off, or
+simulation. Requests with a lower fence are refused: their sender was overtaken while it was stopped, cut off, or
 given up. A simulation without a claim takes requests without a fence, as UES does.
 
-An ended simulation leaves its fence behind, so that no earlier holder can bring it back.
+An ended simulation leaves its fence behind. No earlier holder can therefore bring it back.
 """
 
 from collections import OrderedDict
@@ -16,11 +16,11 @@ from proctor.ues.problems import Conflict, FenceMissing, Overtaken
 HEADER = b"x-ues-fence"
 
 MOST_ENDED = 10_000
-"""How many ended simulations are remembered, the latest of them; some 100 bytes each."""
+"""The number of ended simulations that are remembered, the latest ones; some 100 bytes each."""
 
 
 def refuse_lower(fence: int, held: int) -> None:
-    """Raise Overtaken (412) for a fence from the past."""
+    """Raise Overtaken (412) for a fence lower than the held one."""
     if fence < held:
         FENCES_REFUSED.inc()
         raise Overtaken(
@@ -35,8 +35,8 @@ def refuse_lower(fence: int, held: int) -> None:
 def require(fence: int | None, held: int, *, changes: bool) -> None:
     """Check the fence of a request to a simulation that is held by ``held`` (0: not held).
 
-    Raises Overtaken (412, lower), Conflict (409, higher: the sender's claim was lost since), or FenceMissing
-    (428, none, for a request that changes something).
+    Raises Overtaken (412, a lower fence), Conflict (409, a higher one: the sender's claim was lost since), or
+    FenceMissing (428, no fence in a request that changes something).
     """
     if fence is None:
         if changes and held:
@@ -51,7 +51,7 @@ def require(fence: int | None, held: int, *, changes: bool) -> None:
 
 
 class Ended:
-    """The fences of simulations that were ended, by their ids; the oldest are forgotten."""
+    """The fences of ended simulations, by their ids; the oldest are forgotten."""
 
     def __init__(self, most: int = MOST_ENDED) -> None:
         self._most = most
@@ -64,7 +64,7 @@ class Ended:
             self._fences.popitem(last=False)
 
     def find_fence(self, simulation_id: str) -> int:
-        """The fence by which a simulation was ended; 0 where it wasn't."""
+        """Return the fence that ended a simulation; 0 if none did."""
         return self._fences.get(simulation_id, 0)
 
     def forget(self, simulation_id: str) -> None:

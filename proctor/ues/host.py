@@ -1,4 +1,4 @@
-"""The host: many simulations in one server, each apart from all the others."""
+"""Host many isolated simulations in one server."""
 
 import re
 import secrets
@@ -7,16 +7,16 @@ from time import monotonic
 
 from proctor.ues import fences
 from proctor.ues.fences import Ended
-from proctor.ues.parts import Name, name_of
+from proctor.ues.parts import Name, name_content
 from proctor.ues.problems import Conflict, NotFound
 from proctor.ues.simulation import Simulation
 
 SIMULATION_ID_PATTERN = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]{0,127}")
-"""No dot in front: clients take ``/simulations/..`` for the folder above."""
+"""Ids don't begin with a dot, because clients read ``/simulations/..`` as the parent folder."""
 
 
 PENDING_SECONDS = 300.0
-"""How long parts of a checkpoint wait for the claim that they are for, from the last that came."""
+"""The time that parts of a checkpoint wait for their claim, from the last that came."""
 
 
 class Host:
@@ -28,11 +28,11 @@ class Host:
         self._pending: dict[str, tuple[float, dict[Name, bytes]]] = {}
 
     def leave_parts(self, simulation_id: str, contents: Iterable[bytes]) -> int:
-        """Keep parts of a checkpoint for a claim on a simulation that is about to come; how many there are now."""
+        """Keep parts of a checkpoint for a coming claim on a simulation; returns their number."""
         now = monotonic()
         self._pending = {name: entry for name, entry in self._pending.items() if now - entry[0] < PENDING_SECONDS}
         kept = self.pending_parts(simulation_id)
-        kept.update((name_of(content), content) for content in contents)
+        kept.update((name_content(content), content) for content in contents)
         self._pending[simulation_id] = (now, kept)
         return len(kept)
 
@@ -43,10 +43,10 @@ class Host:
         self._pending.pop(simulation_id, None)
 
     def create(self, simulation_id: str | None, admin_secret: str, seed: int | str | None) -> Simulation:
-        """Make a simulation; id and seed are drawn when not given.
+        """Make a simulation; omitted id and seed are drawn.
 
-        Raises Conflict (409) when the id is taken, FenceMissing (428) when it was one of a simulation that was ended
-        with a fence: it takes a claim to bring that back.
+        Raises Conflict (409) if the id is taken, or FenceMissing (428) if a simulation with this id was ended with a
+        fence: only a claim can bring that back.
         """
         chosen = simulation_id or f"sim_{secrets.token_hex(8)}"
         fences.require(None, self.ended.find_fence(chosen), changes=True)
@@ -55,7 +55,7 @@ class Host:
         return self.replace(chosen, admin_secret, seed)
 
     def replace(self, simulation_id: str, admin_secret: str, seed: int | str | None) -> Simulation:
-        """Make an empty simulation with this id, in place of one that has it; a ``seed`` of None is drawn."""
+        """Make an empty simulation with this id, replacing any that has it; a ``seed`` of None is drawn."""
         simulation = Simulation(simulation_id, admin_secret, str(seed) if seed is not None else secrets.token_hex(16))
         self.keep(simulation)
         return simulation
@@ -71,12 +71,12 @@ class Host:
         return simulation
 
     def find_fence(self, simulation_id: str) -> int:
-        """The fence that holds a simulation, or by which it was ended; 0 for none."""
-        there = self.simulations.get(simulation_id)
-        return max(there.fence if there else 0, self.ended.find_fence(simulation_id))
+        """Return the fence that holds a simulation or has ended it; 0 for none."""
+        simulation = self.simulations.get(simulation_id)
+        return max(simulation.fence if simulation else 0, self.ended.find_fence(simulation_id))
 
     def delete(self, simulation_id: str, fence: int | None = None) -> None:
-        """Forget a simulation and its keys; a fence is remembered, also of one that isn't there.
+        """Forget a simulation and its keys; the fence is remembered, even if there is no such simulation.
 
         Raises NotFound (404), Overtaken (412, a lower fence), FenceMissing (428).
         """

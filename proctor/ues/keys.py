@@ -1,4 +1,4 @@
-"""API keys: who may do what. Only a secret's hash is kept."""
+"""Keep API keys and their permissions. Only a secret's hash is stored."""
 
 import re
 import secrets
@@ -12,16 +12,16 @@ from proctor.ues.times import wall_text
 ADMIN_KEY_ID = "admin"
 
 PERMISSION_PATTERN = re.compile(r"\*|[a-z][a-z_-]*(?::[a-z][a-z_-]*)?:(?:\*|[a-z][a-z_-]*)")
-"""``resource:action`` or ``resource:sub:action``; ``*`` for everything, or in place of the action."""
+"""``resource:action`` or ``resource:sub:action``; ``*`` for all permissions, or instead of the action."""
 
 
 def new_secret() -> str:
-    """A secret of 256 random bits."""
+    """Return a new secret of 256 random bits."""
     return f"ues_{secrets.token_urlsafe(32)}"
 
 
-def hash_of(secret: str) -> str:
-    """What is kept of a secret. Secrets are long and random, so one round of SHA-256 is enough."""
+def hash_secret(secret: str) -> str:
+    """Return the stored hash of a secret. Secrets are long and random, so one round of SHA-256 is enough."""
     return sha256(secret.encode()).hexdigest()
 
 
@@ -31,7 +31,7 @@ def grants(held: str, needed: str) -> bool:
 
 
 class Key:
-    """One key. ``data`` is what a checkpoint stores; the set of permissions found granted is only a cache."""
+    """One key. Checkpoints store ``data``; the permissions found granted are only a cache."""
 
     __slots__ = ("_granted", "_set", "data", "last_used_at")
 
@@ -52,13 +52,13 @@ class Key:
         return known
 
     def has_exactly(self, permissions: frozenset[str]) -> bool:
-        """Whether these are the key's permissions, no more and no fewer."""
+        """Whether the key has exactly these permissions."""
         if self._set is None:
             self._set = frozenset(self.data["permissions"])
         return self._set == permissions
 
     def answer(self) -> JsonObject:
-        """The key as callers see it: without its hash."""
+        """Return the key as callers see it: without its hash."""
         revoked_at = self.data["revoked_at"]
         return {
             **{name: self.data[name] for name in ("key_id", "name", "permissions", "created_at", "created_by")},
@@ -71,12 +71,12 @@ class Key:
 class KeyRing:
     """The keys of one simulation, in order of creation.
 
-    The admin key belongs to the server that runs the simulation, so that restoring a foreign checkpoint doesn't
-    lock it out: after ``load`` both the server's own admin secret and the checkpoint's open the simulation.
+    The admin key belongs to the server that runs the simulation. Restoring a foreign checkpoint doesn't lock the server
+    out: after ``load``, both its own admin secret and the checkpoint's open the simulation.
     """
 
     def __init__(self, admin_secret: str) -> None:
-        self._own_admin_hash = hash_of(admin_secret)
+        self._own_admin_hash = hash_secret(admin_secret)
         self.by_id: dict[str, Key] = {}
         self._by_hash: dict[str, Key] = {}
         self._enter_new(ADMIN_KEY_ID, "Admin", ["*"], "system", self._own_admin_hash)
@@ -107,8 +107,8 @@ class KeyRing:
     def create(
         self, key_id: str | None, name: str, permissions: list[str], secret: str, created_by: str, ids: IdSource
     ) -> Key:
-        """Enter a new key, its id drawn when not given. Raises Conflict (409) when the id or the secret is taken."""
-        digest = hash_of(secret)
+        """Add a new key; an omitted id is drawn. Raises Conflict (409) if the id or the secret is taken."""
+        digest = hash_secret(secret)
         if key_id in self.by_id:
             raise Conflict(f"key_id {key_id!r} is taken; choose another, or leave it out to have one made.")
         if any(key.data["secret_hash"] == digest for key in self.by_id.values()):
@@ -122,7 +122,7 @@ class KeyRing:
         return key
 
     def revoke(self, key_id: str) -> Key:
-        """End a key for good. Raises NotFound (404), Conflict (409, already revoked), Impossible (400, admin)."""
+        """Revoke a key permanently. Raises NotFound (404), Conflict (409, already revoked), Impossible (400, admin)."""
         key = self.get(key_id)
         if key_id == ADMIN_KEY_ID:
             raise Impossible("The admin key can't be revoked.")

@@ -1,7 +1,7 @@
-"""Limits for participants, who are strangers: the requests that their keys may make, and what the turn still allows.
+"""Limit participants, who are untrusted: the size of their keys' requests, and the use of a turn's allowance.
 
-Over a limit a request is refused with a sentence, and the turn continues. Keys of the evaluator's have none of these
-limits. A turn begins when the evaluator moves the clock or puts the simulation back to a checkpoint.
+A request over a limit is refused with a sentence, and the turn continues. The evaluator's keys don't have these limits.
+A turn begins when the evaluator moves the clock or restores a checkpoint.
 """
 
 from functools import cache
@@ -14,7 +14,7 @@ from proctor.ues.problems import TooLarge, TooMany
 from proctor.ues.times import Years
 
 PREFIX = "UES_LIMIT_"
-"""What the environment variables of these settings begin with, such as ``UES_LIMIT_REQUEST_BYTES``."""
+"""The prefix of these settings' environment variables, such as ``UES_LIMIT_REQUEST_BYTES``."""
 
 Count = Annotated[int, Field(ge=1)]
 
@@ -24,13 +24,13 @@ class Limits(BaseSettings):
 
     Attributes:
         request_bytes: bytes of one request's body.
-        admin_request_bytes: the same for every other key, whose scenarios may be large. A checkpoint has no limit, so
-            that every checkpoint can be restored.
+        admin_request_bytes: the same for every other key, whose scenarios may be large. Checkpoints have no limit:
+            each can be restored.
         requests_per_turn: requests, successful or not.
-        growth_per_turn: bytes by which the simulation may grow: what is written, and what it takes to undo it.
+        growth_per_turn: bytes by which the simulation may grow: the written data and its undo data.
         work_per_turn: seconds of processor time.
-        nesting: how deep the JSON of a request may nest.
-        first_year, last_year: the years in which what is written may lie, both included.
+        nesting: the deepest nesting of a request's JSON.
+        first_year, last_year: the first and the last year, inclusive, that written data may name.
     """
 
     model_config = SettingsConfigDict(env_prefix=PREFIX, frozen=True)
@@ -51,16 +51,16 @@ class Limits(BaseSettings):
 
 @cache
 def configured() -> Limits:
-    """The limits of this server, read from its environment once. Raises pydantic's ValidationError."""
+    """Return the limits of this server, read from its environment once. Raises pydantic's ValidationError."""
     return Limits()
 
 
-def _named(setting: str) -> str:
+def _variable(setting: str) -> str:
     return f"({PREFIX}{setting.upper()})"
 
 
 class Allowance:
-    """What a participant has used up of a turn's limits."""
+    """A participant's use of a turn's limits."""
 
     def __init__(self) -> None:
         self.limits = configured()
@@ -73,51 +73,51 @@ class Allowance:
         self._worked = 0.0
 
     def take_request(self) -> None:
-        """Count a request. Raises TooMany (429) beyond the turn's."""
+        """Count a request. Raises TooMany (429) over the turn's limit of requests or work."""
         if self._requests >= self.limits.requests_per_turn:
             raise TooMany(
                 f"You have sent {self._requests:,} requests in this turn, which is the limit "
-                f"{_named('requests_per_turn')}; the turn continues, and the next one has as many again."
+                f"{_variable('requests_per_turn')}; the turn continues, and the next one has as many again."
             )
         if self._worked >= self.limits.work_per_turn:
             raise TooMany(
                 f"Your requests have kept the server busy for {self._worked:.1f} s in this turn, and the limit is "
-                f"{self.limits.work_per_turn:g} s {_named('work_per_turn')}; the turn continues; the next one has as "
-                "much again. Queries with a limit take less than whole states."
+                f"{self.limits.work_per_turn:g} s {_variable('work_per_turn')}; the turn continues; the next one has "
+                "as much again. Queries with a limit take less than whole states."
             )
         self._requests += 1
 
     def note_work(self, seconds: float) -> None:
-        """Count the time that the server worked at a request; over the limit, the next request is refused."""
+        """Count the server's processor time for a request; over the limit, the next request is refused."""
         self._worked += seconds
 
     @property
     def room(self) -> int:
-        """By how many bytes the simulation may still grow."""
+        """The number of bytes by which the simulation may still grow."""
         return max(0, self.limits.growth_per_turn - self._grown)
 
     def grow(self, size: int) -> None:
-        """Count bytes that are to be written. Raises TooLarge (413) where there isn't room for them."""
+        """Count bytes before they are written. Raises TooLarge (413) if there isn't room for them."""
         if size > self.room:
             raise self.full()
         self._grown += size
 
     def fill(self) -> TooLarge:
-        """Note that all room is used up, also for smaller requests of this turn. Returns the 413."""
+        """Mark all room of this turn as used up, also for smaller requests. Returns the 413."""
         self._grown = self.limits.growth_per_turn
         return self.full()
 
     def full(self) -> TooLarge:
         return TooLarge(
             f"Your data would let the simulation grow by more than {self.limits.growth_per_turn:,} bytes in this "
-            f"turn, which is the limit {_named('growth_per_turn')}, and {self._grown:,} are used up; the turn "
+            f"turn, which is the limit {_variable('growth_per_turn')}, and {self._grown:,} are used up; the turn "
             "continues; the next one has as many again."
         )
 
 
 def too_large(size: int | None, limit: int, setting: str | None) -> TooLarge:
-    """The 413 for a body. ``size`` is None where the caller doesn't say it beforehand."""
+    """Return the 413 for a body; ``size`` is None if the caller doesn't announce it."""
     excess = "The body is larger than" if size is None else f"The body has {size:,} bytes, more than"
     return TooLarge(
-        f"{excess} the {limit:,} bytes that are read {_named(setting)}." if setting else f"{excess} {limit:,}."
+        f"{excess} the {limit:,} bytes that are read {_variable(setting)}." if setting else f"{excess} {limit:,}."
     )

@@ -1,6 +1,6 @@
-"""Giving memory back to the system after simulations have ended, as far as the allocators allow.
+"""Return memory to the system after simulations have ended, as far as the allocators allow.
 
-Freed objects go back to Python's and libc's allocators, and whole free pages stay with these unless they are asked.
+Freed objects return to Python's and libc's allocators, which keep whole free pages unless asked to release them.
 """
 
 import asyncio
@@ -9,11 +9,11 @@ import gc
 from collections.abc import Callable
 
 PAUSE_SECONDS = 1.0
-"""How long after the last ending memory is given back: once for all, when many simulations end at once."""
+"""The delay after the last ending: when many simulations end at once, memory is released once for all."""
 
 
 def _find_trim() -> Callable[[int], int] | None:
-    """glibc's ``malloc_trim``; None where there is another libc, which has none (musl, macOS, Windows)."""
+    """Return glibc's ``malloc_trim``; None with another libc, which lacks it (musl, macOS, Windows)."""
     try:
         trim: Callable[[int], int] = ctypes.CDLL(None).malloc_trim
     except (OSError, TypeError, AttributeError):
@@ -22,11 +22,10 @@ def _find_trim() -> Callable[[int], int] | None:
 
 
 def _drop_free_lists() -> None:
-    """Have Python let go of the freed tuples, lists and dicts that it keeps for the next time.
+    """Make Python drop the freed tuples, lists and dicts that it keeps for reuse.
 
-    They are few, but each of them keeps a page of the simulations that it was part of. Only a full collection drops
-    them, and that would look through all simulations that there are, a second for every 400 MB: so everything is put
-    out of its sight meanwhile.
+    They are few, but each keeps a memory page of an ended simulation alive. Only a full collection drops them. It would
+    traverse all simulations, a second for every 400 MB, so all living objects are frozen during it.
     """
     gc.freeze()
     gc.collect()
@@ -34,14 +33,14 @@ def _drop_free_lists() -> None:
 
 
 class Memory:
-    """Waits until no more simulations end, then gives back what they held."""
+    """Waits until no further simulation ends, then releases the memory."""
 
     def __init__(self) -> None:
         self._trim = _find_trim()
         self._waiting: asyncio.TimerHandle | None = None
 
     def release_soon(self) -> None:
-        """Give memory back in a moment. Needs a running event loop."""
+        """Release memory after the pause. Needs a running event loop."""
         if self._waiting is not None:
             self._waiting.cancel()
         self._waiting = asyncio.get_running_loop().call_later(PAUSE_SECONDS, self._release)

@@ -1,4 +1,4 @@
-"""What the simulator counts."""
+"""The metrics of the simulator."""
 
 from collections.abc import Callable
 
@@ -17,6 +17,6 @@ FENCES_REFUSED = Counter("proctor_simulator_fences_refused", "Requests that were
 
 
 def counted(app: object, count_simulations: Callable[[], int]) -> CountedRequests:
-    """The simulator's application, with its requests and simulations counted."""
+    """Wrap the simulator's application to count its requests and simulations."""
     SIMULATIONS.set_function(count_simulations)
     return CountedRequests(app, REQUESTS, REQUEST_SECONDS)

@@ -1,4 +1,4 @@
-"""How a modality is declared. One ``Modality`` per folder under ``modalities/``; everything else follows from it."""
+"""Declare modalities: one ``Modality`` per folder under ``modalities/``, from which everything else follows."""
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass, field
@@ -17,17 +17,17 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What a read-only function gets: the state, not to be altered, and the simulator's time as canonical text."""
+    """Gives a read-only function the state, which it must not alter, and the simulator's time as canonical text."""
 
     state: State
     now: str
     memo: dict[Any, Any]
-    """For what is costly to derive from the state, such as a sorted list: it is emptied when the state changes."""
+    """A cache for data that is costly to derive from the state, such as a sorted list; a state change empties it."""
     neighbours: Mapping[str, State]
-    """The states of the modalities that this one has declared as neighbours; nothing derived from them is kept."""
+    """The states of the modalities that this one declares as neighbours; data derived from them must not be cached."""
 
     def derive(self, name: Hashable, build: Callable[[], T]) -> T:
-        """What ``build`` returns, built once for each version of the state. Not to be altered."""
+        """Return the result of ``build``, built once for each version of the state. The caller must not alter it."""
         if name not in self.memo:
             self.memo[name] = build()
         derived: T = self.memo[name]
@@ -35,18 +35,18 @@ class View:
 
 
 Operation = Callable[[Change, Any], None]
-"""Carries out one operation of an event: reads the validated input, writes through the change, or raises
-``OperationFailed`` (``change.fail("why")``), upon which everything is taken back and the event is ``failed``."""
+"""Carries out one operation of an event: reads the validated input and writes through the change. If it raises
+``OperationFailed`` (``change.fail("why")``), everything is undone and the event is ``failed``."""
 
 
-def operations_in(input_model: type[InputModel], discriminator: str, *modules: ModuleType) -> dict[str, Operation]:
-    """The operation for each value of an input's discriminator: the function of that name in one of the modules."""
+def find_operations(input_model: type[InputModel], discriminator: str, *modules: ModuleType) -> dict[str, Operation]:
+    """Return the operation for each value of an input's discriminator: the function of that name in the modules."""
     names: tuple[str, ...] = get_args(input_model.model_fields[discriminator].annotation)
     return {name: next(vars(module)[name] for module in modules if name in vars(module)) for name in names}
 
 
 LONGEST_TEXT, MOST_VALUES = 1000, 1000
-"""Characters of a text, and values of a list, that a query takes: everything is compared with each of them."""
+"""The most characters of a text, and values of a list, that a query takes: all records are compared with each."""
 
 Reader = Callable[[View, Any], JsonObject]
 """Answers a read: gets the view and the validated request or parameters, returns the JSON-ready answer."""
@@ -62,26 +62,26 @@ class StateParams(Request):
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """``POST /{modality}/{path}``: something a caller can do. It becomes an event, executed at once."""
+    """An action of a caller, ``POST /{modality}/{path}``. It becomes an event, which is executed at once."""
 
     path: str
-    """What follows the modality's name, such as ``send`` or ``group/add``."""
+    """The path after the modality's name, such as ``send`` or ``group/add``."""
     operation: str | None
     """The value of the input's discriminator; None for a modality whose input has none."""
     request: type[Request]
     summary: str
     _: KW_ONLY
     build: Callable[[Any, State], JsonObject] | None = None
-    """Turns the request into the input's fields; by default they are the request's own fields that aren't null.
-    ``modality_type``, ``timestamp`` (now), ``input_id`` and the discriminator are added where ``build`` gives none."""
+    """Turns the request into the input's fields; by default, the request's fields that aren't null.
+    ``modality_type``, ``timestamp`` (now), ``input_id`` and the discriminator are added unless ``build`` sets them."""
     permission: str | None = None
     """By default ``{modality}:{path}``, with colons for slashes."""
     participant: bool = False
     """Whether a participant's key (level "user") may do this."""
     refuse: Callable[[Any, State], str | None] | None = None
-    """Why a participant may not do this (403), as a sentence; None where it may."""
+    """Returns the reason why a participant may not do this (403), as a sentence; None if it may."""
     detail: Callable[[State], str] | None = None
-    """Text that is added to the answer's ``message``, made from the state right after the action."""
+    """Returns text for the end of the answer's ``message``, from the state right after the action."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ class Query:
     response: type[Response]
 
     def answer(self, view: View, request: Request) -> JsonObject:
-        """What the query finds. Raises Invalid (422) for what is too long to be searched for, and what ``run`` does."""
+        """Answer the query. Raises Invalid (422) for texts and lists that are too long, and the errors of ``run``."""
         for name, value in request:
             texts = value if isinstance(value, list) else [value]
             if len(texts) > MOST_VALUES or any(isinstance(text, str) and len(text) > LONGEST_TEXT for text in texts):
@@ -109,7 +109,7 @@ class Query:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Read:
-    """``GET /{modality}/{path}``: a further read besides the state. Participants may do it."""
+    """A further read besides the state, ``GET /{modality}/{path}``. Participants may do it."""
 
     path: str
     response: type[BaseModel]
@@ -131,46 +131,46 @@ class Modality:
     input: type[InputModel]
     """The shape of an event's ``data``."""
     operations: Mapping[str, Operation]
-    """What an event may ask for, by the discriminator's value. Without a discriminator, one entry named ``update``."""
+    """The operations of events, by the discriminator's value. Without a discriminator, one entry named ``update``."""
     discriminator: str | None = "operation"
     """The input's field that names the operation."""
     initial: Callable[[str], JsonObject] = lambda now: {"last_updated": now}
-    """The fields of the state of a new simulation at that time; the state model's defaults fill in the rest."""
+    """Returns the fields of a new simulation's state at that time; the state model's defaults fill in the rest."""
     state_response: tuple[type[Response], ...] = ()
-    """What ``GET /{modality}/state`` may answer, the usual form first."""
+    """The forms of the answer of ``GET /{modality}/state``, the usual form first."""
     state_params: type[StateParams] = StateParams
     show: Reader | None = None
-    """Answers ``GET /{modality}/state``; gets the parameters, ``compact`` among them. A modality without has no routes
-    of its own: it is reached through ``/environment`` and ``/events``."""
+    """Answers ``GET /{modality}/state``, with parameters such as ``compact``. A modality without it has no routes: only
+    ``/environment`` and ``/events`` reach it."""
     digest: Callable[[View], JsonObject]
-    """At most about 200 bytes for the one-page view of the environment: counts, and a few short lists. Lists are
-    shortened from the end when the page grows too long."""
+    """Returns counts and a few short lists for the one-page view of the environment, at most about 200 bytes. Lists are
+    shortened from the end if the page grows too long."""
     news: Callable[[View, str], JsonObject] | None = None
-    """What ``show`` gives of the messages, with those alone that came since an instant and the threads that they
-    belong to; for a modality that may hold a great many."""
+    """Returns the state like ``show``, but only with the messages since an instant and the threads that they belong to;
+    for a modality that may hold a great many."""
     describe: Callable[[State], str]
-    """One short sentence for the environment's summary, such as ``3 emails, 1 unread``."""
+    """Returns one short sentence for the environment's summary, such as ``3 emails, 1 unread``."""
     check: Callable[[State], Iterable[str]] = lambda _state: ()
-    """Sentences on what is inconsistent in the state, for ``POST /environment/validate``."""
+    """Returns a sentence for each inconsistency in the state, for ``POST /environment/validate``."""
     hidden: frozenset[str] = frozenset()
-    """Fields of the state that only exports and checkpoints have: a caller reads what is in them by a route."""
+    """Fields of the state that only exports and checkpoints contain; callers read their content by a route."""
     complete: Callable[[State], None] = lambda _state: None
-    """Fills in, after an import, what a scenario file may leave out (folders, threads, counts). May alter the state
-    in place: nothing can be undone past an import."""
+    """Fills in, after an import, the data that a scenario file may leave out (folders, threads, counts). It may alter
+    the state in place: an undo never goes back past an import."""
     actions: tuple[Action, ...] = ()
     query: Query | None = None
     reads: tuple[Read, ...] = ()
     event_fields: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Fields that a caller's event of an operation needs. Scenario files may leave them out."""
+    """The fields that a caller's event needs, by operation. Scenario files may leave them out."""
     neighbours: tuple[str, ...] = ()
-    """Modalities whose states this one's operations and views may read, such as the address book."""
+    """The modalities whose states this one's operations and views may read, such as the address book."""
 
     def make_state(self, now: str) -> State:
-        """The state of a new simulation. ``now`` is canonical text."""
+        """Return the state of a new simulation; ``now`` is canonical text."""
         return self.load_state(self.initial(now))
 
     def load_state(self, data: Any) -> State:
-        """A state from a scenario file: checked, times made canonical, what was left out filled in.
+        """Return a state from a scenario file: checked, with canonical times, and with omitted data filled in.
 
         Raises pydantic's ValidationError.
         """
@@ -180,7 +180,7 @@ class Modality:
         return state
 
     def name_action(self, data: JsonObject) -> str | None:
-        """The operation that an event's data asks for, as callers see it; None when it names none."""
+        """Return the operation that an event's data names, as callers see it; None if it names none."""
         if self.discriminator is None:
             return "update"
         value = data.get(self.discriminator)
@@ -195,20 +195,20 @@ class Modality:
         operation(change, payload)
 
     def show_state(self, view: View) -> JsonObject:
-        """The state as ``GET /{modality}/state`` answers it; as it is kept where there is no such route."""
+        """Return the state as ``GET /{modality}/state`` answers it; without such a route, the stored state."""
         return view.state if self.show is None else self.show(view, self.state_params())
 
     def visible(self, state: State) -> JsonObject:
-        """The state as it is kept, without what is hidden."""
+        """Return the stored state without its hidden fields."""
         return {name: value for name, value in state.items() if name not in self.hidden} if self.hidden else state
 
     def show_news(self, view: View, since: str) -> JsonObject:
-        """What is new since an instant: the whole state where the modality says nothing better."""
+        """Return the news since an instant; the whole state if the modality doesn't declare ``news``."""
         return self.show_state(view) if self.news is None else self.news(view, since)
 
 
 def threads_since(messages: JsonObject, since: str) -> JsonObject:
-    """The messages, by id, of every thread in which something was sent since an instant."""
+    """Return the messages, by id, of every thread in which a message was sent since an instant."""
     new = [message for message in messages.values() if message["sent_at"] >= since]
     threads = {message["thread_id"] for message in new}
     return {key: message for key, message in messages.items() if message["thread_id"] in threads}
@@ -220,7 +220,7 @@ def page(
     name: str,
     modality: str,
 ) -> JsonObject:
-    """The answer of a query: one page of the sorted ``matches`` under ``name``, the counts and the echoed query."""
+    """Return a query's answer: one page of the sorted ``matches`` under ``name``, the counts and the echoed query."""
     stop = None if request.limit is None else request.offset + request.limit
     shown = matches[request.offset : stop]
     return {
@@ -233,7 +233,7 @@ def page(
 
 
 def paged_query(modality: str, request: type[QueryRequest], run: Reader, entries: str, kind: type[BaseModel]) -> Query:
-    """A query that answers with a ``page``, whose entries of this ``kind`` are under the name ``entries``."""
+    """Return a query that answers with a ``page``, whose entries of this ``kind`` have the name ``entries``."""
     fields: dict[str, Any] = {
         "modality_type": (str, modality),
         entries: (list[kind], ...),  # type: ignore[valid-type]

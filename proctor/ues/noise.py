@@ -1,7 +1,7 @@
-"""Noise: how a real service fails its callers now and then. Everything is drawn; no clock and no other state decides.
+"""Simulate noise: the occasional failures of a real service. Only draws decide, neither clock nor other state.
 
-A draw is named by (seed, turn, number of the request in the turn, kind), so that a turn that is played again with the
-same requests meets the same noise.
+A draw depends on (seed, turn, number of the request in the turn, kind). A turn that is played again with the same
+requests therefore meets the same noise.
 """
 
 from collections.abc import Iterable
@@ -14,13 +14,13 @@ import orjson
 from proctor.ues.problems import Broken, Unavailable
 
 _LATE_SECONDS = (5.0, 60.0)
-"""Between these, in simulated seconds, lies what a late answer costs where the clock runs."""
+"""The least and the most simulated seconds that a late answer costs, if the clock runs."""
 
 _FEWEST = 4
-"""Entries that a list needs to be cut in half."""
+"""The fewest entries of a list that may be cut in half."""
 
 _MOST_KEPT, _LARGEST_KEPT = 64, 256 * 1024
-"""Earlier answers that a turn keeps to give them out again, and the bytes of the largest of them."""
+"""The most earlier answers that a turn keeps for repetition, and the most bytes of one."""
 
 _RETURNED = "returned_count"
 """The field of a query's answer that counts its entries."""
@@ -28,14 +28,14 @@ _RETURNED = "returned_count"
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """How often each kind of noise comes, as shares of all requests that it may come to.
+    """The rate of each kind of noise, as a share of all requests that it may affect.
 
     Attributes:
-        before: the request fails, and nothing was done.
-        after: the action was done, and the answer says that the request failed.
+        before: the request fails before anything is done.
+        after: the action is done, but the answer reports a failure.
         late: the answer is late.
         half: a list has only its first half.
-        stale: the answer is the one that the same request got before.
+        stale: the answer repeats the earlier answer to the same request.
     """
 
     before: float
@@ -53,7 +53,7 @@ RATES = {
 
 
 def draw(*names: object) -> float:
-    """A number from 0 to below 1 that the names alone decide."""
+    """Return a number from 0 to below 1, which depends on the names alone."""
     digest = sha256("/".join(map(str, names)).encode()).digest()
     return int.from_bytes(digest[:6], "big") / 2**48
 
@@ -62,8 +62,8 @@ class Noise:
     """The noise of one turn.
 
     Attributes:
-        level, seed: of the assessment.
-        counts: how often each kind has come, for the evaluator.
+        level, seed: the assessment's level and seed of noise.
+        counts: the number of occurrences of each kind, for the evaluator.
     """
 
     def __init__(self, level: int, seed: int, turn: int) -> None:
@@ -83,20 +83,21 @@ class Noise:
         return round(least + (most - least) * self._draw("seconds"), 3)
 
     def fail_before(self) -> None:
-        """Raise Unavailable (503) or Broken (500) where this request fails before anything is done."""
+        """Raise Unavailable (503) or Broken (500) if this request fails before anything is done."""
         if self._comes("before"):
             raise Unavailable() if self._draw("status") < 0.5 else Broken()
 
     def fail_after(self) -> None:
-        """Raise Broken (500) for an action that was done, where its answer gets lost."""
+        """Raise Broken (500) if the answer of an action that was done gets lost."""
         if self._comes("after"):
             raise Broken()
 
     def alter(self, asked: bytes, content: bytes, *, is_list: bool) -> bytes:
-        """What the caller gets to read in place of an answer.
+        """Return the answer that the caller gets, with noise.
 
         Args:
-            asked: what names the request: two that are equal here ask for the same.
+            asked: the request's identity; equal requests have equal bytes.
+            content: the true answer.
             is_list: whether the answer may be cut to half a list.
         """
         if is_list and self._comes("half"):
@@ -121,7 +122,7 @@ class Noise:
 
 
 def _halved(answer: bytes) -> bytes:
-    """The answer with the first half of its longest list; its totals still say how many entries there are."""
+    """Return the answer with the first half of its longest list; its totals still count all entries."""
     content: Any = orjson.loads(answer)
     lists = {name: value for name, value in content.items() if _is_list_of_records(value)}
     name = max(lists, key=lambda each: len(lists[each]), default="")

@@ -1,21 +1,20 @@
-"""Measured time: how long the participant had the word, while this server could have answered it.
+"""Measure the time during which a participant could act and this server could have answered it.
 
-The clock that counts it can't be set. Ticks come regularly, so that a pause of the server counts for half a second at
-most.
+The clock is monotonic: it can't be set. Ticks come regularly: a pause of the server counts for half a second at most.
 """
 
 from collections.abc import Callable
 from time import monotonic
 
 TICK_SECONDS = 0.25
-"""How often a pace ticks, in seconds."""
+"""The seconds between two ticks."""
 
 LONGEST_GAP = 2 * TICK_SECONDS
-"""How much of the time between two ticks counts, in seconds; the server was stopped in the rest."""
+"""The most seconds between two ticks that count; during the rest, the server was stopped."""
 
 
 class Pace:
-    """Counts a participant's time. ``clock`` gives seconds."""
+    """Counts a participant's time; ``clock`` returns seconds."""
 
     def __init__(self, clock: Callable[[], float] = monotonic) -> None:
         self._clock = clock
@@ -29,11 +28,11 @@ class Pace:
         self._last = now
 
     def rest(self) -> None:
-        """Forget the time until now: it wasn't the participant's."""
+        """Discard the time until now: it wasn't the participant's."""
         self._last, self._counted = self._clock(), 0.0
 
     def take(self) -> float:
-        """The seconds that were counted, which are used up by that."""
+        """Return the counted seconds and start again at 0."""
         self.tick()
         counted, self._counted = self._counted, 0.0
         return counted

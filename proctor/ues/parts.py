@@ -1,16 +1,16 @@
-"""Parts of a checkpoint: large lists of a simulation are cut into pages, each named by the SHA-256 of its content.
+"""Cut the large collections of a simulation into parts of a checkpoint, named by the SHA-256 of their content.
 
-A *collection* (a mailbox, a folder's list, the events, the history, the access log) that takes more than ``CUT_FROM``
-bytes of JSON is a row of pages and a tail; the checkpoint's manifest names the pages and holds the tail, and everything
-small, itself. What an operation writes to is noted (``touch…``), so that the next checkpoint writes only those pages
-again and reads no other: its cost depends on the changes, not on the size.
+A *collection* is a mailbox, a folder's list, the events, the history or the access log. If it takes more than
+``CUT_FROM`` bytes of JSON, it becomes a row of pages and a tail. The checkpoint's manifest names the pages and contains
+the tail and all small data. The places that operations write to are noted (``touch…``). The next checkpoint writes only
+those pages again and reads no others: its cost depends on the changes, not on the size.
 
-In a manifest ``parts`` lists the collections, those that are within others after these::
+In a manifest, ``parts`` lists the collections; nested collections follow the ones that contain them::
 
     {"path": ["states", "email", "emails"], "index": [[NAME, SIZE], …], "pages": [[NAME, SIZE], …]}
 
-A page is a JSON object or list, as its collection is. ``index`` names parts that each hold the entries of ``INDEXED``
-pages, the first ones, as a JSON list, so that a manifest stays short.
+A page is a JSON object or list, like its collection. To keep a manifest short, ``index`` names parts that list the
+entries of the first pages, each of ``INDEXED`` pages, as JSON.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -26,33 +26,33 @@ CUT_FROM = 24 * 1024
 """Bytes of JSON from which a collection is cut."""
 
 PAGE, LARGE_PAGE = 16 * 1024, 128 * 1024
-"""The approximate bytes of a page; the second, where more than ``LARGE`` is cut for the first time: unchanged content
-can be in few files, and changed content is cut finer later."""
+"""The approximate bytes of a page. The second value applies when more than ``LARGE`` is cut for the first time:
+unchanged content can be in few files, and changed content is cut finer later."""
 
 LARGE = 4 * 1024 * 1024
 
 TAIL = 8 * 1024
-"""Bytes of a collection's end that stand in the manifest: mails that come in don't make a page each."""
+"""The bytes of a collection's end that are in the manifest: new mails don't make a page each."""
 
 UNCHANGING = frozenset({("states", "email", "files")})
-"""Collections that are cut however small they are, and without a tail: they never change, so they are stored once."""
+"""Collections that are cut at any size, and without a tail: they never change, so they are stored once."""
 
 INDEXED = 64
-"""How many pages an index names."""
+"""The number of pages that an index names."""
 
 _NESTED_FROM = 500
-"""Entries of a list within a collection from which it is looked whether it has to be cut itself."""
+"""The fewest entries of a nested list for which its size is checked, to cut it separately."""
 
 Path = tuple[str, ...]
 Name = str
 
 NEVER = 1 << 62
-"""The place of a list's first change where there is none."""
+"""The place of a list's first change if it hasn't changed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page: its name, its bytes, and what it holds: the keys of the entries, or, of a list, how many there are."""
+    """A page: its name, its size in bytes, the keys of its entries (None for a list), and the number of entries."""
 
     name: Name
     size: int
@@ -62,15 +62,15 @@ class Page:
 
 @dataclass(slots=True)
 class Cut:
-    """How a collection is cut.
+    """A collection's cut into pages and a tail.
 
     Attributes:
-        container: it itself; another one at its path has nothing to do with this.
+        container: the collection; another object at its path needs a new cut.
         is_row: whether its JSON is a list.
         pages, tail: its pages, and its last entries as JSON.
-        first: of a list that loses its oldest entries, the number that the first one in a page has of all that ever
-            were.
-        length: how many entries it had.
+        first: for a list that loses its oldest entries, the number of the first page's first entry, counted over all
+            entries that the list ever had.
+        length: the number of entries when it was cut.
     """
 
     container: Any
@@ -81,24 +81,24 @@ class Cut:
     length: int = -1
 
     def list_pages(self, blocks: dict[Name, bytes]) -> JsonObject:
-        """What a manifest says of the pages; indexes are put into ``blocks``."""
+        """Return the manifest's entry for the pages; adds indexes to ``blocks``."""
         entries = [[page.name, page.size] for page in self.pages]
         covered = len(entries) // INDEXED * INDEXED if len(entries) >= 2 * INDEXED else 0
         index = []
         for place in range(0, covered, INDEXED):
             content = orjson.dumps(entries[place : place + INDEXED])
-            name = name_of(content)
+            name = name_content(content)
             blocks[name] = content
             index.append([name, len(content)])
         return {"index": index, "pages": entries[covered:]}
 
 
-def name_of(content: bytes) -> Name:
+def name_content(content: bytes) -> Name:
     return sha256(content).hexdigest()
 
 
 class Parts:
-    """What is known of a simulation's parts."""
+    """The cuts, changes and parts of a simulation since its last checkpoint."""
 
     def __init__(self) -> None:
         self._cuts: dict[Path, Cut] = {}
@@ -106,26 +106,26 @@ class Parts:
         self._places: dict[Path, int] = {}
         self._fresh: dict[Name, bytes] = {}
         self.names: list[Name] = []
-        """The parts of the last checkpoint that was taken or restored, indexes first."""
+        """The parts of the last taken or restored checkpoint, indexes first."""
         self.stored: frozenset[Name] = frozenset()
-        """Names of the parts that are in the evaluator's store: those of the checkpoint that it named last."""
+        """The names of the parts in the evaluator's store: those of the checkpoint that it named last."""
         self.waiting: dict[Name, bytes] = {}
-        """Parts that the evaluator may still fetch: those of the last checkpoint that are not stored."""
+        """The parts that the evaluator may still fetch: those of the last checkpoint that are not stored."""
 
     # --- what changes ---------------------------------------------------------------------------------------------
 
     def touch_state(self, modality: str, patch: Iterable[Sequence[Any]]) -> None:
-        """Note what the steps of a patch write to."""
+        """Note the entries that the steps of a patch write to."""
         for step in patch:
             path = step[1]
             if len(path) < 2:
-                continue  # a collection that is replaced is another one
+                continue  # a replaced collection is a new object, which is cut again
             self._touch(("states", modality, path[0]), path[1])
             if len(path) > 2 and isinstance(path[2], int):
                 self._touch(("states", modality, path[0], str(path[1])), path[2])
 
     def touch_place(self, name: str, place: int) -> None:
-        """Note that a list has changed from a place on."""
+        """Note that a list has changed from a place onwards."""
         self._touch((name,), place)
 
     def touch_event(self, event_id: str) -> None:
@@ -142,8 +142,8 @@ class Parts:
     def cut(self, data: JsonObject) -> tuple[JsonObject, list[JsonObject], dict[Name, bytes]]:
         """Cut a simulation's data (``checkpoint``).
 
-        Returns the data with tails instead of collections that are cut, what a manifest says of these, and the
-        contents of the parts that were cut again, indexes among them.
+        Returns the data with tails instead of cut collections, the manifest's entries for these, and the contents of
+        the newly written parts, including indexes.
         """
         self._fresh = {}
         known, self._cuts = self._cuts, {}
@@ -180,8 +180,9 @@ class Parts:
         return short, listed, fresh
 
     def shorten_shown(self, shown: Mapping[str, JsonObject]) -> tuple[JsonObject, list[JsonObject]]:
-        """Modalities as they are shown, with tails instead of the collections that were cut last, and what lists these,
-        as in a manifest, with ``path`` from the modality's name on. Nothing may have changed since they were cut.
+        """Replace the cut collections of shown modalities by their tails; returns also the list of these collections.
+
+        The list is as in a manifest, with ``path`` from the modality's name on. Nothing may have changed since the cut.
         """
         cuts = {
             id(cut.container): path
@@ -207,13 +208,13 @@ class Parts:
     def _shorten(
         self, known: dict[Path, Cut], path: Path, container: Any, *, is_row: bool | None = None, base: int = 0
     ) -> orjson.Fragment:
-        """A collection's JSON, or that of its tail."""
+        """Return a collection's JSON, or its tail's if it is cut."""
         is_row = not isinstance(container, dict) if is_row is None else is_row
         size, before = PAGE, known.get(path)
         if before is not None and before.container is container:
             cut = before
         else:
-            whole = orjson.dumps(_plain(container, is_row))
+            whole = orjson.dumps(_to_container(container, is_row))
             if len(whole) <= CUT_FROM and (path not in UNCHANGING or not container):
                 return orjson.Fragment(whole)
             cut = Cut(container, is_row, first=base)
@@ -230,7 +231,7 @@ class Parts:
         values, touched = cut.container, self._keys.get(path, _NOTHING)
         if touched or cut.length != len(values):
             self._cut_anew(known, path, cut, touched, size)
-        for each, nested in known.items():  # those in pages that stay as they are
+        for each, nested in known.items():  # nested collections in unchanged pages
             if each[:-1] == path and each not in self._cuts and values.get(each[-1]) is nested.container:
                 self._cuts[each] = nested
 
@@ -259,7 +260,7 @@ class Parts:
     def _write_keyed(
         self, known: dict[Path, Cut], path: Path, cut: Cut, pages: list[Page], keys: list[str], size: int, is_end: bool
     ) -> None:
-        """Write entries again, behind the pages; those at the end as tail."""
+        """Write entries again, behind the pages; the last ones become the tail."""
         if not keys and not is_end:
             return
         if not is_end and pages and pages[-1].size < PAGE // 2:
@@ -270,7 +271,7 @@ class Parts:
             pages.append(self._page(written[place : place + count], cut.is_row, keys[place : place + count], count))
             place += count
         if is_end:
-            cut.tail = _joined(written[place:], cut.is_row)
+            cut.tail = _join_entries(written[place:], cut.is_row)
 
     def _entry(self, known: dict[Path, Cut], path: Path, cut: Cut, key: str) -> bytes:
         value = cut.container[key]
@@ -302,31 +303,31 @@ class Parts:
             reached += page.count
         if kept and len(kept) < len(pages) and kept[-1].size < PAGE // 2:
             reached -= kept.pop().count
-        written = [orjson.dumps(value) for value in _from(values, reached - base)]
+        written = [orjson.dumps(value) for value in _take_rest(values, reached - base)]
         place = 0
         for count in _groups([len(each) for each in written], size, TAIL):
             kept.append(self._page(written[place : place + count], True, None, count))
             place += count
-        cut.pages, cut.tail, cut.length = kept, _joined(written[place:], True), end
+        cut.pages, cut.tail, cut.length = kept, _join_entries(written[place:], True), end
 
     def _page(self, written: list[bytes], is_row: bool, keys: list[str] | None, count: int) -> Page:
-        content = _joined(written, is_row)
-        page = Page(name_of(content), len(content), keys, count)
+        content = _join_entries(written, is_row)
+        page = Page(name_content(content), len(content), keys, count)
         self._fresh[page.name] = content
         return page
 
-    # --- what is held ---------------------------------------------------------------------------------------------
+    # --- held pages ---------------------------------------------------------------------------------------------
 
     def list_held(self) -> dict[Name, Callable[[], Any]]:
-        """The pages that are in the simulation as they were cut: a function for each that returns what is in it.
+        """Return a reader for each page that is unchanged in the simulation since it was cut.
 
-        An entry that is a separately cut list is an empty one in there. The access log's are left out: it may have lost
-        its oldest entries.
+        An entry that is cut separately is an empty list in its page. Pages of the access log are left out: it may have
+        lost its oldest entries.
         """
         return {name: read for path, name, read in self._walk() if path[0] != "access_log"}
 
     def write(self, names: Collection[Name]) -> dict[Name, bytes]:
-        """The contents of those of the parts that can be written from what is in the simulation."""
+        """Write the named parts that can be written from the simulation's data; returns their contents."""
         contents: dict[Name, bytes] = {}
         for cut in self._cuts.values():
             cut.list_pages(contents)
@@ -334,7 +335,7 @@ class Parts:
         for _, name, read in self._walk():
             if name in names and name not in contents:
                 content = orjson.dumps(read())
-                if name_of(content) == name:
+                if name_content(content) == name:
                     contents[name] = content
         return contents
 
@@ -360,7 +361,7 @@ class Parts:
     # --- joining --------------------------------------------------------------------------------------------------
 
     def take_over(self, cuts: Iterable[tuple[Path, Cut]], names: Iterable[Name]) -> None:
-        """Know collections and parts of a checkpoint that was restored; nothing in them has changed since."""
+        """Take over the collections and parts of a restored checkpoint; nothing in them has changed since."""
         self._cuts = dict(cuts)
         self.names = list(dict.fromkeys(names))
         self._keys.clear()
@@ -374,7 +375,7 @@ _NOTHING: frozenset[str] = frozenset()
 def list_names(
     listed: Iterable[JsonObject], find: Callable[[Name], bytes | None]
 ) -> tuple[list[list[tuple[Name, int]]], list[Name]]:
-    """The pages of each collection that a manifest lists, and the names of indexes that can't be found."""
+    """Return the pages of each collection that a manifest lists, and the names of the missing indexes."""
     pages, lacking = [], []
     for each in listed:
         own: list[tuple[Name, int]] = []
@@ -389,7 +390,7 @@ def list_names(
 
 
 def join(container: Any, pages: Sequence[tuple[Name, int]], read: Callable[[Name], Any]) -> tuple[Any, list[Page]]:
-    """A collection from its pages and its tail, which is ``container``; and how it is cut."""
+    """Join a collection from its pages and its tail, which is ``container``; returns it and its pages."""
     cut: list[Page] = []
     if isinstance(container, dict):
         whole: dict[str, Any] = {}
@@ -407,8 +408,8 @@ def join(container: Any, pages: Sequence[tuple[Name, int]], read: Callable[[Name
     return row + container, cut
 
 
-def keyed_by(pages: Iterable[Page], keys: Sequence[str]) -> list[Page]:
-    """Pages of a row whose entries have keys, with these."""
+def add_keys(pages: Iterable[Page], keys: Sequence[str]) -> list[Page]:
+    """Return the pages of a row with the keys of their entries."""
     place, kept = 0, []
     for page in pages:
         kept.append(Page(page.name, page.size, list(keys[place : place + page.count]), page.count))
@@ -416,13 +417,13 @@ def keyed_by(pages: Iterable[Page], keys: Sequence[str]) -> list[Page]:
     return kept
 
 
-def lacking_of(names: Iterable[Name], *sources: Mapping[Name, Any]) -> list[Name]:
-    """Those that are nowhere, each once."""
+def list_lacking(names: Iterable[Name], *sources: Mapping[Name, Any]) -> list[Name]:
+    """Return the names that are in none of the sources, each once."""
     return [name for name in dict.fromkeys(names) if not any(name in each for each in sources)]
 
 
 def _groups(sizes: list[int], size: int, tail: int) -> Iterator[int]:
-    """How many entries each page takes; the rest at the end is the tail, with a limited number of bytes."""
+    """Yield the number of entries of each page; the rest is the tail, with a limited number of bytes."""
     remaining = sum(sizes)
     count = held = 0
     for each in sizes:
@@ -438,17 +439,17 @@ def _groups(sizes: list[int], size: int, tail: int) -> Iterator[int]:
         yield count
 
 
-def _plain(container: Any, is_row: bool) -> Any:
+def _to_container(container: Any, is_row: bool) -> Any:
     if isinstance(container, dict):
         return list(container.values()) if is_row else container
     return container if isinstance(container, list) else list(container)
 
 
-def _joined(written: Sequence[bytes], is_row: bool) -> bytes:
+def _join_entries(written: Sequence[bytes], is_row: bool) -> bytes:
     return b"[%s]" % b",".join(written) if is_row else b"{%s}" % b",".join(written)
 
 
-def _from(values: Any, place: int) -> list[Any]:
+def _take_rest(values: Any, place: int) -> list[Any]:
     return values[place:] if isinstance(values, list) else list(values)[place:]
 
 

@@ -1,6 +1,6 @@
-"""How people are distinguished and found: addresses in one form, and what the address book says of them.
+"""Identify people: normalize their addresses and look them up in the address book.
 
-Every modality that shows or receives something from somebody may read the address book (``Modality.neighbours``).
+Every modality that shows or receives a person's messages may read the address book (``Modality.neighbours``).
 """
 
 import re
@@ -13,16 +13,16 @@ _NORTH_AMERICAN = re.compile(r"\+?1(\d{10})")
 _NAMED = re.compile(r"[^<>]*<([^<>]+)>\s*")
 
 LONGEST_KEPT = 200
-"""Characters of an address whose key is kept for the next time."""
+"""The most characters of an address whose key is cached."""
 
 AddressBook = Mapping[str, Any]
-"""The state of the contacts modality; empty where there is none."""
+"""The state of the contacts modality; empty if there is no such modality."""
 
 
 def e164_like(number: str) -> str:
-    """A phone number in an E.164-like form: no spaces, dots, dashes, slashes or brackets; ``00`` in front is ``+``.
+    """Return a phone number in an E.164-like form: no spaces, dots, dashes, slashes or brackets; ``+`` for ``00``.
 
-    What isn't a number (a short code, a sender's name such as ``BANK``) stays as it is.
+    Anything else (a short code, a sender's name such as ``BANK``) is only stripped.
     """
     bare = _GROUPING.sub("", number)
     if not re.fullmatch(r"\+?\d{3,}", bare):
@@ -31,20 +31,20 @@ def e164_like(number: str) -> str:
 
 
 def normal_address(kind: str, value: str) -> str:
-    """An address to keep: a phone number in its normal form, everything else as it was written. Never empty where
-    something was given, since files hold no empty ones.
+    """Return an address for storage: a phone number in its normal form, any other address as it was written. A
+    non-empty address never becomes empty, since files hold no empty ones.
     """
     return (e164_like(value) if kind == "phone" else value.strip()) or value
 
 
 def address_key(kind: str, value: str) -> str:
-    """What two ways of writing the same address have in common; to compare, not to show or to keep.
+    """Return a key that all notations of one address share; for comparison, not for display or storage.
 
-    Of a phone number it is the normal form, without the country code of North America, which the people there leave
-    out: ``(555) 222-0001``, ``1-555-222-0001`` and ``+15552220001`` are one number. Of an email address it is the
-    address within ``Ann <ann@example.com>``. Everything else is compared in lower case.
+    For a phone number, the key is the normal form without the country code of North America, which people there leave
+    out: ``(555) 222-0001``, ``1-555-222-0001`` and ``+15552220001`` are one number. For an email address, the key is
+    the address within ``Ann <ann@example.com>``. Any other address is compared in lower case.
     """
-    # Long ones are no addresses, and would fill the memory.
+    # Longer texts are not addresses, and would fill the cache.
     return _key(kind, value) if len(value) <= LONGEST_KEPT else _key.__wrapped__(kind, value)
 
 
@@ -63,8 +63,8 @@ def same_address(kind: str, one: str, other: str) -> bool:
     return address_key(kind, one) == address_key(kind, other)
 
 
-def contact_of(book: AddressBook, kind: str, value: str) -> dict[str, Any] | None:
-    """The contact with the address ``value`` of this ``kind`` (``email``, ``phone``); None where there is none."""
+def find_contact(book: AddressBook, kind: str, value: str) -> dict[str, Any] | None:
+    """Find the contact with the address ``value`` of this ``kind`` (``email``, ``phone``); None without a match."""
     wanted = address_key(kind, value)
     for contact in book.get("contacts", {}).values():
         if any(
@@ -77,11 +77,11 @@ def contact_of(book: AddressBook, kind: str, value: str) -> dict[str, Any] | Non
 
 def is_blocked(book: AddressBook, kind: str, value: str) -> bool:
     """Whether the user has blocked the sender with the address ``value`` of this ``kind``."""
-    contact = contact_of(book, kind, value)
+    contact = find_contact(book, kind, value)
     return contact is not None and bool(contact["is_blocked"])
 
 
-def name_of(book: AddressBook, kind: str, value: str) -> str:
-    """The display name of the contact with this address; ``value`` itself where the address book has none."""
-    contact = contact_of(book, kind, value)
+def lookup_name(book: AddressBook, kind: str, value: str) -> str:
+    """Return the display name of the contact with this address; ``value`` if the address book has none."""
+    contact = find_contact(book, kind, value)
     return contact["display_name"] or value if contact is not None else value

@@ -1,4 +1,4 @@
-"""Coordinates in degrees, as several modalities take them. Their ranges are the earth's; the contract names none."""
+"""Types for coordinates in degrees, for several modalities. The ranges are the earth's; the contract names none."""
 
 from collections.abc import Callable
 from typing import Annotated

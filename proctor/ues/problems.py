@@ -1,4 +1,4 @@
-"""What can go wrong, one class per HTTP status. ``http/answers.py`` renders them; nothing else knows about HTTP."""
+"""Errors of requests, one class per HTTP status. ``http/answers.py`` renders them; nothing else knows about HTTP."""
 
 from typing import Any, ClassVar
 
@@ -34,7 +34,7 @@ class NotFound(Problem, status=404, title="Not Found"):
 
 
 class UnknownModality(NotFound):
-    """404: there is no modality of that name. The answer also lists those that there are."""
+    """404: there is no modality of that name. The answer also lists the existing ones."""
 
     def __init__(self, requested: str, available: list[str]) -> None:
         super().__init__(f"There is no modality {requested[:80]!r}; there are {', '.join(available)}.")
@@ -43,7 +43,7 @@ class UnknownModality(NotFound):
 
 
 class WrongMethod(Problem, status=405, title="Method Not Allowed"):
-    """405: the path exists, the method doesn't. ``allowed`` lists those that do."""
+    """405: the path exists, but not with this method. ``allowed`` lists its methods."""
 
     def __init__(self, detail: str, allowed: list[str]) -> None:
         super().__init__(detail)
@@ -51,11 +51,11 @@ class WrongMethod(Problem, status=405, title="Method Not Allowed"):
 
 
 class Conflict(Problem, status=409, title="Conflict"):
-    """409: the thing is in a state that doesn't allow this now."""
+    """409: the current state doesn't allow this."""
 
 
 class Overtaken(Problem, status=412, title="Precondition Failed"):
-    """412: somebody with a higher fence has taken the simulation over."""
+    """412: a caller with a higher fence has taken the simulation over."""
 
 
 class FenceMissing(Problem, status=428, title="Precondition Required"):
@@ -63,7 +63,7 @@ class FenceMissing(Problem, status=428, title="Precondition Required"):
 
 
 class TooLarge(Problem, status=413, title="Content Too Large"):
-    """413: the body is larger than the server reads."""
+    """413: the body is larger than the server accepts."""
 
 
 class TooMany(Problem, status=429, title="Too Many Requests"):
@@ -78,13 +78,13 @@ class Invalid(Problem, status=422, title="Validation Error"):
 
     @property
     def is_out_of_range(self) -> bool:
-        """Whether all that is wrong is numbers beyond their bounds."""
+        """Whether all errors are numbers beyond their bounds."""
         kinds = [str(item["type"]) for item in self.detail]
         return all(kind.startswith(("greater_than", "less_than")) or kind.endswith("_range") for kind in kinds)
 
     @property
     def sentence(self) -> str:
-        """The same in one line, for places that carry text only."""
+        """The errors in one line, for text-only answers."""
         return "; ".join(
             f"{'.'.join(str(part) for part in item['loc'])}: {item['msg'].removeprefix('Value error, ')}"
             for item in self.detail
@@ -92,7 +92,7 @@ class Invalid(Problem, status=422, title="Validation Error"):
 
 
 class Unavailable(Problem, status=503, title="Service Unavailable"):
-    """503: nothing was done. Only noise answers so."""
+    """503: nothing was done. Only noise gives this answer."""
 
     def __init__(self) -> None:
         super().__init__("The service is temporarily unavailable; try again later.")
@@ -106,7 +106,7 @@ class Broken(Problem, status=500, title="Internal Server Error"):
 
 
 class OutOfRoom(Exception):  # noqa: N818 - it names an outcome
-    """A change would write more than its author may."""
+    """A change would write more than its author is allowed."""
 
 
 class OperationFailed(Exception):  # noqa: N818 - it names an outcome, the event's status

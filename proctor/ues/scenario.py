@@ -1,4 +1,4 @@
-"""Scenario files: import and export of a simulation's clock, modality states and events."""
+"""Import and export scenario files: a simulation's clock, modality states and events."""
 
 from typing import Annotated, Any, Literal
 
@@ -7,7 +7,7 @@ from pydantic import Field, RootModel, ValidationError
 from proctor.ues.events import PENDING, Event
 from proctor.ues.modalities import MODALITIES
 from proctor.ues.problems import Conflict, Impossible, Invalid
-from proctor.ues.schema import FROM_FILE, Int, JsonObject, Record, problem, problems_of, validate
+from proctor.ues.schema import FROM_FILE, Int, JsonObject, Record, convert_errors, problem, validate
 from proctor.ues.simulation import Simulation
 from proctor.ues.times import Instant, wall_text
 
@@ -27,7 +27,7 @@ class TimeStateData(Record):
 
 
 class EventData(Record):
-    """One event of a scenario file. Its id is read over: loaded events get new ones."""
+    """One event of a scenario file. Its id is ignored: loaded events get new ids."""
 
     scheduled_time: Instant
     modality: str
@@ -73,7 +73,7 @@ def export_full(simulation: Simulation) -> JsonObject:
 
 
 class _Import:
-    """A scenario read and checked, not yet applied: nothing changes unless all of it is sound."""
+    """A scenario that is read and checked before it is applied: an invalid one changes nothing."""
 
     def __init__(self, simulation: Simulation, *, strict: bool) -> None:
         if simulation.is_running:
@@ -87,7 +87,7 @@ class _Import:
         self.events: list[Event] = []
 
     def note_unknown(self, what: str) -> None:
-        """Note a modality that there is none of: a warning, or with strictness a 400."""
+        """Note an unknown modality: a warning, or with ``strict`` a 400."""
         if self.strict:
             raise Impossible(f"{what}; there are {', '.join(MODALITIES)}.")
         self.warnings.append(f"{what}; skipped.")
@@ -114,7 +114,7 @@ class _Import:
             try:
                 self.states[name] = modality.load_state(data)
             except ValidationError as error:
-                raise Invalid(problems_of(error, *loc, "modality_states", name)) from None
+                raise Invalid(convert_errors(error, *loc, "modality_states", name)) from None
 
     def read_events(self, data: Any, loc: Loc) -> None:
         for index, item in enumerate(validate(_Events, data, *loc, context=FROM_FILE).root):
@@ -140,7 +140,7 @@ class _Import:
         simulation.replace_states(self.states)
 
     def apply_events(self, kept: list[Event]) -> None:
-        """Set the events to ``kept`` and the new ones, each with a new id. The undo history goes."""
+        """Set the events to ``kept`` and the new ones, each with a new id. The undo history is removed."""
         ids = self.simulation.ids
         for event in self.events:
             if event["status"] == PENDING and event["data"].get("input_id") == "":
@@ -161,7 +161,7 @@ class _Import:
 
 
 def _section(data: JsonObject, name: str, *inside: str) -> tuple[JsonObject, Loc]:
-    """The section ``name`` of the input: the section itself, a scenario file, or one in its wrapper."""
+    """Return the section ``name`` of the input, which is the section itself, a scenario file, or a wrapped one."""
     loc: Loc = ()
     while isinstance(data.get("scenario"), dict):
         data, loc = data["scenario"], (*loc, "scenario")
@@ -171,7 +171,8 @@ def _section(data: JsonObject, name: str, *inside: str) -> tuple[JsonObject, Loc
 
 
 def import_environment(simulation: Simulation, data: JsonObject, *, historic: str, strict: bool) -> JsonObject:
-    """Replace clock and states. Pending events before the new time stay (``ignore``), go, or are run on it (``apply``).
+    """Replace clock and states. Pending events before the new time stay (``ignore``), are removed, or run on the new
+    states (``apply``).
 
     Raises Conflict (409, running), Invalid (422), Impossible (400, unknown modality with ``strict``).
     """
@@ -194,7 +195,9 @@ def import_environment(simulation: Simulation, data: JsonObject, *, historic: st
 
 
 def import_events(simulation: Simulation, data: JsonObject, *, merge: bool) -> JsonObject:
-    """Load events, in place of those there are or beside them. Raises Conflict (409, running) or Invalid (422)."""
+    """Load events instead of the existing ones, or with ``merge`` in addition. Raises Conflict (409, running) or
+    Invalid (422).
+    """
     loaded = _Import(simulation, strict=False)
     section, loc = _events_section(data)
     loaded.read_events(section, ("body", "data", *loc))

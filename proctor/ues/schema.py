@@ -1,6 +1,6 @@
-"""The base models at the boundary: what a caller sends, and what an answer is declared to be.
+"""Base models at the boundary, for requests and for declared answers.
 
-None of these is storage: a simulation's state is plain JSON-ready data, and these models check what enters it.
+They are not storage: a simulation's state is plain JSON-ready data, and these models check data that enters it.
 """
 
 from typing import Annotated, Any, Literal, TypeVar
@@ -24,7 +24,7 @@ from proctor.ues.times import Instant
 
 _WHEN_USED = tuple(map(int, VERSION.split(".")[:2])) >= (2, 14)
 """``defer_build`` of models, as in ``proctor.protocol``: a simulator uses few, and building all takes a third of its
-start. Not with an earlier pydantic, where two threads that are the first to use a model disturb each other.
+start. An earlier pydantic doesn't support it safely: two threads that first use a model disturb each other.
 """
 
 JsonObject = dict[str, Any]
@@ -35,7 +35,7 @@ _LEAST, _GREATEST = -(2**63), 2**63 - 1
 
 
 def _describe_int(schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
-    """The JSON schema of a whole number: its own bounds, but not those of 64 bits."""
+    """Return the JSON schema of a whole number: with its declared bounds, but without those of 64 bits."""
     described = dict(handler(schema))
     if described.get("minimum") == _LEAST:
         del described["minimum"]
@@ -52,36 +52,36 @@ Int = Annotated[
     ),
 ]
 """A whole number that JSON writers can write. Use it instead of ``int`` in every model of a request or a state:
-1e30 is a valid lax int to pydantic, and no encoder could answer it back."""
+pydantic accepts 1e30 as a lax int, but no encoder can write it in an answer."""
 
 
 Secret = Annotated[str, Field(min_length=16, max_length=200, pattern=r"^[!-~]+$")]
-"""A key's secret that a caller chooses: printable ASCII without spaces."""
+"""A key's secret chosen by a caller: printable ASCII without spaces."""
 
 
 def nullable(description: str) -> Any:
-    """A field that may be left out: it is None then."""
+    """Declare a field that may be left out; it is then None."""
     return Field(default=None, description=description)
 
 
 class Request(BaseModel):
-    """What a caller sends. Unknown fields are ignored; NaN and infinities are refused."""
+    """The base of requests. Unknown fields are ignored; NaN and infinities are refused."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False, defer_build=_WHEN_USED)
 
 
 class Response(BaseModel):
-    """What an answer looks like. For documentation and clients: answers are built as plain data, not from this."""
+    """The base of declared answers, for documentation and clients. Answers themselves are built as plain data."""
 
     model_config = ConfigDict(frozen=True, extra="allow", defer_build=_WHEN_USED)
 
 
 FROM_FILE = "a scenario file"
-"""The validation context of what a scenario file holds."""
+"""The validation context for data from a scenario file."""
 
 
 class _InFiles(BaseModel):
-    """What a scenario file may hold: a field that is null there is missing (contract: "The scenario file")."""
+    """The base of data in a scenario file: a null field there counts as missing (contract: "The scenario file")."""
 
     @model_validator(mode="before")
     @classmethod
@@ -92,8 +92,8 @@ class _InFiles(BaseModel):
 
 
 class StateModel(_InFiles):
-    """A modality's state as it is in a scenario file under ``modality_states``. Subclasses add their fields and
-    narrow ``modality_type``.
+    """A modality's state, as in a scenario file under ``modality_states``. Subclasses add their fields and narrow
+    ``modality_type``.
     """
 
     model_config = ConfigDict(extra="ignore", allow_inf_nan=False, defer_build=_WHEN_USED)
@@ -140,14 +140,14 @@ class ModalityActionResponse(Response):
 
 
 class ProblemResponse(Response):
-    """Every error: ``error`` says which kind, ``detail`` what was wrong and what to do."""
+    """The answer to a failed request: ``error`` names the kind, ``detail`` the problem and the remedy."""
 
     error: str
     detail: Any
 
 
 class ValidationProblem(Response):
-    """One thing that doesn't fit the schema."""
+    """One violation of the schema."""
 
     type: str
     loc: list[str | int]
@@ -166,8 +166,8 @@ MOST_PROBLEMS = 100
 """The most errors that the answer to a request lists."""
 
 
-def problems_of(error: ValidationError, *prefix: str | int) -> list[JsonObject]:
-    """The contract's ``{type, loc, msg, input}`` of the first errors, their locations set under ``prefix``."""
+def convert_errors(error: ValidationError, *prefix: str | int) -> list[JsonObject]:
+    """Return the contract's ``{type, loc, msg, input}`` for the first errors, with locations under ``prefix``."""
     return [
         {"type": item["type"], "loc": [*prefix, *item["loc"]], "msg": item["msg"], "input": item["input"]}
         for item in error.errors(include_url=False, include_context=False)[:MOST_PROBLEMS]
@@ -178,13 +178,13 @@ M = TypeVar("M", bound=BaseModel)
 
 
 def validate(model: type[M], value: Any, *prefix: str | int, context: Any = None) -> M:
-    """``value`` as a model. Raises Invalid (422) with locations under ``prefix``."""
+    """Validate ``value`` as a model. Raises Invalid (422) with locations under ``prefix``."""
     try:
         return model.model_validate(value, context=context)
     except ValidationError as error:
-        raise Invalid(problems_of(error, *prefix)) from None
+        raise Invalid(convert_errors(error, *prefix)) from None
 
 
 def problem(kind: str, message: str, value: Any, *loc: str | int) -> Invalid:
-    """A 422 of one entry, for checks that no model makes: ``kind`` is pydantic's ``type``, ``loc`` the field's path."""
+    """Return a 422 with one entry, for checks outside models; ``kind`` is pydantic's ``type``, ``loc`` the path."""
     return Invalid([{"type": kind, "loc": list(loc), "msg": message, "input": value}])

@@ -1,4 +1,4 @@
-"""Running the simulator: as a server of its own, or in-process as an ASGI application."""
+"""Run the simulator: as a separate server, or in-process as an ASGI application."""
 
 import asyncio
 import gc
@@ -30,7 +30,7 @@ class Served:
     app: Application
     secret: str
     generated: bool
-    """Whether the secret was made here, so that it has to be shown."""
+    """Whether the secret was made here and must therefore be shown."""
 
 
 def _build(
@@ -54,7 +54,7 @@ def create_app(
     public_url: str | None = None,
     seed: str | None = None,
 ) -> Application:
-    """The ASGI application, with its secret given or in ``UES_HOST_KEY`` (``UES_ADMIN_KEY`` with ``single``).
+    """Return the ASGI application; its secret is given or in ``UES_HOST_KEY`` (``UES_ADMIN_KEY`` with ``single``).
 
     Raises ValueError without a secret: in-process, a generated one would never be shown.
     """
@@ -77,11 +77,11 @@ def serve(
     observe_host: str = "127.0.0.1",
     observe_port: int | None = None,
 ) -> None:
-    """Serve until SIGTERM or SIGINT. Port 0 takes a free one. Prints where it listens, and a secret that it made up.
+    """Serve until SIGTERM or SIGINT. Port 0 takes a free port. Prints the address, and a generated secret.
 
     ``host_key`` opens ``/simulations``; with ``single`` there is one simulation at the root, opened by ``admin_key``.
-    Both may come from ``UES_HOST_KEY`` and ``UES_ADMIN_KEY``. With ``observe_port`` it tells how it is and what it
-    counts at an address of its own. Raises OSError when the address can't be bound.
+    Both may come from ``UES_HOST_KEY`` and ``UES_ADMIN_KEY``. With ``observe_port``, a separate address serves health
+    and metrics. Raises OSError if the address can't be bound.
     """
     served = _build(single=single, host_key=host_key, admin_key=admin_key, public_url=public_url, seed=seed)
     listener = listen(host, port, "the simulator")
@@ -94,13 +94,13 @@ def serve(
         log_config=None,
         server_header=False,
         timeout_graceful_shutdown=2,
-        # Longer than clients keep an idle connection (httpx: 5 s, as is uvicorn's own default): whoever closes it must
-        # not be the one that is not about to use it.
+        # Longer than clients keep an idle connection (httpx: 5 s, which is also uvicorn's default): the client must be
+        # the one that closes it, because a client may be about to use it.
         timeout_keep_alive=75,
     )
     if served.generated:
         announce(f"{'admin' if single else 'host'} key: {served.secret}")
-    # Simulations are long-lived trees of plain data without cycles: searching them for garbage is wasted time.
+    # Simulations are long-lived trees of plain data without cycles: a search for garbage in them is wasted time.
     gc.freeze()
     gc.set_threshold(50_000, 20, 100)
     server = Server(config, f"proctor.ues listening on {address_of(listener)}")
@@ -109,7 +109,7 @@ def serve(
         if observe_port is None:
             await server.serve(sockets=[listener])
             return
-        from proctor.observing.address import observed  # and with it starlette, which nothing else here needs
+        from proctor.observing.address import observed  # imports starlette, which nothing else here needs
 
         async with observed(observe_host, observe_port, "proctor.ues", {}):
             await server.serve(sockets=[listener])
@@ -120,5 +120,5 @@ def serve(
 
 
 def _without_ids(path: str) -> str:
-    """A request's path as spans are named by it."""
+    """Return a request's path as the name of its span, with the simulation's id replaced."""
     return _SIMULATION.sub(r"\1{simulation_id}", path)

@@ -1,4 +1,4 @@
-"""One simulation: its clock, events, modality states, undo history, keys, holds and log, and what moves them."""
+"""One simulation: its clock, events, modality states, undo history, keys, holds and log, and their operations."""
 
 import logging
 import secrets
@@ -22,16 +22,16 @@ from proctor.ues.modalities import MODALITIES
 from proctor.ues.modality import Action, Modality, View
 from proctor.ues.parts import Parts
 from proctor.ues.problems import Conflict, Impossible, Invalid, NotFound, OperationFailed, OutOfRoom, UnknownModality
-from proctor.ues.schema import JsonObject, problem, problems_of
+from proctor.ues.schema import JsonObject, convert_errors, problem
 from proctor.ues.times import from_text, shift, to_text, wall_now
 
 logger = logging.getLogger(__name__)
 
 EVENT_BYTES = 500
-"""What an event is reckoned to take besides its data."""
+"""The assumed bytes of an event besides its data."""
 
 ACTION_PRIORITY = 100
-"""The priority of an event that an action made. The highest there is."""
+"""The priority of an event that an action made: the highest possible."""
 
 Step = dict[str, Any]
 """An entry of the undo or redo stack: event_id, modality, action, patch."""
@@ -39,21 +39,21 @@ Step = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Author:
-    """Who asks for an event: the name it carries, and the key it came with."""
+    """The author of an event: the name in the event, and the key of the request."""
 
     agent_id: str
     key_id: str
 
 
 def new_life() -> str:
-    """A text that no other life of any simulation has."""
+    """Return a unique text for one life of a simulation."""
     return secrets.token_hex(8)
 
 
 class Simulation:
     """A simulated user environment. Every method leaves it consistent, also when it raises.
 
-    What is stored is plain JSON-ready data, so that a checkpoint is one dump. Methods raise what ``problems`` lists.
+    All stored data is plain and JSON-ready: a checkpoint is one dump. Methods raise the errors of ``problems``.
     """
 
     def __init__(self, simulation_id: str, admin_secret: str, seed: str) -> None:
@@ -75,21 +75,22 @@ class Simulation:
         self.scenario_metadata: JsonObject = {}
         self.created_at = to_text(now)
         self.allowance = Allowance()
-        """What the participant may still do in this turn. No checkpoint holds it."""
+        """The participant's remaining allowance in this turn. Checkpoints don't contain it."""
         self.mark: str | None = None
-        """What the evaluator notes of the work in hand; a restore forgets it, and no checkpoint holds it."""
+        """The evaluator's note on the work in hand; a restore removes it. Checkpoints don't contain it."""
         self.fence = 0
         """The fence of the simulation's holder (``fences``); 0 without a holder. Checkpoints don't contain it."""
         self.is_untouched = False
         """Whether nothing has changed since the simulation was last claimed."""
         self.course: Course | None = None
-        """That of the turn in hand, where its clock runs or there is noise. Checkpoints don't contain it."""
+        """The course of the current turn, if its clock runs or there is noise. Checkpoints don't contain it."""
         self.is_turn_over = False
-        """Whether only the holder may change it, until the next mark or restore. Checkpoints don't contain it."""
+        """Whether only the holder may change the simulation, until the next mark or restore. Checkpoints don't contain
+        it."""
         self.life = new_life()
-        """Drawn when the simulation is made and when it is restored: a caller that finds another one missed a loss."""
+        """A text drawn when the simulation is made or restored. A caller that finds another text learns of a loss."""
         self.checkpoints: dict[bool, tuple[str, bytes]] = {}
-        """Digest and bytes of the last checkpoints taken or restored, while nothing has changed since: of a whole one
+        """Digest and bytes of the last checkpoints taken or restored, until the next change: of a whole checkpoint
         (False), and of the manifest of one in parts (True). The newest is the last."""
         self.parts = Parts()
 
@@ -103,12 +104,12 @@ class Simulation:
         self.checkpoints.pop(in_parts, None)
         self.checkpoints[in_parts] = (digest, content)
 
-    def is_at(self, digest: str | None) -> bool:
-        """Whether the simulation is known to be equal to a checkpoint."""
+    def equals_checkpoint(self, digest: str | None) -> bool:
+        """Whether the simulation is known to equal a checkpoint."""
         return any(known == digest for known, _ in self.checkpoints.values())
 
     def describe(self) -> JsonObject:
-        """Where it is: checkpoint, mark, fence and life."""
+        """Return the simulation's checkpoint, mark, fence and life."""
         return {
             "checkpoint": next((digest for digest, _ in reversed(self.checkpoints.values())), None),
             "mark": self.mark,
@@ -141,10 +142,10 @@ class Simulation:
     # --- events ---------------------------------------------------------------------------------------------------
 
     def check_data(self, modality: Modality, data: JsonObject, timestamp: str, *loc: str | int) -> JsonObject:
-        """An event's data made complete and checked, but for an ``input_id`` where none is given: it is then empty.
+        """Complete and check an event's data; a missing ``input_id`` stays empty.
 
-        Draws nothing, so that a refused request leaves the simulation as it was. Raises Invalid (422) with locations
-        under ``loc``.
+        It draws no id: a refused request must not change the simulation. Raises Invalid (422) with locations under
+        ``loc``.
         """
         full = {"modality_type": modality.name, "timestamp": timestamp, "input_id": "", **data}
         if full["modality_type"] != modality.name:
@@ -158,7 +159,7 @@ class Simulation:
         try:
             modality.input.model_validate(full)
         except ValidationError as error:
-            raise Invalid(problems_of(error, *loc)) from None
+            raise Invalid(convert_errors(error, *loc)) from None
         return full
 
     def _enter(
@@ -192,10 +193,10 @@ class Simulation:
     def check_event(
         self, name: str, data: JsonObject, scheduled_time: str, *loc: str | int
     ) -> tuple[Modality, JsonObject]:
-        """The modality and the checked data of an event that can be scheduled.
+        """Return the modality and the checked data of an event that can be scheduled.
 
-        Raises UnknownModality (404), Invalid (422: a value out of range) or Impossible (400: a past time, or any other
-        data that the modality's input refuses).
+        Raises UnknownModality (404), Invalid (422: a value out of range) or Impossible (400: a past time, or other data
+        that the modality's input refuses).
         """
         modality = self.find_modality(name)
         if scheduled_time < self.clock.text:
@@ -225,12 +226,12 @@ class Simulation:
         metadata: JsonObject,
         loc: tuple[str | int, ...] = ("body", "data"),
     ) -> Event:
-        """Enter an event for later. Raises what ``check_event`` raises."""
+        """Add an event for later. Raises the errors of ``check_event``."""
         modality, full = self.check_event(name, data, scheduled_time, *loc)
         return self._enter(modality, full, scheduled_time, priority, author, metadata)
 
     def schedule_now(self, name: str, data: JsonObject, author: Author) -> Event:
-        """Enter an event at the current time; it runs when the clock next moves. Raises what ``schedule`` raises."""
+        """Add an event at the current time; it runs when the clock next moves. Raises the errors of ``schedule``."""
         return self.schedule(name, data, self.clock.text, author=author, priority=ACTION_PRIORITY, metadata={})
 
     def act(
@@ -238,7 +239,7 @@ class Simulation:
     ) -> JsonObject:
         """Carry out an action as an event and return its ``ModalityActionResponse``.
 
-        Raises Invalid (422), or TooLarge (413) where an author with an allowance has no room for it.
+        Raises Invalid (422), or TooLarge (413) if the author's allowance has no room for it.
         """
         fields = (
             request.model_dump(exclude_none=True)
@@ -273,9 +274,10 @@ class Simulation:
         }
 
     def execute(self, event: Event, room: int | None = None) -> int | None:
-        """Run one pending event. Its status becomes executed or failed; a failed one changes nothing else.
+        """Run one pending event. Its status becomes executed or failed; a failed event changes nothing else.
 
-        Where it may write ``room`` bytes only, returns how many of them are left; None where they weren't enough.
+        With ``room``, the event may write that number of bytes. Returns the remaining number, or None if they weren't
+        enough.
         """
         self.note_change()
         modality = MODALITIES[event["modality"]]
@@ -290,15 +292,15 @@ class Simulation:
             modality.run(change, modality.input.model_validate(event["data"]))
             change.put(("update_count",), state["update_count"] + 1)
             change.put(("last_updated",), now)
-        except OperationFailed as failure:
-            self._fail(event, change, str(failure))
+        except OperationFailed as error:
+            self._fail(event, change, str(error))
         except OutOfRoom:
             remaining = None
             self._fail(event, change, "it would write more than its author may in this turn")
         except ValidationError as error:
-            self._fail(event, change, Invalid(problems_of(error, "data")).sentence)
+            self._fail(event, change, Invalid(convert_errors(error, "data")).sentence)
         except Exception as error:
-            # A defect in one operation must not stop the clock for the events after it.
+            # A defect in one operation must not stop the clock for later events.
             logger.exception("event %s (%s) failed unexpectedly", event["event_id"], modality.name)
             self._fail(event, change, f"unexpected {type(error).__name__}: {error}")
         else:
@@ -335,7 +337,7 @@ class Simulation:
         return event
 
     def cancel(self, event_id: str) -> Event:
-        """Take a pending event out of the queue. Raises NotFound (404) or Conflict (409, no longer pending)."""
+        """Remove a pending event from the queue. Raises NotFound (404) or Conflict (409, no longer pending)."""
         event = self.find_event(event_id)
         if event["status"] != PENDING:
             raise Conflict(f"Event {event_id!r} is {event['status']}; only a pending event can be deleted.")
@@ -345,7 +347,7 @@ class Simulation:
         return event
 
     def find_next_event(self) -> Event:
-        """The pending event that runs first. Raises NotFound (404)."""
+        """Return the pending event that runs first. Raises NotFound (404)."""
         event = self.events.find_next()
         if event is None:
             raise NotFound("There is no pending event.")
@@ -365,7 +367,7 @@ class Simulation:
             )
 
     def _begin_to_move(self) -> None:
-        """Begin a turn of the participant's. Raises Conflict (409, held) or Impossible (400, stopped)."""
+        """Begin a participant's turn. Raises Conflict (409, held) or Impossible (400, stopped)."""
         self.refuse_if_held()
         if not self.is_running:
             raise Impossible("The simulation is stopped; start it before moving its clock.")
@@ -385,13 +387,13 @@ class Simulation:
         return ran
 
     def let_pass(self, course: Course, seconds: float) -> None:
-        """Let a request of a turn cost time, in which due events happen. A held or stopped clock doesn't move."""
+        """Move the clock by a request's cost, and run due events. A held or stopped clock doesn't move."""
         if seconds and self.is_running and not self.holds.list_active():
             ran = self._run_until(shift(self.clock.moment, seconds))
             course.events_executed += sum(event["status"] == EXECUTED for event in ran)
 
     def advance(self, seconds: float) -> list[Event]:
-        """Move the clock on and return the events that ran.
+        """Move the clock forward and return the events that ran.
 
         Raises Conflict (409, held) or Impossible (400: stopped, paused, past the year 9999).
         """
@@ -401,9 +403,9 @@ class Simulation:
         return self._run_until(shift(self.clock.moment, seconds))
 
     def set_time(self, target: str) -> list[Event]:
-        """Move the clock to an instant, running what is due by then.
+        """Move the clock to an instant, and run all events due by then.
 
-        Raises Conflict (409, held) or Impossible (400: stopped, or an instant that is past).
+        Raises Conflict (409, held) or Impossible (400: stopped, or a past instant).
         """
         self._begin_to_move()
         if target < self.clock.text:
@@ -413,7 +415,7 @@ class Simulation:
         return self._run_until(from_text(target))
 
     def skip_to_next(self) -> list[Event]:
-        """Move the clock to the next pending event and run all that is due then.
+        """Move the clock to the next pending event and run all events due then.
 
         Raises Conflict (409, held), Impossible (400, stopped) or NotFound (404, no pending event).
         """
@@ -422,7 +424,7 @@ class Simulation:
         return self._run_until(max(upcoming, self.clock.moment))
 
     def catch_up(self) -> None:
-        """With auto-advance on, bring the clock to where the wall clock says it should be by now."""
+        """With auto-advance on, move the clock to the time that the wall clock gives."""
         clock = self.clock
         if not (self.is_running and clock.auto_advance):
             return
@@ -445,7 +447,7 @@ class Simulation:
         self.clock.last_wall = wall_now()
 
     def start(self, *, auto_advance: bool, time_scale: float) -> None:
-        """Start running. Raises Conflict (409) when it is running already."""
+        """Start running. Raises Conflict (409) if it is running already."""
         if self.is_running:
             raise Conflict("The simulation is running already; stop it first.")
         self.note_change()
@@ -456,7 +458,7 @@ class Simulation:
         self.clock.last_wall = wall_now()
 
     def stop(self) -> None:
-        """Stop running. Nothing happens when it isn't."""
+        """Stop running; without effect if it isn't running."""
         if self.is_running:
             self.note_change()
             self.is_running = False
@@ -465,11 +467,11 @@ class Simulation:
     # --- history --------------------------------------------------------------------------------------------------
 
     def undo(self, count: int) -> list[Step]:
-        """Take back the effect of up to ``count`` executed events, newest first. The events stay in the log."""
+        """Undo the effects of up to ``count`` executed events, newest first. The events stay in the log."""
         return self._move("undo", "redo", count)
 
     def redo(self, count: int) -> list[Step]:
-        """Make up to ``count`` undone effects again, in the order in which they happened."""
+        """Redo up to ``count`` undone effects, in the order in which they happened."""
         return self._move("redo", "undo", count)
 
     def _move(self, source_name: str, target_name: str, count: int) -> list[Step]:
@@ -493,7 +495,7 @@ class Simulation:
 
         The clock keeps its time and scale and is not paused. Events before its time run when it next moves.
 
-        Returns how many events there are, all pending now, and how many were undone.
+        Returns the number of events, all pending now, and the number of undone ones.
         """
         self.note_change()
         self.stop()
@@ -508,7 +510,7 @@ class Simulation:
         return len(events), undone
 
     def clear(self, reset_time_to: str | None) -> int:
-        """Remove every event, empty every modality, end every hold, and stop. Returns how many events were removed."""
+        """Remove all events, empty all modalities, end all holds, and stop. Returns the number of removed events."""
         self.note_change()
         self.stop()
         removed = len(self.events)
@@ -521,7 +523,7 @@ class Simulation:
         return removed
 
     def replace_events(self, events: list[Event]) -> None:
-        """Replace the events. The undo history is removed: it belongs to the old ones."""
+        """Replace the events. The undo history of the old ones is removed."""
         self.note_change()
         self.events = EventLog(events)
         self.undo_stack = []

@@ -1,6 +1,6 @@
-"""An evaluator's requests to a claimed simulation, in a single step: fewer points of interruption.
+"""Carry out an evaluator's requests to a claimed simulation in a single step, with fewer points of interruption.
 
-Events are scheduled, the clock moves, and what an evaluator wants to know of it is read.
+A step schedules events, moves the clock, and reads the data that the evaluator asks for.
 """
 
 from typing import Annotated
@@ -19,7 +19,7 @@ _ADMIN = Author(agent_id=ADMIN_KEY_ID, key_id=ADMIN_KEY_ID)
 
 
 class ScheduledEvent(Request):
-    """An event to be scheduled; one of the past happens now."""
+    """An event to schedule; a past event runs now."""
 
     scheduled_time: Instant
     modality: str
@@ -29,18 +29,18 @@ class ScheduledEvent(Request):
 
 
 class Step(Request):
-    """What is to be done, in this order.
+    """The requests of a step, in the order of their execution.
 
     Attributes:
-        revoke: end every key of that name.
-        ends_turn: only the holder of the simulation may change it from now on, until the next mark or restore, so that
-            no action is added to the turn after it was read.
-        events: to be scheduled.
-        to: the instant to move the clock to, unless it is there already. For a turn that ends and has a course: as
-            long after its last request as ``to`` is after ``actions_at``.
-        actions_of, actions_at: read the events at that instant that were made with keys of that name, and what is new
-            since then in their modalities. For a turn that ends and has a course: until its last request.
-        states: modalities to read.
+        revoke: the name of keys to revoke.
+        ends_turn: whether only the holder may change the simulation from now on, until the next mark or restore. No
+            action can then be added to the turn after it was read.
+        events: the events to schedule.
+        to: the instant to move the clock to, unless it is there already or later. If the ended turn has a course, the
+            clock moves as long after its last request as ``to`` is after ``actions_at``.
+        actions_of, actions_at: read the events at that instant that were made with keys of that name, and the news
+            since then in their modalities. If the ended turn has a course, read until its last request.
+        states: the modalities to read.
     """
 
     revoke: str | None = None
@@ -53,7 +53,7 @@ class Step(Request):
 
 
 def carry_out(simulation: Simulation, step: Step) -> JsonObject:
-    """Do it, and return the answer. Raises the errors of scheduling and of moving the clock."""
+    """Carry out a step and return the answer. Raises the errors of scheduling and of moving the clock."""
     if step.revoke is not None:
         revoke_all(simulation, step.revoke)
     if step.ends_turn:
@@ -72,7 +72,7 @@ def carry_out(simulation: Simulation, step: Step) -> JsonObject:
     to, until, course = step.to, step.actions_at, simulation.course
     if course is not None and step.ends_turn and step.actions_at is not None and to is not None:
         course.end(simulation.clock.text)
-        to, until = course.settles_at(to, step.actions_at), course.ended_at
+        to, until = course.find_reading_time(to, step.actions_at), course.ended_at
     if to is not None and to > simulation.clock.text:
         ran = simulation.set_time(to)
     actions = _actions(simulation, step, until)

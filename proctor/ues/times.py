@@ -1,7 +1,7 @@
-"""Instants. Inside the simulator an instant is text: ISO 8601, in UTC, as ``datetime.isoformat`` writes it.
+"""Read and write instants. In the simulator an instant is text: ISO 8601, in UTC, as ``datetime.isoformat`` writes it.
 
-Because every instant is in UTC and written alike, comparing two texts compares the instants, so that stored data can
-be sorted and filtered without parsing. ``Instant`` is the pydantic type that turns what a caller sends into this form.
+All instants are in UTC and have one form, so comparing the texts compares the instants. Stored data can be sorted and
+filtered without parsing. ``Instant`` is the pydantic type that converts a caller's date-time into this form.
 """
 
 from datetime import UTC, datetime, timedelta
@@ -15,7 +15,7 @@ from proctor.ues.problems import Impossible
 
 
 def to_text(moment: datetime) -> str:
-    """The canonical text of an instant; a naive one is read as UTC. Raises OverflowError outside years 1 to 9999."""
+    """Return an instant's canonical text; a naive one is read as UTC. Raises OverflowError outside years 1 to 9999."""
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
     return moment.astimezone(UTC).isoformat()
@@ -26,16 +26,16 @@ def from_text(text: str) -> datetime:
 
 
 def zone(name: str) -> ZoneInfo | None:
-    """The time zone of that IANA name (``Europe/Berlin``); None when there is none."""
+    """Return the time zone with an IANA name (``Europe/Berlin``); None if the name is unknown."""
     try:
         return ZoneInfo(name)
     except (OSError, ValueError, KeyError):
-        # Besides unknown names: names that are folders, leave the database's folder, or are no file name at all.
+        # Besides unknown names: names of folders, names that leave the database's folder, and invalid file names.
         return None
 
 
 def wall_now() -> datetime:
-    """The wall clock, in UTC. Used for keys, holds, logs and auto-advance; never for what happens in a simulation."""
+    """Return the wall-clock time in UTC, for keys, holds, logs and auto-advance; never for events in a simulation."""
     return datetime.now(UTC)
 
 
@@ -44,7 +44,7 @@ def wall_text() -> str:
 
 
 def shift(moment: datetime, seconds: float) -> datetime:
-    """``moment`` plus ``seconds``. Raises Impossible (400) when that lies outside the years 1 to 9999."""
+    """Return ``moment`` plus ``seconds``. Raises Impossible (400) if that lies outside the years 1 to 9999."""
     try:
         return moment + timedelta(seconds=seconds)
     except OverflowError:
@@ -54,13 +54,13 @@ def shift(moment: datetime, seconds: float) -> datetime:
 
 
 class Years(NamedTuple):
-    """The first and the last year that an instant may lie in. As the context of a validation: in which all must lie."""
+    """The first and the last allowed year of an instant. As a validation's context, it applies to all instants."""
 
     first: int
     last: int
 
     def refuse_others(self, text: str) -> None:
-        """Raise pydantic's error for an instant or a date, as canonical text, that lies outside."""
+        """Raise pydantic's error for an instant or a date (canonical text) outside these years."""
         if not self.first <= int(text[:4]) <= self.last:
             raise PydanticCustomError(
                 "datetime_range",
@@ -72,7 +72,7 @@ class Years(NamedTuple):
 def _canonical(
     value: Any, read: core_schema.ValidatorFunctionWrapHandler, info: core_schema.ValidationInfo[Any]
 ) -> str:
-    """Canonical text of what a caller sent. Numbers, which pydantic would read as Unix time, are refused."""
+    """Return the canonical text of a caller's date-time. Numbers, which pydantic reads as Unix time, are refused."""
     if isinstance(value, str):
         if value.strip().lstrip("+-").replace(".", "", 1).isdigit():
             raise PydanticCustomError("datetime_parsing", "Input should be a valid ISO 8601 date-time")
@@ -95,11 +95,11 @@ Instant = Annotated[
         )
     ),
 ]
-"""An ISO 8601 date-time in a request; held as canonical text. A naive one is read as UTC."""
+"""An ISO 8601 date-time in a request, stored as canonical text. A naive one is read as UTC."""
 
 
 def parse(text: Any) -> str:
-    """Canonical text of a date-time given as a plain string. Raises ValueError with a sentence."""
+    """Return the canonical text of a date-time given as a plain string. Raises ValueError with a sentence."""
     try:
         return to_text(datetime.fromisoformat(text))
     except (TypeError, ValueError, OverflowError):

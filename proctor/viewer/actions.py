@@ -1,4 +1,4 @@
-"""The actions that a page offers: a button, a page that asks, and the operation.
+"""The actions that a page offers: a button, a page that asks for confirmation, and the operation.
 
 An ``Action`` describes one. The server of the pages passes the list (``proctor.viewer.app.create_app``), since the
 pages themselves can't act. To add one, such as *fork from this turn*:
@@ -28,24 +28,24 @@ from urllib.parse import SplitResult, urlsplit
 from starlette.requests import Request
 
 from proctor.protocol.archive import ArchiveEntry
-from proctor.protocol.callers import ANYBODY, Caller, caller_of
+from proctor.protocol.callers import ANYBODY, Caller, get_caller
 from purple_sdk.processes.addresses import is_loopback
 
 NOT_FROM_HERE = "Nothing can be done from here: log in, open the pages at http://127.0.0.1, or set pages_may_act."
 
 LONGEST_FIELD = 2_000
-"""Characters of what a reader says in one field."""
+"""Characters of a reader's input in one field."""
 
 
 class ActionRefusedError(Exception):
-    """The message is a sentence for the reader."""
+    """A refused action; the message is a sentence for the reader."""
 
 
 @dataclass(frozen=True)
 class Field:
-    """Something that a reader may say; ``kind`` is an input's type in HTML (``text``, ``number``, ``url``).
+    """An input of the reader; ``kind`` is its type in HTML (``text``, ``number``, ``url``).
 
-    ``value`` is the default, given the entry.
+    ``value`` computes the default from the entry.
     """
 
     name: str
@@ -57,7 +57,7 @@ class Field:
 
 @dataclass(frozen=True)
 class ActionRequest:
-    """A request of the reader ``caller`` for an action on an entry; ``turn`` if the button belonged to one."""
+    """A request of the reader ``caller`` for an action on an entry; ``turn`` if the button belonged to a turn."""
 
     entry: ArchiveEntry
     turn: int | None = None
@@ -67,13 +67,13 @@ class ActionRequest:
 
 @dataclass(frozen=True)
 class Action:
-    """Something that can be done with an entry; see this module's docstring.
+    """An action that readers may perform on an entry; see this module's docstring.
 
     Attributes:
         name: its part of the address; letters and hyphens.
-        question: what the reader is asked first, given the entry and the turn.
+        question: the question to the reader before it is done, given the entry and the turn.
         at_each_turn: whether the button is at each turn, or once on the page.
-        needs_history: whether it can be done only while Temporal has not forgotten the assessment.
+        needs_history: whether it needs the assessment's history in Temporal.
     """
 
     name: str
@@ -90,8 +90,8 @@ class Actions:
     """The actions of one server of pages.
 
     Args:
-        key: signs the tokens; servers that share it take each other's pages. By default a new one.
-        for_nameless: which callers may act without authentication: all who reach the pages (``all``), those who use
+        key: signs the tokens; servers with the same key accept each other's pages. By default a new one.
+        for_nameless: the callers who may act without authentication: all who reach the pages (``all``), those who use
             a loopback address (``loopback``), or no caller (``none``).
     """
 
@@ -110,48 +110,48 @@ class Actions:
         return self._actions.get(name)
 
     def offered(self, request: Request, entry: ArchiveEntry, *, has_history: bool) -> list[Action]:
-        """The actions that the caller of a request may use on an entry."""
-        if not self.is_open_to(request):
+        """Return the actions that the caller of a request may use on an entry."""
+        if not self.may_act(request):
             return []
         fitting = (action for action in self._actions.values() if action.is_offered(entry))
         return [action for action in fitting if has_history or not action.needs_history]
 
-    def is_open_to(self, request: Request) -> bool:
-        """Whether who asks may have anything done.
+    def may_act(self, request: Request) -> bool:
+        """Tell whether the caller of a request may use actions.
 
-        A name that isn't loopback's own may be of a site that has been made to lead here (DNS rebinding).
+        A host name other than loopback's own may belong to a site that points it to this machine (DNS rebinding).
         """
-        if caller_of(request.scope).name:  # what isn't theirs is not there for them
+        if get_caller(request.scope).name:  # other callers' entries are hidden from them anyway
             return True
         if self._for_nameless == "loopback":
             return is_loopback(_split(f"//{request.headers.get('host', '')}").hostname or "")
         return self._for_nameless == "all"
 
     def token(self, action: Action, entry: ArchiveEntry, turn: int | None) -> str:
-        """The token that a form must carry."""
+        """Return the token that a form must contain."""
         about = f"{action.name}\n{entry.id}\n{entry.fence}\n{turn}"
         return hmac.new(self._key, about.encode(), sha256).hexdigest()
 
     def refusal(self, request: Request, action: Action, action_request: ActionRequest, token: str) -> str | None:
-        """Why a form is refused, as a sentence; None where it is accepted."""
-        if not self.is_open_to(request):
+        """Return why a form is refused, as a sentence; None if it is accepted."""
+        if not self.may_act(request):
             return NOT_FROM_HERE
         if request.headers.get("sec-fetch-site", "same-origin") != "same-origin" or not _is_same_origin(request):
             return "This comes from another site, and is not done."
         expected = self.token(action, action_request.entry, action_request.turn)
-        if not hmac.compare_digest(token.encode(errors="replace"), expected.encode()):  # texts have to be of ASCII
+        if not hmac.compare_digest(token.encode(errors="replace"), expected.encode()):  # as bytes: texts must be ASCII
             return "The page is not of today's state: go back, load it again, and repeat."
         return None
 
 
 def _is_same_origin(request: Request) -> bool:
-    """Whether the browser says that a form is of a page of ours; every browser says so with a POST."""
+    """Tell whether the browser reports that a form is from our page; every browser does so with a POST."""
     origin = _split(request.headers.get("origin", "")).netloc
     return bool(origin) and origin == request.headers.get("host")
 
 
 def _split(address: str) -> SplitResult:
-    """The parts of an address; empty parts if it is malformed."""
+    """Split an address into its parts; they are empty if it is malformed."""
     try:
         return urlsplit(address)
     except ValueError:

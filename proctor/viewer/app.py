@@ -14,35 +14,35 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from proctor.protocol.archive import ArchiveEntry
-from proctor.protocol.callers import caller_of
+from proctor.protocol.callers import get_caller
 from proctor.storage.archive import Archive, EntryDamagedError, NoSuchEntryError, SeveralEntriesError
 from proctor.storage.folder import StoreUnavailableError
 from proctor.viewer.actions import LONGEST_FIELD, NOT_FROM_HERE, Action, ActionRefusedError, ActionRequest, Actions
 from proctor.viewer.bounds import Look
 from proctor.viewer.live import Live, Running, RunningDetails
 from proctor.viewer.overviews import Overview
-from proctor.viewer.pages import Pages, address_of, static
+from proctor.viewer.pages import Pages, build_address, static
 from proctor.viewer.words import clip
 
 POLICY = (
     "default-src 'none'; style-src 'self'; script-src 'self' 'wasm-unsafe-eval'; img-src 'self' data:; "
     "connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 )
-"""WebAssembly is for the player of recordings, which is ours; nothing of it comes from data."""
+"""WebAssembly is for our player of recordings; no data is executed."""
 
 _HEADERS = {
     "Content-Security-Policy": POLICY,
     "X-Content-Type-Options": "nosniff",
-    # To no other site at all; browsers tell our own where a form comes from only if it isn't "no-referrer".
+    # Other sites get no referrer. With "no-referrer", browsers wouldn't report a form's origin even to us.
     "Referrer-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
-_LIVE_SECONDS = 2.0  # how long a page waits for Temporal to say what runs
+_LIVE_SECONDS = 2.0  # how long a page waits for Temporal to report running work
 _AWAY_SECONDS = 5.0
 _UNKNOWN = "Temporal did not say in time what runs. If it runs, load this page again in some seconds."
 
 _AGAIN = {"Retry-After": "5", "Refresh": "5"}
-"""Of a page that can't be made just now: browsers load it again."""
+"""Headers of a page that can't be made at the moment: browsers load it again."""
 
 _LONGEST_FORM = 64_000
 _LONGEST_TEXT = 1_000_000
@@ -65,11 +65,12 @@ def routes(
     actions: Actions | None = None,
     table: str = "",
 ) -> list[BaseRoute]:
-    """The pages' routes.
+    """Return the pages' routes.
 
     Args:
-        archive_url: the archive. table: the file with this machine's table of it.
-        ui_url: the Temporal UI, while there is one.
+        archive_url: the archive.
+        table: the file with this machine's table of the archive.
+        ui_url: the Temporal UI's address, if there is one.
     """
     archive = Archive(archive_url, table, in_background=True)
     served = _Served(Pages(archive, ui_url), live or Live(), actions or Actions())
@@ -95,7 +96,7 @@ def create_app(
     actions: Actions | None = None,
     table: str = "",
 ) -> Starlette:
-    """The pages alone, as ``proctor view`` serves them."""
+    """Return an application with the pages alone, as ``proctor view`` serves them."""
     return Starlette(routes=routes(archive_url, ui_url, live, actions, table))
 
 
@@ -106,23 +107,23 @@ class _Served:
         self._actions = actions
         self._ask_again_at = 0.0
 
-    def _seen(self, request: Request) -> Pages:
-        return self._pages.seen_by(caller_of(request.scope))
+    def _restrict_pages(self, request: Request) -> Pages:
+        return self._pages.restrict_view(get_caller(request.scope))
 
     async def overview(self, request: Request) -> Response:
-        pages, caller = self._seen(request), caller_of(request.scope)
+        pages, caller = self._restrict_pages(request), get_caller(request.scope)
         nothing: Sequence[Running] = ()
-        known = await self._known(lambda: self._live.running(caller), nothing)
-        running = [each for each in known if caller.may_see(each.owner)]
+        known = await self._ask_live(lambda: self._live.running(caller), nothing)
+        running = [work for work in known if caller.may_see(work.owner)]
         filters = Overview.of(request.query_params)
         return await self._answer(lambda: pages.overview(running, filters))
 
     async def entry(self, request: Request) -> Response:
-        pages, name, turn = self._seen(request), request.path_params["id"], _turn(request)
+        pages, name, turn = self._restrict_pages(request), request.path_params["id"], _turn(request)
         look = _look(request)
         none: RunningDetails | None = None
-        details = await self._known(lambda: self._live.details(name), none)
-        if details is not None and caller_of(request.scope).may_see(details.running.owner):
+        details = await self._ask_live(lambda: self._live.details(name), none)
+        if details is not None and get_caller(request.scope).may_see(details.running.owner):
             return await self._answer(lambda: pages.running(details))
 
         async def make() -> str:
@@ -133,39 +134,39 @@ class _Served:
         return await self._answering(make, may_run=time.monotonic() < self._ask_again_at)
 
     async def export(self, request: Request) -> Response:
-        pages, name = self._seen(request), request.path_params["id"]
+        pages, name = self._restrict_pages(request), request.path_params["id"]
         answer = await self._answer(lambda: pages.entry(pages.archive.find(name), as_file=True))
         if answer.status_code == 200:
-            # The file has a policy of its own, which names its style and script; as a download it is no page of ours.
+            # The file has its own policy, which names its style and script. As a download, it is not one of our pages.
             answer.headers["Content-Disposition"] = 'attachment; filename="assessment.html"'
         return answer
 
     async def recording(self, request: Request) -> Response:
-        pages, name = self._seen(request), request.path_params["id"]
+        pages, name = self._restrict_pages(request), request.path_params["id"]
         answer = await self._answer(lambda: pages.recording(pages.archive.find(name)))
-        if answer.status_code == 200:  # what an agent has printed: no browser is to take it for a page
+        if answer.status_code == 200:  # an agent's output: a browser must not show it as a page
             answer.headers["Content-Type"] = "application/x-asciicast"
             answer.headers["Content-Disposition"] = 'attachment; filename="recording.cast"'
         return answer
 
     async def file(self, request: Request) -> Response:
-        """An attached file, as a download: a browser must not show the scenario's content as one of our pages."""
-        pages, name = self._seen(request), request.path_params["id"]
+        """Send an attached file as a download: a browser must not show the scenario's content as one of our pages."""
+        pages, name = self._restrict_pages(request), request.path_params["id"]
         try:
             entry = await asyncio.to_thread(pages.archive.find, name)
             content = await asyncio.to_thread(pages.file, entry, request.path_params["sha256"])
-        except (NoSuchEntryError, EntryDamagedError) as problem:
-            return HTMLResponse(self._pages.problem(self._sentence(problem)), 404, headers=_HEADERS)
-        except StoreUnavailableError as problem:
-            return self._unavailable(problem)
+        except (NoSuchEntryError, EntryDamagedError) as error:
+            return HTMLResponse(self._pages.problem(self._sentence(error)), 404, headers=_HEADERS)
+        except StoreUnavailableError as error:
+            return self._unavailable(error)
         if content is None:
             raise HTTPException(404, "the assessment has no file with this SHA-256")
         headers = {**_HEADERS, "Content-Disposition": "attachment"}
         return Response(content, media_type="application/octet-stream", headers=headers)
 
     async def text(self, request: Request) -> Response:
-        """A long text, of which a page has only the beginning."""
-        pages, path, turn = self._seen(request), request.path_params, _turn(request) or 0
+        """Send a long text, of which a page has only the beginning."""
+        pages, path, turn = self._restrict_pages(request), request.path_params, _turn(request) or 0
 
         def read() -> str:
             text = pages.text(pages.archive.find(path["id"]), path["name"], turn)
@@ -180,12 +181,12 @@ class _Served:
 
     async def comparison(self, request: Request) -> Response:
         a, b = request.query_params.get("a", ""), request.query_params.get("b", "")
-        pages = self._seen(request)
+        pages = self._restrict_pages(request)
         return await self._answer(lambda: pages.comparison(pages.archive.find(a), pages.archive.find(b)))
 
     async def ask(self, request: Request) -> Response:
         action, action_request = await self._read_action(request, {})
-        if not self._actions.is_open_to(request):
+        if not self._actions.may_act(request):
             return HTMLResponse(self._pages.problem(NOT_FROM_HERE), 403, headers=_HEADERS)
         return self._question(action, action_request)
 
@@ -196,9 +197,9 @@ class _Served:
             return HTMLResponse(self._pages.problem(refusal), 403, headers=_HEADERS)
         try:
             shown = await action.do(action_request)
-        except ActionRefusedError as problem:
-            return self._question(action, action_request, self._sentence(problem), 409)
-        return RedirectResponse(address_of(shown), 303, headers=_HEADERS)
+        except ActionRefusedError as error:
+            return self._question(action, action_request, self._sentence(error), 409)
+        return RedirectResponse(build_address(shown), 303, headers=_HEADERS)
 
     def _question(
         self, action: Action, action_request: ActionRequest, refusal: str | None = None, status: int = 200
@@ -209,37 +210,37 @@ class _Served:
     async def _read_action(self, request: Request, form: dict[str, str]) -> tuple[Action, ActionRequest]:
         action = self._actions.find(request.path_params["action"])
         try:
-            entry = await asyncio.to_thread(self._seen(request).archive.get, request.path_params["id"])
-        except EntryDamagedError as problem:
-            raise HTTPException(500, self._sentence(problem)) from None
-        except StoreUnavailableError as problem:
-            raise HTTPException(503, self._sentence(problem), headers=_AGAIN) from None
+            entry = await asyncio.to_thread(self._restrict_pages(request).archive.get, request.path_params["id"])
+        except EntryDamagedError as error:
+            raise HTTPException(500, self._sentence(error)) from None
+        except StoreUnavailableError as error:
+            raise HTTPException(503, self._sentence(error), headers=_AGAIN) from None
         if action is None or entry is None or not action.is_offered(entry):
             raise HTTPException(404, "there is nothing of that kind to be done")
         turn = _number(form["turn"]) if form.get("turn") else _turn(request)
         if action.at_each_turn and turn is None:
             raise HTTPException(400, "turn is missing: it is a whole number")
-        inputs = {each.name: form.get(each.name, "").strip()[:LONGEST_FIELD] for each in action.fields}
-        return action, ActionRequest(entry, turn, inputs, caller_of(request.scope))
+        inputs = {field.name: form.get(field.name, "").strip()[:LONGEST_FIELD] for field in action.fields}
+        return action, ActionRequest(entry, turn, inputs, get_caller(request.scope))
 
-    async def _known(self, ask: Callable[[], Awaitable[T]], otherwise: T) -> T:
-        """The running work; ``otherwise`` if that isn't known soon, so that pages of ended work stay readable.
+    async def _ask_live(self, ask: Callable[[], Awaitable[T]], otherwise: T) -> T:
+        """Ask for running work; return ``otherwise`` if the answer takes too long: pages of ended work stay readable.
 
-        Who didn't answer isn't asked again for a while, so that a page without Temporal isn't a slow one.
+        After a failure, nothing is asked for a while: without Temporal, pages stay fast.
         """
         if time.monotonic() < self._ask_again_at:
             return otherwise
         try:
             return await asyncio.wait_for(ask(), _LIVE_SECONDS)
-        except Exception as problem:
-            log.info("it is not known what runs: %s", str(problem) or type(problem).__name__)
+        except Exception as error:
+            log.info("it is not known what runs: %s", str(error) or type(error).__name__)
             self._ask_again_at = time.monotonic() + _AWAY_SECONDS
             return otherwise
 
     async def _offered(self, request: Request, entry: ArchiveEntry) -> list[Action]:
-        if not self._actions.is_open_to(request):
+        if not self._actions.may_act(request):
             return []
-        has_history = await self._known(lambda: self._live.may_continue(entry.id), False)
+        has_history = await self._ask_live(lambda: self._live.may_continue(entry.id), False)
         return self._actions.offered(request, entry, has_history=has_history)
 
     def _sentence(self, problem: Exception) -> str:
@@ -252,16 +253,14 @@ class _Served:
     async def _answering(self, make: Callable[[], Awaitable[str]], *, may_run: bool = False) -> Response:
         try:
             return HTMLResponse(await make(), headers=_HEADERS)
-        except NoSuchEntryError as problem:
-            if may_run and not isinstance(problem, SeveralEntriesError):
-                return HTMLResponse(
-                    self._pages.problem(f"{self._sentence(problem)}. {_UNKNOWN}"), 503, headers=_HEADERS
-                )
-            return HTMLResponse(self._pages.problem(self._sentence(problem)), 404, headers=_HEADERS)
-        except EntryDamagedError as problem:
-            return HTMLResponse(self._pages.problem(self._sentence(problem)), 500, headers=_HEADERS)
-        except StoreUnavailableError as problem:
-            return self._unavailable(problem)
+        except NoSuchEntryError as error:
+            if may_run and not isinstance(error, SeveralEntriesError):
+                return HTMLResponse(self._pages.problem(f"{self._sentence(error)}. {_UNKNOWN}"), 503, headers=_HEADERS)
+            return HTMLResponse(self._pages.problem(self._sentence(error)), 404, headers=_HEADERS)
+        except EntryDamagedError as error:
+            return HTMLResponse(self._pages.problem(self._sentence(error)), 500, headers=_HEADERS)
+        except StoreUnavailableError as error:
+            return self._unavailable(error)
 
     def _unavailable(self, problem: StoreUnavailableError) -> Response:
         return HTMLResponse(self._pages.problem(self._sentence(problem)), 503, headers={**_HEADERS, **_AGAIN})
@@ -275,7 +274,7 @@ def _file(name: str, kind: str) -> Callable[[Request], Awaitable[Response]]:
 
 
 async def _form(request: Request) -> dict[str, str]:
-    """A form's fields; of a repeated field, the last value counts."""
+    """Read a form's fields; of a repeated field, the last value counts."""
     content = b""
     async for part in request.stream():
         content += part

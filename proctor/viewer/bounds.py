@@ -1,4 +1,4 @@
-"""The bound of an assessment's page: which cards of its state are on it. The others are on further pages."""
+"""The limit on the cards of an assessment's page. Further cards of its state are on further pages."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from proctor.viewer.modalities import Card, Group, ModalityView
 
 MOST_CARDS = 200
-"""On a page: what changed in its turn, then the first others."""
+"""Cards on a page: those that changed in its turn, then the first others."""
 
 MOST_IN_A_FILE = 2_000
 """Cards in a file, which has all turns and no further pages."""
@@ -14,11 +14,11 @@ MOST_IN_A_FILE = 2_000
 
 @dataclass(frozen=True)
 class Look:
-    """What a page's address asks for, beside the turn.
+    """The parameters of a page's address, besides the turn.
 
     Attributes:
-        item: the anchor of a card that has to be there.
-        shelf, skip: the modality of which the first cards are left out, and how many.
+        item: the anchor of a card that must be on the page.
+        shelf, skip: the modality whose first cards are left out, and their number.
     """
 
     item: str = ""
@@ -31,9 +31,11 @@ class Shelf:
     """The cards of a modality that are on a page.
 
     Attributes:
-        count, unread: of all its cards at the turn. left_out, left_unread: of those that are not on the page.
-        skip: how many are left out before those that are shown in order; end: which one is the first after them.
-        following: how many there are from there on.
+        count, unread: of all its cards at the turn.
+        left_out, left_unread: of the cards that are not on the page.
+        skip: the number of cards left out before those that are shown in order.
+        end: the position of the first card after them.
+        following: the number of cards from there on.
     """
 
     key: str
@@ -48,8 +50,8 @@ class Shelf:
     following: int
 
 
-def shelves_of(views: Sequence[ModalityView], turn: int, look: Look) -> list[Shelf]:
-    """The state after a turn, for a page."""
+def build_shelves(views: Sequence[ModalityView], turn: int, look: Look) -> list[Shelf]:
+    """Return the state after a turn, for a page."""
     at_turn = [view.only(lambda card: card.is_shown(turn)) for view in views]
 
     def is_due(card: Card) -> bool:
@@ -59,7 +61,7 @@ def shelves_of(views: Sequence[ModalityView], turn: int, look: Look) -> list[She
 
 
 def shelves_in_file(views: Sequence[ModalityView], turn: int, last: int) -> list[Shelf]:
-    """The states after all turns, for a file that shows ``turn`` at first; all that changed comes first."""
+    """Return the states after all turns, for a file that first shows ``turn``; all changed cards come first."""
 
     def is_due(card: Card) -> bool:
         return card.version.since > 0 or card.version.until < last
@@ -72,7 +74,7 @@ def _shelves(
 ) -> list[Shelf]:
     due = {view.key: [card for card in view.cards if is_due(card)] for view in views}
     others = {view.key: [card for card in view.cards if not is_due(card)] for view in views}
-    for name, cards in due.items():  # the one that was asked for comes before what changed
+    for name, cards in due.items():  # the requested card comes before the changed ones
         due[name] = sorted(cards, key=lambda card: card.version.anchor != look.item)
     rooms = _shared({name: len(cards) for name, cards in due.items()}, most)
     kept = {name: cards[: rooms[name]] for name, cards in due.items()}
@@ -104,9 +106,9 @@ def _shelves(
 
 
 def _shared(wanted: dict[str, int], most: int) -> dict[str, int]:
-    """Room for each, so that small ones are whole and large ones get the rest."""
+    """Divide the room: small shelves are shown whole, and large ones share the rest."""
     rooms = {}
-    for place, (name, count) in enumerate(sorted(wanted.items(), key=lambda each: each[1])):
+    for place, (name, count) in enumerate(sorted(wanted.items(), key=lambda pair: pair[1])):
         rooms[name] = min(count, most // (len(wanted) - place))
         most -= rooms[name]
     return rooms

@@ -1,4 +1,4 @@
-"""A campaign as its page shows it: agents × scenarios, criteria, comparisons, failures, and every run.
+"""The data of a campaign's page: agents × scenarios, criteria, comparisons, failures, and every run.
 
 ``proctor.statistics`` computes the figures: in the worker at the campaign's end, and here while the campaign runs.
 """
@@ -19,7 +19,7 @@ from purple_sdk.protocol.statistics import Comparison, ForkSpread, Item, Planned
 from purple_sdk.protocol.terminal import FailureMode, TerminalResults
 
 _ITEMS_AT_ONCE = 15
-_NOTICED = 5.0  # percentage points: the difference for which it is said how many more runs would show it
+_NOTICED = 5.0  # percentage points: the difference for which the page says how many more runs would show it
 _PASSES_AT_MOST = 64
 
 
@@ -45,7 +45,7 @@ class GridCell:
 
 @dataclass(frozen=True)
 class GridRow:
-    """All agents on one scenario; None for all scenarios."""
+    """All agents on one scenario; None for all scenarios together."""
 
     scenario: str | None
     cells: Sequence[GridCell | None]
@@ -79,26 +79,26 @@ class CampaignView:
     forks: Sequence[ForkSpread] = ()
     noticed: float = _NOTICED
 
-    def name_of(self, item: Item) -> str:
+    def get_name(self, item: Item) -> str:
         return self.names.get((item.scenario, item.criterion), item.criterion)
 
-    def plot_of(self, item: Item) -> Markup:
+    def plot_item(self, item: Item) -> Markup:
         return plots.dots([item.by_agent.get(agent) for agent in self.agents])
 
 
 def of_results(results: CampaignResults, runs: Sequence[Run], names: Mapping[tuple[str, str], str]) -> CampaignView:
-    """A campaign that has ended.
+    """Return the view of an ended campaign.
 
     Args:
         runs: its runs, in the order of its cells or trials (``Archive.runs``).
-        names: of criteria, by scenario and id.
+        names: names of criteria, by scenario and id.
     """
     if isinstance(results, RunResults):
         rows = _rows_of_assessments(results, runs)
         passing = results.config.get("passing_percent")
         threshold = float(passing) if isinstance(passing, int | float) else 60.0
         view = _view(rows, results.summaries, results.items, results.comparisons, threshold, names)
-        return replace(view, forks=[each for each in results.forks if len(each.turns) > 1])
+        return replace(view, forks=[spread for spread in results.forks if len(spread.turns) > 1])
     from proctor.statistics import summaries
 
     cells = [
@@ -112,7 +112,7 @@ def of_results(results: CampaignResults, runs: Sequence[Run], names: Mapping[tup
 
 
 def of_entries(entries: Sequence[EntrySummary]) -> CampaignView:
-    """A campaign that is under way: those of its assessments or trials that have ended."""
+    """Return the view of a running campaign: its assessments or trials that have ended."""
     from proctor.statistics import compared, summaries
 
     rows = _rows_of_entries(entries)
@@ -165,7 +165,7 @@ def _view(
         nobody=[item for item in items if item.met_by == "nobody"],
         everybody=[item for item in items if item.met_by == "everybody"],
         names=names,
-        comparisons=[each for each in comparisons if each.pairs],
+        comparisons=[comparison for comparison in comparisons if comparison.pairs],
         failures=_failures(rows),
     )
 
@@ -195,7 +195,7 @@ def _passes(totals: Sequence[tuple[str, Summary]]) -> Markup | None:
 
 
 def _costs(agents: Sequence[str], rows: Sequence[RunRow]) -> tuple[Markup | None, str]:
-    """Scores against cost; against tokens where no cost is known."""
+    """Plot scores against cost, or against tokens if no cost is known."""
     from proctor.statistics import weighed_mean
 
     for name in ("cost", "tokens"):
@@ -218,7 +218,7 @@ def _costs(agents: Sequence[str], rows: Sequence[RunRow]) -> tuple[Markup | None
 
 
 def needed(comparison: Comparison) -> str:
-    """How many units would show a difference of ``_NOTICED`` points, and the range of that number."""
+    """Return how many units would show a difference of ``_NOTICED`` points, and the range of that number."""
     from proctor.statistics import units_needed, units_needed_range
 
     count, between = units_needed(comparison, _NOTICED), units_needed_range(comparison, _NOTICED)
@@ -236,7 +236,7 @@ def _failures(rows: Sequence[RunRow]) -> list[Failures]:
         Failures(kind, by_participant, next((row.failure for row in of_it if row.failure), ""), of_it)
         for (kind, by_participant), of_it in by_kind.items()
     ]
-    return sorted(failures, key=lambda each: -len(each.rows))
+    return sorted(failures, key=lambda failures_of_kind: -len(failures_of_kind.rows))
 
 
 def _rows_of_assessments(results: RunResults, runs: Sequence[Run]) -> list[RunRow]:
@@ -246,7 +246,7 @@ def _rows_of_assessments(results: RunResults, runs: Sequence[Run]) -> list[RunRo
         rows.append(
             RunRow(
                 run=run,
-                label=_named(cell.difficulty, cell.seed)
+                label=_label_day(cell.difficulty, cell.seed)
                 + (f", repeat {cell.repeat + 1}" if has_repeats else "")
                 + (f", from turn {cell.from_turn}" if cell.from_turn else ""),
                 status=cell.status,
@@ -261,7 +261,7 @@ def _rows_of_assessments(results: RunResults, runs: Sequence[Run]) -> list[RunRo
     return rows
 
 
-def _named(difficulty: int | None, seed: int) -> str:
+def _label_day(difficulty: int | None, seed: int) -> str:
     return f"seed {seed}" if difficulty is None else f"difficulty {difficulty}, seed {seed}"
 
 
@@ -293,7 +293,7 @@ def _rows_of_entries(entries: Sequence[EntrySummary]) -> list[RunRow]:
     rows = []
     for run in runs_of_entries(entries):
         entry = by_id[run.run_id]
-        label = f"attempt {run.repeat + 1}" if entry.seed is None else _named(entry.difficulty, entry.seed)
+        label = f"attempt {run.repeat + 1}" if entry.seed is None else _label_day(entry.difficulty, entry.seed)
         score_text = "unscored" if run.overall is None else f"{entry.score_text}/{entry.max_score}"
         rows.append(RunRow(run, label, entry.status, score_text, failure=entry.sentence or None, seconds=entry.seconds))
     return rows

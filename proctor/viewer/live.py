@@ -1,4 +1,4 @@
-"""The running work, as the pages ask for it. ``proctor.service.running`` gets it from Temporal."""
+"""The running work, in the form that pages need. ``proctor.service.running`` gets it from Temporal."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,10 +12,10 @@ from proctor.protocol.campaigns import Tally
 
 @dataclass(frozen=True)
 class Running:
-    """An assessment, a trial or a campaign that is under way.
+    """A running assessment, trial or campaign.
 
-    ``kind`` is as in the archive. ``campaign`` is the id of the campaign that an assessment is of. ``tally`` says how
-    far a campaign is, where that is known. ``owner`` is the caller whose it is.
+    ``kind`` is as in the archive. ``campaign`` is the id of an assessment's campaign. ``tally`` is a campaign's
+    progress, if known. ``owner`` is the caller that it belongs to.
     """
 
     id: str
@@ -32,7 +32,7 @@ class Running:
 
 @dataclass(frozen=True)
 class RunningCell:
-    """A trial or an assessment of a campaign that runs now.
+    """A running trial or assessment of a campaign.
 
     ``id`` is its page's name, None before it has a page; ``step`` is its current step, if known.
     """
@@ -45,7 +45,7 @@ class RunningCell:
 
 @dataclass(frozen=True)
 class LiveTerminal:
-    """A trial's terminal so far: what was entered, and the end of what it shows, as text."""
+    """A trial's terminal so far: its inputs, and the end of its screen, as text."""
 
     records: Sequence[CommandRecord] = ()
     shown: str = ""
@@ -55,8 +55,8 @@ class LiveTerminal:
 class RunningDetails:
     """Running work with the data of its updates so far; ``wait_reason`` says why it waits, if it does.
 
-    ``cells`` are those of a campaign that run now. ``step`` is what a trial is at. ``terminal`` is a trial's, None
-    where it is recorded on another machine.
+    ``cells`` are a campaign's running cells. ``step`` is a trial's current step. ``terminal`` is a trial's terminal,
+    None if it is recorded on another machine.
     """
 
     running: Running
@@ -68,18 +68,18 @@ class RunningDetails:
 
 
 class Live:
-    """Says what is under way: nothing, for who looks at an archive alone; ``proctor.service.running`` asks Temporal.
+    """A source of running work. This one has none, for archives alone; ``proctor.service.running`` asks Temporal.
 
-    All methods may raise anything: then it isn't known, and the archive is shown alone.
+    All methods may raise any exception: the running work is then unknown, and only the archive is shown.
     """
 
     async def running(self, caller: Caller = ANYBODY) -> Sequence[Running]:
         return ()
 
     async def details(self, name: str) -> RunningDetails | None:
-        """The updates of running work; None if it doesn't run, or not here."""
+        """Return the updates of running work; None if it doesn't run, or not here."""
         return None
 
     async def may_continue(self, name: str) -> bool:
-        """Whether something that has ended can be reset: Temporal has not forgotten it."""
+        """Tell whether ended work can be reset: Temporal still has its history."""
         return False

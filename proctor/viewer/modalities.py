@@ -1,6 +1,6 @@
-"""The content of a simulation, as a person reads it: mails in threads, texts and chat in conversations, events by day.
+"""The content of a simulation for readers: mails in threads, texts and chat in conversations, events by day.
 
-Everything is plain text, an HTML mail too: templates escape it.
+Everything is plain text, even an HTML mail: templates escape it.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -18,7 +18,7 @@ _ENTRIES = {"email": ("emails", "drafts"), "sms": ("messages",), "chat": ("messa
 
 @dataclass(frozen=True)
 class AttachedFile:
-    """A file of a mail: its name, its type and size in words, and the SHA-256 of its content, where that is known."""
+    """A file of a mail: its name, its type and size in words, and the SHA-256 of its content, if known."""
 
     name: str
     about: str
@@ -27,7 +27,7 @@ class AttachedFile:
 
 @dataclass(frozen=True)
 class Card:
-    """One item as it is shown, and when: see ``Version``."""
+    """One item in the form that pages show, with its turns: see ``Version``."""
 
     version: Version
     who: str
@@ -42,7 +42,7 @@ class Card:
     order: str = ""
 
     def is_shown(self, turn: int) -> bool:
-        return self.version.is_at(turn)
+        return self.version.covers(turn)
 
 
 @dataclass(frozen=True)
@@ -67,11 +67,11 @@ class ModalityView:
 
     @property
     def cards(self) -> list[Card]:
-        """All cards, in the order in which they are shown."""
+        """All cards, in the order of the page."""
         return [card for group in self.groups for card in group.cards]
 
     def only(self, is_kept: Callable[[Card], bool]) -> "ModalityView":
-        """The same with some of its cards, and without groups that have none of them."""
+        """Return the view with only some of its cards, and without empty groups."""
         groups = [Group(group.name, list(filter(is_kept, group.cards))) for group in self.groups]
         return ModalityView(self.key, self.name, [group for group in groups if group.cards])
 
@@ -128,7 +128,7 @@ def _grouped(key: str, versions: list[Version], owner: str, zone: tzinfo | None)
 
 def _mail(version: Version, item: Mapping[str, Any], owner: str, zone: tzinfo | None) -> Card:
     sender, folder = str(item.get("from_address") or ""), str(item.get("folder") or "")
-    to = [f"{word} {clip(_listed(item, name))}" for word, name in _RECIPIENTS if item.get(name)]
+    to = [f"{word} {clip(_join_addresses(item, name))}" for word, name in _RECIPIENTS if item.get(name)]
     text = item.get("body_text") or item.get("body_html") or ""
     at = item.get("received_at") or item.get("sent_at")
     labels = [clip(label, 40) for label in item.get("labels") or [] if isinstance(label, str)]
@@ -139,7 +139,7 @@ def _mail(version: Version, item: Mapping[str, Any], owner: str, zone: tzinfo | 
         time=when(at, zone),
         text=str(text),
         facts=[*to, *(["shown as text: it has HTML only"] if not item.get("body_text") and text else [])],
-        files=[_file(each) for each in item.get("attachments") or [] if isinstance(each, Mapping)],
+        files=[_file(attachment) for attachment in item.get("attachments") or [] if isinstance(attachment, Mapping)],
         marks=[*(["★"] if item.get("is_starred") else []), *labels, *([folder] if folder not in ("", "inbox") else [])],
         is_unread=item.get("is_read") is False,
         is_own=bool(owner) and sender == owner,
@@ -156,9 +156,9 @@ def _file(item: Mapping[str, Any]) -> AttachedFile:
 _RECIPIENTS = (("to", "to_addresses"), ("cc", "cc_addresses"), ("bcc", "bcc_addresses"))
 
 
-def _listed(item: Mapping[str, Any], name: str) -> str:
+def _join_addresses(item: Mapping[str, Any], name: str) -> str:
     value = item.get(name)
-    return ", ".join(str(each) for each in value) if isinstance(value, list) else str(value or "")
+    return ", ".join(str(address) for address in value) if isinstance(value, list) else str(value or "")
 
 
 def _message(key: str, version: Version, item: Mapping[str, Any], zone: tzinfo | None) -> Card:
@@ -178,11 +178,11 @@ def _message(key: str, version: Version, item: Mapping[str, Any], zone: tzinfo |
 
 
 def _event(version: Version, item: Mapping[str, Any], zone: tzinfo | None) -> Card:
-    attendees = [each for each in item.get("attendees") or [] if isinstance(each, Mapping)]
+    attendees = [attendee for attendee in item.get("attendees") or [] if isinstance(attendee, Mapping)]
     who = [
-        f"{each.get('display_name') or each.get('email')}: {each.get('response') or 'no answer'}"
-        + (f" “{clip(each['comment'], 200)}”" if each.get("comment") else "")
-        for each in attendees
+        f"{attendee.get('display_name') or attendee.get('email')}: {attendee.get('response') or 'no answer'}"
+        + (f" “{clip(attendee['comment'], 200)}”" if attendee.get("comment") else "")
+        for attendee in attendees
     ]
     return Card(
         version=version,

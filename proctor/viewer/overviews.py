@@ -1,4 +1,4 @@
-"""What the overview is asked for in its address: filters and order."""
+"""The overview's parameters in its address: filters and order."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -14,23 +14,23 @@ FILTERS = ("scenario", "agent", "seed", "model", "campaign", "status", "cost")
 STATUSES: tuple[str, ...] = get_args(ResultStatus)
 
 PAGE = 200
-"""How many entries one page of the overview has."""
+"""The number of entries on one page of the overview."""
 
 _LONGEST = 200
 
 
 @dataclass(frozen=True)
 class Overview:
-    """Filters and order; an empty text is any.
+    """Filters and order; an empty text means no filter.
 
     Attributes:
         search: words that an entry's id, kind, scenario, agent, status or campaign must contain.
         agent: a part of the agent's name or address.
-        exact: "1" where ``agent`` is the whole name that pages show.
+        exact: "1" if ``agent`` is the whole name that pages show.
         cost: the lowest cost, in the currency of each entry.
         sort: the column by which entries are sorted.
         up: "1" for the lowest value first.
-        all: not empty: members of campaigns too.
+        all: not empty: also show members of campaigns.
     """
 
     search: str = ""
@@ -49,8 +49,8 @@ class Overview:
 
     @classmethod
     def of(cls, params: Mapping[str, str]) -> "Overview":
-        """From the parameters of an address; unknown ones are passed over."""
-        filters = {each.name: params[each.name].strip()[:_LONGEST] for each in fields(cls) if each.name in params}
+        """Read the parameters of an address; unknown ones are ignored."""
+        filters = {item.name: params[item.name].strip()[:_LONGEST] for item in fields(cls) if item.name in params}
         if "all" in params:
             filters["all"] = "1"
         return cls(**filters)
@@ -61,7 +61,7 @@ class Overview:
 
     @property
     def problem(self) -> str:
-        """What is wrong with a filter, in a sentence; empty where nothing is."""
+        """An error in a filter, as a sentence; empty if there is none."""
         if self.seed and self._seed is None:
             return f"Seed “{self.seed}” is not a whole number: nothing is filtered by it."
         if self.cost and self._cost is None:
@@ -85,9 +85,9 @@ class Overview:
 
     @property
     def order(self) -> Order:
-        """The column of the order; the beginning where it is unknown."""
+        """The column of the order; the start for an unknown column."""
         orders: tuple[Order, ...] = get_args(Order)
-        return next((each for each in orders if each == self.sort), "started")
+        return next((order for order in orders if order == self.sort), "started")
 
     def query(self) -> EntryQuery:
         return EntryQuery(
@@ -107,11 +107,11 @@ class Overview:
         )
 
     def address(self, **changes: str) -> str:
-        """The address of the overview's first page with some parameters changed; an empty text removes one."""
-        now = {each.name: getattr(self, each.name) for each in fields(self)} | {"page": ""} | changes
+        """Return the address of the overview's first page with some parameters changed; an empty text removes one."""
+        now = {item.name: getattr(self, item.name) for item in fields(self)} | {"page": ""} | changes
         query = urlencode({name: value for name, value in now.items() if value})
         return f"/?{query}" if query else "/"
 
-    def sorted_by(self, column: str) -> str:
-        """The address that sorts by a column, or the other way round where it is sorted by it already."""
+    def toggle_sort(self, column: str) -> str:
+        """Return the address that sorts by a column; if it is the current column, in the other direction."""
         return self.address(sort=column, up="" if self.up or self.order != column else "1")

@@ -1,4 +1,4 @@
-"""From an archive's entry to HTML: pages for the server, and the same as one file that needs nothing else."""
+"""From an archive's entry to HTML: pages for the server, and the same pages as self-contained files."""
 
 import base64
 import hashlib
@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from proctor.protocol.action_words import heading_of, ids_in, target_of, text_of
+from proctor.protocol.action_words import find_heading, find_targets, find_text, list_ids
 from proctor.protocol.archive import LOGS, RECORDING, ArchiveEntry, EntrySummary, Items, TurnRecord
 from proctor.protocol.callers import Caller
 from proctor.protocol.campaigns import CampaignResults
@@ -27,27 +27,27 @@ from proctor.storage.archive import Archive, ArchiveBeingReadError, EntryDamaged
 from proctor.storage.entry_table import EntryQuery, MatrixCell
 from proctor.viewer import words
 from proctor.viewer.actions import Action, ActionRequest
-from proctor.viewer.bounds import Look, Shelf, shelves_in_file, shelves_of
+from proctor.viewer.bounds import Look, Shelf, build_shelves, shelves_in_file
 from proctor.viewer.campaigns import CampaignView, needed, of_entries, of_results
 from proctor.viewer.live import Running, RunningDetails
 from proctor.viewer.modalities import modality_views
 from proctor.viewer.overviews import PAGE, STATUSES, Overview
-from proctor.viewer.progress import progress_of
-from proctor.viewer.scores import dimensions_of, row_of
-from proctor.viewer.trajectories import trajectory_of
-from proctor.viewer.trials import steps_of
-from proctor.viewer.versions import Version, anchor_of, versions_of
+from proctor.viewer.progress import collect_progress
+from proctor.viewer.scores import build_row, group_rows
+from proctor.viewer.trajectories import read_trajectory
+from proctor.viewer.trials import list_steps
+from proctor.viewer.versions import Version, list_versions, make_anchor
 from purple_sdk.protocol.results import AssessmentResults, CriterionResult
 from purple_sdk.protocol.statistics import Run, cost_in_words
 from purple_sdk.protocol.terminal import TerminalResults
 
 _SCENARIOS_NAMED = 50
-"""Scenarios of a campaign whose criteria are called by their names, and not by their ids."""
+"""Scenarios of a campaign whose criteria are shown by name; other scenarios' criteria are shown by id."""
 
 _FILES = "email/files/"
 
 SIDES_AT_MOST = 50
-"""How many turns two assessments are shown side by side in."""
+"""The largest number of turns in which two assessments are shown side by side."""
 
 _STATIC = files("proctor.viewer") / "static"
 
@@ -69,43 +69,43 @@ def _templates() -> Environment:
         clip=words.clip,
         when=words.when,
         took=words.took,
-        address=lambda entry: address_of(entry.id),
-        anchor=anchor_of,
-        at=address_of,
-        body=text_of,
-        heading=heading_of,
-        ids=ids_in,
+        address=lambda entry: build_address(entry.id),
+        anchor=make_anchor,
+        at=build_address,
+        body=find_text,
+        heading=find_heading,
+        ids=list_ids,
         in_short=_in_short,
         needed=needed,
         plain=words.plain,
-        target=target_of,
+        target=find_targets,
     )
     return environment
 
 
 class Pages:
-    """Makes pages of an archive's entries; ``ui_url`` is the Temporal UI, while there is one."""
+    """The pages of an archive's entries; ``ui_url`` is the Temporal UI's address, if there is one."""
 
     def __init__(self, archive: Archive, ui_url: str | None = None) -> None:
         self.archive = archive
         self._ui_url = ui_url
 
-    def seen_by(self, caller: Caller) -> "Pages":
-        """The same pages, of nothing but what is there for a caller."""
-        return Pages(self.archive.seen_by(caller), self._ui_url if caller.is_admin else None)
+    def restrict_view(self, caller: Caller) -> "Pages":
+        """Return the same pages, limited to the entries that a caller may see."""
+        return Pages(self.archive.restrict_view(caller), self._ui_url if caller.is_admin else None)
 
     def overview(self, running: Sequence[Running], filters: Overview = Overview()) -> str:  # noqa: B008
-        """What was assessed, the newest first unless sorted otherwise; a campaign's runs are on the campaign's page.
+        """Return the overview, newest first unless sorted otherwise. A campaign's runs are on the campaign's page.
 
         Args:
-            filters: filters and order. With a search or filter, runs of campaigns are found, too.
+            filters: filters and order. With a search or filter, runs of campaigns are also found.
         """
-        under_way = {each.id for each in running}
+        under_way = {work.id for work in running}
         everything = replace(filters.query(), without=sorted(under_way))
         query = everything
         if not filters.search and not filters.active and not filters.all:
             query = replace(everything, is_alone=True, campaigns=sorted(under_way))
-            running = [each for each in running if each.campaign not in under_way]
+            running = [work for work in running if work.campaign not in under_way]
         entries, (total, in_all) = self.archive.survey(query, everything)
         last = max(1, -(-total // PAGE))
         if filters.number > last:
@@ -115,7 +115,7 @@ class Pages:
             "overview.html",
             running=[]
             if filters.active or filters.number > 1
-            else [each for each in running if _matches(each, filters.search)],
+            else [work for work in running if _matches(work, filters.search)],
             entries=entries,
             damages=self.archive.damages(entries),
             unlisted=self.archive.unlisted(),
@@ -136,7 +136,7 @@ class Pages:
         offered: Sequence[Action] = (),
         look: Look = Look(),  # noqa: B008
     ) -> str:
-        """The page of any archived entry; raises as ``assessment``."""
+        """Return the page of any archived entry; raises as ``assessment``."""
         if entry.kind == "campaign":
             return self.campaign(entry, as_file=as_file)
         if entry.kind == "trial":
@@ -144,10 +144,10 @@ class Pages:
         return self.assessment(entry, turn, as_file=as_file, offered=offered, look=look)
 
     def campaign(self, entry: ArchiveEntry, *, as_file: bool = False) -> str:
-        """One campaign; raises as ``assessment``."""
+        """Return a campaign's page; raises as ``assessment``."""
         results = self.archive.campaign_results(entry)
         runs = self.archive.runs(entry, results)
-        view = of_results(results, runs, self._criteria_in(results, runs))
+        view = of_results(results, runs, self._name_criteria(results, runs))
         of_trials = results if isinstance(results, TerminalResults) else None
         accuracy = None
         if of_trials and of_trials.n_trials:
@@ -179,7 +179,7 @@ class Pages:
         )
 
     def _campaign(self, view: CampaignView, form: str | None, **known: Any) -> str:
-        """The page of a campaign; without ``results`` it is under way."""
+        """Return a campaign's page; without ``results`` it is under way."""
         unknown = dict.fromkeys(
             ("damage", "entry", "results", "stopped", "wait_reason", "accuracy", "seconds", "tokens")
         )
@@ -188,11 +188,11 @@ class Pages:
         return self._render("campaign.html", form, view=view, is_running=is_running, **{**unknown, **lists, **known})
 
     def trial(self, entry: ArchiveEntry, *, as_file: bool = False) -> str:
-        """One trial in a terminal; raises as ``assessment``."""
+        """Return the page of a trial in a terminal; raises as ``assessment``."""
         result = self.archive.trial_result(entry)
-        steps, left_out = steps_of(self.archive.transcript(entry))
+        steps, left_out = list_steps(self.archive.transcript(entry))
         has_recording = RECORDING in entry.files
-        messages = [each.data.get("error_message") for each in self.archive.updates(entry)]
+        messages = [update.data.get("error_message") for update in self.archive.updates(entry)]
         tests = sorted((result.parser_results or {}).items(), key=lambda test: test[1] == "passed")
         return self._render(
             "trial.html",
@@ -213,7 +213,7 @@ class Pages:
         )
 
     def recording(self, entry: ArchiveEntry) -> str:
-        """A trial's recording, as asciicast; raises as ``assessment``."""
+        """Return a trial's recording, as asciicast; raises as ``assessment``."""
         if RECORDING not in entry.files:
             raise NoSuchEntryError(f"{entry.id} has no recording: only agents in a terminal have one")
         return self.archive.read(entry, RECORDING).decode(errors="replace")
@@ -229,8 +229,8 @@ class Pages:
             for name in names
         ]
 
-    def _criteria_in(self, results: CampaignResults, runs: Sequence[Run]) -> dict[tuple[str, str], str]:
-        """What criteria are called, by scenario (as tables name it) and id: one assessment of each scenario knows."""
+    def _name_criteria(self, results: CampaignResults, runs: Sequence[Run]) -> dict[tuple[str, str], str]:
+        """Return names of criteria, by scenario (as in tables) and id, read from one assessment of each scenario."""
         names: dict[tuple[str, str], str] = {}
         known: set[str] = set()
         named = {run.run_id: run.scenario for run in runs}
@@ -246,7 +246,7 @@ class Pages:
             if judged is None:
                 continue
             known.add(scenario)
-            names.update({(scenario, each.criterion_id): each.name for each in judged})
+            names.update({(scenario, criterion.criterion_id): criterion.name for criterion in judged})
         return names
 
     def running(self, details: RunningDetails) -> str:
@@ -256,8 +256,8 @@ class Pages:
         url = running.url if self._ui_url else None
         common: dict[str, Any] = {"running": running, "url": url, "wait_reason": details.wait_reason}
         if running.kind != "trial":
-            return self._render("running.html", progress=progress_of(details.updates), **common)
-        steps, left_out = steps_of(terminal.records if terminal else ())
+            return self._render("running.html", progress=collect_progress(details.updates), **common)
+        steps, left_out = list_steps(terminal.records if terminal else ())
         return self._render(
             "running_trial.html",
             step=details.step,
@@ -290,7 +290,7 @@ class Pages:
         )
 
     def question(self, action: Action, action_request: ActionRequest, token: str, refusal: str | None = None) -> str:
-        """The page that asks for confirmation of an action.
+        """Return the page that asks for confirmation of an action.
 
         Args:
             refusal: why the action failed before, if it did.
@@ -304,8 +304,8 @@ class Pages:
             refusal=refusal,
             question=action.question(action_request.entry, action_request.turn),
             fields=[
-                (each, action_request.fields.get(each.name) or each.value(action_request.entry))
-                for each in action.fields
+                (field, action_request.fields.get(field.name) or field.value(action_request.entry))
+                for field in action.fields
             ],
         )
 
@@ -318,27 +318,27 @@ class Pages:
         offered: Sequence[Action] = (),
         look: Look = Look(),  # noqa: B008
     ) -> str:
-        """One assessment.
+        """Return an assessment's page.
 
         Args:
-            turn: the turn to look at first, 0 for the beginning; the first one where it isn't said.
+            turn: the turn to show first, 0 for the beginning; by default the first one.
             as_file: all turns in one file.
             look: which cards of the state are on the page; see ``proctor.viewer.bounds``.
 
         Raises:
-            EntryDamagedError: the archive's files are not as they were written.
+            EntryDamagedError: the archive's files have been changed or lost.
         """
         results, turns = self.archive.results(entry), self.archive.turns(entry)
         zone, records = _zone(turns), self.archive.state_records(entry)
-        # Of several participants, each one's own entry has the states.
+        # If there are several participants, their own entries have the states.
         initial = {} if entry.roles else self.archive.initial_state(entry)
-        versions = versions_of(initial, records)
-        names = _names_in(versions)
+        versions = list_versions(initial, records)
+        names = _collect_names(versions)
         last = max([t.turn for t in turns], default=0)
         chosen = min(max(1 if turn is None else turn, 0), last)
         shown = {t.turn for t in turns} if as_file else {chosen}
-        views = modality_views([v for v in versions if as_file or v.is_at(chosen)], zone)
-        shelves = shelves_in_file(views, chosen, last) if as_file else shelves_of(views, chosen, look)
+        views = modality_views([v for v in versions if as_file or v.covers(chosen)], zone)
+        shelves = shelves_in_file(views, chosen, last) if as_file else build_shelves(views, chosen, look)
         return self._render(
             "assessment.html",
             "file" if as_file else None,
@@ -351,53 +351,53 @@ class Pages:
             days=_day_headings(turns, zone),
             names=names,
             shelves=shelves,
-            address="" if as_file else address_of(entry.id),
+            address="" if as_file else build_address(entry.id),
             files={
                 sha256: f"data:application/octet-stream;base64,{content}"
                 if as_file
-                else f"{address_of(entry.id)}/files/{sha256}"
-                for sha256, content in _files_in(initial, shelves).items()
+                else f"{build_address(entry.id)}/files/{sha256}"
+                for sha256, content in _collect_files(initial, shelves).items()
             },
-            losses=[row_of(loss.criterion, turns, results) for loss in losses(results)[:BIGGEST]],
-            dimensions=dimensions_of(results, turns),
+            losses=[build_row(loss.criterion, turns, results) for loss in losses(results)[:BIGGEST]],
+            dimensions=group_rows(results, turns),
             lacking={r.turn: r.lacking for r in records if r.lacking},
-            trajectories={number: trajectory_of(self.archive, entry, number) for number in shown},
+            trajectories={number: read_trajectory(self.archive, entry, number) for number in shown},
             offered=offered,
-            forks=[] if as_file else self._forks_of(entry),
+            forks=[] if as_file else self._find_forks(entry),
             judgements=self.archive.judgements(entry, Judgement),
             damage=self.archive.damage(entry, ()),
             workflow_url=None if as_file else self._workflow_url(entry),
             zone=zone,
         )
 
-    def _forks_of(self, entry: ArchiveEntry) -> Sequence[EntrySummary]:
-        """Its forks; none while the archive's table is being made, so that the page can be read meanwhile."""
+    def _find_forks(self, entry: ArchiveEntry) -> Sequence[EntrySummary]:
+        """Return its forks; none while the archive's table is being built, to keep the page readable."""
         with suppress(ArchiveBeingReadError):
-            return self.archive.forks_of(entry.id)
+            return self.archive.find_forks(entry.id)
         return []
 
     def file(self, entry: ArchiveEntry, sha256: str) -> bytes | None:
-        """The content of an attached file of an assessment; None where there is none of that hash."""
+        """Return the content of an assessment's attached file; None if no file has this hash."""
         item = self.archive.initial_state(entry).get(f"{_FILES}{sha256}")
         return base64.b64decode(str(item["content"])) if isinstance(item, dict) else None
 
     def text(self, entry: ArchiveEntry, name: str, turn: int) -> str | None:
-        """The whole of a long text: that of the card with an anchor as it was after a turn, or what the participant
-        wrote with an action (``dTURN-NUMBER``); None where there is none.
+        """Return the whole of a long text; None if there is none. ``name`` is the anchor of a card, read as it was
+        after ``turn``, or ``dTURN-NUMBER`` for the text of one of the participant's actions.
         """
         turns = self.archive.turns(entry)
         if of_action := re.fullmatch(r"d(\d{1,6})-(\d{1,6})", name):
             numbers = {record.turn: record.actions for record in turns}
             actions = numbers.get(int(of_action[1]), [])[int(of_action[2]) :][:1]
-            return next((text_of(action.parameters) for action in actions), None)
-        versions = versions_of(self.archive.initial_state(entry), self.archive.state_records(entry))
-        views = modality_views([v for v in versions if v.anchor == name and v.is_at(turn)], _zone(turns))
+            return next((find_text(action.parameters) for action in actions), None)
+        versions = list_versions(self.archive.initial_state(entry), self.archive.state_records(entry))
+        views = modality_views([v for v in versions if v.anchor == name and v.covers(turn)], _zone(turns))
         return next((card.text for view in views for card in view.cards), None)
 
     def comparison(self, one: ArchiveEntry, other: ArchiveEntry, *, as_file: bool = False) -> str:
-        """Two assessments side by side; raises as ``assessment``."""
-        results = [self.archive.results(each) for each in (one, other)]
-        turns = [self.archive.turns(each) for each in (one, other)]
+        """Return a page with two assessments side by side; raises as ``assessment``."""
+        results = [self.archive.results(entry) for entry in (one, other)]
+        turns = [self.archive.turns(entry) for entry in (one, other)]
         parting = parting_turns(*turns)
         return self._render(
             "comparison.html",
@@ -416,7 +416,7 @@ class Pages:
         return self._render("problem.html", sentence=sentence)
 
     def _names(self, entry: ArchiveEntry) -> dict[str, tuple[str, str]]:
-        return _names_in(versions_of(self.archive.initial_state(entry), self.archive.state_records(entry)))
+        return _collect_names(list_versions(self.archive.initial_state(entry), self.archive.state_records(entry)))
 
     def _workflow_url(self, entry: ArchiveEntry) -> str | None:
         if not self._ui_url or not entry.temporal_namespace:
@@ -430,7 +430,7 @@ class Pages:
             styles, scripts = ["viewer.css"], ["viewer.js"]
             if form == "recording":
                 styles, scripts = ["asciinema-player.css", *styles], [*scripts, "asciinema-player.min.js"]
-            style, script = ([static(each).decode() for each in names] for names in (styles, scripts))
+            style, script = ([static(file).decode() for file in names] for names in (styles, scripts))
             inline = {
                 "styles": style,
                 "script": script[0],
@@ -442,7 +442,7 @@ class Pages:
 
 @dataclass(frozen=True)
 class ComparedRow:
-    """One criterion in two assessments; None where one of them hasn't got it."""
+    """One criterion in two assessments; None for an assessment that lacks it."""
 
     name: str
     dimension: str
@@ -451,12 +451,12 @@ class ComparedRow:
 
     @property
     def difference(self) -> int | None:
-        """Points that the other has more."""
+        """The points of the second assessment minus those of the first."""
         return None if self.one is None or self.other is None else self.other.score - self.one.score
 
 
 def compared(one: AssessmentResults, other: AssessmentResults) -> list[ComparedRow]:
-    """Criterion by criterion, the greatest difference first."""
+    """Compare two results criterion by criterion, the greatest difference first."""
     first = {c.criterion_id: c for c in one.criteria_results}
     second = {c.criterion_id: c for c in other.criteria_results}
     rows = [
@@ -466,12 +466,12 @@ def compared(one: AssessmentResults, other: AssessmentResults) -> list[ComparedR
     return sorted(rows, key=lambda row: (-abs(row.difference or 0), row.name))
 
 
-_MATRIX_AT_MOST = 20  # agents, and scenarios, of the overview's matrix: those with the most runs
+_MATRIX_AT_MOST = 20  # agents, and scenarios, in the overview's matrix: those with the most runs
 
 
 @dataclass(frozen=True)
 class Matrix:
-    """Means by agent (rows) and scenario (columns); ``left_out`` agents and scenarios have fewer runs than these."""
+    """Means by agent (rows) and scenario (columns); ``left_out`` counts agents and scenarios with fewer runs."""
 
     agents: Sequence[str]
     scenarios: Sequence[str]
@@ -480,20 +480,20 @@ class Matrix:
 
 
 def _matrix(cells: Sequence[MatrixCell]) -> Matrix | None:
-    """The matrix of the overview; None where there is only one cell."""
+    """Return the overview's matrix; None for fewer than two cells."""
     if len(cells) < 2:
         return None
     agents, scenarios = Counter[str](), Counter[str]()
     for cell in cells:
         agents[cell.agent] += cell.runs
         scenarios[cell.scenario] += cell.runs
-    shown = [sorted(name for name, _ in each.most_common(_MATRIX_AT_MOST)) for each in (agents, scenarios)]
+    shown = [sorted(name for name, _ in counter.most_common(_MATRIX_AT_MOST)) for counter in (agents, scenarios)]
     left_out = len(agents) + len(scenarios) - len(shown[0]) - len(shown[1])
-    return Matrix(shown[0], shown[1], {(each.agent, each.scenario): each for each in cells}, left_out)
+    return Matrix(shown[0], shown[1], {(cell.agent, cell.scenario): cell for cell in cells}, left_out)
 
 
-def _matches(each: Running, search: str) -> bool:
-    text = " ".join([each.id, each.kind, each.scenario_id, each.participant_url, each.status, each.campaign or ""])
+def _matches(work: Running, search: str) -> bool:
+    text = " ".join([work.id, work.kind, work.scenario_id, work.participant_url, work.status, work.campaign or ""])
     return all(word in text.lower() for word in search.lower().split())
 
 
@@ -501,29 +501,29 @@ def _zone(turns: Sequence[TurnRecord]) -> tzinfo | None:
     return next((t.began_at.tzinfo for t in turns if t.began_at), UTC)
 
 
-def _files_in(initial: Items, shelves: Sequence[Shelf]) -> dict[str, str]:
-    """The contents of files that shown mails have attached, in Base64, by their SHA-256."""
+def _collect_files(initial: Items, shelves: Sequence[Shelf]) -> dict[str, str]:
+    """Return the contents of files attached to shown mails, in Base64, by their SHA-256."""
     cards = [card for shelf in shelves for group in shelf.groups for card in group.cards]
     items = {file.sha256: initial.get(f"{_FILES}{file.sha256}") for card in cards for file in card.files if file.sha256}
     return {sha256: str(item["content"]) for sha256, item in items.items() if isinstance(item, dict)}
 
 
-def _names_in(versions: Sequence[Version]) -> dict[str, tuple[str, str]]:
-    return {v.path.rpartition("/")[2]: (v.path, _name_of(v.item)) for v in versions if isinstance(v.item, dict)}
+def _collect_names(versions: Sequence[Version]) -> dict[str, tuple[str, str]]:
+    return {v.path.rpartition("/")[2]: (v.path, _get_title(v.item)) for v in versions if isinstance(v.item, dict)}
 
 
-def _name_of(item: dict[str, Any]) -> str:
+def _get_title(item: dict[str, Any]) -> str:
     return words.clip(item.get("subject") or item.get("title") or item.get("body") or item.get("name") or "", 160)
 
 
 def _in_short(record: TurnRecord) -> str:
-    """A turn's actions, each kind with its count."""
+    """Summarize a turn's actions, each kind with its count."""
     counts = Counter(action.action for action in record.actions)
     return words.clip(" · ".join(f"{name} {count}" if count > 1 else name for name, count in counts.items()), 200)
 
 
 def _day_headings(turns: Sequence[TurnRecord], zone: tzinfo | None) -> dict[int, str]:
-    """The heading of each day, by its first turn; one day alone has none."""
+    """Return the heading of each day, by its first turn; a single day has none."""
     first_turns: dict[date, int] = {}
     for turn in turns:
         if turn.began_at:
@@ -532,12 +532,12 @@ def _day_headings(turns: Sequence[TurnRecord], zone: tzinfo | None) -> dict[int,
     return {turn: f"Day {number}, {day:%A %d %B}" for number, (day, turn) in days}
 
 
-def address_of(name: str) -> str:
+def build_address(name: str) -> str:
     return f"/view/{quote(name, safe='')}"
 
 
 def _policy_of_file(styles: Sequence[str], scripts: Sequence[str], *, may_compile: bool) -> str:
-    """A file's content security policy: nothing but these styles and scripts, and nothing from anywhere."""
+    """Return a file's content security policy: it allows only these styles and scripts, and no other sources."""
 
     def named(texts: Sequence[str]) -> str:
         digests = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in texts]

@@ -1,4 +1,4 @@
-"""Plots as SVG, made here: no script, no style of their own, all names escaped. Colours come from classes (``s0``…)."""
+"""Plots as SVG, without scripts or styles; all names are escaped. Colours come from classes (``s0``…)."""
 
 from collections.abc import Mapping, Sequence
 from math import floor, log10
@@ -6,10 +6,10 @@ from math import floor, log10
 from markupsafe import Markup, escape
 
 COLOURS = 8
-"""Series of one plot that have a colour of their own."""
+"""The number of distinct colours for series in a plot."""
 
 _MOST_DOTS = 400
-"""The most points of one series; of more, an even sample is drawn, since the eye can't separate them."""
+"""The most points drawn for a series; of more, an even sample, since the eye can't separate them."""
 
 _BINS = 20
 """Steps of a distribution from 0 to 100 %."""
@@ -20,12 +20,12 @@ def colour(number: int) -> str:
 
 
 def interval(mean: float, low: float | None, high: float | None, number: int = 0) -> Markup:
-    """A mean and its interval on a line from 0 to 100, as SVG.
+    """Draw a mean and its interval on a line from 0 to 100, as SVG.
 
     Args:
         mean: in percent.
-        low, high: the interval, in percent; None where there is none.
-        number: of the series, from 0, for its colour.
+        low, high: the interval, in percent; None if there is none.
+        number: the series' number, from 0, for its colour.
     """
     span = ""
     if low is not None and high is not None:
@@ -39,13 +39,13 @@ def interval(mean: float, low: float | None, high: float | None, number: int = 0
 
 
 def dots(percents: Sequence[float | None]) -> Markup:
-    """One mean for each series on a line from 0 to 100; None for a series that has none."""
+    """Draw each series' mean on a line from 0 to 100; None for a series without one."""
     marks = "".join(
-        f'<circle class="{colour(n)}" cx="{each:.1f}" cy="6" r="3.2"/>'
-        for n, each in enumerate(percents)
-        if each is not None
+        f'<circle class="{colour(n)}" cx="{percent:.1f}" cy="6" r="3.2"/>'
+        for n, percent in enumerate(percents)
+        if percent is not None
     )
-    label = ", ".join("none" if each is None else f"{each:.0f} %" for each in percents)
+    label = ", ".join("none" if percent is None else f"{percent:.0f} %" for percent in percents)
     return Markup(
         f'<svg class="dots" viewBox="-4 0 108 12" preserveAspectRatio="xMinYMid meet" role="img" aria-label="{label}">'
         f'<line class="track" x1="0" x2="100" y1="6" y2="6"/>{marks}</svg>'
@@ -53,11 +53,11 @@ def dots(percents: Sequence[float | None]) -> Markup:
 
 
 def distribution(values: Sequence[float], number: int = 0) -> Markup:
-    """How often each share of points was earned, as SVG.
+    """Draw how often each share of points was earned, as SVG.
 
     Args:
         values: percents, 0 to 100.
-        number: of the series, from 0, for its colour.
+        number: the series' number, from 0, for its colour.
     """
     counts = [0] * _BINS
     for value in values:
@@ -78,7 +78,7 @@ def distribution(values: Sequence[float], number: int = 0) -> Markup:
 
 
 def curves(series: Sequence[tuple[str, Mapping[int, float]]], *, label: str) -> Markup:
-    """Shares (0 to 1) over whole numbers from 1 on, a line for each series."""
+    """Draw shares (0 to 1) over whole numbers from 1, one line for each series."""
     most = max((k for _, points in series for k in points), default=1)
     frame = _Frame(1, max(most, 2), 0, 1)
     lines = []
@@ -103,12 +103,12 @@ def scatter(
     label: str,
     across: str,
 ) -> Markup:
-    """Percents over something else, as SVG: a dot for each run, and a ring at each series' mean.
+    """Draw percents over another quantity, as SVG: a dot for each run, and a ring at each series' mean.
 
     Args:
         series: names, each with its points (x, percent).
         middles: the means of each series; None for one without points.
-        label: what the plot shows, for those who can't see it.
+        label: a description of the plot, for people who can't see it.
         across: the name of x.
     """
     across_most = max((x for _, points in series for x, _ in points), default=0) or 1
@@ -132,7 +132,7 @@ def scatter(
 
 
 class _Frame:
-    """Where a plot's values lie: 440 wide, 240 high, with room for the numbers at its left and below."""
+    """Positions of a plot's values: 440 wide, 240 high, with room for numbers on the left and below."""
 
     left, right, top, bottom = 44.0, 428.0, 10.0, 202.0
 
@@ -162,7 +162,7 @@ class _Frame:
 
 
 def _figure(kind: str, label: str, inner: str) -> Markup:
-    # Everything in it is numbers, our own words, or escaped where it was put in.
+    # Everything in it is numbers, our own words, or already escaped.
     return Markup(
         f'<svg class="plot {kind}" viewBox="0 0 440 240" role="img" aria-label="{escape(label)}">{inner}</svg>'
     )
@@ -176,5 +176,5 @@ def _whole_ticks(most: int) -> list[int]:
 def _round_ticks(most: float) -> list[float]:
     raw = most / 4
     size = 10 ** floor(log10(raw))
-    step = next(each * size for each in (1, 2, 5, 10) if each * size >= raw)
+    step = next(factor * size for factor in (1, 2, 5, 10) if factor * size >= raw)
     return [round(n * step, 10) for n in range(int(most / step + 1e-9) + 1)]

@@ -24,12 +24,12 @@ from proctor.protocol.updates import (
 from purple_sdk.protocol._wire import UnknownMessageTypeError
 
 _SHOWN_TURNS = 200
-"""The number of turns that a running assessment's page shows (the last ones), since it reloads all the time."""
+"""The number of last turns on a running assessment's page, which reloads all the time."""
 
 
 @dataclass
 class TurnProgress:
-    """One turn, of one of several participants by its ``role``; ``notes`` are sentences on what else happened."""
+    """One turn. ``role`` names one of several participants; ``notes`` are sentences on other events."""
 
     number: int
     role: str = ""
@@ -46,7 +46,7 @@ _Turns = dict[tuple[int, str], TurnProgress]
 
 @dataclass
 class Progress:
-    """All of it; ``expected_turns`` is a guess."""
+    """The progress of an assessment; ``expected_turns`` is an estimate."""
 
     scenario_name: str = ""
     expected_turns: int | None = None
@@ -60,7 +60,7 @@ class Progress:
     phase: str = "waiting to begin"
 
 
-def progress_of(updates: Sequence[Mapping[str, Any]]) -> Progress:
+def collect_progress(updates: Sequence[Mapping[str, Any]]) -> Progress:
     progress = Progress()
     turns: _Turns = {}
     for data in updates:
@@ -83,9 +83,9 @@ def _take(progress: Progress, turns: _Turns, update: TaskUpdate) -> None:
         case ScenarioLoadedUpdate():
             progress.scenario_name, progress.expected_turns = update.scenario_name, update.expected_turns
             progress.before.append(update.sentence())
-        case TurnStartedUpdate():  # once more where the turn is played again: what came of it before is void
+        case TurnStartedUpdate():  # comes again if the turn is played again: its earlier results are void
             turns[update.turn_number, role] = TurnProgress(update.turn_number, role, update.current_time)
-            for later in [each for each in turns if each[0] > update.turn_number and each[1] == role]:
+            for later in [key for key in turns if key[0] > update.turn_number and key[1] == role]:
                 del turns[later]
             progress.phase = f"in turn {update.turn_number}"
         case ActionObservedUpdate():

@@ -1,12 +1,12 @@
-"""The score as a table, biggest losses first; each verdict with its reason, and quotes that lead to what they quote."""
+"""The score as a table, biggest losses first; each verdict with its reason, and quotes that link to their source."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from proctor.protocol.archive import TurnRecord
-from proctor.protocol.losses import loss_of
-from proctor.viewer.versions import anchor_of
+from proctor.protocol.losses import measure_loss
+from proctor.viewer.versions import make_anchor
 from proctor.viewer.words import clip
 from purple_sdk.protocol.results import DIMENSIONS, AssessmentResults, CriterionResult
 
@@ -15,7 +15,7 @@ _SECTIONS = {"email": "emails", "sms": "messages", "chat": "messages", "calendar
 
 @dataclass(frozen=True)
 class Quote:
-    """Words that a verdict quotes, and their place: a turn, and the name of an action or an item in it."""
+    """Words that a verdict quotes, and their source: a turn, and the name of an action or an item in it."""
 
     text: str
     where: str
@@ -42,7 +42,7 @@ class Row:
 
     @property
     def share(self) -> float:
-        """The points earned, of those judged: 0 to 1."""
+        """The share of judged points that was earned, 0 to 1."""
         return self.result.score / self.result.max_score if self.result.max_score else 0.0
 
 
@@ -54,11 +54,11 @@ class DimensionRows:
     rows: list[Row]
 
 
-def dimensions_of(results: AssessmentResults, turns: Sequence[TurnRecord]) -> list[DimensionRows]:
-    """All dimensions, and in each the criteria that cost most first."""
+def group_rows(results: AssessmentResults, turns: Sequence[TurnRecord]) -> list[DimensionRows]:
+    """Return all dimensions, each with its criteria, the most costly first."""
     dimensions = []
     for name in DIMENSIONS:
-        rows = [row_of(c, turns, results) for c in results.criteria_results if c.dimension == name]
+        rows = [build_row(c, turns, results) for c in results.criteria_results if c.dimension == name]
         if rows:
             whole = results.scores.dimensions[name]
             rows.sort(key=lambda row: (-row.lost, row.result.name))
@@ -66,9 +66,9 @@ def dimensions_of(results: AssessmentResults, turns: Sequence[TurnRecord]) -> li
     return dimensions
 
 
-def row_of(criterion: CriterionResult, turns: Sequence[TurnRecord], results: AssessmentResults) -> Row:
-    """One criterion with its verdict's items."""
-    loss = loss_of(criterion)
+def build_row(criterion: CriterionResult, turns: Sequence[TurnRecord], results: AssessmentResults) -> Row:
+    """Return one criterion with its verdict's items."""
+    loss = measure_loss(criterion)
     items = (criterion.details or {}).get("items")
     rows: list[Item] = []
     if isinstance(items, list):
@@ -79,7 +79,7 @@ def row_of(criterion: CriterionResult, turns: Sequence[TurnRecord], results: Ass
             for name, item in items.items()
             if isinstance(item, Mapping)
         ]
-    return Row(criterion, loss.points, [clip(each) for each in loss.missing], rows)
+    return Row(criterion, loss.points, [clip(phrase) for phrase in loss.missing], rows)
 
 
 def _item(item: Mapping[str, Any], turns: Sequence[TurnRecord], results: AssessmentResults) -> Item:
@@ -91,7 +91,7 @@ def _item(item: Mapping[str, Any], turns: Sequence[TurnRecord], results: Assessm
         is_met=met if isinstance(met, bool) else None,
         reason=clip(item.get("reason"), 2_000),
         by=clip(item.get("by"), 120),
-        quotes=[_quote(each, turns, results) for each in quotes if isinstance(each, Mapping)],
+        quotes=[_quote(words, turns, results) for words in quotes if isinstance(words, Mapping)],
     )
 
 
@@ -106,13 +106,13 @@ def _quote(quote: Mapping[str, Any], turns: Sequence[TurnRecord], results: Asses
     turn = quote.get("turn")
     if kind == "state" and quote.get("entry"):
         path = f"{channel}/{_SECTIONS.get(channel, channel)}/{quote['entry']}"
-        return Quote(text, f"{channel} at the end", results.turns_taken, anchor_of(path))
+        return Quote(text, f"{channel} at the end", results.turns_taken, make_anchor(path))
     if isinstance(turn, int):
-        return Quote(text, f"{kind} in turn {turn}", turn, _action_with(text, turn, channel, turns))
+        return Quote(text, f"{kind} in turn {turn}", turn, _find_action(text, turn, channel, turns))
     return Quote(text, kind)
 
 
-def _action_with(text: str, turn: int, channel: str, turns: Sequence[TurnRecord]) -> str | None:
+def _find_action(text: str, turn: int, channel: str, turns: Sequence[TurnRecord]) -> str | None:
     words = " ".join(text.split())
     for record in turns:
         if record.turn == turn:

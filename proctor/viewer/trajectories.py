@@ -1,4 +1,4 @@
-"""A turn's transcript in the Agent Trajectory Interchange Format, as a page shows it."""
+"""A turn's transcript in the Agent Trajectory Interchange Format, prepared for pages."""
 
 import json
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ _MOST_STEPS = 300
 
 @dataclass(frozen=True)
 class StepView:
-    """One step: who spoke (``user``, ``agent``, ``system``), its texts, its calls with their results, its tokens."""
+    """One step: its speaker (``user``, ``agent``, ``system``), its texts, its calls with their results, its tokens."""
 
     source: str
     message: str
@@ -24,25 +24,25 @@ class StepView:
 
 @dataclass(frozen=True)
 class TrajectoryView:
-    """A turn's transcript; ``summary`` has its size and tokens, ``notes`` what is missing in it."""
+    """A turn's transcript; ``summary`` has its size and tokens, ``notes`` the parts that are missing in it."""
 
     summary: str
     notes: str
     steps: tuple[StepView, ...]
 
 
-def trajectory_of(archive: Archive, entry: ArchiveEntry, turn: int) -> TrajectoryView | None:
-    """The transcript of a turn; None where there is none.
+def read_trajectory(archive: Archive, entry: ArchiveEntry, turn: int) -> TrajectoryView | None:
+    """Return the transcript of a turn; None if there is none.
 
     Raises:
-        EntryDamagedError: it is not as it was written.
+        EntryDamagedError: its file has been changed or lost.
     """
     name = trajectory_file(turn)
     if name not in entry.files:
         return None
     trajectory = _object(archive.read_json(entry, name))
     raw_steps = _objects(trajectory.get("steps"))
-    steps = [_step(each) for each in raw_steps[:_MOST_STEPS]]
+    steps = [_step(step) for step in raw_steps[:_MOST_STEPS]]
     agent, totals = _object(trajectory.get("agent")), _object(trajectory.get("final_metrics"))
     tokens = f"{totals.get('total_prompt_tokens', 0):,} tokens in, {totals.get('total_completion_tokens', 0):,} out"
     by = f"{agent.get('name', 'agent')}, {agent.get('model_name', 'model')}"
@@ -80,4 +80,4 @@ def _object(value: Any) -> Mapping[str, Any]:
 
 
 def _objects(value: Any) -> list[Mapping[str, Any]]:
-    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []

@@ -1,4 +1,4 @@
-"""What an agent did in a terminal, as a person reads it. Everything is plain text: escape sequences are taken out."""
+"""An agent's actions in a terminal, for readers. Everything is plain text, without escape sequences."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ _BY_THE_ENGINE = "docker exec"
 
 @dataclass(frozen=True)
 class Step:
-    """One thing that was entered, and what came of it; ``is_bad`` where it failed.
+    """An input and its result; ``is_bad`` if it failed.
 
     ``silence`` says why there is no output.
     """
@@ -26,8 +26,8 @@ class Step:
     is_bad: bool = False
 
 
-def steps_of(records: Sequence[CommandRecord]) -> tuple[list[Step], int]:
-    """What was done, in order, and how much of it is left out as too much for one page."""
+def list_steps(records: Sequence[CommandRecord]) -> tuple[list[Step], int]:
+    """Return the steps in order, and the number of steps that are left out because a page can't hold them."""
     ends = {
         record.id: record for record in records if record.kind == _BY_THE_ENGINE and record.id and not record.command
     }

@@ -1,4 +1,4 @@
-"""The versions of a simulation's items: one for every change, from which turn to which."""
+"""The versions of a simulation's items: one for every change, with the turns in which it existed."""
 
 import hashlib
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from proctor.protocol.archive import Items, StateRecord, merged
 class Version:
     """One item as it was after the turns from ``since`` to ``until`` (both included; turn 0 is the beginning).
 
-    ``is_first``: it was not there before.
+    ``is_first``: the item did not exist before.
     """
 
     path: str
@@ -23,9 +23,9 @@ class Version:
 
     @property
     def anchor(self) -> str:
-        return anchor_of(self.path)
+        return make_anchor(self.path)
 
-    def is_at(self, turn: int) -> bool:
+    def covers(self, turn: int) -> bool:
         return self.since <= turn <= self.until
 
     @property
@@ -34,16 +34,16 @@ class Version:
 
     @property
     def section(self) -> str:
-        """Which of its modality's collections it is of."""
+        """The collection of its modality that it belongs to."""
         return self.path.split("/")[1] if "/" in self.path else ""
 
 
-def anchor_of(path: str) -> str:
+def make_anchor(path: str) -> str:
     return "i" + hashlib.sha256(path.encode()).hexdigest()[:10]
 
 
-def versions_of(initial: Items, records: Sequence[StateRecord]) -> list[Version]:
-    """Every version of every item, in order of the items' first appearance."""
+def list_versions(initial: Items, records: Sequence[StateRecord]) -> list[Version]:
+    """Return every version of every item, in order of the items' first appearance."""
     last = records[-1].turn if records else 0
     by_path: dict[str, list[Version]] = {path: [Version(path, item, 0, last, True)] for path, item in initial.items()}
     items: Items = dict(initial)

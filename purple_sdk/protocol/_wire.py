@@ -10,13 +10,13 @@ T = TypeVar("T")
 
 
 WHEN_USED = tuple(map(int, VERSION.split(".")[:2])) >= (2, 14)
-"""``defer_build`` of models: building all of them takes a good part of a process's start, and most processes use few.
-Not with an earlier pydantic, where two threads that are the first to use a model disturb each other.
+"""``defer_build`` of models. Building all models takes a good part of a process's start, and most processes use few.
+Off with an earlier pydantic: there, two threads that use a model for the first time at once disturb each other.
 """
 
 
 class WireModel(BaseModel):
-    """A frozen message; unknown fields are ignored, so that either side may be newer."""
+    """A frozen message. Unknown fields are ignored, so either side may be newer."""
 
     model_config = ConfigDict(
         frozen=True, extra="ignore", ser_json_inf_nan="null", validate_default=True, defer_build=WHEN_USED
@@ -28,7 +28,7 @@ def _assume_utc(value: datetime) -> datetime:
 
 
 Instant = Annotated[datetime, AfterValidator(_assume_utc)]
-"""An instant; a naive one is read as UTC, as the simulator reads it (UES contract, ground rules)."""
+"""An instant. A time without a zone is read as UTC, as in the simulator (UES contract, ground rules)."""
 
 
 Int64 = Annotated[int, Field(ge=-(2**63), lt=2**63)]
@@ -36,18 +36,18 @@ Int64 = Annotated[int, Field(ge=-(2**63), lt=2**63)]
 
 
 OfRole = Annotated[str | None, Field(exclude_if=lambda role: role is None)]
-"""A role, in what may be of one of several participants; left out where there is one participant."""
+"""The role that an item belongs to, among several participants; left out if there is only one participant."""
 
 
 class UnknownMessageTypeError(ValueError):
-    """A document whose ``message_type`` is missing or not one of those expected here."""
+    """A document whose ``message_type`` is missing or not one of the expected types."""
 
 
 class ByMessageType(Generic[T]):
-    """Reads documents that are one of several models, which their ``message_type`` tells apart.
+    """A reader of documents that are one of several models, chosen by their ``message_type``.
 
     Args:
-        models: a union of models, each with a ``message_type`` of its own as default.
+        models: a union of models; each has its own ``message_type`` as default.
     """
 
     def __init__(self, models: Any) -> None:
@@ -60,16 +60,16 @@ class ByMessageType(Generic[T]):
         return TypeAdapter(either)
 
     def read(self, data: dict[str, Any]) -> T:
-        """Read one.
+        """Read a document.
 
         Raises:
-            UnknownMessageTypeError: its ``message_type`` is missing or names none of the models.
-            pydantic.ValidationError: the fields don't fit that model; every location begins with the type.
+                UnknownMessageTypeError: ``message_type`` is missing or names none of the models.
+                pydantic.ValidationError: the fields don't fit the model; every location begins with the type.
         """
         try:
             return self._adapter.validate_python(data)
-        except ValidationError as problem:
-            if not problem.errors()[0]["type"].startswith("union_tag_"):
+        except ValidationError as error:
+            if not error.errors()[0]["type"].startswith("union_tag_"):
                 raise
             message_type = data.get("message_type")
             raise UnknownMessageTypeError(f"message_type is {message_type!r}: expected one of {self._types}") from None

@@ -1,8 +1,7 @@
-"""The names of what can be done: ``action`` in logs, reports and updates (seed 000, section 3.4).
+"""The names of all actions: ``action`` in logs, reports and updates (seed 000, section 3.4).
 
-A name is modality and operation as the seeds write them, which for most actions is the route of the UES contract
-(``email.send``, ``sms.react``); where the seeds have a name of their own, that is the name. Participants may report by
-either.
+A name is modality and operation as the seeds write them. For most actions that is the route of the UES contract
+(``email.send``, ``sms.react``); if the seeds use a different name, theirs counts. Participants may report by either.
 """
 
 USER_ACTIONS = (
@@ -14,7 +13,7 @@ USER_ACTIONS = (
     *(f"calendar.{name}" for name in ("create", "update", "delete", "respond")),
     *(f"contacts.{name}" for name in ("create", "update")),
 )
-"""All that a participant can do that leaves a trace in the simulation's event log."""
+"""All actions of a participant that leave a trace in the simulation's event log."""
 
 _OTHER_NAMES = {
     "chat.send": "chat.send_message",
@@ -32,9 +31,9 @@ _OTHER_NAMES = {
     "chat.delete_message": "chat.delete",
     "chat.clear_conversation": "chat.clear",
 }
-"""What the contract's routes and the inputs' operations call them, where that is something else."""
+"""Other names of actions, in the contract's routes and the inputs' operations, with the name that we use."""
 
 
 def action_name(name: str) -> str:
-    """The one name of an action, however it was called."""
+    """Return the one name of an action, given any of its names."""
     return _OTHER_NAMES.get(name, name)

@@ -1,4 +1,4 @@
-"""Clocks: whether simulated time passes while the participant plays a turn, and how a request names that."""
+"""Clocks: whether simulated time passes while the participant plays a turn, and their names in requests."""
 
 import re
 from typing import Annotated, NamedTuple
@@ -6,7 +6,7 @@ from typing import Annotated, NamedTuple
 from pydantic import AfterValidator, Field
 
 STANDING = "standing"
-"""The clock of a request that names none: no time passes during a turn."""
+"""The default clock: no time passes during a turn."""
 
 _FIXED = re.compile(r"fixed:(\d{1,5}(?:\.\d{1,3})?)", re.ASCII)
 _MEASURED = re.compile(r"measured(?::(\d{1,5}(?:\.\d{1,3})?))?", re.ASCII)
@@ -19,8 +19,8 @@ class Clock(NamedTuple):
     """A clock.
 
     Attributes:
-        seconds: the simulated seconds that each request of the participant's costs; 0 unless that is fixed.
-        factor: the simulated seconds that each second of the participant's time costs; 0 unless it is measured.
+            seconds: simulated seconds that each of the participant's requests costs; 0 unless the clock is fixed.
+            factor: simulated seconds that each second of the participant's time costs; 0 unless the clock is measured.
     """
 
     seconds: float = 0.0
@@ -28,7 +28,7 @@ class Clock(NamedTuple):
 
 
 def read_clock(text: str) -> Clock:
-    """The clock that a request names. Raises ``ValueError``, whose message says which there are."""
+    """Return the clock that a name describes. Raises ``ValueError`` whose message lists the available clocks."""
     if text == STANDING:
         return Clock()
     if (measured := _MEASURED.fullmatch(text)) is not None:
@@ -44,19 +44,19 @@ def read_clock(text: str) -> Clock:
     return Clock(seconds=seconds)
 
 
-def _checked(text: str) -> str:
+def _check_clock(text: str) -> str:
     read_clock(text)
     return text
 
 
-ClockName = Annotated[str, AfterValidator(_checked)]
-"""The name of a clock, as it is in requests and results."""
+ClockName = Annotated[str, AfterValidator(_check_clock)]
+"""The name of a clock, as written in requests and results."""
 
 NoiseLevel = Annotated[int, Field(ge=0, le=3)]
-"""How much noise the participant's requests meet: 0 for none, to 3."""
+"""The level of noise in answers to the participant's requests, from 0 (none) to 3."""
 
 
 def conditions_title(clock: str | None, noise: int | None) -> str:
-    """What lists say after the day of clock and noise: `` · clock fixed:5 · noise 2``; nothing of the usual ones."""
+    """Return the suffix for unusual conditions, `` · clock fixed:5 · noise 2``; empty for the defaults."""
     clocked = f" · clock {clock}" if clock not in (None, STANDING) else ""
     return clocked + (f" · noise {noise}" if noise else "")

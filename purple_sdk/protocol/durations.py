@@ -8,8 +8,7 @@ from pydantic import AfterValidator
 
 
 def parse_iso8601_duration(text: str) -> timedelta:
-    """Read an ISO 8601 duration, for example ``PT30M``; zero or more. Years and months have no fixed length and are
-    refused.
+    """Read a non-negative ISO 8601 duration such as ``PT30M``. Years and months have no fixed length and are refused.
 
     Raises ``ValueError``; the message names the text and the remedy.
     """

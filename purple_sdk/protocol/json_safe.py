@@ -1,4 +1,4 @@
-"""Makes texts and data of strangers fit for JSON, UTF-8 and databases."""
+"""Conversion of untrusted texts and data to forms that JSON, UTF-8 and databases accept."""
 
 import dataclasses
 import math
@@ -14,23 +14,23 @@ from pydantic import AfterValidator, BaseModel, JsonValue
 from purple_sdk.protocol.durations import format_iso8601_duration
 
 DEEPEST = 30
-"""Levels of data that ``json_safe`` keeps; protobuf, which A2A is made of, has room for some 50."""
+"""Levels of data that ``json_safe`` keeps; protobuf, on which A2A is built, has room for some 50."""
 LONGEST_SENTENCE = 4_000
-"""Characters of a sentence about a failure: it is logged at each attempt, and Temporal takes none of megabytes."""
+"""Characters of a sentence about a failure. It is logged at each attempt, and Temporal refuses megabytes."""
 
 _LARGEST_INTEGER = 2**53
 
 _DEEPEST_READ = 100
-"""Levels of JSON that every reader takes, also as a part of something else: pydantic's stops at 200."""
+"""Levels of JSON that every reader accepts, even inside another document: pydantic's stops at 200."""
 _STRING = re.compile(rb'"(?:[^"\\]++|\\.?)*+"?', re.DOTALL)
 _BRACKETS = bytes.maketrans(b"{}", b"[]")
 _OTHER_BYTES = bytes(set(range(256)) - set(b"[]{}"))
 
 
 def json_safe(value: Any, depth: int = 0) -> JsonValue:
-    """Turn any value into JSON data that says the same.
+    """Convert any value to JSON data with the same meaning.
 
-    Times become ISO 8601, sets sorted lists, decimals and fractions numbers, models and dataclasses objects; integers
+    Times become ISO 8601, sets sorted lists, decimals and fractions numbers, models and dataclasses objects. Integers
     past 2^53, NaN, infinities and anything else become text. Nesting past 30 levels is cut.
     """
     if depth > DEEPEST:
@@ -74,7 +74,7 @@ def _key(key: Any) -> str:
 
 
 def _number_or_text(value: Any) -> JsonValue:
-    # Decimal, Fraction and numpy's numbers all know how to become a float.
+    # Decimal, Fraction and numpy's numbers can all be converted to float.
     try:
         number = float(value)
     except (TypeError, ValueError, OverflowError):
@@ -83,28 +83,28 @@ def _number_or_text(value: Any) -> JsonValue:
 
 
 def json_safe_text(text: str) -> str:
-    """A text without lone surrogates, which UTF-8 can't carry."""
+    """Replace lone surrogates in a text, which UTF-8 can't carry."""
     return str(text).encode("utf-8", "replace").decode("utf-8")
 
 
 def storable_text(text: str, most: int) -> str:
-    """A text that can be kept anywhere, of at most ``most`` characters and a note on how many more there were."""
+    """Return a text that any store accepts: at most ``most`` characters, and a note on how many were cut."""
     kept = json_safe_text(text[:most]).replace("\0", "\ufffd")
     return kept if len(text) <= most else f"{kept}… ({len(text) - most:,} more characters)"
 
 
 Sentence = Annotated[str, AfterValidator(lambda text: storable_text(text, LONGEST_SENTENCE))]
-"""A field for a sentence by a stranger. Cut as it comes in: also callers outside of activities have it so."""
+"""A field for an untrusted sentence. It is cut on input, which also protects callers outside of activities."""
 
 
 def count_values(written: bytes) -> int:
-    """Estimate the values in JSON, by the characters between them that stand in no string; never too few."""
+    """Estimate the number of values in JSON by the separators outside of strings; never too low."""
     bare = _STRING.sub(b"", written)
     return 1 + sum(map(bare.count, (b",", b"[", b"{")))
 
 
 def is_too_deep(written: bytes) -> bool:
-    """Whether JSON has more levels than all its readers take; takes time in proportion to its length."""
+    """Tell whether JSON has more levels than all its readers accept; takes time in proportion to its length."""
     if written.count(b"[") + written.count(b"{") <= _DEEPEST_READ:
         return False
     brackets = _STRING.sub(b"", written).translate(_BRACKETS, _OTHER_BYTES)

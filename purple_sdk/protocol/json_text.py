@@ -1,4 +1,4 @@
-"""JSON objects in texts that people and models write: fenced, or with prose around them."""
+"""JSON objects in texts by people and models: fenced, or with prose around them."""
 
 import json
 import re
@@ -11,10 +11,10 @@ _FENCE = re.compile(r"^[ \t]*```", re.MULTILINE)
 _BRACE_OR_STRING = re.compile(r'[{}]|"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)', re.DOTALL)
 
 
-def objects_in(text: str) -> Iterator[dict[str, Any]]:
-    """The JSON object that a text is, or the outermost ones in it, first to last; anything else is passed over.
+def find_objects(text: str) -> Iterator[dict[str, Any]]:
+    """Yield the JSON object that the text is, or the outermost objects in it, in order; skip anything else.
 
-    Takes time in proportion to the text.
+    Takes time in proportion to the text's length.
     """
     try:
         whole = json.loads(text)
@@ -30,12 +30,12 @@ def objects_in(text: str) -> Iterator[dict[str, Any]]:
 
 
 def in_braces(text: str) -> Iterator[str]:
-    """Everything in balanced braces, outermost first to last; fences end what was left open before them."""
+    """Yield everything in balanced braces, outermost first to last. A fence ends braces that are open before it."""
     return (piece for piece, is_closed in _braced(text) if is_closed)
 
 
 def is_cut_off(text: str) -> bool:
-    """Whether a text has a JSON object that is well-formed as far as it goes, and ends too early."""
+    """Tell whether a text has a JSON object that is well-formed so far and ends too early."""
     for piece, is_closed in _braced(text):
         if not is_closed:
             try:
@@ -47,7 +47,7 @@ def is_cut_off(text: str) -> bool:
 
 
 def _braced(text: str) -> Iterator[tuple[str, bool]]:
-    """Everything that begins with a brace, outermost first to last, and whether its brace is closed."""
+    """Yield each piece that begins with a brace, outermost first to last, and whether its brace is closed."""
     for section in _FENCE.split(text):
         depth, start = 0, 0
         at = section.find("{")

@@ -1,7 +1,7 @@
-"""What the evaluator ("green") and the participant ("purple") say to each other (seed 000, section 2.1).
+"""The messages between the evaluator ("green") and the participant ("purple") (seed 000, section 2.1).
 
-Every message carries a ``message_type`` with a fixed literal, so that a reader looks at that field instead of guessing
-from the fields that are present.
+Every message has a ``message_type`` with a fixed literal. A reader looks at that field instead of guessing from the
+other fields.
 """
 
 from typing import Any, Literal
@@ -13,8 +13,8 @@ from purple_sdk.protocol._wire import UnknownMessageTypeError as UnknownMessageT
 from purple_sdk.protocol.durations import Duration
 
 FENCE_METADATA = "proctor_fence"
-"""In the metadata of the evaluator's A2A messages: a whole number as text, which only rises in a context. One that is
-lower than what was heard before is of an attempt that was stopped and has been given up: it is to be refused.
+"""The key of the fence in the metadata of the evaluator's A2A messages: an integer as text, which only rises within a
+context. Refuse a message whose fence is lower than an earlier one: it comes from an attempt that was given up.
 """
 _MOST_TOKENS = 10**12
 _MOST_MODELS = 16
@@ -49,7 +49,7 @@ class SMSSummary(WireModel):
 
 
 class ChatSummary(WireModel):
-    """Counts of the chat with the user, which knows no "unread"."""
+    """Counts of the chat with the user; a chat has no "unread"."""
 
     message_type: Literal["chat_summary"] = "chat_summary"
     total_messages: int
@@ -57,7 +57,7 @@ class ChatSummary(WireModel):
 
 
 class InitialStateSummary(WireModel):
-    """What the participant finds when the assessment starts."""
+    """The participant's view of the state when the assessment starts."""
 
     message_type: Literal["initial_state_summary"] = "initial_state_summary"
     email: EmailSummary
@@ -69,11 +69,10 @@ class InitialStateSummary(WireModel):
 class AssessmentStartMessage(WireModel):
     """Evaluator to participant: an assessment begins. ``api_key`` is the user-level key of this assessment alone.
 
-    ``resumes_turn`` is there only where the participant is greeted again in mid-assessment, and says which turn comes
-    next: address or key are new, what it remembers from before that turn still holds, and what it may still be at is to
-    be dropped. In a fork it is there in the first greeting: the turns before were played by another agent, and the
-    simulation holds their effects. ``mcp_url`` is where the simulation speaks the Model Context Protocol, if it does
-    (streamable HTTP, the same key).
+    ``resumes_turn`` is set only in a second greeting during the assessment, and names the next turn. The address or the
+    key is new. The participant's memory of the earlier turns still holds; it must stop any work in progress. In a fork,
+    the first greeting has it: another agent played the turns before, and the simulation holds their effects.
+    ``mcp_url`` is the simulation's address for the Model Context Protocol, if it has one (streamable HTTP, same key).
     """
 
     message_type: Literal["assessment_start"] = "assessment_start"
@@ -89,8 +88,8 @@ class AssessmentStartMessage(WireModel):
 class TurnStartMessage(WireModel):
     """Evaluator to participant: your turn.
 
-    ``attempt`` counts the tries of this turn from 1: a higher number says that the simulation was set back to the
-    turn's start and the turn is played again.
+    ``attempt`` counts the tries of this turn from 1. With a higher number, the simulation was reset to the turn's start
+    and the turn is played again.
     """
 
     message_type: Literal["turn_start"] = "turn_start"
@@ -112,7 +111,7 @@ class ActionLogEntry(WireModel):
 
 
 class ModelUsage(WireModel):
-    """What a participant asked of one model in a turn, by its own account."""
+    """The participant's use of one model in a turn, as the participant reports it."""
 
     message_type: Literal["model_usage"] = "model_usage"
     model: str = Field(max_length=200)
@@ -124,9 +123,9 @@ class ModelUsage(WireModel):
 class TurnCompleteMessage(WireModel):
     """Participant to evaluator: the turn is done; ``time_step`` is how far the clock shall move.
 
-    ``model_usage`` is for agents that ask models and say so: it is part of the result, and no score comes of it.
-    Without ``actions`` it reports no actions. ``trajectory`` is the turn's transcript in the Agent Trajectory
-    Interchange Format, for readers of the result; one of more than 1 MB is shortened, and its ``notes`` say so.
+    ``model_usage`` is optional: it becomes part of the result and does not affect the score. Without ``actions``, no
+    actions are reported. ``trajectory`` is the turn's transcript in the Agent Trajectory Interchange Format, for
+    readers of the result. Transcripts over 1 MB are shortened; their ``notes`` say so.
     """
 
     message_type: Literal["turn_complete"] = "turn_complete"
@@ -141,7 +140,7 @@ CompletionReason = Literal["scenario_complete", "early_completion", "timeout", "
 
 
 class AssessmentCompleteMessage(WireModel):
-    """Evaluator to participant: the assessment has ended, on whichever way out."""
+    """Evaluator to participant: the assessment has ended, for any reason."""
 
     message_type: Literal["assessment_complete"] = "assessment_complete"
     reason: CompletionReason
@@ -150,8 +149,7 @@ class AssessmentCompleteMessage(WireModel):
 class EarlyCompletionMessage(WireModel):
     """Participant to evaluator: nothing is left to do.
 
-    ``actions`` is what was done in this last turn; without it, nothing of this turn is held against the participant as
-    unreported.
+    ``actions`` are the actions of this last turn. Without this field, none of the turn's actions count as unreported.
     """
 
     message_type: Literal["early_completion"] = "early_completion"
@@ -169,7 +167,7 @@ _FROM_PARTICIPANT = ByMessageType[FromParticipant](FromParticipant)
 
 
 def parse_to_participant(data: dict[str, Any]) -> ToParticipant:
-    """Read a message of the evaluator; raises as ``parse_from_participant``."""
+    """Read a message from the evaluator; raises as ``parse_from_participant``."""
     return _TO_PARTICIPANT.read(data)
 
 

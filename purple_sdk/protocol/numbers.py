@@ -1,10 +1,10 @@
-"""Integers that travelled through A2A data parts, which are protobuf Structs and know only doubles."""
+"""Integers from A2A data parts, which are protobuf Structs and hold only doubles."""
 
 from typing import Any
 
 
 def restore_integers(value: Any) -> Any:
-    """JSON data with every integral float (``1.0``) an integer again, at any depth."""
+    """Turn every integral float (``1.0``) in JSON data into an integer, at any depth."""
     if isinstance(value, float) and value.is_integer() and abs(value) <= 2**53:
         return int(value)
     if isinstance(value, dict):

@@ -21,11 +21,11 @@ _SPELLED_OUT = 3
 
 
 class Problem(str):
-    """What is wrong and what to do, as the text ``<what>: <remedy>`` with both parts.
+    """A problem and its remedy, as the text ``<problem>: <remedy>`` with both parts.
 
     Attributes:
-        what: what is wrong, with the value.
-        remedy: what to do; empty where nothing helps.
+        what: the problem, with the value.
+        remedy: the action that solves it; empty if nothing helps.
     """
 
     what: str
@@ -33,20 +33,20 @@ class Problem(str):
 
     def __new__(cls, what: str, remedy: str = "") -> Self:
         """Make the text."""
-        made = super().__new__(cls, f"{what}: {remedy}" if remedy else what)
-        made.what, made.remedy = what, remedy
-        return made
+        problem = super().__new__(cls, f"{what}: {remedy}" if remedy else what)
+        problem.what, problem.remedy = what, remedy
+        return problem
 
     @classmethod
     def of(cls, error: Exception | str) -> Self:
-        """The problem that an error was made from; one without a remedy where it was made from a plain text."""
+        """Return the problem in an error; for a plain text, a problem without a remedy."""
         if isinstance(error, Exception):
             error = error.args[0] if error.args and isinstance(error.args[0], Problem) else str(error)
         return cls(error.what, error.remedy) if isinstance(error, Problem) else cls(error)
 
 
 def field_path(location: Sequence[int | str], root: str = "") -> str:
-    """Write an error location the way people write it: ``criteria[2].max_score``."""
+    """Write an error location as people do: ``criteria[2].max_score``."""
     path = root
     for step in location:
         if isinstance(step, int):
@@ -57,7 +57,7 @@ def field_path(location: Sequence[int | str], root: str = "") -> str:
 
 
 def show_value(value: Any) -> str:
-    """Write a value as short JSON, cut where it is long."""
+    """Write a value as JSON, shortened if it is long."""
     try:
         text = json.dumps(value, ensure_ascii=False, default=str)
     except (TypeError, ValueError):
@@ -66,7 +66,7 @@ def show_value(value: Any) -> str:
 
 
 class Flaw(NamedTuple):
-    """A value that JSON or Python can carry, and others can't: where it is, what it is, and what to send instead."""
+    """A value that JSON or Python accepts and other systems refuse: its path, a description and the remedy."""
 
     path: str
     what: str
@@ -74,8 +74,9 @@ class Flaw(NamedTuple):
 
 
 def find_flaw(value: Any, path: str = "", depth: int = 0) -> Flaw | None:
-    """Find a value that JSON's readers accept and a store, a database or A2A can't keep: NUL and lone surrogates in
-    texts, numbers that no double has, and more levels than ``DEEPEST``. None if all is fine.
+    """Find a value that JSON readers accept and a store, a database or A2A can't keep. Those are NUL and lone
+    surrogates in texts, numbers too large for a double, and more levels than ``DEEPEST``. Returns None if there is
+    none.
 
     Args:
         value: JSON data.
@@ -104,8 +105,8 @@ def find_flaw(value: Any, path: str = "", depth: int = 0) -> Flaw | None:
     return None
 
 
-def demand_of(error: ErrorDetails) -> str:
-    """What a value must be, for example ``it must be a valid integer``."""
+def describe_demand(error: ErrorDetails) -> str:
+    """Return the requirement on a value, for example ``it must be a valid integer``."""
     message = error["msg"].removeprefix("Value error, ").removeprefix("Assertion failed, ")
     if message.startswith("Input should"):
         return f"it must{_UNABLE.sub('', message.removeprefix('Input should'))}"
@@ -119,11 +120,11 @@ def _sentence(error: ErrorDetails, root: str) -> str:
         return f"{path} is missing: add it"
     if error["type"] == "value_error" and (not error["loc"] or isinstance(error["input"], dict | list)):
         return message if not error["loc"] else f"{path}: {message}"
-    return f"{path} is {show_value(error['input'])}: {demand_of(error)}"
+    return f"{path} is {show_value(error['input'])}: {describe_demand(error)}"
 
 
 def describe(error: ValidationError, root: str = "") -> str:
-    """Turn a pydantic error into one line. ``root`` is what the paths start with, for example a file's name.
+    """Turn a pydantic error into one line. ``root`` is the start of all paths, for example a file's name.
 
     The first problems are spelled out, the rest are counted.
     """

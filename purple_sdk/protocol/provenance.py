@@ -1,4 +1,4 @@
-"""Where a result comes from: what was assessed, by which scenario, evaluators and models, when, and for how much."""
+"""The origin of a result: participant, scenario, evaluators, models, times and costs."""
 
 from collections.abc import Iterable, Sequence
 from typing import Literal, Self, TypeVar
@@ -11,12 +11,12 @@ Number = TypeVar("Number", int, float)
 
 
 class ModelUse(WireModel):
-    """What a role asked of one model, by all answers that came: those that were refused, and of failed attempts, too.
+    """A role's use of one model, over all answers, including those that were refused and those of failed attempts.
 
-    ``endpoint`` is the host that was asked; ``temperature`` is None where none is sent; ``prompt_version`` names the
-    prompt, None where a scenario's evaluator asked it in its own words. ``input_tokens`` include
-    ``cached_tokens``. Tokens are None where the endpoint doesn't report them, and so is the cost of a model that the
-    operator's table has no price for; ``currency`` is that table's.
+    ``endpoint`` is the host of the model; ``temperature`` is None if none was sent. ``prompt_version`` names the
+    prompt; None if a scenario's evaluator asked in its own words. ``input_tokens`` include ``cached_tokens``. Tokens
+    are None if the endpoint doesn't report them. ``cost`` is None if the operator's price table lacks the model;
+    ``currency`` is that table's.
     """
 
     model: str
@@ -35,7 +35,7 @@ class ModelUse(WireModel):
         return (self.model, self.endpoint, self.temperature, self.prompt_version, self.currency)
 
     def add(self, other: Self) -> Self:
-        """This use and another one of the same model. A figure that is unknown in either is unknown in the sum."""
+        """Add another use of the same model. A figure that is unknown in either is unknown in the sum."""
         cost = _sum(self.cost, other.cost)
         return self.model_copy(
             update={
@@ -53,7 +53,7 @@ def _sum(one: Number | None, other: Number | None) -> Number | None:
 
 
 def added_up(uses: Iterable[ModelUse]) -> list[ModelUse]:
-    """One entry for each model, endpoint, temperature and prompt, in the order of their first use."""
+    """Add up the uses of each model, endpoint, temperature and prompt, in the order of first use."""
     totals: dict[tuple[object, ...], ModelUse] = {}
     for use in uses:
         known = totals.get(use._who)
@@ -61,25 +61,25 @@ def added_up(uses: Iterable[ModelUse]) -> list[ModelUse]:
     return list(totals.values())
 
 
-def tokens_of(uses: Sequence[ModelUse]) -> int | None:
-    """Tokens in and out; None where no model was asked, or one doesn't report them."""
+def count_tokens(uses: Sequence[ModelUse]) -> int | None:
+    """Return tokens in and out; None if no model was asked, or one doesn't report them."""
     counted = [(use.input_tokens, use.output_tokens) for use in uses]
     if not counted or any(one is None or other is None for one, other in counted):
         return None
     return sum((one or 0) + (other or 0) for one, other in counted)
 
 
-def cost_of(uses: Sequence[ModelUse]) -> float | None:
-    """The cost of the models; None where no model was asked, or a price is unknown."""
+def add_costs(uses: Sequence[ModelUse]) -> float | None:
+    """Return the cost of the models; None if no model was asked, or a price is unknown."""
     costs = [use.cost for use in uses]
     return None if not costs or any(cost is None for cost in costs) else sum(cost or 0.0 for cost in costs)
 
 
 class Drafts(WireModel):
-    """What a model wrote in the names of characters and of the user.
+    """Counts of messages that a model wrote as a character or as the user.
 
-    ``refused`` of the ``written`` drafts were not sent: they said what the person can't know, may not say or won't do.
-    ``scripted`` answers were taken from the scenario, since all drafts of them were refused.
+    ``refused`` of the ``written`` drafts were not sent: the person can't know, may not say or wouldn't do what they
+    said. ``scripted`` answers were taken from the scenario because all their drafts were refused.
     """
 
     written: int = Field(default=0, ge=0)
@@ -88,11 +88,11 @@ class Drafts(WireModel):
 
     @property
     def share(self) -> float | None:
-        """The share of the drafts that was refused, 0 to 1; None without any."""
+        """The share of refused drafts, 0 to 1; None if there are no drafts."""
         return self.refused / self.written if self.written else None
 
     def add(self, other: "Drafts") -> "Drafts":
-        """Both together."""
+        """Add both counts."""
         return Drafts(
             written=self.written + other.written,
             refused=self.refused + other.refused,
@@ -100,7 +100,7 @@ class Drafts(WireModel):
         )
 
     def sentence(self) -> str:
-        """One readable sentence; empty without any draft."""
+        """Return a sentence; empty if there are no drafts."""
         if self.share is None:
             return ""
         scripted = f"; {self.scripted} answers were scripted instead" if self.scripted else ""
@@ -108,23 +108,23 @@ class Drafts(WireModel):
 
 
 class ParticipantCard(WireModel):
-    """What a participant's agent card calls it."""
+    """The name and version on a participant's agent card."""
 
     name: str
     version: str
 
 
 class Provenance(WireModel):
-    """Which rules, models and prompts made a score.
+    """The rules, models and prompts behind a score.
 
-    ``scenario_version`` is the author's, ``scenario_hash`` the SHA-256 of all files of the scenario, with its
-    evaluators, as they were frozen at admission (the name of a blob in the evaluator's store). ``reader`` is the
-    version of the rules by which messages were read. ``family`` and ``difficulty`` are of a family's day, None for a
-    fixed scenario. ``evaluators`` says whether its evaluators judged as they were then (``frozen``), as they were when
-    judging was done again (``current``, on demand only), or in both ways (``mixed``); ``evaluators_hashes`` are the
-    scenario's files that they were of. ``judges`` and ``characters`` are the models that were asked, and what that
-    took; ``drafts`` is how much of the characters' answers was refused, None where no model plays them.
-    ``seconds_played`` is the time from ``started_at`` to ``ended_at`` without the pauses before resets.
+    ``scenario_version`` is the author's. ``scenario_hash`` is the SHA-256 of all files of the scenario, with its
+    evaluators, as they were frozen at admission. It names a blob in the evaluator's store. ``reader`` is the version of
+    the rules for reading messages. ``family`` and ``difficulty`` belong to a family's day and are None for a fixed
+    scenario. ``evaluators`` names the evaluators that judged. ``frozen`` are those of the admission, ``current`` are
+    those at the time of a new judging (on demand only), and ``mixed`` is both. ``evaluators_hashes`` identify the
+    scenario files with these evaluators. ``judges`` and ``characters`` are the models that were asked, and their usage.
+    ``drafts`` counts refused answers of characters; None if no model plays them. ``seconds_played`` is the time from
+    ``started_at`` to ``ended_at`` without the pauses before resets.
     """
 
     message_type: Literal["provenance"] = "provenance"
@@ -148,9 +148,9 @@ class Provenance(WireModel):
 
 
 def evaluators_used(frozen: str | None, hashes: Sequence[str]) -> Literal["frozen", "current", "mixed"] | None:
-    """Which evaluators judged, by the hashes of the scenario's files that they were of; None where none did."""
+    """Return which evaluators judged, by the hashes of their scenario files; None if none did."""
     if not hashes:
         return None
-    if all(each == frozen for each in hashes):
+    if all(sha256 == frozen for sha256 in hashes):
         return "frozen"
     return "mixed" if frozen in hashes else "current"

@@ -1,6 +1,6 @@
-"""How values of the simulator are read by everybody who judges or answers: times, addresses, numbers, chat contents.
+"""The one reading of the simulator's values (times, addresses, numbers, chat contents) for judging and answering.
 
-Written by the participant or an author, they come in any form that the UES contract allows.
+Participants and authors write them in any form that the UES contract allows.
 """
 
 import re
@@ -13,13 +13,13 @@ _EARLIEST, _LATEST = datetime(1900, 1, 1, tzinfo=UTC), datetime(2200, 1, 1, tzin
 
 
 def instant(value: str | datetime) -> datetime:
-    """A time; a naive one is UTC (UES contract, ground rules). Raises ``ValueError`` where it isn't ISO 8601.
+    """Read a time; without a zone it is UTC (UES contract, ground rules). Raises ``ValueError`` if it isn't ISO 8601.
 
-    One before 1900 or after 2200 is read as the nearest within. So sums and other zones stay within Python's calendar:
-    a participant may write the year 9999.
+    Times before 1900 or after 2200 become the nearest time within: a participant may write the year 9999. Sums and
+    conversions between zones therefore stay within Python's calendar.
     """
-    read = value if isinstance(value, datetime) else datetime.fromisoformat(value)
-    aware = read if read.tzinfo else read.replace(tzinfo=UTC)
+    time = value if isinstance(value, datetime) else datetime.fromisoformat(value)
+    aware = time if time.tzinfo else time.replace(tzinfo=UTC)
     if aware.year <= _EARLIEST.year or aware.year >= _LATEST.year:
         return min(max(aware, _EARLIEST), _LATEST)
     return aware
@@ -27,22 +27,28 @@ def instant(value: str | datetime) -> datetime:
 
 @lru_cache(maxsize=1024)
 def bare_address(address: str) -> str:
-    """``Ann <ann@x.org>`` as ``ann@x.org``, in lower case."""
+    """Return the bare address, in lower case: ``ann@x.org`` for ``Ann <ann@x.org>``."""
     return (parseaddr(address)[1] or address).strip().lower()
 
 
 def bare_phone(phone: str) -> str:
-    """``00 1 (555) 222-0001`` as ``+15552220001``: without what only groups its digits; ``00`` in front is ``+``.
+    """Return a bare phone number, without characters that only group digits; a leading ``00`` becomes ``+``.
 
-    For a number it is what the simulator stores (``proctor.ues.people.e164_like``, which also refuses other text). That
-    function may not be imported here: assessments may use any UES.
+    ``00 1 (555) 222-0001`` becomes ``+15552220001``. For a number, the result equals the simulator's stored form
+    (``proctor.ues.people.e164_like``, which also refuses other text). That function may not be imported here:
+    assessments may use any UES.
     """
     bare = re.sub(r"[\s().\-/]", "", phone)
     return f"+{bare[2:]}" if re.fullmatch(r"00\d+", bare) else bare
 
 
+def bare(address: str) -> str:
+    """An address or a number in the form to compare."""
+    return bare_address(address) if "@" in address else bare_phone(address)
+
+
 def chat_text(content: Any) -> str:
-    """A chat message's text; of one in parts, the texts of its parts, a line each; of anything else, nothing."""
+    """Return a chat message's text; for content in parts, the texts of its parts, one per line; else empty."""
     if isinstance(content, list):
         return "\n".join(str(part["text"]) for part in content if isinstance(part, dict) and "text" in part)
     return content if isinstance(content, str) else ""

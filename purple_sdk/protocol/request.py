@@ -35,8 +35,8 @@ class BadRequestError(ValueError):
 
 
 def check_addresses(participants: dict[str, str]) -> dict[str, str]:
-    """Addresses of participants by role, as they are. Raises ``ValueError`` where one isn't an address, or has
-    credentials in it; the message names its role.
+    """Return participants' addresses by role, unchanged. Raises ``ValueError`` if one is not an address or contains
+    credentials; the message names its role.
     """
     for role, url in participants.items():
         try:
@@ -59,8 +59,8 @@ def check_addresses(participants: dict[str, str]) -> dict[str, str]:
 
 
 def check_roles(participants: dict[str, str], assessed: Sequence[str], remedy: str) -> None:
-    """Refuse several participants of whom none has a role that is assessed. The ``ValueError`` names the roles, and
-    ``remedy``: those to name one of them by.
+    """Refuse several participants if none has an assessed role. The ``ValueError`` names the roles and ends with
+    ``remedy``, the roles to choose from.
     """
     if len(participants) > 1 and not any(role in participants for role in assessed):
         raise ValueError(
@@ -69,7 +69,7 @@ def check_roles(participants: dict[str, str], assessed: Sequence[str], remedy: s
 
 
 def choose_participant(participants: dict[str, str], assessed: Sequence[str]) -> tuple[str, str]:
-    """The role and the address of the first of ``assessed`` that there is, else of the only participant."""
+    """Return the role and address of the first of ``assessed`` that is present, else of the only participant."""
     for role in assessed:
         if role in participants:
             return role, participants[role]
@@ -81,28 +81,28 @@ _NAMES_A_TASK = ("fork_of", "grows")
 
 
 class AssessmentConfig(WireModel):
-    """What the sender may choose.
+    """The sender's choices for one assessment.
 
     Attributes:
-        fork_of: the id of an assessment: this one begins with its turns before ``from_turn``, and plays its scenario as
-            it was then. Fields that are left out are taken from it, ``seed``, judges and ``participants`` too.
-        from_turn: the first turn that a fork plays itself. from_evening: instead of it, the day after whose evening a
-            fork begins, 1 for the first.
-        scenario_id: which scenario to play, or a day of which family; a fork's is known already.
-        difficulty: of a family's day, 1 to 4; 2 where missing. Fixed scenarios have none.
-        seed: what every random choice of the assessment derives from, and a family's day; drawn from the task's id
-            where missing.
-        clock: whether simulated time passes during a turn: not with ``standing``, where missing; with
-            ``fixed:SECONDS``, which each request of the participant's costs; with ``measured`` as the participant takes
-            its time, with ``measured:FACTOR`` by that many times as much.
-        noise: how often the participant's requests fail, or get old, half or late answers: 0 (never, where missing)
-            to 3. Where the scenario has a higher level, that counts.
-        max_turns: the largest number of turns; the evaluator's ``default_max_turns`` where missing.
-        verbose_updates: every task update, or only the milestones.
+        fork_of: the id of an assessment. This one inherits its turns before ``from_turn`` and plays the same version of
+            its scenario. Missing fields are taken from it, including ``seed``, judges and ``participants``.
+        from_turn: the first turn that a fork plays itself. from_evening: an alternative: the fork begins after the
+            evening of this day, 1 for the first.
+        scenario_id: the scenario to play, or the family of the day; known already for a fork.
+        difficulty: of a family's day, 1 to 4, by default 2. Fixed scenarios have none.
+        seed: the source of all random choices of the assessment, and of a family's day; by default derived from the
+            task's id.
+        clock: whether simulated time passes during a turn. Default: ``standing`` (it doesn't). With ``fixed:SECONDS``
+            each of the participant's requests costs that time. With ``measured`` simulated time passes as fast as the
+            participant's own, with ``measured:FACTOR`` that many times as fast.
+        noise: how often the participant's requests fail or get outdated, incomplete or late answers, from 0 (never, the
+            default) to 3. A higher level in the scenario takes precedence.
+        max_turns: the largest number of turns; by default the evaluator's ``default_max_turns``.
+        verbose_updates: send every task update, or only the milestones.
         offline: play without any model: scripted characters, mechanical judging.
         turn_timeout: seconds that the participant may take for one turn.
-        judges: names of the models that judge; the evaluator's ``evaluation_model`` where missing. With several, each
-            item of a criterion has the median of their points.
+        judges: names of the models that judge; by default the evaluator's ``evaluation_model``. With several, each item
+            of a criterion has the median of their points.
         votes: how often each judge judges.
         turn_tries: how often a turn may be played when the participant fails in it; 1 forbids a second try.
     """
@@ -144,7 +144,7 @@ class AssessmentConfig(WireModel):
 
 
 def check_difficulty(difficulty: int) -> int:
-    """A difficulty, as it is. Raises ``ValueError`` where there is none of that number, with the nearest."""
+    """Return a valid difficulty unchanged. Raises ``ValueError`` for any other; the message names the nearest."""
     if difficulty not in DIFFICULTIES:
         nearest = min(DIFFICULTIES, key=lambda known: abs(known - difficulty))
         raise ValueError(f"choose from {DIFFICULTIES[0]} to {DIFFICULTIES[-1]}; the nearest is {nearest}")
@@ -152,17 +152,15 @@ def check_difficulty(difficulty: int) -> int:
 
 
 def require_fork(fork_of: str | None, turns: object, name: str) -> None:
-    """A fork needs the assessment and the turns, which have this name; ``ValueError`` where one of them is missing."""
+    """Raise ``ValueError`` unless a fork has both the assessment and its turns, whose setting is called ``name``."""
     if fork_of is not None and turns is None:
         raise ValueError(f"fork_of is there and {name} is not: say from which turn on the fork plays itself")
     if fork_of is None and turns is not None:
         raise ValueError(f"{name} is there and fork_of is not: name the assessment to fork")
 
 
-def settings_in(raw: Raw) -> dict[str, Any]:
-    """What a message of any kind has under ``config``; nothing where it can't be read. Says nothing of whether the
-    request is a good one.
-    """
+def read_settings(raw: Raw) -> dict[str, Any]:
+    """Return the ``config`` of a message of any kind, unchecked; an empty one if it can't be read."""
     if isinstance(raw, str):
         try:
             raw = read_text(raw)
@@ -172,26 +170,26 @@ def settings_in(raw: Raw) -> dict[str, Any]:
     return config if isinstance(config, dict) else {}
 
 
-def built_on(raw: Raw) -> dict[str, str]:
-    """The ids of the tasks that a request of any kind builds on, by the setting that names each."""
-    config = settings_in(raw)
+def find_base_tasks(raw: Raw) -> dict[str, str]:
+    """Return the ids of the tasks that a request of any kind builds on, by the setting that names each."""
+    config = read_settings(raw)
     return {name: config[name] for name in _NAMES_A_TASK if isinstance(config.get(name), str)}
 
 
 def is_fork_request(raw: Raw) -> bool:
-    """Whether a message asks for a fork."""
-    return settings_in(raw).get("fork_of") is not None
+    """Tell whether a message asks for a fork."""
+    return read_settings(raw).get("fork_of") is not None
 
 
 def with_participants(data: Any) -> Any:
-    """A request before its checks: one for a fork may leave out the participants."""
+    """Complete an unchecked request: one for a fork may leave out the participants."""
     return {"participants": {}, **data} if isinstance(data, dict) and is_fork_request(data) else data
 
 
 class AssessmentRequest(WireModel):
-    """Who is assessed (role to A2A address) and how. A fork without participants assesses those of the original.
+    """The agents to assess (role to A2A address), and how. A fork without participants assesses those of the original.
 
-    A scenario with several participants needs an address for each of its roles; one address may have several roles.
+    A scenario with several participants needs an address for each of its roles; several roles may share one address.
     """
 
     participants: dict[str, str]
@@ -211,15 +209,15 @@ class AssessmentRequest(WireModel):
         return self
 
     def require_participant(self) -> tuple[str, str]:
-        """The role and the address of the one agent to assess; ``BadRequestError`` where it isn't clear which it is."""
+        """Return role and address of the one agent to assess. Raises ``BadRequestError`` if that is ambiguous."""
         try:
             check_roles(self.participants, PARTICIPANT_ROLES, " or ".join(PARTICIPANT_ROLES))
-        except ValueError as problem:
-            raise BadRequestError(f"Bad request: {problem}.") from None
+        except ValueError as error:
+            raise BadRequestError(f"Bad request: {error}.") from None
         return choose_participant(self.participants, PARTICIPANT_ROLES)
 
     def require_roles(self, roles: Iterable[str]) -> dict[str, str]:
-        """The agent's address for each role of the scenario, in order; ``BadRequestError`` where they don't fit."""
+        """Return the agent's address for each role of the scenario, in order; ``BadRequestError`` on a mismatch."""
         wanted, scenario_id = list(roles), self.config.scenario_id
         remedy = f"give each role of {scenario_id} an agent's address: {', '.join(wanted)}"
         for role in self.participants:
@@ -232,8 +230,8 @@ class AssessmentRequest(WireModel):
 
 
 def parse_request(raw: Raw) -> AssessmentRequest:
-    """Read a request from a message's data part, or from its text (``read_text``). Raises ``BadRequestError``, with a
-    sentence that says what is wrong and what to send instead.
+    """Read a request from a message's data part, or from its text (``read_text``). Raises ``BadRequestError`` whose
+    message states the problem and what to send instead.
     """
     if raw is None or (isinstance(raw, str) and not raw.strip()):
         raise BadRequestError(f"The message has no request: send {_SHAPE} as a data part, as JSON text or a JSON file.")
@@ -241,30 +239,30 @@ def parse_request(raw: Raw) -> AssessmentRequest:
 
 
 def checked(kind: type[RequestT], value: Any, shape: str) -> RequestT:
-    """A request of a kind from JSON data; ``shape`` is what its sender should have sent. Raises ``BadRequestError``."""
+    """Read a request of a kind from JSON data; errors (``BadRequestError``) show ``shape``, the expected form."""
     if not isinstance(value, dict):
         raise BadRequestError(f"The request is {show_value(value)}: send an object, {shape}.")
     try:
         return kind.model_validate(value)
-    except ValidationError as problem:
-        raise BadRequestError(f"Bad request: {describe(problem)}.") from None
+    except ValidationError as error:
+        raise BadRequestError(f"Bad request: {describe(error)}.") from None
 
 
 def unknown_settings(raw: Raw) -> list[str]:
-    """Names under ``config`` that this evaluator doesn't know, so that a misspelt one can be pointed out."""
-    return sorted(set(settings_in(raw)) - set(AssessmentConfig.model_fields))
+    """Return the names under ``config`` that this evaluator doesn't know, to report misspelt ones."""
+    return sorted(set(read_settings(raw)) - set(AssessmentConfig.model_fields))
 
 
 def read_text(text: str) -> Any:
-    """The JSON value that a text is, or the one JSON object in it: fenced, or with prose around it. Raises
-    ``BadRequestError`` where there is none, or there are several that differ.
+    """Read a text as JSON, or find the one JSON object in it, fenced or with prose around it. Raises
+    ``BadRequestError`` if the text has no object, or several that differ.
 
-    The time is in proportion to the text's length for every text.
+    Takes time in proportion to the text's length, for every text.
     """
     try:
         return json.loads(text)
-    except (ValueError, RecursionError) as problem:
-        whole_problem = problem
+    except (ValueError, RecursionError) as error:
+        whole_problem = error
     objects: list[dict[str, Any]] = []
     broken: Exception | None = None
     candidates = list(islice(in_braces(text), _MOST_IN_BRACES + 1))
@@ -275,9 +273,9 @@ def read_text(text: str) -> Any:
     for braced in candidates:
         try:
             value: dict[str, Any] = json.loads(braced)
-        except (ValueError, RecursionError) as problem:
-            if '"' in braced:  # JSON was meant, and not a word in braces
-                broken = broken or problem
+        except (ValueError, RecursionError) as error:
+            if '"' in braced:  # meant as JSON, not a word in braces
+                broken = broken or error
             continue
         if value not in objects:
             objects.append(value)
@@ -292,7 +290,7 @@ def read_text(text: str) -> Any:
 
 
 def _where(text: str, problem: Exception) -> str:
-    """Where JSON goes wrong, in words."""
+    """Describe where JSON has an error."""
     if isinstance(problem, json.JSONDecodeError):
         return (
             "it ends too early"
@@ -303,4 +301,4 @@ def _where(text: str, problem: Exception) -> str:
 
 
 _MOST_IN_BRACES = 100
-"""Prose around a request has some braces at most."""
+"""A limit on pairs of braces; prose around a request has only a few."""

@@ -1,11 +1,12 @@
-"""The outcome of an assessment (seed 000, section 2.2), with the checks that keep its sums honest.
+"""The outcome of an assessment (seed 000, section 2.2), with checks that its sums agree.
 
-A score is never made up: points without a judgement are outside both ``score`` and ``max_score``; they are
-counted in ``unscored_points``, and ``coverage`` says what share of a scenario's points was judged.
+Scores are never made up. Points without a judgement count neither in ``score`` nor in ``max_score``: they are in
+``unscored_points``, and ``coverage`` is the judged share of a scenario's points.
 """
 
-from collections.abc import Iterable, Sequence
-from typing import Any, Literal, Protocol, Self, get_args
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, Protocol, Self, get_args
 
 from pydantic import Field, JsonValue, computed_field, model_validator
 
@@ -16,18 +17,29 @@ from purple_sdk.protocol.instances import instance_title
 from purple_sdk.protocol.messages import ActionLogEntry, ModelUsage
 from purple_sdk.protocol.provenance import ModelUse, Provenance
 
+
+@dataclass(frozen=True)
+class Told:
+    """Metadata of a result's field: a sentence of its value, which ``show`` and pages tell beside the score.
+
+    No sentence is told of a field that has its default, or if ``sentence`` returns None.
+    """
+
+    sentence: Callable[[Any], str | None]
+
+
 Dimension = Literal["accuracy", "instruction_following", "efficiency", "safety", "politeness"]
 ResultStatus = Literal["completed", "failed", "timeout", "canceled"]
 DIMENSIONS: tuple[Dimension, ...] = get_args(Dimension)
 
 
 def score_range(score: int, doubtful_points: int) -> str:
-    """A score in words: ``72``, or with doubts ``72 to 75``."""
+    """Write a score: ``72``, or with doubts ``72 to 75``."""
     return f"{score} to {score + doubtful_points}" if doubtful_points else str(score)
 
 
 class _Scored(WireModel):
-    """``doubtful_points`` are those that the score would have more if every doubt were settled for the participant."""
+    """``doubtful_points`` would be added to the score if every doubt were settled for the participant."""
 
     score: int = Field(ge=0)
     max_score: int = Field(ge=0)
@@ -45,15 +57,15 @@ class _Scored(WireModel):
 
     @property
     def score_text(self) -> str:
-        """The score in words, a range where there are doubts."""
+        """The score in words, a range if there are doubts."""
         return score_range(self.score, self.doubtful_points)
 
 
 class Doubt(WireModel):
-    """An undecided fact: patterns that fit neither way, or a judge whose answers can't be believed.
+    """An undecided fact: patterns that decide neither way, or a judge whose answers are not reliable.
 
-    It is counted as not met. ``item`` is the rubric's item, or the fact, ``statement`` what it says, ``text`` the
-    beginning of the text in question, where it is one.
+    It counts as not met. ``item`` is the rubric's item or the fact, ``statement`` its wording, and ``text`` the
+    beginning of the text in question, if there is one.
     """
 
     item: str
@@ -63,11 +75,11 @@ class Doubt(WireModel):
 
 
 class UnreadMessages(WireModel):
-    """How many messages on a matter, to the people who should get a value, had none of its kind that was read.
+    """Counts of messages on a matter, to the people who should get a value, in which no such value was read.
 
     Attributes:
-        looks_like_a_value: those with something that looks like one: how often the reader failed, or may have.
-        no_value: those without anything like it.
+        looks_like_a_value: messages with something like a value: the reader's failures, or possible failures.
+        no_value: messages with nothing like a value.
     """
 
     looks_like_a_value: int = Field(default=0, ge=0)
@@ -75,12 +87,12 @@ class UnreadMessages(WireModel):
 
     @classmethod
     def sum(cls, counts: Iterable[Self]) -> Self:
-        """All of them together."""
+        """Add up all counts."""
         counts = list(counts)
-        return cls(**{name: sum(getattr(each, name) for each in counts) for name in cls.model_fields})
+        return cls(**{name: sum(getattr(count, name) for count in counts) for name in cls.model_fields})
 
     def sentence(self) -> str | None:
-        """The counts as a sentence; None where there are none."""
+        """Return the counts as a sentence; None if all are 0."""
         if not self.looks_like_a_value and not self.no_value:
             return None
         both, looks = self.looks_like_a_value + self.no_value, self.looks_like_a_value
@@ -90,13 +102,13 @@ class UnreadMessages(WireModel):
 class CriterionResult(_Scored):
     """One criterion's score.
 
-    ``max_score`` counts the points that were judged; ``unscored_points`` the rest of the criterion's points, which
-    couldn't be judged (``unscored_reason`` says why). ``judged_by`` is ``evaluator:NAME``, ``model:NAME``,
-    ``offline_rubric``, or ``nobody``. ``evaluator_hash`` is the SHA-256 of the scenario's files that its evaluator was
-    of, ``usage`` what was asked of models. ``doubts`` are undecided facts, ``doubtful_points`` what they may be
-    worth. Where an evaluator looked for facts in texts, ``judged_by`` ends with who read them: ``evaluator:NAME (texts
-    by patterns)``, or ``(texts by model:NAME)``. ``description`` is what earns its points, in its author's words.
-    ``judge_warnings`` are sentences about models that judged it without a calibration, or with too little agreement.
+    ``max_score`` counts the judged points and ``unscored_points`` the others (``unscored_reason`` says why).
+    ``judged_by`` is ``evaluator:NAME``, ``model:NAME``, ``offline_rubric``, or ``nobody``. If an evaluator looked for
+    facts in texts, ``judged_by`` ends with their reader: ``evaluator:NAME (texts by patterns)``, or ``(texts by
+    model:NAME)``. ``evaluator_hash`` is the SHA-256 of the scenario files with its evaluator. ``usage`` is the use of
+    models. ``doubts`` are undecided facts, and ``doubtful_points`` the points at stake in them. ``description`` is the
+    author's description of how to earn its points. ``judge_warnings`` are sentences about judge models without a
+    calibration, or with too little agreement.
     """
 
     message_type: Literal["criterion_result"] = "criterion_result"
@@ -116,7 +128,7 @@ class CriterionResult(_Scored):
 
     @property
     def unread_messages(self) -> UnreadMessages:
-        """What its evaluator counted (``details.unread``)."""
+        """The counts of its evaluator (``details.unread``)."""
         return UnreadMessages.model_validate((self.details or {}).get("unread") or {})
 
     @property
@@ -126,7 +138,7 @@ class CriterionResult(_Scored):
 
 
 class _Judged(Protocol):
-    """What a criterion is to its result."""
+    """The fields of a criterion that its result needs."""
 
     @property
     def criterion_id(self) -> str: ...
@@ -139,7 +151,7 @@ class _Judged(Protocol):
 
 
 def unscored(criterion: _Judged, reason: str) -> CriterionResult:
-    """The result of a criterion that wasn't or couldn't be judged."""
+    """Return the result of a criterion that wasn't or couldn't be judged."""
     return CriterionResult(
         criterion_id=criterion.criterion_id,
         name=criterion.name,
@@ -187,7 +199,7 @@ class Scores(WireModel):
 
     @classmethod
     def of(cls, criteria: Sequence[CriterionResult]) -> Self:
-        """Sum criteria up by dimension and overall."""
+        """Sum criteria by dimension and overall."""
         dimensions = {
             dimension: DimensionScore(**_summed([c for c in criteria if c.dimension == dimension]))
             for dimension in DIMENSIONS
@@ -202,9 +214,7 @@ def _summed(criteria: Sequence[CriterionResult]) -> dict[str, Any]:
 
 
 class ActionLogEntryWithTurn(WireModel):
-    """One action in the simulation's own event log, with the turn that it happened in; ``role`` is the participant's,
-    where there are several.
-    """
+    """One action in the simulation's event log, with its turn; ``role`` names one of several participants."""
 
     message_type: Literal["action_log_entry_with_turn"] = "action_log_entry_with_turn"
     turn: int
@@ -223,17 +233,17 @@ class ReportedAction(ActionLogEntry):
 
 
 class TurnModelUsage(ModelUsage):
-    """What the participant says that it asked of one model in one turn."""
+    """The participant's use of one model in one turn, as the participant reports it."""
 
     turn: int
 
 
 class Clarification(WireModel):
-    """A notice to the participant in a turn beside ``turn_start``, each kind at most once.
+    """A notice to the participant during a turn, besides ``turn_start``; each kind is sent at most once.
 
-    ``kind``: ``question`` where it asked for input, and learned that no one can answer; ``unreadable`` where its
-    answer couldn't be read, and it was asked once more. ``problem`` is the beginning of its question, or says what was
-    wrong.
+    ``kind`` is ``question`` if the participant asked for input and was informed that no one can answer. It is
+    ``unreadable`` if its answer couldn't be read and it was asked again. ``problem`` is the beginning of its question,
+    or the error in its answer.
     """
 
     turn: int
@@ -241,17 +251,17 @@ class Clarification(WireModel):
     problem: str
 
     def sentence(self) -> str:
-        """What happened, as a sentence."""
+        """Return the event as a sentence."""
         if self.kind == "question":
             return f"The participant asked: {self.problem} The reply was that no one can answer."
         return f"{self.problem} It was asked once more."
 
 
 class ActionReport(WireModel):
-    """The participant's own account beside the event log.
+    """The participant's own account compared with the event log.
 
-    ``unreported`` happened and were not reported; ``never_happened`` were reported as done and are not in the event
-    log.
+    ``unreported`` actions happened and were not reported. ``never_happened`` were reported as done and are not in the
+    event log.
     """
 
     message_type: Literal["action_report"] = "action_report"
@@ -261,10 +271,11 @@ class ActionReport(WireModel):
 
 
 class RoleResults(WireModel):
-    """What came of one of several participants.
+    """The outcome of one of several participants.
 
     ``entry`` is the id of its archive entry, with its turns, states and whole result. ``scores`` and ``coverage`` are
-    of its own criteria, whose ids ``criteria`` lists. ``failure`` says why it failed, ``failure_kind`` is its type.
+    those of the role's criteria, whose ids are in ``criteria``. ``failure`` says why it failed; ``failure_kind`` is the
+    type.
     """
 
     role: str
@@ -283,7 +294,7 @@ class RoleResults(WireModel):
 
     @classmethod
     def of(cls, results: "AssessmentResults", participant_url: str) -> Self:
-        """The part of a role, by its own result."""
+        """Build a role's part from its own result."""
         same = ("status", "completion_reason", "failure", "failure_kind", "turns_taken", "actions_taken", "scores")
         return cls(
             role=results.participant,
@@ -297,25 +308,29 @@ class RoleResults(WireModel):
 class AssessmentResults(WireModel):
     """The complete result: the A2A artifact ``assessment_results``.
 
+    A new field takes a line here, with a sentence (``Told``) if it is shown; a line in
+    ``proctor.workflows.summing_up.sum_up``; and one in ``EntrySummary`` (``OF_RESULT``) if lists, tables and exports
+    have it.
+
     Attributes:
         duration_seconds: the seconds played, without pauses before resets.
-        total_points: all points of the scenario, with those that were not judged.
-        turn_tries: how often a turn was played, by its number, for turns that needed more than one try.
+        total_points: all points of the scenario, including those that were not judged.
+        turn_tries: the number of tries by turn, for turns that needed more than one.
         is_partial: ``max_turns`` stopped it before the scenario's time was over.
-        scenario_turns: the turns of the scenario's default time step.
+        scenario_turns: the scenario's number of turns at its default time step.
         family, difficulty, instance_seed: the family's day that was played; None for a fixed scenario.
-            ``provenance.scenario_hash`` is of its files. A fork's ``seed`` may be another than ``instance_seed``.
-        clock, noise: the conditions that it was played under, as the request names them.
-        participant_usage: which models the participant says it asked.
-        clarifications: what the participant was sent beside ``turn_start``.
-        judge_warnings: the models that judged without a calibration, or with too little agreement in it.
-        forked_from: where a fork began. Scores, ``action_log`` and ``action_report`` are then of the whole day, with
-            the inherited turns, since the state at its end is judged. Times, models and costs are of the turns that
-            were played here.
-        roles: of several participants, what came of each. The other fields are then of all together. Each role has the
-            same number of points, so the score is the mean of the roles' shares. ``turns_taken`` is the largest. Where
-            one role failed, the assessment has failed, and no criterion is scored here. The other roles have their
-            scores in ``roles``.
+            ``provenance.scenario_hash`` is the hash of its files. A fork's ``seed`` may differ from ``instance_seed``.
+        clock, noise: the conditions of play, as the request names them.
+        participant_usage: the participant's use of models, as it reports it.
+        clarifications: messages to the participant besides ``turn_start``.
+        judge_warnings: models that judged without a calibration, or whose calibration shows too little agreement.
+        forked_from: the origin of a fork. Scores, ``action_log`` and ``action_report`` then cover the whole day,
+            inherited turns included, because the state at its end is judged. Times, models and costs cover only the
+            turns that this assessment played.
+        roles: the outcome of each of several participants. All other fields then cover all participants together. Each
+            role has the same number of points, so the score is the mean of the roles' shares. ``turns_taken`` is the
+            largest. If one role failed, the assessment has failed and no criterion is scored here. The other roles'
+            scores are in ``roles``.
     """
 
     message_type: Literal["assessment_results"] = "assessment_results"
@@ -354,18 +369,36 @@ class AssessmentResults(WireModel):
 
     @computed_field  # type: ignore[prop-decorator]
     @property
-    def unread_messages(self) -> UnreadMessages:
+    def unread_messages(self) -> Annotated[UnreadMessages, Told(UnreadMessages.sentence)]:
         """The messages of its criteria in which no value was read."""
         return UnreadMessages.sum(each.unread_messages for each in self.criteria_results)
 
     @property
+    def remarks(self) -> list[str]:
+        """The sentences of its fields that have one (``Told``), in the order of the fields."""
+        cls = type(self)
+        told = [(name, tuple(field.metadata)) for name, field in cls.model_fields.items()]
+        told += [(name, get_args(field.return_type)) for name, field in cls.model_computed_fields.items()]
+        sentences = [
+            each.sentence(getattr(self, name))
+            for name, metadata in told
+            for each in metadata
+            if isinstance(each, Told) and not self._has_default(name)
+        ]
+        return [sentence for sentence in sentences if sentence]
+
+    def _has_default(self, name: str) -> bool:
+        field = type(self).model_fields.get(name)
+        return field is not None and getattr(self, name) == field.get_default(call_default_factory=True)
+
+    @property
     def final_scores(self) -> Scores | None:
-        """The points of an assessment that was completed; None of any other."""
+        """The points of a completed assessment; None for any other."""
         return self.scores if self.status == "completed" else None
 
     @property
     def day(self) -> str:
-        """What people call what was played: ``clear_the_day · difficulty 2 · seed 7``, or a fixed scenario's id."""
+        """The title of the day: ``clear_the_day · difficulty 2 · seed 7``, or a fixed scenario's id."""
         day = instance_title(self.scenario_id, self.difficulty, self.instance_seed)
         return day + conditions_title(self.clock, self.noise)
 
@@ -386,11 +419,11 @@ class AssessmentResults(WireModel):
 
 
 def seed_form(results: AssessmentResults) -> dict[str, JsonValue]:
-    """A result as JSON that strict readers of the seeds' public project can parse, too.
+    """Return a result as JSON that strict readers of the seeds' public project can also parse.
 
-    Those readers refuse a criterion whose ``max_score`` is 0, so criteria with no judged point are in
-    ``unscored_criteria`` instead of ``criteria_results``. The seeds' text and code give the entries of ``action_log``
-    different values of ``message_type``, so the entries have none.
+    Those readers refuse a criterion whose ``max_score`` is 0, so criteria without judged points are in
+    ``unscored_criteria`` instead of ``criteria_results``. The seeds' text and code disagree about ``message_type`` in
+    entries of ``action_log``, so entries have none.
     """
     form = results.model_dump(mode="json")
     criteria = form["criteria_results"]
@@ -401,8 +434,8 @@ def seed_form(results: AssessmentResults) -> dict[str, JsonValue]:
     return form
 
 
-def coverage_of(criteria: Sequence[CriterionResult]) -> float:
-    """Share of the scenario's points that somebody judged, 0 to 1 (four decimals); 1 for no points at all."""
+def compute_coverage(criteria: Sequence[CriterionResult]) -> float:
+    """Return the judged share of the scenario's points, 0 to 1 (four decimals); 1 if it has no points."""
     judged = sum(c.max_score for c in criteria)
     total = judged + sum(c.unscored_points for c in criteria)
     return round(judged / total, 4) if total else 1.0
@@ -410,12 +443,15 @@ def coverage_of(criteria: Sequence[CriterionResult]) -> float:
 
 def assessment_results(**fields: Any) -> AssessmentResults:
     """Build a result whose sums follow from ``criteria_results`` and ``action_log``; takes its other fields by name."""
-    criteria: list[CriterionResult] = fields["criteria_results"]
-    return AssessmentResults(
-        **fields,
-        scores=Scores.of(criteria),
-        coverage=coverage_of(criteria),
-        total_points=sum(c.max_score + c.unscored_points for c in criteria),
-        actions_taken=len(fields["action_log"]),
-        judge_warnings=list(dict.fromkeys(warning for criterion in criteria for warning in criterion.judge_warnings)),
-    )
+    return AssessmentResults(**fields, **sums_of(fields["criteria_results"], fields["action_log"]))
+
+
+def sums_of(criteria: Sequence[CriterionResult], action_log: Sequence[ActionLogEntryWithTurn]) -> dict[str, Any]:
+    """The fields of a result that follow from its criteria and its action log."""
+    return {
+        "scores": Scores.of(criteria),
+        "coverage": compute_coverage(criteria),
+        "total_points": sum(criterion.max_score + criterion.unscored_points for criterion in criteria),
+        "actions_taken": len(action_log),
+        "judge_warnings": list(dict.fromkeys(each for criterion in criteria for each in criterion.judge_warnings)),
+    }

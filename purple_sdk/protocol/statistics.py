@@ -1,4 +1,4 @@
-"""What is said of many runs: estimates, pass rates, summaries, comparisons; ``proctor.statistics`` works them out."""
+"""Statistics of many runs: estimates, pass rates, summaries, comparisons; computed by ``proctor.statistics``."""
 
 from typing import Literal
 
@@ -10,15 +10,15 @@ from purple_sdk.protocol.instances import group_of
 RunStatus = Literal["completed", "failed", "timeout", "canceled"]
 Of = Literal["overall", "dimension", "criterion"]
 GroupedBy = Literal["scenario", "difficulty", "dimension", "criterion"]
-"""The groups that a comparison of two agents has a row for; criteria of one id are one group in all scenarios."""
+"""The rows of a comparison of two agents; criteria with the same id are one group across scenarios."""
 
 
 def cost_in_words(cost: float | None, known: int | None, runs: int) -> str:
-    """A sum of costs, with "known for n of m" where some runs have none; empty where the sum is None.
+    """Write a sum of costs, with "known for n of m" if some runs have none; empty if the sum is None.
 
     Args:
-        known: how many runs know their cost; None where that isn't known.
-        runs: how many there are.
+        known: the number of runs with known cost; None if that number is unknown.
+        runs: the number of runs.
     """
     if cost is None:
         return ""
@@ -30,14 +30,14 @@ def _more(names: list[str], most: int) -> str:
 
 
 class Points(WireModel):
-    """Points earned, of the points that were judged."""
+    """Points earned, out of the judged points."""
 
     score: float = Field(ge=0)
     max_score: float = Field(ge=0)
 
     @property
     def percent(self) -> float | None:
-        """The share earned, 0 to 100; None where nothing was judged."""
+        """The share earned, 0 to 100; None if nothing was judged."""
         return 100.0 * self.score / self.max_score if self.max_score else None
 
 
@@ -46,16 +46,17 @@ class Run(WireModel):
 
     Attributes:
         run_id: the assessment's id.
-        agent: the participant's name in the campaign.
-        scenario: the scenario's or terminal task's id.
-        difficulty: of a family's day; None for a fixed scenario.
-        seed: the seed of its characters, and of a family's day; None where it has none.
-        group_size: how many days of the family are a group (``instances.group_of``); None where days are alone.
-        repeat: which of the runs of this agent, scenario, difficulty and seed it is, from 0.
-        failed_by_participant: for one that did not complete, whether the participant is to blame.
-        is_doubtful: whether its verdict is in doubt; the points are those of the verdict.
-        overall: all points; None where it was not judged. They are in ``dimensions`` and ``criteria``, too.
-        tokens, cost: of all models that it asked, in the price table's currency; None where unknown.
+            agent: the participant's name in the campaign.
+            scenario: the scenario's or terminal task's id.
+            difficulty: of a family's day; None for a fixed scenario.
+            seed: the seed of its characters, and of a family's day; None if it has none.
+            group_size: the number of the family's days in a group (``instances.group_of``); None if days are not
+                grouped.
+            repeat: the number of this run among those of the same agent, scenario, difficulty and seed, from 0.
+            failed_by_participant: for a run that did not complete, whether the participant caused it.
+            is_doubtful: whether its verdict is in doubt; the points are the verdict's.
+            overall: all points, including those in ``dimensions`` and ``criteria``; None if it was not judged.
+            tokens, cost: of all models that it asked, in the price table's currency; None if unknown.
     """
 
     run_id: str
@@ -76,23 +77,23 @@ class Run(WireModel):
 
     @property
     def unit(self) -> tuple[str, int | None, int | None]:
-        """The task: runs of one scenario, difficulty and seed. Of a family, that is one of its days."""
+        """The task: runs of one scenario, difficulty and seed. For a family, that is one of its days."""
         return self.scenario, self.difficulty, self.seed
 
     @property
     def group(self) -> tuple[str, int | None, int | None]:
-        """What is drawn together: the unit, or of days in groups all of one group, named by its first seed."""
+        """The unit of resampling: the task, or for days in groups all days of a group, named by its first seed."""
         if self.group_size is None or self.seed is None:
             return self.unit
         return self.scenario, self.difficulty, group_of(self.seed, self.group_size)
 
     @property
     def cell(self) -> tuple[str, int | None, int | None, int]:
-        """What was planned: one repeat of a unit."""
+        """The planned cell: one repeat of a unit."""
         return (*self.unit, self.repeat)
 
     def parts(self, of: Of) -> dict[str, Points]:
-        """The points of its dimensions or criteria."""
+        """Return the points of its dimensions or criteria."""
         return self.dimensions if of == "dimension" else self.criteria
 
     @property
@@ -112,15 +113,15 @@ class Run(WireModel):
 
 
 class Estimate(WireModel):
-    """What the values say of their mean.
+    """An estimate of a mean.
 
     Attributes:
         mean: of all values, by their weights (``proctor.statistics.weights``).
-        standard_error: of the mean, by units; None where a single unit leaves nothing to compare.
-        low, high: the 95 % interval, within the bounds; None where ``why`` says so.
+        standard_error: of the mean, by units; None if there is only one unit.
+        low, high: the 95 % interval, within the bounds; None if ``why`` gives a reason.
         values, units: how many there are.
-        method: how the interval was found (``proctor.statistics``); "bootstrap-t" and "t" in older archives.
-        why: why there is no interval.
+        method: the method of the interval (``proctor.statistics``); "bootstrap-t" and "t" in older archives.
+        why: the reason for a missing interval.
     """
 
     mean: float
@@ -134,15 +135,15 @@ class Estimate(WireModel):
 
 
 class PassRates(WireModel):
-    """Passing, over several tasks, which have the weights of their runs.
+    """Pass rates over several tasks, which have the weights of their runs.
 
     Attributes:
-        threshold: the pass mark: what a run has to reach, in percent of its points.
-        runs, passed: over all tasks. Runs that their participant failed are among them, and did not pass.
-        low, high: the 95 % interval of the share that passes, which is pass@1, 0 to 1. Runs of one task (or seed)
-            count for as much as they say together; None where ``why`` says so.
-        why: why there is no interval.
-        at: pass@k by k, 0 to 1, for each k of which every task has as many runs.
+        threshold: the pass mark, in percent of a run's points.
+        runs, passed: over all tasks. Runs that their participant failed are included and did not pass.
+        low, high: the 95 % interval of the share that passes (pass@1), 0 to 1. Runs of one task (or seed) count for as
+            much as they say together. None if ``why`` gives a reason.
+        why: the reason for a missing interval.
+        at: pass@k by k, 0 to 1, for each k for which every task has at least k runs.
         hat: pass^k by k.
     """
 
@@ -157,11 +158,11 @@ class PassRates(WireModel):
 
 
 class GroupRate(WireModel):
-    """How often all days of a group were passed.
+    """The share of groups in which all days were passed.
 
     Attributes:
-        groups: those of which each day was played and counts; each repeat is one of its own.
-        passed: those of which each day reached the pass mark.
+        groups: groups of which each day was played and counts; each repeat counts as a separate group.
+        passed: groups of which each day reached the pass mark.
         low, high: the 95 % interval of the share, 0 to 1.
     """
 
@@ -172,14 +173,14 @@ class GroupRate(WireModel):
 
 
 class Counts(WireModel):
-    """What became of the runs; all that are not judged stand here, none silently outside.
+    """Outcomes of the runs; every run without a judgement is counted here.
 
     Attributes:
         judged: completed, with a score.
         failed_by_participant: ended by the participant's fault.
-        failed_otherwise: ended by another one's failure, a failed judging included.
-        unjudged: completed, and no point of it was judged.
-        doubtful: those of all whose verdict is in doubt.
+        failed_otherwise: ended by another failure, including a failed judging.
+        unjudged: completed, with no judged point.
+        doubtful: runs, of all, whose verdict is in doubt.
     """
 
     runs: int
@@ -192,7 +193,7 @@ class Counts(WireModel):
 
 
 class PlannedCell(WireModel):
-    """What one agent was to play once; ``difficulty`` and ``seed`` as of a ``Run``."""
+    """One planned run of an agent; ``difficulty`` and ``seed`` as in ``Run``."""
 
     scenario: str
     difficulty: int | None = None
@@ -201,36 +202,37 @@ class PlannedCell(WireModel):
 
     @property
     def title(self) -> str:
-        """What it is called within its stratum: ``seed 3``, ``seed 3 repeat 2``, ``attempt 2``."""
+        """Its title within its stratum: ``seed 3``, ``seed 3 repeat 2``, ``attempt 2``."""
         if self.seed is None:
             return f"attempt {self.repeat + 1}"
         return f"seed {self.seed}" + (f" repeat {self.repeat + 1}" if self.repeat else "")
 
 
 class Summary(WireModel):
-    """One row.
+    """One row of a campaign's table.
 
     Attributes:
-        agent: whose runs.
-        scenario: of which scenario; None for all of them.
+        agent: the agent of the runs.
+        scenario: their scenario; None for all scenarios.
         of: all points, one dimension or one criterion.
         name: the dimension or criterion; "overall" for all points.
-        counts: what became of the runs.
-        percent: 0 to 100, of the judged runs and of those that the participant failed, which count 0; None without
-            any. Scenarios weigh the same, in them difficulties, seeds and repeats (``proctor.statistics.weights``).
-            Runs that failed otherwise or were canceled are not counted.
-        planned: how many cells were planned; 0 in rows of dimensions and criteria, and of earlier versions.
-        lost: those of them without a run that counts. The mean of the cells beside them stands for each.
-        left_out: titles of the strata (scenario and difficulty) of which every planned cell is lost: the mean is
-            without them.
+        counts: the outcomes of the runs.
+        percent: 0 to 100, of the judged runs and of those that the participant failed, which count 0; None if there are
+            none. Scenarios weigh the same; so do difficulties, seeds and repeats within
+            (``proctor.statistics.weights``). Runs that failed otherwise or were canceled are not counted.
+        planned: the number of planned cells; 0 in rows of dimensions and criteria, and of earlier versions.
+        lost: planned cells without a run that counts. The mean of the other cells in the stratum replaces each.
+        left_out: titles of the strata (scenario and difficulty) whose planned cells are all lost: the mean excludes
+            them.
         percent_judged: the mean of the judged runs alone.
         percent_without_doubtful: the mean of the runs that count in ``percent`` and whose verdict is not in doubt; None
-            where no verdict is in doubt, or all are.
+            if
+            no verdict is in doubt, or all are.
         by_scenario_error: standard error of the mean clustered by scenario; None for one scenario.
         passes: for all points only, of the same runs as ``percent``.
-        groups: for all points only, where days are in groups (``Run.group_size``).
-        tokens, cost: sums over the runs that know them; None where none does.
-        cost_known: how many runs know their cost.
+        groups: for all points only, if days are in groups (``Run.group_size``).
+        tokens, cost: sums over the runs for which they are known; None if there is no such run.
+        cost_known: the number of runs with known cost.
     """
 
     agent: str
@@ -253,12 +255,12 @@ class Summary(WireModel):
 
     @property
     def cost_text(self) -> str:
-        """The sum of the costs in words; empty where no run knows its cost."""
+        """The sum of the costs in words; empty if no run's cost is known."""
         return cost_in_words(self.cost, self.cost_known, self.counts.runs)
 
     def lost_in_words(self, most: int = 4) -> str:
-        """How many planned cells have no run, and of one scenario which, at most ``most`` strata and cells of each by
-        name; empty where none is lost.
+        """Return how many planned cells have no run; empty if none is lost. For one scenario, also name them, at most
+        ``most`` strata and ``most`` cells of each.
         """
         if not self.lost:
             return ""
@@ -279,22 +281,22 @@ class Summary(WireModel):
 
 
 class Comparison(WireModel):
-    """The first agent's percent less the second one's.
+    """The first agent's percent minus the second's.
 
     Attributes:
         first, second: the agents.
         pairs: runs of both on the same scenario, difficulty, seed and repeat.
-        unpaired: runs of either that count and that the other has no partner for.
+        unpaired: runs of either agent that count and have no partner.
         first_percent, second_percent: the means of the two over the paired cells, 0 to 100, by the weights of
-            ``Summary.percent``; None where there is no pair.
-        difference: in percentage points, the first mean less the second; None where there is no pair. Repeats of a
-            seed are one unit. A run that its participant failed has 0 points.
+            ``Summary.percent``; None if there is no pair.
+        difference: in percentage points, the first mean minus the second; None if there is no pair. Repeats of a seed
+            are one unit. A run that its participant failed has 0 points.
         p_value: two-sided, of the hypothesis that the agents are equal; None with fewer than six units.
         spread: standard deviation of the units' differences; None with fewer than two units.
-        units: of scenario, difficulty and seed, that both have played.
-        units_needed: how many of them would show a difference of this size four times in five, by these points;
-            empty where the spread is unknown.
-        units_needed_range: the same by the least and the largest that the spread may be (90 %).
+        units: units of scenario, difficulty and seed that both have played.
+        units_needed: the number of units that would show a difference of this size four times in five, by these points;
+            empty if the spread is unknown.
+        units_needed_range: the same for the smallest and largest plausible spread (90 %).
     """
 
     first: str
@@ -315,9 +317,9 @@ class Item(WireModel):
     """One criterion over many runs.
 
     Attributes:
-        runs: in which it was judged.
-        percent, by_agent: the mean share earned, 0 to 100, by agent; and of all, each agent weighing the same.
-        discrimination: -1 to 1; None where nothing varies or fewer than three runs were judged.
+        runs: the number of runs in which it was judged.
+        percent, by_agent: the mean share earned, 0 to 100, over all agents with equal weights, and by agent.
+        discrimination: -1 to 1; None if nothing varies or fewer than three runs were judged.
         met_by: ``everybody`` (no run lost a point), ``nobody`` (no run earned one), or ``some``.
     """
 
@@ -331,13 +333,14 @@ class Item(WireModel):
 
 
 class TurnSpread(WireModel):
-    """Forks that began with one turn.
+    """Forks that started from the same turn.
 
     Attributes:
-        turn: the first that was played again.
+        turn: the first turn that was played again.
         mean, variance: of the forks' percent (n - 1 in the denominator).
-        decided: the share of the first turn's variance that this turn decided; None for the last turn that was forked
-            and where the first turn's forks don't vary. Chance can make it negative.
+        decided: the share of the first turn's variance that this turn decided; None for the last forked turn, and if
+            the
+            first turn's forks don't vary. Chance can make it negative.
     """
 
     turn: int
@@ -348,10 +351,10 @@ class TurnSpread(WireModel):
 
 
 class ForkSpread(WireModel):
-    """What one agent's forks of an assessment say together, by the turn that they began with.
+    """The joint result of one agent's forks of an assessment, by their first turn.
 
-    ``deciding`` is the turn that decided most of what the first turn's forks still varied by; of the last turn that was
-    forked, that and all after it count. None where they don't vary, or were all from one turn.
+    ``deciding`` is the turn that decided most of the variance among the first turn's forks. The last forked turn counts
+    together with all turns after it. None if the forks don't vary, or all started from the same turn.
     """
 
     agent: str

@@ -1,7 +1,7 @@
-"""Terminal-Bench: the request that starts a run of trials, and what comes out of a trial and of a run.
+"""Terminal-Bench: the request for a run of trials, and the results of trials and runs.
 
-A *trial* is one attempt of one participant at one task; a *run* is the trials of a request. Names of settings, failure
-modes and results are those of the ``terminal-bench`` package (0.2.18), where it has them.
+A *trial* is one attempt of one participant at one task; a *run* is all trials of a request. Settings, failure modes and
+results that the ``terminal-bench`` package (0.2.18) has are called by its names.
 """
 
 import json
@@ -15,73 +15,73 @@ from pydantic import Field, JsonValue, computed_field, field_validator, model_va
 
 from purple_sdk.protocol._wire import Instant, WireModel
 from purple_sdk.protocol.problems import show_value
-from purple_sdk.protocol.provenance import ModelUse, cost_of
-from purple_sdk.protocol.request import Raw, check_addresses, checked, read_text, settings_in
+from purple_sdk.protocol.provenance import ModelUse, add_costs
+from purple_sdk.protocol.request import Raw, check_addresses, checked, read_settings, read_text
 from purple_sdk.protocol.results import Doubt
 from purple_sdk.protocol.statistics import Comparison, cost_in_words
 
 BENCHMARK = "terminal-bench"
-"""What ``config.benchmark`` says in a request for a run."""
+"""The value of ``config.benchmark`` in a request for a run."""
 
 _SHAPE = (
     '{"participants": {NAME: URL, …}, "config": {"benchmark": "terminal-bench", "dataset": NAME, '
     '"task_ids": [NAME OR GLOB, …]}}'
 )
 LAUNCH_WORDS = "Launch terminal-bench evaluation"
-"""The words of the seed's callers."""
+"""The words in which the seed's callers request a run."""
 
 _LAUNCH = re.compile(r"launch\s+terminal[-\s]?bench\s+evaluation", re.IGNORECASE)
 
 AgentKind = Literal["a2a", "oracle", "null"]
-"""Who works on the tasks: the participant, the task's own solution, or no one."""
+"""The solver of the tasks: the participant, the task's own solution, or no one."""
 
 _NOT_A2A = ("oracle", "null")
 _LONGEST_NAME = 100
 
 AgentAccess = Literal["docker", "endpoint", "both"]
-"""How a participant reaches its container: ``docker exec`` on the worker's host, or the trial's command endpoint."""
+"""A participant's access to its container: ``docker exec`` on the worker's host, or the trial's command endpoint."""
 
 LeaveRunning = Literal["everything", "services", "nothing"]
 """The processes of an agent that continue to run while its tests run.
 
-``everything`` is what the official harnesses do. ``services`` keeps each process that listens on a socket, and those
-that it started; all others are killed. ``nothing`` kills all: then no process of the agent can change the verdict.
+``everything``, as in the official harnesses. ``services`` keeps each process that listens on a socket, with the
+processes that it started; all others are killed. ``nothing`` kills all: then no process of the agent can change the
+verdict.
 """
 
 VerifierKind = Literal["separate", "same-container"]
-"""Where tests run: in a fresh container with the agent's changes, or where the agent worked, as official harnesses do.
-"""
+"""The place of tests: a fresh container with the agent's changes, or the agent's own, as in official harnesses."""
 
 
 class TerminalConfig(WireModel):
-    """What the sender of a request for a run may choose.
+    """The sender's choices for a run.
 
     Attributes:
         benchmark: always ``terminal-bench``.
-        dataset: the name of a folder of tasks, below the evaluator's ``datasets_dir``; or a dataset that was pulled
+        dataset: the name of a folder of tasks below the evaluator's ``datasets_dir``, or of a dataset that was pulled
             there, ``NAME`` or ``NAME@VERSION`` (``proctor terminal-bench datasets``).
-        task_ids: names of tasks, or patterns with ``*``, ``?`` and ``[…]``; all tasks where missing.
+        task_ids: names of tasks, or patterns with ``*``, ``?`` and ``[…]``; by default all tasks.
         exclude_task_ids: names or patterns of tasks to leave out.
         n_tasks: the largest number of tasks, the first by name.
         n_attempts: how often each task is attempted.
         n_concurrent_trials: the largest number of trials at once.
-        global_agent_timeout_sec: seconds for the participant, instead of those that each task sets.
-        global_test_timeout_sec: seconds for the tests, instead of those that each task sets.
-        global_timeout_multiplier: what the tasks' timeouts, or those two, are multiplied by.
-        agent_timeout_multiplier: what the participant's seconds are multiplied by besides.
-        test_timeout_multiplier: what the seconds of the tests are multiplied by besides.
+        global_agent_timeout_sec: seconds for the participant, instead of each task's own limit.
+        global_test_timeout_sec: seconds for the tests, instead of each task's own limit.
+        global_timeout_multiplier: a factor for the tasks' timeouts, or for those two.
+        agent_timeout_multiplier: an additional factor for the participant's seconds.
+        test_timeout_multiplier: an additional factor for the tests' seconds.
         build_timeout_sec: seconds in which a task's image must be built.
-        agent: who works on the tasks.
+        agent: the solver of the tasks.
         access: how the participant reaches the container.
         leave_running: the processes of the participant that continue to run while the tests run in its container.
-        verifier: where the tests run.
+        verifier: the place of the tests.
         tries: how often a trial is played that fails by no fault of the participant's.
         keep_images: whether images that the run has built stay on the hosts.
         record: whether each trial is recorded for asciinema.
         verbose_updates: an update for every trial that ends, or only for the run's progress.
-        max_cost, max_tokens, max_hours: no trial starts that would probably pass the limit: of what the agents' models
-            cost, of their tokens (both as the agents report them), of time.
-        grows: the id of a run that has ended: its trials of the same agent, task and settings are taken over.
+        max_cost, max_tokens, max_hours: limits on the cost of the agents' models, on their tokens (both as the agents
+            report them), and on time. A trial that would probably pass a limit does not start.
+        grows: the id of an ended run, whose trials of the same agent, task and settings are taken over.
     """
 
     benchmark: Literal["terminal-bench"]
@@ -118,19 +118,19 @@ class TerminalConfig(WireModel):
         return names
 
     def agent_seconds(self, of_task: float) -> float:
-        """How long the participant may work on a task that sets ``of_task`` seconds."""
+        """Return the participant's time limit for a task that sets ``of_task`` seconds."""
         base = self.global_agent_timeout_sec or of_task
         return base * self.global_timeout_multiplier * self.agent_timeout_multiplier
 
     def test_seconds(self, of_task: float) -> float:
-        """How long the tests of a task may take that sets ``of_task`` seconds."""
+        """Return the tests' time limit for a task that sets ``of_task`` seconds."""
         base = self.global_test_timeout_sec or of_task
         return base * self.global_timeout_multiplier * self.test_timeout_multiplier
 
 
 @dataclass(frozen=True)
 class TerminalAgent:
-    """An agent of a run: the name that the request gives it, what it is, and the address of a participant."""
+    """An agent of a run: its name in the request, its kind, and a participant's address."""
 
     name: str
     kind: AgentKind
@@ -138,10 +138,10 @@ class TerminalAgent:
 
 
 class TerminalRequest(WireModel):
-    """Which agents work on which tasks.
+    """The agents, and the tasks that they work on.
 
-    ``participants`` is the A2A address of each agent by its name. In place of an address, ``oracle`` stands for the
-    tasks' own solutions and ``null`` for no agent. It may be empty where ``config.agent`` is one of these.
+    ``participants`` has the A2A address of each agent by its name. In place of an address, ``oracle`` stands for the
+    tasks' own solutions and ``null`` for no agent. It may be empty if ``config.agent`` is one of these.
     """
 
     participants: dict[str, str] = Field(default_factory=dict, max_length=100)
@@ -184,31 +184,31 @@ class TerminalRequest(WireModel):
 
 
 def is_terminal_request(raw: Raw) -> bool:
-    """Whether a message asks for a run of terminal trials: by ``config.benchmark``, or in the words of the seed."""
+    """Tell whether a message asks for a run of terminal trials: by ``config.benchmark``, or in the seed's words."""
     is_launch = isinstance(raw, str) and _LAUNCH.search(raw) is not None
-    return is_launch or settings_in(raw).get("benchmark") is not None
+    return is_launch or read_settings(raw).get("benchmark") is not None
 
 
 def parse_terminal_request(raw: Raw, defaults: Mapping[str, Any] | None = None) -> TerminalRequest:
     """Read a request for a run from a message's data part, or from its text.
 
-    The text is JSON, or has one JSON object in it. The object is the request, or the flat configuration that the seed
-    sends with "Launch terminal-bench evaluation…", in which ``white_agent_url`` names the agent. ``defaults`` hold
-    where a flat configuration has no such setting; with them the seed's words need no JSON.
+    The text is JSON, or contains one JSON object. The object is the request, or the flat configuration that the seed
+    sends with "Launch terminal-bench evaluation…", in which ``white_agent_url`` names the agent. ``defaults`` supply
+    settings that a flat configuration lacks; with them, the seed's words need no JSON.
 
-    Raises ``BadRequestError`` with a sentence that says what is wrong and what to send instead.
+    Raises ``BadRequestError`` whose message states the problem and what to send instead.
     """
-    value = _value_of(raw, defaults)
+    value = _read_value(raw, defaults)
     if isinstance(value, dict) and "config" not in value:
         value = _from_flat(_with_defaults(value, defaults or {}))
     return checked(TerminalRequest, value, _SHAPE)
 
 
 def unknown_terminal_settings(raw: Raw) -> list[str]:
-    """Names under ``config`` that a run doesn't know, so that a misspelt one can be pointed out."""
-    value = _value_of(raw, {})
+    """Return the names under ``config`` that a run doesn't know, to report misspelt ones."""
+    value = _read_value(raw, {})
     is_flat = isinstance(value, dict) and value.get("config") is None
-    config = _from_flat(value)["config"] if is_flat else settings_in(value)
+    config = _from_flat(value)["config"] if is_flat else read_settings(value)
     return sorted(set(config) - set(TerminalConfig.model_fields))
 
 
@@ -221,13 +221,13 @@ _FLAT_NAMES = {
     "max_test_timeout_sec": "global_test_timeout_sec",
     "cleanup": "keep_images",
 }
-"""What callers written to the seed call settings of ours."""
+"""Names of settings in the seed's flat configuration, with our names."""
 
 _NOT_OURS = {"white_agent_url", "agent_url", "agents", "dataset_version", "output_path"}
 
 
-def _value_of(raw: Raw, defaults: Mapping[str, Any] | None) -> Any:
-    """The JSON of a request; an empty object for the seed's words alone, where there are defaults."""
+def _read_value(raw: Raw, defaults: Mapping[str, Any] | None) -> Any:
+    """Return the JSON of a request; an empty object for the seed's words alone, if there are defaults."""
     if not isinstance(raw, str):
         return raw
     is_bare = defaults is not None and "{" not in raw and _LAUNCH.search(raw) is not None
@@ -235,7 +235,7 @@ def _value_of(raw: Raw, defaults: Mapping[str, Any] | None) -> Any:
 
 
 def _with_defaults(flat: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
-    """A flat configuration with defaults; a dataset or an agent of its own replaces all that these say of it."""
+    """Add defaults to a flat configuration; its own dataset or agent replaces all defaults about it."""
     chosen = {name: value for name, value in flat.items() if value is not None}
     unused: set[str] = set()
     is_same = chosen.get("dataset_name") == defaults.get("dataset_name") and "dataset_version" not in chosen
@@ -250,7 +250,7 @@ def _with_defaults(flat: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict
 
 
 def _from_flat(flat: Mapping[str, Any]) -> dict[str, Any]:
-    """The request that a flat configuration of the seed's stands for."""
+    """Convert the seed's flat configuration to a request."""
     config: dict[str, Any] = {"benchmark": BENCHMARK}
     for name, value in flat.items():
         if name not in _NOT_OURS and value is not None:
@@ -266,7 +266,7 @@ def _from_flat(flat: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class FailureMode(StrEnum):
-    """What went wrong in a trial, as Terminal-Bench names it; ``none`` where nothing did, solved or not."""
+    """The failure of a trial, by Terminal-Bench's names; ``none`` if nothing failed, solved or not."""
 
     UNSET = "unset"
     NONE = "none"
@@ -282,13 +282,13 @@ class FailureMode(StrEnum):
 
 
 Blame = Literal["participant", "task", "evaluator"]
-"""Who a failed trial is blamed on: only the evaluator's own failures are played again."""
+"""The party to blame for a failed trial; only the evaluator's own failures are played again."""
 
 TestStatus = Literal["passed", "failed"]
 
 
 class Blob(WireModel):
-    """A file of a trial in the store: its name below the trial's folder, and where it is."""
+    """A file of a trial in the store: its name below the trial's folder, its hash and its size."""
 
     name: str
     sha256: str
@@ -303,19 +303,20 @@ class TrialResult(WireModel):
         participant: the agent's name in the run.
         taken_over: whether an earlier run played it.
         trial_name: ``TASK.ATTEMPT-of-ATTEMPTS.RUN``, the name of the trial's folder.
-        is_resolved: whether all tests passed; None where that could not be found out.
-        reward: 0 to 1; where the task has no reward of its own, 1 for resolved and 0 for not.
-        failure_mode: what went wrong.
-        failure: the same as a sentence; None where nothing did.
-        blame: who is to blame for that; None where nothing failed.
-        parser_results: each test by name.
-        verifier: where the tests ran; None where none ran.
-        verifier_reason: why they ran in the participant's container although a fresh one was asked for.
-        doubts: why the verdict is doubtful: what the participant changed of what runs the tests.
-        tries: how often the trial was played.
-        usage: tokens and cost as the participant reports them, unchecked.
-        details: ``left_running``, the processes that the participant left; ``limits_reached``, sentences on limits of
-            its container; ``rewards`` by name; ``build_failed`` and ``log`` of an image that could not be built.
+            is_resolved: whether all tests passed; None if that is unknown.
+            reward: 0 to 1; without the task's own reward, 1 for resolved and 0 for not.
+            failure_mode: the kind of failure.
+            failure: the failure as a sentence; None if nothing failed.
+            blame: the party to blame for it; None if nothing failed.
+            parser_results: each test by name.
+            verifier: the place of the tests; None if none ran.
+            verifier_reason: why they ran in the participant's container although a fresh one was requested.
+            doubts: why the verdict is doubtful: the participant's changes to programs and files that run the tests.
+            tries: how often the trial was played.
+            usage: tokens and cost as the participant reports them, unchecked.
+            details: ``left_running``, the processes that the participant left; ``limits_reached``, sentences on limits
+                of
+                its container; ``rewards`` by name; ``build_failed`` and ``log`` of an image that could not be built.
         phases: seconds by step: ``build``, ``start``, ``agent``, ``tests``, ``logs``, ``stop``.
         files: logs, recording and transcript in the store.
     """
@@ -355,7 +356,7 @@ class TrialResult(WireModel):
 
 
 class Share(WireModel):
-    """A mean over tasks with its 95 % interval, which a single task leaves unknown; ``tasks`` is how many it is of."""
+    """A mean over ``tasks`` tasks with its 95 % interval; a single task has no interval."""
 
     value: float = Field(ge=0, le=1)
     low: float | None = Field(default=None, ge=0, le=1)
@@ -363,7 +364,7 @@ class Share(WireModel):
     tasks: int = Field(ge=0)
 
     def in_words(self) -> str:
-        """In percent, with the interval where there is one."""
+        """Write the share in percent, with the interval if there is one."""
         interval = "" if self.low is None or self.high is None else f" ({self.low:.1%} to {self.high:.1%})"
         return f"{self.value:.1%}{interval}"
 
@@ -371,8 +372,8 @@ class Share(WireModel):
 class AgentResult(WireModel):
     """One agent of a run, over all its trials.
 
-    ``tokens`` is None where a trial doesn't report them. ``cost`` is the sum over the ``cost_known`` trials that report
-    theirs, None where none does.
+    ``tokens`` is None if a trial doesn't report them. ``cost`` is the sum over the ``cost_known`` trials that report
+    theirs, None if there are none.
     """
 
     agent: str
@@ -389,7 +390,7 @@ class AgentResult(WireModel):
 
     @property
     def cost_text(self) -> str:
-        """The cost in words; empty where it is unknown."""
+        """The cost in words; empty if it is unknown."""
         return cost_in_words(self.cost, self.cost_known, self.n_trials)
 
 
@@ -397,15 +398,15 @@ class TerminalResults(WireModel):
     """The outcome of a run: the A2A artifact ``terminal_bench_results``.
 
     ``participant`` has the names of all agents, ``agents`` their addresses, and ``by_agent`` the result of each.
-    ``comparisons`` are of each two agents, by tasks; the first one's points count positively. ``n_missing`` trials were
-    never played; ``stopped`` says which limit kept them from it. Intervals are those of shares, of the effective number
-    of independent trials (``proctor.statistics.estimates.share_interval``).
+    ``comparisons`` has one row for each pair of agents, by tasks; the first agent's points count positively.
+    ``n_missing`` trials were never played; ``stopped`` names the limit that prevented them. Intervals are those of
+    shares, for the effective number of independent trials (``proctor.statistics.estimates.share_interval``).
 
-    ``resolved_ids`` and ``unresolved_ids`` have a task once for each of its trials, as Terminal-Bench's do.
-    ``accuracy`` counts every trial, those that failed too; ``pass_at_k`` is by k. ``n_doubtful`` verdicts are doubtful.
-    ``accuracy_without_doubtful`` is of the other trials alone, None where all verdicts or none are doubtful.
-    ``accuracy_if_settled`` is the least and the most that the accuracy would be if each doubtful verdict were settled,
-    None where none is doubtful.
+    ``resolved_ids`` and ``unresolved_ids`` name a task once for each of its trials, as in Terminal-Bench. ``accuracy``
+    counts every trial, including failed ones; ``pass_at_k`` is by k. ``n_doubtful`` verdicts are doubtful.
+    ``accuracy_without_doubtful`` covers the other trials alone, None if all verdicts or none are doubtful.
+    ``accuracy_if_settled`` is the lowest and the highest possible accuracy once each doubtful verdict is settled, None
+    if none is doubtful.
     """
 
     message_type: Literal["terminal_bench_results"] = "terminal_bench_results"
@@ -449,16 +450,16 @@ class TerminalResults(WireModel):
     @computed_field  # type: ignore[prop-decorator]
     @property
     def cost_known(self) -> int:
-        """How many trials report their costs."""
-        return sum(cost_of(trial.usage) is not None for trial in self.results)
+        """The number of trials that report their costs."""
+        return sum(add_costs(trial.usage) is not None for trial in self.results)
 
     @property
     def cost_text(self) -> str:
-        """The cost in words; empty where it is unknown."""
+        """The cost in words; empty if it is unknown."""
         return cost_in_words(self.cost, self.cost_known, self.n_trials)
 
     def doubts_in_words(self) -> str:
-        """How many verdicts are doubtful, and the accuracy without them; empty where none is."""
+        """Return the number of doubtful verdicts and the accuracy without them; empty if no verdict is doubtful."""
         if not self.n_doubtful or self.accuracy_if_settled is None:
             return ""
         low, high = self.accuracy_if_settled
@@ -472,7 +473,7 @@ class TerminalResults(WireModel):
 
 
 def as_text(results: TerminalResults) -> str:
-    """A run's result in words, as the seed's evaluator answers."""
+    """Return a run's result in words, in the form of the seed's evaluator."""
     lines = [
         "Terminal-Bench evaluation results",
         f"Agent: {results.participant_url or results.participant}",
@@ -485,8 +486,8 @@ def as_text(results: TerminalResults) -> str:
     ]
     if len(results.by_agent) > 1:
         lines += [
-            f"{each.agent}: {each.n_resolved} of {each.n_trials} resolved, accuracy {each.accuracy.in_words()}"
-            for each in results.by_agent
+            f"{agent.agent}: {agent.n_resolved} of {agent.n_trials} resolved, accuracy {agent.accuracy.in_words()}"
+            for agent in results.by_agent
         ]
     for trial in results.results:
         who = f"{trial.participant} · " if len(results.by_agent) > 1 else ""
@@ -499,11 +500,11 @@ def as_text(results: TerminalResults) -> str:
 
 def _limits_reached(trial: TrialResult) -> list[str]:
     sentences = trial.details.get("limits_reached")
-    return [str(each) for each in sentences] if isinstance(sentences, list) else []
+    return [str(sentence) for sentence in sentences] if isinstance(sentences, list) else []
 
 
 def trial_as_text(trial: TrialResult) -> str:
-    """A trial's verdict in words, with its doubts and its tests."""
+    """Return a trial's verdict in words, with its doubts and its tests."""
     verdict = "no verdict" if trial.is_resolved is None else "resolved" if trial.is_resolved else "not resolved"
     where = {"separate": ", tested in a fresh container", "same-container": ", tested in the agent's container"}
     lines = [
@@ -511,20 +512,20 @@ def trial_as_text(trial: TrialResult) -> str:
         *([f"reason: {trial.verifier_reason}"] if trial.verifier_reason else []),
         *(f"doubtful: {doubt.statement} {doubt.reason}" for doubt in trial.doubts),
         *([f"{trial.failure_mode}: {trial.failure}"] if trial.failure else []),
-        *(f"limit reached: {each}" for each in _limits_reached(trial)),
+        *(f"limit reached: {sentence}" for sentence in _limits_reached(trial)),
         *(f"{status}: {name}" for name, status in (trial.parser_results or {}).items()),
     ]
     return "\n".join(lines)
 
 
 class TerminalTaskMessage(WireModel):
-    """The message to a participant at the start of a trial, as data; ``as_text`` is the same in words.
+    """The message to a participant at the start of a trial, as data; ``as_text`` returns it in words.
 
     Attributes:
-        container: the container's name, for ``docker exec`` on the same host; None where it is not to be used.
-        endpoint: the address of the trial's command endpoint; None where there is none.
-        token: what the endpoint wants as a bearer token.
-        timeout_seconds: how long the participant may work.
+        container: the container's name, for ``docker exec`` on the same host; None if the participant must not use it.
+        endpoint: the address of the trial's command endpoint; None if there is none.
+        token: the endpoint's bearer token.
+        timeout_seconds: the participant's time limit.
     """
 
     message_type: Literal["terminal_task_start"] = "terminal_task_start"
@@ -537,7 +538,7 @@ class TerminalTaskMessage(WireModel):
     timeout_seconds: float | None = None
 
     def as_text(self) -> str:
-        """The message in words; those that name task and container are as the seed's agents look for them."""
+        """Return the message in words. Its lines on task and container have the form that the seed's agents expect."""
         ways = []
         if self.container:
             ways.append(
@@ -564,13 +565,13 @@ class TerminalTaskMessage(WireModel):
 
 
 def _as_ours(name: str, value: Any) -> Any:
-    """What a setting of the seed's is as one of ours."""
+    """Convert the value of one of the seed's settings to ours."""
     match name, value:
         case "cleanup", _:
             return not value
         case "task_id", _:
             return [value]
         case "dataset_path", str():
-            # The folder is the evaluator's business: callers know it by its last name.
+            # The folder's path is the evaluator's: callers know only its last name.
             return value.rstrip("/").rpartition("/")[2]
     return value

@@ -20,11 +20,11 @@ from purple_sdk.processes.addresses import in_url
 LogLevel = Literal["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"]
 
 COMMON_PREFIX = "AGENTBEATS_"
-"""How the environment variables begin that hold for evaluator and participants alike."""
+"""The prefix of environment variables for both evaluator and participants."""
 
 
 class _Variables(EnvSettingsSource):
-    """Environment variables; where none has the prefix, the fields are not looked at one by one, which takes 2 ms."""
+    """Read environment variables. If none has the prefix, skip the look at each field, which takes 2 ms."""
 
     def __call__(self) -> dict[str, Any]:
         is_one_set = any(name.startswith(self.env_prefix.lower()) for name in self.env_vars)
@@ -32,7 +32,7 @@ class _Variables(EnvSettingsSource):
 
 
 class _CommonVariables(_Variables):
-    """``AGENTBEATS_HOST`` and its like, for the settings that every agent has."""
+    """Read ``AGENTBEATS_*`` variables (such as ``AGENTBEATS_HOST``) for the settings that every agent has."""
 
     def __init__(self, kind: type[BaseSettings]) -> None:
         super().__init__(kind, env_prefix=COMMON_PREFIX)
@@ -44,9 +44,9 @@ class _CommonVariables(_Variables):
 
 
 def setting(read_by: str, description: str, default: Any = None, **more: Any) -> Any:
-    """A field of settings; ``more`` are bounds, or a ``default_factory`` in place of the default.
+    """Declare a field of settings; ``more`` are bounds, or a ``default_factory`` instead of the default.
 
-    ``read_by`` names the services or the code that read it, in words, for the page of settings.
+    ``read_by`` names the services or the code that read the setting, in words, for the page of settings.
     """
     if "default_factory" not in more:
         more["default"] = default
@@ -54,7 +54,7 @@ def setting(read_by: str, description: str, default: Any = None, **more: Any) ->
 
 
 class AgentBeatsConfig(BaseSettings):
-    """What every agent needs: where it listens and how its card says it can be reached."""
+    """The settings of every agent: the address that it listens on and the one on its card."""
 
     model_config = SettingsConfigDict(env_prefix=COMMON_PREFIX, extra="ignore", frozen=True)
 
@@ -77,12 +77,12 @@ class AgentBeatsConfig(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Where values come from, strongest first: see ``pydantic_settings``."""
+        """Return the sources of values, strongest first (see ``pydantic_settings``)."""
         return init_settings, _Variables(settings_cls), _CommonVariables(settings_cls)
 
     @classmethod
-    def variable_of(cls, name: str) -> str:
-        """The environment variable that a field's value comes from; the specific one where none is set."""
+    def find_variable(cls, name: str) -> str:
+        """Return the environment variable that sets a field; if none is set, the specific one."""
         specific = f"{cls.model_config.get('env_prefix', '')}{name}".upper()
         common = f"{COMMON_PREFIX}{name}".upper()
         is_common = name in AgentBeatsConfig.model_fields and specific not in os.environ and common in os.environ
@@ -90,7 +90,7 @@ class AgentBeatsConfig(BaseSettings):
 
     @classmethod
     def from_cli_args(cls, args: Sequence[str] | None = None) -> Self:
-        """Read the command line (else ``sys.argv``) over the environment; exits with usage on a bad flag."""
+        """Read the environment and the command line (default: ``sys.argv``), which wins; exits on a bad flag."""
         parser = argparse.ArgumentParser(description=(cls.__doc__ or "").partition("\n")[0])
         for name, field in cls.model_fields.items():
             flag = "--" + name.replace("_", "-")
@@ -103,7 +103,7 @@ class AgentBeatsConfig(BaseSettings):
 
     @property
     def effective_card_url(self) -> str:
-        """The address to put on the agent card: ``card_url``, else made from host and port."""
+        """The address for the agent card: ``card_url``, else made from host and port."""
         if self.card_url:
             return self.card_url
         host = "localhost" if self.host in ("0.0.0.0", "::", "") else in_url(self.host)
@@ -138,14 +138,14 @@ class PurpleAgentConfig(AgentBeatsConfig):
 
 
 class HarnessConfig(PurpleAgentConfig):
-    """Settings of a CLI agent as a participant: those of all agents, and its own."""
+    """Settings of a CLI agent as a participant: those of all agents, and some for CLI agents."""
 
     model_config = SettingsConfigDict(env_prefix="AGENTBEATS_PURPLE_", extra="ignore", frozen=True)
 
     model: str = setting("the agent", "Model that the agent asks.", "")
     harness: str = setting("purple_sdk.harness", "Name of the CLI agent.", "claude-code")
     program: str | None = setting(
-        "purple_sdk.harness", "The CLI agent's executable, if it isn't the installed one; a command line for `acp`."
+        "purple_sdk.harness", "The CLI agent's executable, if not the installed one; a command line for `acp`."
     )
     wire: Literal["anthropic", "responses", "chat", "gemini"] | None = setting(
         "purple_sdk.harness",
@@ -186,11 +186,11 @@ ConfigT = TypeVar("ConfigT", bound=AgentBeatsConfig)
 
 
 def merge_configs(base: ConfigT, overrides: dict[str, Any]) -> ConfigT:
-    """A copy of ``base`` with some fields replaced and all checked again; ``base`` stays as it is.
+    """Return a copy of ``base`` with some fields replaced and all checked again; ``base`` doesn't change.
 
     Raises:
-        ValueError: a name that isn't a field.
-        pydantic.ValidationError: a value that doesn't fit.
+        ValueError: a name is not a field.
+        pydantic.ValidationError: a value is invalid.
     """
     if unknown := sorted(set(overrides) - set(type(base).model_fields)):
         raise ValueError(f"unknown setting {', '.join(unknown)}: {type(base).__name__} has no such field")

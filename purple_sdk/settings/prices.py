@@ -1,4 +1,4 @@
-"""The operator's table of prices: what models cost."""
+"""Read the operator's table of models' prices."""
 
 import json
 import tomllib
@@ -16,7 +16,7 @@ class PricesError(ValueError):
 
 
 class Price(BaseModel):
-    """What a model costs for a million tokens; cached ones cost as much as others where nothing is said of them."""
+    """The price of a model for a million tokens; without ``cached_input``, cached tokens cost as much as others."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -25,14 +25,14 @@ class Price(BaseModel):
     cached_input: float | None = Field(default=None, ge=0, allow_inf_nan=False)
 
     def of(self, input_tokens: int, output_tokens: int, cached_tokens: int = 0) -> float:
-        """What an answer costs; ``cached_tokens`` are among the input's."""
+        """Return the cost of an answer; ``input_tokens`` include ``cached_tokens``."""
         cached = min(cached_tokens, input_tokens)
         cached_price = self.input if self.cached_input is None else self.cached_input
         return ((input_tokens - cached) * self.input + cached * cached_price + output_tokens * self.output) / _MILLION
 
 
 class Prices(BaseModel):
-    """The operator's table: models by the names that they have in settings, and the currency of all prices."""
+    """The operator's table: prices by the models' names in settings, and the currency of all prices."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -41,7 +41,7 @@ class Prices(BaseModel):
 
 
 def read_prices(file: str | None) -> Prices:
-    """Read a table of prices from a TOML or JSON file; an empty one where there is none."""
+    """Read a table of prices from a TOML or JSON file; without a file, the table is empty."""
     if not file:
         return Prices()
     path = Path(file).expanduser()
@@ -49,10 +49,10 @@ def read_prices(file: str | None) -> Prices:
         text = path.read_text(encoding="utf-8")
         data = json.loads(text) if path.suffix.lower() == ".json" else tomllib.loads(text)
         return Prices.model_validate(data)
-    except OSError as problem:
-        reason = problem.strerror or type(problem).__name__
-    except ValidationError as problem:
-        reason = describe(problem)
-    except ValueError as problem:
-        reason = f"it is neither TOML nor, with a name that ends with .json, JSON: {problem}"
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+    except ValidationError as error:
+        reason = describe(error)
+    except ValueError as error:
+        reason = f"it is neither TOML nor, with a name that ends with .json, JSON: {error}"
     raise PricesError(f'prices ({file}): {reason}; it has to look like [models."gpt-4o"] with input and output')

@@ -8,6 +8,7 @@ from typing import Any
 from proctor.language.patterns import compiled
 from proctor.language.reader.text import readable
 from proctor.protocol.evaluation import AgentBeatsEvalContext
+from proctor.protocol.recipients import read_bare_recipients
 from proctor.protocol.visible import visible
 from proctor.scenarios.kit.texts import texts_beside
 from purple_sdk.protocol.readings import bare_address, bare_phone, chat_text, instant
@@ -19,7 +20,6 @@ INVITATIONS = frozenset({"calendar.create", "calendar.update", "calendar.delete"
 """What goes out to others, by the names of actions (``purple_sdk.protocol.actions``)."""
 
 _ANSWERS = ("email.reply", "email.reply_all")
-_ADDRESSES = ("to_addresses", "cc_addresses", "bcc_addresses", "attendee_email")
 
 
 @dataclass(frozen=True)
@@ -122,13 +122,13 @@ def _with_quote_signs(html: str) -> str:
 def messages_known(ctx: AgentBeatsEvalContext) -> Iterator[tuple[datetime, frozenset[str], str]]:
     """Every mail and text message that there is: when it came, who wrote or got it, and its text."""
     for mail in ((ctx.final_state.get("email") or {}).get("emails") or {}).values():
-        addresses = [mail.get("from_address"), *(each for name in _ADDRESSES for each in as_list(mail.get(name)))]
-        people = frozenset(bare_address(str(each)) for each in addresses if each)
+        author = mail.get("from_address")
+        people = read_bare_recipients(mail) | ({bare_address(str(author))} if author else set())
         at = instant(str(mail.get("sent_at") or mail.get("received_at")))
         yield at, people, f"{mail.get('subject') or ''}\n{visible(str(mail.get('body_text') or ''))}"
     for text in ((ctx.final_state.get("sms") or {}).get("messages") or {}).values():
-        numbers = [text.get("from_number"), *as_list(text.get("to_numbers"))]
-        people = frozenset(bare_phone(str(each)) for each in numbers if each)
+        author = text.get("from_number")
+        people = read_bare_recipients(text) | ({bare_phone(str(author))} if author else set())
         yield instant(str(text.get("sent_at"))), people, str(text.get("body") or "")
 
 
@@ -151,15 +151,12 @@ def reached(entry: ActionLogEntryWithTurn, mails: Mapping[str, Any]) -> frozense
 
 def readers(parameters: Mapping[str, Any]) -> frozenset[str]:
     """The addresses and numbers of all to whom an action with these parameters goes."""
-    addresses = (bare_address(str(each)) for name in _ADDRESSES for each in as_list(parameters.get(name)) if each)
-    numbers = (bare_phone(str(number)) for number in as_list(parameters.get("to_numbers")) if number)
-    return frozenset({*addresses, *numbers, *invited(parameters)})
+    return read_bare_recipients(parameters)
 
 
 def invited(parameters: Mapping[str, Any]) -> frozenset[str]:
     """The addresses of the attendees that an action on the calendar names."""
-    named = (each.get("email") if isinstance(each, Mapping) else each for each in as_list(parameters.get("attendees")))
-    return frozenset(bare_address(str(address)) for address in named if address)
+    return read_bare_recipients({"attendees": parameters.get("attendees")})
 
 
 def messages_received(ctx: AgentBeatsEvalContext, own: Iterable[str]) -> list[Message]:

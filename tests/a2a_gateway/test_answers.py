@@ -19,6 +19,7 @@ from proctor.settings.config import GreenAgentConfig
 from proctor.storage.temporal import connect
 from tests.a2a_gateway.callers import data_part, message, sdk_client, send
 from tests.a2a_gateway.conftest import request, reset, running_gateway
+from tests.sentences import says
 from tests.work import calls_in
 
 
@@ -99,7 +100,7 @@ async def test_questions_beyond_the_bound_are_refused_and_say_when_to_repeat_the
         ]
         for answer in refused:
             assert (answer.status_code, answer.headers["retry-after"]) == (503, "2")
-            assert "busy with 1 questions about tasks: repeat this one after 2 s" in answer.json()["error"]["message"]
+            assert says().within(answer.json()["error"]["message"])
         asked.may_describe.set()
         assert (await first).status_code == 200
         assert (await http.post("/", json=get("another"), headers=IN_1_0)).status_code == 200

@@ -17,6 +17,7 @@ from proctor.settings.config import GreenAgentConfig
 from proctor.storage.temporal import connect
 from tests.a2a_gateway.callers import JSONRPC, REST, at_once, data_part, message, sdk_client, send, state_name
 from tests.a2a_gateway.conftest import Gateway, make_config, request, reset, running_gateway, standin_worker
+from tests.sentences import says
 from tests.waiting import eventually
 from tests.work import some_of
 
@@ -159,7 +160,7 @@ async def test_a_hostile_context_finds_its_own_task_only(
 @pytest.mark.parametrize("token", ["not base64!", "bm9uZQ==", "✓"])
 async def test_a_foreign_page_token_is_refused(gateway: Gateway, token: str) -> None:
     async with sdk_client(gateway.url) as caller:
-        with pytest.raises(InvalidParamsError, match="pageToken is not one that this agent gave"):
+        with pytest.raises(InvalidParamsError, check=says("pageToken")):
             await caller.list_tasks(ListTasksRequest(page_token=token))
 
 
@@ -167,17 +168,17 @@ async def test_a_foreign_page_token_is_refused(gateway: Gateway, token: str) -> 
 async def test_a_page_token_goes_with_its_filters(desk: Desk) -> None:
     async with sdk_client(desk.gateway.url) as caller:
         page = await caller.list_tasks(ListTasksRequest(context_id=desk.context, page_size=1))
-        with pytest.raises(InvalidParamsError, match="leave the filters as they were"):
+        with pytest.raises(InvalidParamsError, check=says()):
             await caller.list_tasks(ListTasksRequest(context_id="other", page_token=page.next_page_token))
         changed = page.next_page_token[:16] + base64.urlsafe_b64encode(b"junk").decode()
-        with pytest.raises(InvalidParamsError, match="pageToken is not one"):
+        with pytest.raises(InvalidParamsError, check=says("pageToken")):
             await caller.list_tasks(ListTasksRequest(context_id=desk.context, page_size=1, page_token=changed))
 
 
 @pytest.mark.parametrize("size", [0, -1, 101])
 async def test_page_sizes_out_of_bounds_are_refused(gateway: Gateway, size: int) -> None:
     async with sdk_client(gateway.url) as caller:
-        with pytest.raises(InvalidParamsError, match="page size is"):
+        with pytest.raises(InvalidParamsError, check=says()):
             await caller.list_tasks(ListTasksRequest(page_size=size))
 
 

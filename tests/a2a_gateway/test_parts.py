@@ -8,9 +8,9 @@ import pytest
 from a2a.types import Message, Part, Task
 from google.protobuf.json_format import MessageToDict
 
-from proctor.a2a_gateway.contexts import context_keyword, context_of
+from proctor.a2a_gateway.contexts import context_keyword, decode_context
 from proctor.a2a_gateway.events import update_event
-from proctor.a2a_gateway.parts import data_parts, request_of
+from proctor.a2a_gateway.parts import data_parts, extract_request
 from proctor.a2a_gateway.subscriptions import Update
 from proctor.a2a_gateway.tasks import results_artifact
 from purple_sdk.protocol.numbers import restore_integers
@@ -37,7 +37,7 @@ def test_json_that_fits_no_data_part_makes_none(unfit: dict[str, Any]) -> None:
 def test_integers_come_back_at_every_depth() -> None:
     sent = {"seed": 12345, "list": [1, 2.5, {"deep": -3}], "edge": 2**53, "text": "1.0", "flag": True, "none": None}
     (part,) = data_parts(sent)
-    received = request_of(Message(parts=[part]))
+    received = extract_request(Message(parts=[part]))
     assert json.dumps(received, sort_keys=True) == json.dumps(sent, sort_keys=True)
 
 
@@ -105,5 +105,5 @@ async def test_a_request_that_is_nested_too_deeply_is_refused(gateway: Gateway, 
 @pytest.mark.parametrize("context", [*HOSTILE, "", "plain-id_1.2", "already%20encoded"])
 def test_context_keywords_can_be_read_back_and_hold_nothing_but_text(context: str) -> None:
     keyword = context_keyword(context)
-    assert context_of(keyword) == context
+    assert decode_context(keyword) == context
     assert not set(keyword) & set("'\"\\\n`;")

@@ -16,6 +16,7 @@ from proctor.viewer.app import create_app
 from proctor.viewer.live import Live, RunningDetails
 from proctor.workflows.names import ASSESSMENT_WORKFLOW
 from tests.a2a_gateway.conftest import make_config
+from tests.sentences import says
 from tests.waiting import PATIENCE
 
 
@@ -43,7 +44,7 @@ async def test_an_assessment_that_no_worker_has_taken_has_a_page(
     assert page.status_code == 200, page.text
     assert waits, "no worker was asked"
     assert all(each is not None and each < soon for each in waits)
-    assert "No turn has begun yet." in page.text
+    assert says().within(page.text)
 
 
 async def test_a_page_says_when_temporal_did_not_answer(tmp_path: Path) -> None:
@@ -57,4 +58,4 @@ async def test_a_page_says_when_temporal_did_not_answer(tmp_path: Path) -> None:
         compared = await http.get("/compare?a=someone&b=nobody")
     assert page.status_code == 503
     assert compared.status_code == 404  # what runs is not compared
-    assert "Temporal did not say in time what runs" in page.text
+    assert says().within(page.text)

@@ -36,6 +36,7 @@ from tests.a2a_gateway.callers import (
     text03,
 )
 from tests.a2a_gateway.conftest import Gateway, request, standin_worker
+from tests.sentences import says
 from tests.waiting import eventually
 from tests.work import some_of
 
@@ -120,7 +121,7 @@ async def test_a_bad_request_is_a_rejected_task_with_a_sentence(gateway: Gateway
     async with sdk_client(gateway.url) as client:
         events = await collect(client.send_message(message(Part(text="hello"))))
     assert kinds(events) == ["task submitted", "rejected"]
-    assert "The message's text is not JSON" in events[-1].status_update.status.message.parts[0].text
+    assert says().within(events[-1].status_update.status.message.parts[0].text)
 
 
 @pytest.mark.usefixtures("worker")
@@ -181,20 +182,20 @@ async def test_a_second_message_to_a_task_is_refused(
     async with sdk_client(gateway.url, streaming=False) as caller:
         task = await send(caller, at_once(message(data_part(request()))))
         follow_up = message(Part(text="and?"), task=task.id)
-        with pytest.raises(UnsupportedOperationError, match=r"is under way .* send a new message without taskId"):
+        with pytest.raises(UnsupportedOperationError, check=says("taskId")):
             await send(caller, follow_up)
         async with standin_worker(client, config):
             await client.get_workflow_handle(task.id).result()
-        with pytest.raises(UnsupportedOperationError, match="has ended: send a new message without taskId"):
+        with pytest.raises(UnsupportedOperationError, check=says("taskId")):
             await send(caller, follow_up)
-        with pytest.raises(TaskNotFoundError, match="There is no task 'nonesuch'"):
+        with pytest.raises(TaskNotFoundError, check=says("nonesuch")):
             await send(caller, message(Part(text="and?"), task="nonesuch"))
 
 
 @pytest.mark.parametrize("context", ["x" * 256, "漢" * 40, "tab\there", "nul\0here"])
 async def test_a_context_id_that_cannot_be_kept_is_refused(gateway: Gateway, context: str) -> None:
     async with sdk_client(gateway.url, streaming=False) as caller:
-        with pytest.raises(InvalidParamsError, match=r"contextId \(\d+ characters\) can't be kept: use at most 255"):
+        with pytest.raises(InvalidParamsError, check=says("contextId", "255")):
             await send(caller, message(Part(text="{}"), context=context))
 
 
@@ -226,7 +227,7 @@ async def test_two_requests_in_one_message_are_refused(gateway: Gateway) -> None
     async with sdk_client(gateway.url, streaming=False) as client:
         task = await send(client, message(data_part(request()), data_part(request(seed=2))))
     assert state_name(task.status.state) == "rejected"
-    assert "several JSON objects that differ" in task.status.message.parts[0].text
+    assert says().within(task.status.message.parts[0].text)
 
 
 TEXT = {"text": "{}"}
@@ -324,9 +325,7 @@ async def test_a_caller_that_accepts_nothing_of_ours_is_told(
     asked.configuration.accepted_output_modes.append("image/png")
     for streaming in (False, True):
         async with sdk_client(gateway.url, streaming=streaming) as caller:
-            with pytest.raises(
-                ContentTypeNotSupportedError, match=r"\(image/png\): accept application/json or text/plain"
-            ):
+            with pytest.raises(ContentTypeNotSupportedError, check=says()):
                 await collect(caller.send_message(asked))
     params = {**message03(text03(request())), "configuration": {"acceptedOutputModes": ["image/png"]}}
     assert (await call03(gateway.http, "message/send", params))["error"]["code"] == -32005

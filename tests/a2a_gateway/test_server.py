@@ -27,6 +27,7 @@ from tests.a2a_gateway.callers import (
     text03,
 )
 from tests.a2a_gateway.conftest import Gateway, request
+from tests.sentences import says
 from tests.waiting import PATIENCE
 from tests.work import some_of
 
@@ -74,12 +75,12 @@ def test_its_card_describes_what_it_plays_unless_told_otherwise() -> None:
     (skill,) = agent_card(
         GreenAgentConfig(card_subject="terminal-bench", terminal_defaults=json.dumps(defaults))
     ).skills
-    assert "It plays the dataset core@0.1.1" in skill.description
+    assert says("0.1.1").within(skill.description)
     words, example = skill.examples
     asked = parse_terminal_request(json.loads(example))
     assert asked == parse_terminal_request(words, defaults)
     assert (asked.config.dataset, asked.config.n_tasks, asked.participants) == ("core@0.1.1", 2, defaults["agents"])
-    with pytest.raises(ValidationError, match="write a JSON object"):
+    with pytest.raises(ValidationError, check=says()):
         GreenAgentConfig(terminal_defaults="[1]")
 
 
@@ -91,7 +92,7 @@ async def test_there_is_no_extended_card(gateway: Gateway) -> None:
     assert (await gateway.http.post("/", json=call, headers=V1)).json()["error"]["code"] == -32004
     legacy = await call03(gateway.http, "agent/getAuthenticatedExtendedCard", {})
     assert legacy["error"]["code"] == -32004
-    assert "no extended card" in legacy["error"]["message"]
+    assert says().within(legacy["error"]["message"])
 
 
 async def test_the_card_is_where_early_callers_look_for_it_too(gateway: Gateway) -> None:
@@ -110,7 +111,7 @@ async def test_a_request_that_is_too_large_is_refused(gateway: Gateway, body: An
     def content() -> Any:
         return body if isinstance(body, bytes) else chunks(body)
 
-    refusal = f"The request has more than {MOST_BYTES} bytes: send a shorter message."
+    refusal = says(str(MOST_BYTES))
     rpc = await gateway.http.post("/", content=content())
     assert rpc.status_code == 200
     assert rpc.json()["error"] == {"code": -32600, "message": refusal, "data": rpc.json()["error"]["data"]}
@@ -188,7 +189,7 @@ async def test_a_refusal_is_one_line_in_the_log(
     await gateway.http.post(path, json=body, headers={"A2A-Version": version})
     (record,) = [record for record in caplog.records if record.levelname != "INFO"]
     line = caplog.handler.format(record)
-    assert "There is no task 'nonesuch'." in line
+    assert says("nonesuch").within(line)
     assert f"POST {path}: " in line
     assert "\n" not in line
 
@@ -236,7 +237,7 @@ async def test_the_process_says_when_it_is_ready_and_ends_cleanly(
     assert process.stderr is not None
     try:
         line = (await asyncio.wait_for(process.stdout.readline(), PATIENCE)).decode().strip()
-        assert line.startswith("proctor gateway listening on http://127.0.0.1:")
+        assert says("http://127.0.0.1").within(line)
         url = line.rpartition(" ")[2] + "/"
         async with httpx.AsyncClient(base_url=url, timeout=PATIENCE) as http:
             card = (await http.get("/.well-known/agent-card.json")).json()
@@ -262,5 +263,5 @@ async def test_an_address_that_is_taken_is_an_error_with_a_remedy(gateway: Gatew
     from proctor.a2a_gateway.server import serve
 
     taken = config.model_copy(update={"port": httpx.URL(gateway.url).port})
-    with pytest.raises(OSError, match=r"can't listen on 127\.0\.0\.1:\d+ .*: choose another --host or --port"):
+    with pytest.raises(OSError, check=says("--host", "--port")):
         await serve(taken)

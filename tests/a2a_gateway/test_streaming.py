@@ -25,6 +25,7 @@ from tests.a2a_gateway.callers import (
 )
 from tests.a2a_gateway.conftest import Gateway, request
 from tests.a2a_gateway.standin import results_of
+from tests.sentences import says
 
 pytestmark = pytest.mark.usefixtures("worker")
 
@@ -59,7 +60,7 @@ async def test_sdk_caller_with_data_part_gets_the_whole_story(gateway: Gateway, 
     assert {event.status_update.task_id for event in events if event.HasField("status_update")} == {task.id}
     sentence, data, exact = events[-2].artifact_update.artifact.parts
     results = results_of(task.id, 2)
-    assert sentence.text == "http://participant earned 7 of 10 points on email_triage_basic in 2 turns."
+    assert sentence.text == says("http://participant", "10", "email_triage_basic")
     assert AssessmentResults.model_validate(MessageToDict(data.data)).scores == results.scores
     assert exact.raw.decode() == results.model_dump_json()
     assert exact.media_type == "application/json"

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import socket
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -49,6 +50,7 @@ from tests.a2a_gateway.callers import (
 )
 from tests.a2a_gateway.conftest import Gateway, eventually, request, running_gateway, standin_worker
 from tests.a2a_gateway.receivers import Receiver, receiving
+from tests.sentences import says
 from tests.work import some_of
 
 STORY = ["task", *map(str, range(6)), "artifact", "completed"]
@@ -225,7 +227,7 @@ async def test_a_webhook_that_is_gone_is_given_up(gateway: Gateway, client: Clie
         with pytest.raises(WorkflowFailureError) as failure:
             await client.get_workflow_handle(place).result()
         sentence = str(failure.value.cause.__cause__)  # type: ignore[union-attr]
-        assert "The webhook at 127.0.0.1 says that it is gone (410)." in sentence
+        assert says("410").within(sentence)
         assert "has to say" not in sentence
         assert receiver.answers == [410]
 
@@ -263,7 +265,7 @@ async def test_a_task_has_few_webhooks_however_many_come_at_once(gateway: Gatewa
         refused = [each for each in outcomes if isinstance(each, BaseException)]
         assert len(refused) == 2 * MOST
         assert all(isinstance(each, UnsupportedOperationError) for each in refused)
-        assert "delete one of them first" in str(refused[0])
+        assert says().within(str(refused[0]))
         names = {each.id for each in await listed(caller, task.id)}
         assert len(names) == MOST
         kept = next(iter(names))
@@ -273,7 +275,7 @@ async def test_a_task_has_few_webhooks_however_many_come_at_once(gateway: Gatewa
         await caller.delete_task_push_notification_config(away)
         await caller.delete_task_push_notification_config(away)
         assert {each.id for each in await listed(caller, task.id)} == names - {kept}
-        with pytest.raises(TaskNotFoundError, match="has no webhook"):
+        with pytest.raises(TaskNotFoundError, check=says(webhook=re.compile(r"\bw\d\b"))):
             await caller.get_task_push_notification_config(
                 GetTaskPushNotificationConfigRequest(task_id=task.id, id=kept)
             )
@@ -357,7 +359,7 @@ async def test_an_address_that_no_webhook_may_have_is_refused(
     gateway: Gateway, client: Client, config: GreenAgentConfig, url: str
 ) -> None:
     async with sdk_client(gateway.url, streaming=False) as caller:
-        with pytest.raises(InvalidParamsError, match="No notifications can be pushed"):
+        with pytest.raises(InvalidParamsError, check=says()):
             await send(caller, with_webhook(at_once(message(data_part(request()))), url))
     assert (await client.count_workflows(f"TaskQueue = '{config.task_queue}'")).count == 0
 
@@ -365,7 +367,7 @@ async def test_an_address_that_no_webhook_may_have_is_refused(
 @pytest.mark.parametrize("header", [{"token": "a\nb"}, {"token": "ü"}, {"token": "x" * 5_000}])
 async def test_a_token_that_fits_no_header_is_refused(gateway: Gateway, header: dict[str, str]) -> None:
     async with sdk_client(gateway.url, streaming=False) as caller:
-        with pytest.raises(InvalidParamsError, match="token can't travel in a header"):
+        with pytest.raises(InvalidParamsError, check=says()):
             await send(caller, with_webhook(message(data_part(request())), "http://127.0.0.1:9/", **header))
 
 
@@ -387,5 +389,5 @@ async def test_a_name_that_changes_its_address_gets_nothing(
         task = await send(caller, with_webhook(message(data_part(request())), "http://rebinding.example/"))
     with pytest.raises(WorkflowFailureError) as failure:
         await client.get_workflow_handle(await place_of(client, task.id)).result()
-    assert "has an address that no webhook may have" in str(failure.value.cause.__cause__)  # type: ignore[union-attr]
+    assert says().within(str(failure.value.cause.__cause__))  # type: ignore[union-attr]
     assert state_name(task.status.state) == "completed"

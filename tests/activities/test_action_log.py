@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from proctor.activities.simulation.action_log import entries_from_events
 from proctor.activities.simulation.keys import USER_PERMISSIONS
-from proctor.activities.simulation.turns import entries_from_events
 from purple_sdk.protocol.actions import USER_ACTIONS, action_name
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)

@@ -5,6 +5,7 @@ Each stands beside an undisturbed neighbour: a criterion of another scenario, ju
 
 import asyncio
 import os
+import re
 import socket
 import stat
 from contextlib import suppress
@@ -19,6 +20,7 @@ from proctor.activities.scenario_code.manager import EvaluatorLoadError, Scenari
 from proctor.activities.scenario_code.processes import EvaluatorFailedError, ScenarioCode
 from purple_sdk.processes.landlock import landlock_version
 from tests.activities.scenario_code import ATTACKS, GOOD, LIMITS, SHORT, Write, judged_by
+from tests.sentences import says
 from tests.work import only_nightly
 
 pytestmark = pytest.mark.usefixtures("quick_fork_servers")
@@ -37,40 +39,46 @@ def hasty(one_fork_server: None) -> ScenarioCode:
     return ScenarioCode(SHORT)
 
 
+VARIABLE: dict[str, dict[str, object]] = {
+    "fills_the_disk": {"error": re.compile("PermissionError: .*Permission denied|OSError: .*File too large")},
+    "kills_in_c": {"number": re.compile(r"(?<=parent )\d+")},
+}
+
+
 @pytest.mark.asyncio(loop_scope="module")
 @pytest.mark.parametrize(
-    ("function", "sentence"),
+    "function",
     [
-        ("sleeps", "was still at work after 1 s and was stopped"),
-        ("waits", "was still at work after 1 s and was stopped"),
-        pytest.param("spins", "was still at work after 1 s and was stopped", marks=only_nightly),
-        ("leaves", r"ended its process \(exit code 3\) instead of returning a result"),
-        ("aborts", "was ended by signal 11"),  # it may not send itself SIGABRT, and libc ends it another way
-        ("exits", "raised SystemExit: enough"),
-        ("interrupts", "raised KeyboardInterrupt"),
-        ("cancels", "raised CancelledError"),
-        ("hoards", "needed more memory than it may have"),
-        ("hoards_at_once", "needed more memory than it may have"),
-        ("forks", "raised PermissionError: a scenario's code may not start processes"),
-        ("forks_in_c", "raised PermissionError: .*fork gave -1"),
-        ("starts_programs", "raised PermissionError: a scenario's code may not start processes"),
-        ("kills_its_parent", "raised PermissionError: a scenario's code may not send signals"),
-        ("kills_in_c", r"raised RuntimeError: parent \d+ is still there"),
-        ("floods", "printed more than 1024 kB and was stopped"),
-        ("fills_the_disk", "raised (PermissionError: .*Permission denied|OSError: .*File too large)"),
-        ("opens_everything", "raised OSError: .*Too many open files"),
-        ("returns_a_lot", "returned more than 4 MB"),
-        ("speaks_for_itself", "gave an answer that can't be read"),
+        "sleeps",
+        "waits",
+        pytest.param("spins", marks=only_nightly),
+        "leaves",
+        "aborts",  # it may not send itself SIGABRT, and libc ends it another way: by signal 11
+        "exits",
+        "interrupts",
+        "cancels",
+        "hoards",
+        "hoards_at_once",
+        "forks",
+        "forks_in_c",
+        "starts_programs",
+        "kills_its_parent",
+        "kills_in_c",
+        "floods",
+        "fills_the_disk",
+        "opens_everything",
+        "returns_a_lot",
+        "speaks_for_itself",
     ],
 )
 async def test_an_attack_is_its_own_scenarios_fault_and_nobody_elses(
-    write_scenario: Write, code: ScenarioCode, hasty: ScenarioCode, function: str, sentence: str
+    write_scenario: Write, code: ScenarioCode, hasty: ScenarioCode, function: str
 ) -> None:
     write_scenario("bad", files={"evaluators.py": ATTACKS})
     scenarios = write_scenario("good", files={"evaluators.py": GOOD})
     memory = psutil.Process().memory_info().rss
     neighbour = asyncio.create_task(judged_by(code, scenarios / "good", "check"))
-    with pytest.raises(EvaluatorFailedError, match=f"^evaluator {function} {sentence}"):
+    with pytest.raises(EvaluatorFailedError, check=says(function, **VARIABLE.get(function, {}))):
         await judged_by(hasty if function in ENDLESS else code, scenarios / "bad", function)
     assert (await neighbour).score == 3
     assert (await judged_by(code, scenarios / "good", "check")).score == 3
@@ -81,20 +89,20 @@ async def test_an_attack_is_its_own_scenarios_fault_and_nobody_elses(
 
 @pytest.mark.asyncio(loop_scope="module")
 @pytest.mark.parametrize(
-    ("source", "sentence"),
+    "source",
     [
-        ("import os\nos._exit(3)", r"when it is imported ended its process \(exit code 3\)"),
-        ("raise KeyboardInterrupt", r"evaluators\.py line 1 can't be imported: KeyboardInterrupt"),
-        ("import asyncio\nraise asyncio.CancelledError", r"evaluators\.py line 2 can't be imported: CancelledError"),
-        ("import os\nos.fork()", "can't be imported: PermissionError: a scenario's code may not start processes"),
-        ("kept = bytearray(10 * 1024**3)", "can't be imported: MemoryError"),
-        ("while True: print('a' * 1_000_000)", "printed more than 1024 kB"),
+        "import os\nos._exit(3)",
+        "raise KeyboardInterrupt",
+        "import asyncio\nraise asyncio.CancelledError",
+        "import os\nos.fork()",
+        "kept = bytearray(10 * 1024**3)",
+        "while True: print('a' * 1_000_000)",
     ],
 )
 async def test_code_that_does_harm_when_it_is_imported_is_refused(
-    write_scenario: Write, code: ScenarioCode, source: str, sentence: str
+    write_scenario: Write, code: ScenarioCode, source: str
 ) -> None:
-    with pytest.raises(EvaluatorLoadError, match=sentence):
+    with pytest.raises(EvaluatorLoadError, check=says()):
         await code.load(write_scenario(files={"evaluators.py": source + "\n"}) / "small")
 
 
@@ -214,40 +222,40 @@ async def test_it_reaches_nothing_but_its_own_files_and_the_simulator(
 
 @pytest.mark.asyncio(loop_scope="module")
 @pytest.mark.parametrize(
-    ("make", "kind"),
+    "make",
     [
-        (lambda path: path.symlink_to("/etc/passwd"), "a link"),
-        (lambda path: path.symlink_to("/etc"), "a link"),
-        (os.mkfifo, "a pipe, device or socket"),
-        (lambda path: os.mknod(path, stat.S_IFCHR | 0o600, os.makedev(1, 5)), "a pipe, device or socket"),
+        lambda path: path.symlink_to("/etc/passwd"),
+        lambda path: path.symlink_to("/etc"),
+        os.mkfifo,
+        lambda path: os.mknod(path, stat.S_IFCHR | 0o600, os.makedev(1, 5)),
     ],
     ids=["a link to a file", "a link to a folder", "a pipe", "a device"],
 )
-async def test_what_is_no_plain_file_is_refused_at_admission(write_scenario: Write, make: Any, kind: str) -> None:
+async def test_what_is_no_plain_file_is_refused_at_admission(write_scenario: Write, make: Any) -> None:
     """A link to /etc/passwd was frozen with the scenario, and could be read by it."""
     directory = write_scenario() / "small"
     try:
         make(directory / "more.txt")
     except PermissionError:  # only root makes devices
         return
-    with pytest.raises(ScenarioValidationError, match=rf"small/more\.txt is {kind}: a scenario has plain files only"):
+    with pytest.raises(ScenarioValidationError, check=says("more.txt")):
         packed(directory)
 
 
 @pytest.mark.asyncio(loop_scope="module")
 @pytest.mark.parametrize(
-    ("make", "sentence"),
+    "make",
     [
-        (os.mkfifo, r"small/state\.json is a pipe, device or socket: a scenario has plain files only"),
-        (lambda path: path.symlink_to("/dev/zero"), r"small/state\.json is a link: a scenario has plain files only"),
-        (Path.mkdir, r"small/state\.json can't be read: Is a directory"),
-        (lambda path: os.truncate(os.open(path, os.O_CREAT | os.O_WRONLY), 10**11), r"has \d+ MB: at most 64 MB"),
+        os.mkfifo,
+        lambda path: path.symlink_to("/dev/zero"),
+        Path.mkdir,
+        lambda path: os.truncate(os.open(path, os.O_CREAT | os.O_WRONLY), 10**11),
     ],
 )
 async def test_only_plain_files_of_a_bearable_size_are_read(
-    write_scenario: Write, code: ScenarioCode, make: Any, sentence: str
+    write_scenario: Write, code: ScenarioCode, make: Any
 ) -> None:
     directory = write_scenario(initial_state="state.json") / "small"
     make(directory / "state.json")
-    with pytest.raises(ScenarioValidationError, match=sentence):
+    with pytest.raises(ScenarioValidationError, check=says()):
         await code.load(directory)

@@ -209,8 +209,8 @@ async def test_what_becomes_of_an_attack_on_a_judge_that_obeys(
     assert _outcome(result) == outcome
     # Whatever is told is told inside the block; the question comes after it, and is the same for everybody.
     prompt = endpoint.prompts[0]
-    assert prompt.count("Now judge this criterion: Good actions") == 1
-    assert prompt.rindex("</untrusted id=") < prompt.index("Now judge this criterion: Good actions")
+    assert prompt.count("criterion: Good actions") == 1
+    assert prompt.rindex("</untrusted id=") < prompt.index("criterion: Good actions")
 
 
 @pytest.mark.parametrize("attack", some_of([pytest.param(a, id=name) for name, a, o in ATTACKS if o == THROUGH], 2))

@@ -17,6 +17,7 @@ from proctor.activities.scenario_code.paraphrases import Paraphrase
 from purple_sdk.settings.prices import Price, Prices
 from tests.activities.test_model_judge import criterion, item, scenario, verdict
 from tests.openai_endpoint import OpenAIEndpoint
+from tests.sentences import says
 
 RUBRIC = [
     {"id": "polite", "points": 1, "statement": "It is polite"},
@@ -114,9 +115,7 @@ async def test_a_judge_is_compared_with_the_author_and_the_figures_are_kept(
     assert known["date"] == found.date.date().isoformat()
     assert known["warning"].startswith("judge judge-1: kappa 0.")
     assert (unknown["is_calibrated"], unknown["prompt_version"]) == (False, PROMPT_VERSION)
-    assert unknown["warning"] == (
-        "judge openai/some/other: not calibrated on s (`proctor judge calibrate s --model openai/some/other`)"
-    )
+    assert unknown["warning"] == says("--model")
     assert not calibrations_of(tmp_path, "s", ["judge-1"], "facts")[0]["is_calibrated"], "it was asked for none"
     # It holds for its scenario alone.
     assert not calibrations_of(tmp_path, "t", ["judge-1"], "items")[0]["is_calibrated"]

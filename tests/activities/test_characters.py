@@ -6,20 +6,14 @@ from typing import Any
 import pytest
 from langchain_core.language_models.chat_models import BaseChatModel
 
-from proctor.activities.characters.generator import (
-    ANSWERED_IN_A_TURN,
-    answerable,
-    characters_addressed,
-    reply_event,
-    reply_subject,
-    respond,
-    searched_text,
-)
+from proctor.activities.characters.addressing import ANSWERED_IN_A_TURN, answerable, characters_addressed
+from proctor.activities.characters.generator import reply_event, reply_subject, respond, searched_text
 from proctor.activities.characters.messages import CharacterReply, OutgoingMessage, ThreadEntry
 from proctor.activities.models.factory import ModelAnswerError
 from proctor.protocol.scenario import ScenarioConfig
 from tests.activities.scenario_code import scenario_data
 from tests.openai_endpoint import OpenAIEndpoint
+from tests.sentences import says
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 
@@ -257,7 +251,7 @@ async def test_an_empty_answer_is_refused(
 ) -> None:
     endpoint.answer("you decided", {"text": "  "})
     endpoint.answer("would you answer", {"should_respond": True, "reason": "asked"})
-    with pytest.raises(ModelAnswerError, match="text is empty"):
+    with pytest.raises(ModelAnswerError, check=says()):
         await respond(_sms(), "ben", scenario, llm, 1, 1)
 
 

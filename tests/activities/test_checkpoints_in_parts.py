@@ -31,6 +31,7 @@ from proctor.storage.blobs import BlobDamagedError, BlobNotFoundError, BlobRef, 
 from tests.activities.attempts import attempt
 from tests.activities.scenario_code import LIMITS, bench_of, criterion_by, nobody
 from tests.programs import serving
+from tests.sentences import says
 from tests.sizes.mailboxes import filled
 
 SECRET = "s" * 32
@@ -191,7 +192,7 @@ async def test_what_is_missing_or_damaged_is_named_and_back_when_it_is_back(work
         file.unlink(missing_ok=True)
         if damage is not None:
             file.write_bytes(damage)
-        with pytest.raises(problem, match=f"part of the checkpoint {checkpoint.sha256}.* blob {part}"):
+        with pytest.raises(problem, check=says(sha256=checkpoint.sha256, lacking=part)):
             await subjects(there, name, checkpoint)
         with pytest.raises(problem, match=part):
             states_in(store.get_blocking(checkpoint), store)

@@ -21,6 +21,7 @@ from proctor.protocol.scenario import EvaluationCriterion
 from purple_sdk.protocol.results import ActionLogEntryWithTurn, CriterionResult, assessment_results, unscored
 from tests.activities.test_model_judge import said, scenario
 from tests.openai_endpoint import OpenAIEndpoint
+from tests.sentences import says
 
 
 def _closed(text: str) -> Answer:
@@ -86,7 +87,10 @@ async def test_a_doubt_counts_against_and_the_range_says_what_it_may_be_worth(
     result = await _judged(text)
     assert (result.score, result.doubtful_points, [doubt.item for doubt in result.doubts]) == (score, doubtful, items)
     assert result.judged_by == ("evaluator:notice (texts by patterns)" if text else "evaluator:notice")
-    assert all(doubt.text == text and doubt.reason == "patterns can't tell" for doubt in result.doubts)
+    assert {doubt.text for doubt in result.doubts} <= {text}
+    if result.doubts:
+        (reason,) = {doubt.reason for doubt in result.doubts}
+        assert reason == says()
 
 
 async def test_a_model_reads_the_texts_where_there_is_one() -> None:
@@ -116,7 +120,7 @@ async def test_what_the_model_cannot_tell_is_a_doubt_as_well() -> None:
 
     result = await _judged("closed", read_by_model=read)
     assert (result.score, result.doubtful_points) == (4, 6)
-    assert [doubt.reason for doubt in result.doubts] == ["the model gave no verdict that can be believed"]
+    assert [doubt.reason for doubt in result.doubts] == [says()]
 
 
 def test_outside_of_a_reading_patterns_answer_and_doubts_count_against() -> None:
@@ -161,7 +165,8 @@ async def test_each_text_is_one_question_with_its_facts_as_items(endpoint: OpenA
     assert asked.texts == ["all is well", "off to the lake"]
     assert await read_facts(asked, "Tell Marta.", panel, 60_000) == [True, False, False, True]
     assert endpoint.calls == 2
-    assert all("It says that the incident is closed." in prompt for prompt in endpoint.prompts)
+    item = says("closed (1")
+    assert all(item.within(prompt) for prompt in endpoint.prompts)
 
 
 async def test_a_model_that_quotes_what_is_not_there_settles_nothing(
@@ -241,7 +246,7 @@ def test_doubts_add_up_and_the_headline_is_a_range() -> None:
 
 
 def test_doubts_are_never_worth_more_than_there_is() -> None:
-    with pytest.raises(ValueError, match="score 8 and doubtful_points 3 are above max_score 10"):
+    with pytest.raises(ValueError, check=says("doubtful_points", "max_score", "10")):
         CriterionResult(
             criterion_id="a", name="A", dimension="safety", explanation="", score=8, max_score=10, doubtful_points=3
         )

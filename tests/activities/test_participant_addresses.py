@@ -15,6 +15,7 @@ from proctor.activities.participant import addresses as looked_up
 from proctor.settings.config import GreenAgentConfig
 from purple_sdk.protocol.messages import AssessmentCompleteMessage
 from tests.hostile import Answers, Hostile, Json, Response, card, hostile
+from tests.sentences import says
 from tests.work import some_of
 
 CARD = "/.well-known/agent-card.json"
@@ -61,9 +62,7 @@ async def test_a_card_that_points_to_another_host_is_not_followed() -> None:
     with two_hosts() as (participant, inside):
         sentence = await told(participant.url)
     assert sentence == (
-        f"The participant's agent card at {participant.url} points to {inside.url.removeprefix('http://')}, which is "
-        "not the host of the card: have the card say where the participant was found, or allow the host with "
-        "AGENTBEATS_GREEN_PARTICIPANTS_ALLOWED."
+        says("AGENTBEATS_GREEN_PARTICIPANTS_ALLOWED", url=participant.url, part=inside.url.removeprefix("http://"))
     )
     assert inside.paths == []
 
@@ -82,11 +81,10 @@ async def test_the_names_of_one_machine_are_one_host() -> None:
 
 @pytest.mark.parametrize("url", ["http://169.254.169.254", "http://[::ffff:169.254.169.254]", "http://0xa9fea9fe"])
 async def test_nobody_leads_to_a_forbidden_address(url: str) -> None:
-    reason = "which is a link-local or another special address, to which the evaluator doesn't connect."
     everything = "0.0.0.0/0, ::/0, 169.254.169.254"
     with hostile({CARD: lambda _: card(url)}) as server:
-        assert (await told(server.url, participants_allowed=everything)).endswith(reason)
-    assert (await told(url, participants_allowed=everything)).endswith(reason)
+        assert await told(server.url, participants_allowed=everything) == says(server=server.url)
+    assert await told(url, participants_allowed=everything) == says(url)
 
 
 @pytest.mark.parametrize("setting", ["temporal_address", "ues_url", "ues_public_url", "temporal_ui_url", "port"])
@@ -102,9 +100,8 @@ async def test_nobody_leads_to_the_evaluators_own_services(setting: str, host: s
         url = own.url.replace("127.0.0.1", host)
         with hostile({CARD: lambda _: card(url)}) as server:
             through_card, directly = await told(server.url, **settings), await told(url, **settings)
-    assert through_card.startswith(f"The participant's agent card at {server.url} points to ")
-    assert through_card.endswith(", which is one of the evaluator's own services.")
-    assert directly.startswith(f"The participant's address {url} leads to ")
+    assert says(url=server.url).within(through_card)
+    assert says(url=url).within(directly)
     assert own.paths == []
 
 
@@ -131,10 +128,7 @@ async def test_a_name_of_a_forbidden_address_is_no_way_around(monkeypatch: pytes
     metadata = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("169.254.169.254", 0))]
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: metadata)
     sentence = await told("http://harmless.example", participants_allowed="harmless.example")
-    assert sentence == (
-        "The participant's address http://harmless.example leads to harmless.example:80, which is a link-local or "
-        "another special address, to which the evaluator doesn't connect."
-    )
+    assert sentence == says("http://harmless.example", "80")
 
 
 def hello(_: object) -> Json:

@@ -10,7 +10,7 @@ from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput
 
 from proctor.activities.attempts.heartbeats import Heartbeats
 from proctor.activities.attempts.notes import MarkNote, Note, TaskNote, WaitNote
-from proctor.activities.participant import activities as participants
+from proctor.activities.participant.participants_time import seconds_left
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 PLAN: Any = SimpleNamespace(turn_timeout=300.0)
@@ -23,7 +23,7 @@ class Asking(ActivityInboundInterceptor):
         pass
 
     async def execute_activity(self, input: Any) -> float:  # noqa: A002
-        return participants._seconds_left(PLAN)
+        return seconds_left(PLAN)
 
 
 MARKED = MarkNote(mark="it")

@@ -15,6 +15,7 @@ from proctor.activities.attempts import failures
 from proctor.activities.participant import Answer, ParticipantClient, ParticipantClients, PlainParticipant
 from proctor.settings.config import GreenAgentConfig
 from purple_sdk.protocol.terminal import TerminalTaskMessage
+from tests.sentences import says
 from tests.stack import listening
 
 MESSAGE = TerminalTaskMessage(task_id="t", instruction="Do it.", container="c")
@@ -91,18 +92,18 @@ async def test_it_is_told_in_words_and_its_answer_is_read(answer: Callable[[], R
 
 
 @pytest.mark.parametrize(
-    ("answer", "sentence"),
+    "answer",
     [
-        (lambda: JSONResponse({"error": {"message": "no idea"}}, 500), "no idea"),
-        (lambda: PlainTextResponse("oops", 500), "HTTP 500"),
-        (lambda: PlainTextResponse("fine"), "and not with a result"),
+        lambda: JSONResponse({"error": {"message": "no idea"}}, 500),
+        lambda: PlainTextResponse("oops", 500),
+        lambda: PlainTextResponse("fine"),
     ],
 )
-async def test_it_says_that_it_failed(answer: Callable[[], Response], sentence: str) -> None:
+async def test_it_says_that_it_failed(answer: Callable[[], Response]) -> None:
     async with agent(answer) as (participant, _):
         said = await participant.send(MESSAGE, "an-id", text="TASK")
     assert said.has_failed
-    with pytest.raises(ApplicationError, match=sentence):
+    with pytest.raises(ApplicationError, check=says()):
         said.require_success()
 
 
@@ -116,7 +117,7 @@ async def test_it_says_that_it_failed(answer: Callable[[], Response], sentence: 
 )
 async def test_an_answer_that_cannot_be_read_is_its_own_fault(answer: Callable[[], Response]) -> None:
     async with agent(answer) as (participant, _):
-        with pytest.raises(ApplicationError, match="its answer is not an A2A response") as refused:
+        with pytest.raises(ApplicationError, check=says()) as refused:
             await participant.send(MESSAGE, "an-id", text="TASK")
     assert refused.value.type == failures.PARTICIPANT_MISBEHAVED
 
@@ -140,7 +141,7 @@ async def test_a_card_of_a2a_is_believed() -> None:
 
 
 async def test_an_address_with_neither_is_told_as_before() -> None:
-    with pytest.raises(ApplicationError, match="has no A2A agent card") as refused:
+    with pytest.raises(ApplicationError, check=says()) as refused:
         async with agent(None) as (participant, _):
             await participant.send(MESSAGE, "an-id", text="TASK")
     assert refused.value.type == failures.PARTICIPANT_MISBEHAVED

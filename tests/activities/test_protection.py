@@ -18,6 +18,7 @@ from proctor.storage.blobs import BlobStore
 from purple_sdk.processes import system_calls
 from purple_sdk.settings.config import merge_configs
 from tests.activities.scenario_code import GOOD, LIMITS, Write
+from tests.sentences import says
 from tests.stack import SCENARIOS
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -49,15 +50,15 @@ async def test_a_strangers_scenario_is_refused_unless_the_operator_trusts_it(
 ) -> None:
     config = config_of(write_scenario(files={"evaluators.py": GOOD}), tmp_path)
     sentence = await refusal(config, "small")
-    assert sentence.startswith("small has code, and this machine can't confine it: system calls are not filtered")
-    assert "files can be read" in sentence
-    assert "TCP ports can be reached" in sentence
+    assert says().within(sentence)
+    assert says().within(sentence)
+    assert says().within(sentence)
     assert "AGENTBEATS_GREEN_TRUST_SCENARIOS=true" in sentence
     found = await look_at_confinement(config)
     assert (found.state, found.said[-8:]) == ("warning", "refused.")
     trusting = merge_configs(config, {"trust_scenarios": True})
     assert await refusal(trusting, "small") == ""
-    assert "played all the same" in (await look_at_confinement(trusting)).said
+    assert says().within((await look_at_confinement(trusting)).said)
 
 
 @pytest.mark.usefixtures("unprotected", "one_fork_server")
@@ -75,11 +76,11 @@ async def test_frozen_code_that_another_machine_admitted_is_refused_too(write_sc
         strange, shipped = [
             await store.put(packed(place)) for place in (folder / "small", SCENARIOS / "email_triage_basic")
         ]
-        with pytest.raises(ScenarioValidationError, match="small has code, and this machine can't confine it"):
+        with pytest.raises(ScenarioValidationError, check=says()):
             await scenarios.unpack_frozen_code("small", strange)
-        with pytest.raises(ScenarioValidationError, match="this machine can't confine it"):
+        with pytest.raises(ScenarioValidationError, check=says()):
             await scenarios.unpack_current_code("small")
-        with pytest.raises(ScenarioValidationError, match="this machine can't confine it"):
+        with pytest.raises(ScenarioValidationError, check=says()):
             await scenarios.unpack_frozen_code("email_triage_basic", strange)  # with a name that is not its own
         assert (await scenarios.unpack_frozen_code("email_triage_basic", shipped)).is_dir()
 
@@ -94,7 +95,7 @@ async def test_no_code_runs_where_the_protection_was_there_and_is_lost(
     monkeypatch.syspath_prepend(tmp_path)
     code = ScenarioCode(LIMITS)
     try:
-        with pytest.raises(EvaluatorRetryError, match="no process could be made"):
+        with pytest.raises(EvaluatorRetryError, check=says()):
             await code.load(write_scenario(files={"evaluators.py": GOOD}) / "small")
     finally:
         await code.aclose()

@@ -18,6 +18,7 @@ from proctor.activities.scenario_code.processes import (
     ScenarioCode,
 )
 from tests.activities.scenario_code import GOOD, LIMITS, Write, bench_of, criterion_by, judged_by, nobody
+from tests.sentences import says
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.usefixtures("quick_fork_servers")]
 
@@ -61,7 +62,7 @@ async def test_the_criteria_of_an_assessment_share_processes_and_the_evidence_is
 
 async def test_a_mended_evaluator_judges_at_once(write_scenario: Write, code: ScenarioCode) -> None:
     directory = write_scenario(files={"evaluators.py": "async def check(ctx, params): return 1 / 0"}) / "small"
-    with pytest.raises(EvaluatorFailedError, match=r"raised ZeroDivisionError: .* \(evaluators\.py line 1\)"):
+    with pytest.raises(EvaluatorFailedError, check=says("evaluators.py")):
         await judged_by(code, directory, "check")
     (directory / "evaluators.py").write_text(GOOD)
     assert (await judged_by(code, directory, "check")).score == 3
@@ -69,7 +70,7 @@ async def test_a_mended_evaluator_judges_at_once(write_scenario: Write, code: Sc
 
 async def test_a_lost_simulator_is_no_fault_of_the_scenario(write_scenario: Write, code: ScenarioCode) -> None:
     files = {"evaluators.py": "async def check(ctx, params): await ctx.client.email.get_state()"}
-    with pytest.raises(EvaluatorRetryError, match="evaluator check can't reach the simulator"):
+    with pytest.raises(EvaluatorRetryError, check=says()):
         await judged_by(code, write_scenario(files=files) / "small", "check")
 
 
@@ -99,10 +100,10 @@ async def check(ctx, params):
 async def test_scenario_json_and_evaluators_may_be_no_pipes_either(write_scenario: Write, code: ScenarioCode) -> None:
     directory = write_scenario() / "small"
     os.mkfifo(directory / "helper.py")
-    with pytest.raises(ScenarioValidationError, match=r"small/helper\.py is a pipe"):
+    with pytest.raises(ScenarioValidationError, check=says("helper.py")):
         await code.load(directory)
     (directory / "helper.py").unlink()
     (directory / "scenario.json").unlink()
     os.mkfifo(directory / "scenario.json")
-    with pytest.raises(ScenarioValidationError, match=r"small/scenario\.json is a pipe"):
+    with pytest.raises(ScenarioValidationError, check=says("scenario.json")):
         await code.load(directory)

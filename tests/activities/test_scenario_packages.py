@@ -22,6 +22,7 @@ from proctor.activities.scenario_code.manager import (
     load_package,
 )
 from tests.assessments.packages import write_pair
+from tests.sentences import says
 
 Write = Callable[..., Path]
 
@@ -86,32 +87,26 @@ def test_an_attached_file_is_in_the_initial_state_once_by_its_hash(write_scenari
 
 
 @pytest.mark.parametrize(
-    ("files", "sentence"),
+    ("files", "fact"),
     [
-        ({}, "an attachment's file is \"a0.csv\": name a file in the scenario's folder"),
-        ({"a0.csv": 0}, 'the attached file "a0.csv" has 0 bytes: attach 1 to 524,288 bytes'),
-        ({"a0.csv": 524_289}, 'the attached file "a0.csv" has 524,289 bytes: attach 1 to 524,288 bytes'),
-        (
-            {f"a{number}.csv": 524_000 + number for number in range(9)},
-            "the attached files have more than 4,194,304 bytes together: attach fewer or smaller files",
-        ),
+        ({}, "a0.csv"),
+        ({"a0.csv": 0}, "524,288"),
+        ({"a0.csv": 524_289}, "524,289"),
+        ({f"a{number}.csv": 524_000 + number for number in range(9)}, "4,194,304"),
     ],
 )
-def test_missing_and_large_attached_files_are_refused(
-    write_scenario: Write, files: dict[str, int], sentence: str
-) -> None:
+def test_missing_and_large_attached_files_are_refused(write_scenario: Write, files: dict[str, int], fact: str) -> None:
     directory = write_scenario("small", initial_state=_mailed(*files or ["a0.csv"]))
     for name, size in files.items():
         (directory / "small" / name).write_bytes(b"x" * size)
-    with pytest.raises(ScenarioValidationError) as refused:
+    with pytest.raises(ScenarioValidationError, check=says("small", fact)):
         _load(directory)
-    assert str(refused.value) == f"small: {sentence}"
 
 
 def test_an_attached_file_outside_of_the_folder_is_refused(write_scenario: Write) -> None:
     directory = write_scenario("small", initial_state=_mailed("../secret.csv"))
     (directory / "secret.csv").write_text("secret")
-    with pytest.raises(ScenarioValidationError, match="name a file in the scenario's folder"):
+    with pytest.raises(ScenarioValidationError, check=says()):
         _load(directory)
 
 
@@ -136,13 +131,13 @@ def test_the_scenarios_that_come_with_proctor_are_there_too_unless_one_has_the_s
 @pytest.mark.parametrize("name", ["three", "../scenarios/one", "/etc", "one\0", "", ".", "..", "one/", "ONE"])
 def test_an_unknown_id_is_answered_with_the_known_ones(write_scenario: Write, name: str) -> None:
     write_scenario("one")
-    with pytest.raises(ScenarioNotFoundError, match="known scenarios: email_triage_basic, one, re") as caught:
+    with pytest.raises(ScenarioNotFoundError, check=says()) as caught:
         _load(write_scenario("two"), name)
     assert set(caught.value.known) == {"one", "two"} | SHIPPED
 
 
 def test_a_missing_folder_is_named(tmp_path: Path) -> None:
-    with pytest.raises(ScenarioNotFoundError, match="nowhere does not exist: set scenarios_dir"):
+    with pytest.raises(ScenarioNotFoundError, check=says("scenarios_dir")):
         _load(tmp_path / "nowhere")
 
 
@@ -166,35 +161,35 @@ def _with_raw(directory: Path, raw: bytes) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("raw", "sentence"),
+    "raw",
     [
-        (b'{\n  "name": "x",\n}', r"small/scenario\.json is not JSON: line 3, column 1"),
-        (b'{"a": NaN}', r"small/scenario\.json contains NaN"),
-        (b'{"a": 1, "a": 2}', r"small/scenario\.json: the key \"a\" appears twice"),
-        (b"[]", r"small/scenario\.json: the document is \[\]: it must be an object"),
-        (b"\xff\xfe", r"small/scenario\.json is not UTF-8"),
-        (b"[" * 100_000, r"small/scenario\.json is nested too deeply"),
-        (b"[" * 150 + b"]" * 150, r"small/scenario\.json is nested too deeply"),
-        (b'{"a": ["\\ud83d"]}', r"small/scenario\.json: a\[0\] has a lone surrogate \(U\+D83D\): text must be Unicode"),
+        b'{\n  "name": "x",\n}',
+        b'{"a": NaN}',
+        b'{"a": 1, "a": 2}',
+        b"[]",
+        b"\xff\xfe",
+        b"[" * 100_000,
+        b"[" * 150 + b"]" * 150,
+        b'{"a": ["\\ud83d"]}',
     ],
 )
-def test_a_file_that_is_not_json_is_refused_with_the_place(write_scenario: Write, raw: bytes, sentence: str) -> None:
-    with pytest.raises(ScenarioValidationError, match=sentence):
+def test_a_file_that_is_not_json_is_refused_with_the_place(write_scenario: Write, raw: bytes) -> None:
+    with pytest.raises(ScenarioValidationError, check=says()):
         _load(_with_raw(write_scenario(), raw))
 
 
 @pytest.mark.parametrize(
-    ("change", "sentence"),
+    "change",
     [
-        ({"start_time": "tomorrow"}, r'small/scenario\.json: start_time is "tomorrow"'),
-        ({"criteria": [CRITERION | {"max_score": 0}]}, r"criteria\[0\]\.max_score is 0"),
-        ({"end_time": "2026-03-02T09:00:00+01:00"}, "end_time .* is not after start_time"),
-        ({"user_character": "zoe"}, "user_character is 'zoe', which is not among the characters: ana, ben, cleo"),
-        ({"initial_state": 7}, "initial_state"),
+        {"start_time": "tomorrow"},
+        {"criteria": [CRITERION | {"max_score": 0}]},
+        {"end_time": "2026-03-02T09:00:00+01:00"},
+        {"user_character": "zoe"},
+        {"initial_state": 7},
     ],
 )
-def test_a_bad_field_is_named_with_its_value(write_scenario: Write, change: dict[str, Any], sentence: str) -> None:
-    with pytest.raises(ScenarioValidationError, match=sentence):
+def test_a_bad_field_is_named_with_its_value(write_scenario: Write, change: dict[str, Any]) -> None:
+    with pytest.raises(ScenarioValidationError, check=says()):
         _load(write_scenario(**change))
 
 
@@ -232,40 +227,38 @@ def test_missing_sections_are_filled_in(write_scenario: Write) -> None:
 
 
 @pytest.mark.parametrize(
-    ("state", "sentence"),
+    ("state", "place"),
     [
-        ([], r"the document is \[\]"),
-        ({}, "environment is missing: add it"),
-        ({"scenario": 3}, "scenario is 3"),
-        ({"scenario": {"environment": {}}}, r"scenario\.environment\.modality_states is missing"),
-        ({"environment": []}, r"environment is \[\]"),
-        (_environment(email=[]), r"environment\.modality_states\.email is \[\]"),
-        (_environment(email={"emails": []}), r"modality_states\.email\.emails is \[\]: it must be an object from id"),
-        (_environment(email={"emails": {"m1": 3}}), r'modality_states\.email\.emails\["m1"\] is 3'),
-        (_environment(chat={"messages": {}}), r"modality_states\.chat\.messages is \{\}: it must be a list"),
-        (_environment() | {"events": []}, r"events is \[\]"),
+        ([], "[]"),
+        ({}, "environment"),
+        ({"scenario": 3}, "scenario"),
+        ({"scenario": {"environment": {}}}, "scenario.environment.modality_states"),
+        ({"environment": []}, "environment"),
+        (_environment(email=[]), "environment.modality_states.email"),
+        (_environment(email={"emails": []}), "modality_states.email.emails"),
+        (_environment(email={"emails": {"m1": 3}}), 'modality_states.email.emails["m1"]'),
+        (_environment(chat={"messages": {}}), "modality_states.chat.messages"),
+        (_environment() | {"events": []}, "events"),
         (
             _environment() | {"events": {"events": [{"scheduled_time": "noon", "modality": "chat", "data": {}}]}},
-            r'events\.events\[0\]\.scheduled_time is "noon"',
+            "events.events[0].scheduled_time",
         ),
     ],
 )
-def test_a_broken_initial_state_is_refused_with_file_and_place(
-    write_scenario: Write, state: Any, sentence: str
-) -> None:
+def test_a_broken_initial_state_is_refused_with_file_and_place(write_scenario: Write, state: Any, place: str) -> None:
     directory = write_scenario(initial_state="state.json", files={"state.json": json.dumps(state)})
-    with pytest.raises(ScenarioValidationError, match=r"small/state\.json: .*" + sentence):
+    with pytest.raises(ScenarioValidationError, check=says("small/state.json", place)):
         _load(directory)
 
 
 @pytest.mark.parametrize("name", ["../small/scenario.json/../../x.json", "/etc/hostname", "a\0b", ".", ""])
 def test_an_initial_state_elsewhere_is_refused(write_scenario: Write, name: str) -> None:
-    with pytest.raises(ScenarioValidationError, match="name a file in the scenario's own folder"):
+    with pytest.raises(ScenarioValidationError, check=says()):
         _load(write_scenario(initial_state=name))
 
 
 def test_a_missing_initial_state_file_is_named(write_scenario: Write) -> None:
-    with pytest.raises(ScenarioValidationError, match=r"small/gone\.json does not exist"):
+    with pytest.raises(ScenarioValidationError, check=says("gone.json")):
         _load(write_scenario(initial_state="gone.json"))
 
 
@@ -328,36 +321,30 @@ def test_evaluators_are_the_async_functions_of_two_parameters(write_scenario: Wr
 
 
 @pytest.mark.parametrize(
-    ("code", "sentence"),
+    "code",
     [
-        ("def broken(:\n", r"small/evaluators\.py line 1 is not Python"),
-        (
-            "\nimport nowhere_at_all\n",
-            r"small/evaluators\.py line 2 can't be imported: ModuleNotFoundError: .*nowhere_at_all",
-        ),
-        ("import helpers\n", r"small/helpers\.py line 1 can't be imported: ZeroDivisionError"),
-        ("import syntax\n", r"small/syntax\.py line 2 is not Python"),
-        ("from helpers_gone import x\n", "No module named 'helpers_gone'"),
-        ("from . import gone\n", "cannot import name 'gone'"),
-        ("import sys\nsys.exit(3)\n", "can't be imported: SystemExit: 3"),
-        ("x = 1\n", "function 'check', which criterion 'c1' names, is missing; it has no evaluator at all"),
-        (CHECK.replace("check", "chekc"), "function 'check', .* is missing; it has chekc"),
-        (
-            "def check(ctx, params): ...\n",
-            r"'check', .* is not an async function: write async def check\(ctx, params\)",
-        ),
-        ("async def check(ctx): ...\n", r"'check', .* does not take \(ctx, params\)"),
-        ("check = 3\n", "'check', .* is not an async function"),
+        "def broken(:\n",
+        "\nimport nowhere_at_all\n",
+        "import helpers\n",
+        "import syntax\n",
+        "from helpers_gone import x\n",
+        "from . import gone\n",
+        "import sys\nsys.exit(3)\n",
+        "x = 1\n",
+        CHECK.replace("check", "chekc"),
+        "def check(ctx, params): ...\n",
+        "async def check(ctx): ...\n",
+        "check = 3\n",
     ],
 )
-def test_broken_evaluators_are_refused_with_the_place(write_scenario: Write, code: str, sentence: str) -> None:
+def test_broken_evaluators_are_refused_with_the_place(write_scenario: Write, code: str) -> None:
     files = {"evaluators.py": code, "helpers.py": "1 / 0\n", "syntax.py": "\n1 +\n"}
-    with pytest.raises(EvaluatorLoadError, match=sentence):
+    with pytest.raises(EvaluatorLoadError, check=says()):
         _load(write_scenario(files=files, criteria=[CRITERION]))
 
 
 def test_a_criterion_without_an_evaluators_file_is_refused(write_scenario: Write) -> None:
-    with pytest.raises(EvaluatorLoadError, match=r"small/evaluators\.py does not exist, but criterion 'c1' needs"):
+    with pytest.raises(EvaluatorLoadError, check=says("evaluators.py", "c1")):
         _load(write_scenario(criteria=[CRITERION]))
 
 
@@ -403,20 +390,9 @@ def test_what_is_allowed_and_probably_not_meant_is_said(write_scenario: Write) -
         criteria=[CRITERION | {"evaluation_prompt": "How well?"}],
         initial_state=state,
     )
-    warnings = "\n".join(_load(directory, "strange").warnings)
-    for sentence in (
-        "scenario_id is 'other', but the folder is called 'strange'",
-        "make 10800 turns",
-        "no character has scripted_replies",
-        "character 'ben' has neither email nor phone",
-        "criterion 'c1' has both an evaluator_id and an evaluation_prompt",
-        "modalities that UES doesn't know: fax",
-        "clock is at 2026-03-02T09:30:00+01:00, after start_time",
-        "email.user_email_address is 'x@y.example', but the user character has 'ana@home.example'",
-        "1 events of initial_state are scheduled after end_time",
-        "1 events of initial_state are scheduled before start_time",
-    ):
-        assert sentence in warnings
+    facts = ("scenario_id", "10800", "scripted_replies", "ben", "c1", "fax", "2026-03-02T09:30:00+01:00")
+    places = ("email.user_email_address", "end_time", "start_time")
+    assert "\n".join(_load(directory, "strange").warnings) == says(*facts, *places)
 
 
 def test_a_sound_scenario_has_no_warnings(write_scenario: Write) -> None:
@@ -447,5 +423,5 @@ def test_a_role_without_its_initial_state_is_refused(tmp_path: Path) -> None:
     write_pair(
         tmp_path, "broken", change=lambda scenario: scenario["roles"]["ben_side"].update(initial_state="no.json")
     )
-    with pytest.raises(ScenarioValidationError, match=r"broken/no\.json does not exist"):
+    with pytest.raises(ScenarioValidationError, check=says("no.json")):
         load_package(tmp_path / "broken")

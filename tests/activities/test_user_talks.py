@@ -7,12 +7,14 @@ import pytest
 from langchain_core.language_models.chat_models import BaseChatModel
 from pydantic import ValidationError
 
-from proctor.activities.characters.generator import answerable, characters_addressed, reply_event, respond
+from proctor.activities.characters.addressing import answerable, characters_addressed
+from proctor.activities.characters.generator import reply_event, respond
 from proctor.activities.characters.messages import OutgoingMessage, ThreadEntry
 from proctor.activities.characters.outgoing import outgoing_messages
 from proctor.protocol.scenario import ScenarioConfig
 from tests.activities.scenario_code import scenario_data
 from tests.openai_endpoint import OpenAIEndpoint
+from tests.sentences import says
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 REPLIES = [
@@ -63,7 +65,7 @@ def test_the_user_is_reached_by_the_channels_that_the_scenario_names() -> None:
 def test_a_channel_needs_an_address() -> None:
     data = scenario_data(user_talks=["sms"])
     del data["characters"]["ana"]["phone"]
-    with pytest.raises(ValidationError, match="user_talks has 'sms', but Ana Alvarez has no address there"):
+    with pytest.raises(ValidationError, check=says("user_talks", "sms")):
         ScenarioConfig.model_validate(data)
 
 

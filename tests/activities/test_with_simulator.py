@@ -9,7 +9,7 @@ from proctor.activities.characters.generator import reply_event
 from proctor.activities.characters.messages import CharacterReply, OutgoingMessage
 from proctor.activities.participant.action_report import compare
 from proctor.activities.scenario_code.initial_states import read_initial_state
-from proctor.activities.simulation.turns import entries_from_events
+from proctor.activities.simulation.action_log import entries_from_events
 from proctor.protocol.scenario import ScenarioConfig
 from purple_sdk.protocol.results import ReportedAction
 from purple_sdk.ues import AsyncUESClient

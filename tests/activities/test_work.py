@@ -8,6 +8,7 @@ from proctor.activities.scenario_code.manager import EvaluatorLoadError, load_ev
 from proctor.protocol.scenario import EvaluationCriterion
 from purple_sdk.protocol.results import CriterionResult, Doubt
 from tests.activities.scenario_code import scenario_data
+from tests.sentences import says
 
 MANNERS = EvaluationCriterion(
     criterion_id="manners",
@@ -55,12 +56,12 @@ def test_the_work_is_judged_by_a_function_with_the_same_parameters() -> None:
 
 
 def test_a_function_of_its_own_sees_to_the_work_itself() -> None:
-    with pytest.raises(ValidationError, match="work_evaluator_id is for criteria without an evaluator_id"):
+    with pytest.raises(ValidationError, check=says("work_evaluator_id")):
         EvaluationCriterion.model_validate(MANNERS.model_dump() | {"evaluator_id": "own"})
 
 
 def test_a_missing_function_is_told_before_the_first_assessment(write_scenario) -> None:  # type: ignore[no-untyped-def]
     criteria = [*scenario_data()["criteria"], MANNERS.model_dump()]
     folder = write_scenario(files={"evaluators.py": ""}, criteria=criteria) / "small"
-    with pytest.raises(EvaluatorLoadError, match="'letters', which criterion 'manners' names, is missing"):
+    with pytest.raises(EvaluatorLoadError, check=says("letters", "manners")):
         load_evaluators(folder, load_package(folder).config.criteria[-1:])

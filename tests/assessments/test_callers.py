@@ -33,6 +33,7 @@ from tests.a2a_gateway.callers import (
 from tests.assessments import participants
 from tests.assessments.participants import DONE, Answer, Json, by_hand
 from tests.assessments.scripts import diligent
+from tests.sentences import says
 from tests.stack import Stack, assess, serving
 from tests.work import only_nightly
 
@@ -237,7 +238,7 @@ def assert_artifact(parts: list[Json]) -> AssessmentResults:
     assert json.loads(content) == results.model_dump(mode="json")
     assert exact["file"]["mimeType"] == "application/json"
     assert AssessmentResults.model_validate(data["data"]) == results
-    assert sentence["text"] == ("personal_assistant earned 18 of 18 judged points (20 in all) on tiny in 2 turns.")
+    assert sentence["text"] == says("personal_assistant", "18", "20")
     return results
 
 

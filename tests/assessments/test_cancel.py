@@ -18,6 +18,7 @@ from purple_sdk.protocol.messages import AssessmentCompleteMessage, AssessmentSt
 from purple_sdk.protocol.results import AssessmentResults
 from tests.a2a_gateway.callers import at_once, message, sdk_client, send, state_name
 from tests.assessments.observers import running, simulations_left
+from tests.sentences import says
 from tests.stack import Stack, agent_config, listening, request_json
 from tests.waiting import eventually
 from tests.work import only_nightly
@@ -83,13 +84,13 @@ async def test_canceled(stack: Stack, at: str, scenario: str, update: str, expec
         task = await caller.cancel_task(CancelTaskRequest(id=assessment.task_id))
         ended = await assessment.end()
         assert state_name(task.status.state) == "canceled"
-        assert (ended.state, ended.sentence) == ("canceled", "The assessment was cancelled.")
+        assert (ended.state, ended.sentence) == ("canceled", says())
         results = ended.results
         assert results is not None
         assert results == AssessmentResults.model_validate_json(task.artifacts[0].parts[2].raw)
         turns = {"set-up": 0, "mid-turn": 0, "judging": 1}[CASE_OF[at]]
         assert (results.status, results.completion_reason, results.turns_taken) == ("canceled", "canceled", turns)
-        assert "the assessment was cancelled" in {criterion.unscored_reason for criterion in results.criteria_results}
+        assert says().within({criterion.unscored_reason for criterion in results.criteria_results})
         again = await caller.get_task(GetTaskRequest(id=assessment.task_id))
         assert state_name(again.status.state) == "canceled"
         assert await simulations_left(stack) == []

@@ -26,6 +26,7 @@ from tests.hostile import (
     much,
     packed,
 )
+from tests.sentences import says
 from tests.stack import Assessed, Stack, assess, serving
 from tests.work import NIGHTLY
 
@@ -38,7 +39,6 @@ class Attack:
     """How a participant answers, and how its assessment ends."""
 
     answers: Callable[[str], Answers]
-    sentence: str
     turn_timeout: float = 60
 
 
@@ -71,37 +71,18 @@ VALUES = b'{"jsonrpc": "2.0", "id": 1, "result": {"message": {"parts": [{"data":
 REPORT = json.dumps({**TURN, "actions": [0] * 100_000})
 
 ATTACKS = {
-    "a card of 500 MB": Attack(
-        lambda _: {CARD: lambda _: Response(much(500))}, "The participant's agent card has more than 1,000,000 bytes"
-    ),
-    "a card of 500 MB, packed": Attack(
-        lambda _: {CARD: lambda _: packed(500)}, "The participant's agent card has more than 1,000,000 bytes"
-    ),
+    "a card of 500 MB": Attack(lambda _: {CARD: lambda _: Response(much(500))}),
+    "a card of 500 MB, packed": Attack(lambda _: {CARD: lambda _: packed(500)}),
     "a card that drips": Attack(
         lambda _: {CARD: lambda _: Response(dripping())},
-        "The participant did not finish the start message within 3 s.",
         turn_timeout=3,
     ),
-    "an answer of 500 MB": Attack(
-        in_turns(lambda: Response(much(500))), "The participant's answer has more than 4,000,000 bytes"
-    ),
-    "an answer of 500 MB, packed": Attack(
-        in_turns(lambda: packed(500)), "The participant's answer has more than 4,000,000 bytes"
-    ),
-    "an answer of a million lists": Attack(
-        in_turns(lambda: Response([VALUES])), "The participant's answer has 2,000,009 JSON values"
-    ),
-    "100,000 actions": Attack(
-        in_turns(lambda: spoken(REPORT)), "The participant's report of a turn has 100,000 actions"
-    ),
-    "notes of a megabyte": Attack(
-        in_turns(lambda: spoken(json.dumps({**TURN, "notes": "x" * MEGABYTE}))),
-        "The participant's notes for a turn has 1,000,000 bytes",
-    ),
-    "events without end": Attack(
-        in_turns(lambda: events(b": still here\n\n")),
-        "The stream of the participant's answer has more than 10,000 events",
-    ),
+    "an answer of 500 MB": Attack(in_turns(lambda: Response(much(500)))),
+    "an answer of 500 MB, packed": Attack(in_turns(lambda: packed(500))),
+    "an answer of a million lists": Attack(in_turns(lambda: Response([VALUES]))),
+    "100,000 actions": Attack(in_turns(lambda: spoken(REPORT))),
+    "notes of a megabyte": Attack(in_turns(lambda: spoken(json.dumps({**TURN, "notes": "x" * MEGABYTE})))),
+    "events without end": Attack(in_turns(lambda: events(b": still here\n\n"))),
 }
 SHORT = ("a card that drips", "an answer of 500 MB, packed")
 
@@ -118,8 +99,8 @@ async def test_strangers_beside_a_neighbour(stack: Stack) -> None:
             beside = await assess(stack, neighbour, "tiny")
             ended = dict(zip(strangers, await attacked, strict=True))
 
-    for name, attack in attacks.items():
-        assert ended[name].sentence.startswith(attack.sentence), (name, ended[name].sentence)
+    for name in attacks:
+        assert ended[name].sentence == says()
         assert ended[name].state == "failed"
         assert strangers[name].sent < 50 * MEGABYTE, name
     assert strangers["a card that drips"].paths == [CARD, CARD]  # to greet it, and to say goodbye: no other attempt

@@ -12,19 +12,17 @@ from purple_sdk.protocol.results import AssessmentResults
 from tests.assessments.packages import TINY, write_package
 from tests.assessments.scripts import diligent, idle
 from tests.assessments.test_replay import comparable, follow
+from tests.sentences import says
 from tests.stack import Stack, assess, serving
 from tests.work import NIGHTLY
 
 ATTACKS = {
-    "leaves": ("os._exit(3)", r"evaluator asked ended its process (exit code 3) instead of returning a result"),
-    "cancels": ("raise asyncio.CancelledError", "evaluator asked raised CancelledError"),
-    "interrupts": ("raise KeyboardInterrupt", "evaluator asked raised KeyboardInterrupt"),
-    "forks": ("while True: os.fork()", "evaluator asked raised PermissionError: a scenario's code may not start"),
-    "hoards": (
-        "kept = [bytearray(10**7) for _ in range(10**5)]",
-        "evaluator asked needed more memory than it may have",
-    ),
-    "floods": ("while True: print('a' * 10**6)", "evaluator asked printed more than 1024 kB and was stopped"),
+    "leaves": "os._exit(3)",
+    "cancels": "raise asyncio.CancelledError",
+    "interrupts": "raise KeyboardInterrupt",
+    "forks": "while True: os.fork()",
+    "hoards": "kept = [bytearray(10**7) for _ in range(10**5)]",
+    "floods": "while True: print('a' * 10**6)",
 }
 PLAYED = ATTACKS if NIGHTLY else {name: ATTACKS[name] for name in ("leaves",)}
 _CODE = """
@@ -41,7 +39,7 @@ async def told(ctx, params):
 async def test_code_that_does_harm_fails_its_own_judging_and_is_judged_again_once_it_is_mended(
     stack: Stack, scenarios_dir: Path
 ) -> None:
-    for name, (attack, _) in PLAYED.items():
+    for name, attack in PLAYED.items():
         write_package(scenarios_dir, f"harm_{name}", files={"evaluators.py": _CODE.format(attack)})
     write_package(scenarios_dir, "harm_blocks", files={"evaluators.py": _CODE.format("time.sleep(4); 1 / 0")})
     async with serving(diligent) as url:
@@ -54,11 +52,10 @@ async def test_code_that_does_harm_fails_its_own_judging_and_is_judged_again_onc
     assert undisturbed.results is not None
     assert neighbour.results is not None
     assert comparable(neighbour.results) == comparable(undisturbed.results)
-    sentences = [*(sentence for _, sentence in PLAYED.values()), "evaluator asked raised ZeroDivisionError"]
-    for assessed, sentence in zip(attacked, sentences, strict=True):
+    for assessed in attacked:
         assert assessed.state == "failed", assessed.sentence
-        assert f"Criterion asked: {sentence}" in assessed.sentence
         assert assessed.results is not None
+        assert assessed.sentence == says("asked", task_id=assessed.results.assessment_id)
         assert assessed.results.turns_taken == 1
         assert len(assessed.results.action_log) > 0
         assert all(criterion.is_unscored for criterion in assessed.results.criteria_results)
@@ -84,8 +81,5 @@ async def test_a_package_with_a_pipe_for_its_state_is_refused(stack: Stack, scen
             assess(stack, url, "piped_state"), assess(stack, url, "tiny", max_turns=1)
         )
     assert refused.state == "rejected"
-    assert (
-        "piped_state/initial_state.json is a pipe, device or socket: a scenario has plain files only"
-        in refused.sentence
-    )
+    assert says("piped_state", "initial_state.json").within(refused.sentence)
     assert neighbour.state == "completed"

@@ -18,6 +18,7 @@ from purple_sdk.protocol.results import AssessmentResults
 from tests.assessments.packages import write_package
 from tests.assessments.test_replay import follow
 from tests.cli.commands import run_proctor
+from tests.sentences import says
 from tests.stack import Assessed, Stack, assess, serving
 from tests.work import only_nightly
 
@@ -145,5 +146,5 @@ async def test_a_mended_evaluator_judges_where_that_is_asked_for(
 
 
 def test_todays_evaluators_are_for_judging_again() -> None:
-    with pytest.raises(UsageError, match="--with-current-evaluators is for judging again: add --from-judging"):
+    with pytest.raises(UsageError, check=says("--with-current-evaluators", "--from-judging")):
         run_proctor("replay", "t", "--with-current-evaluators")

@@ -20,6 +20,7 @@ from purple_sdk.settings.config import merge_configs
 from purple_sdk.ues import AsyncUESClient
 from tests.assessments.scripts import ask_ben
 from tests.openai_endpoint import OpenAIEndpoint
+from tests.sentences import says
 from tests.stack import Assessed, Script, Stack, agent_config, assess, listening, play, serving
 
 START = datetime.fromisoformat("2026-03-02T09:00:00+00:00")
@@ -111,7 +112,7 @@ async def test_early_completion_ends_the_turns(stack: Stack) -> None:
     completed = [update for update in assessed.updates if isinstance(update, TurnCompletedUpdate)]
     assert [update.early_completion_requested for update in completed] == [False, True]
     [loaded] = [update for update in assessed.updates if isinstance(update, ScenarioLoadedUpdate)]
-    assert loaded.warnings == ["2 of 20 points will stay unscored, since no model judges (config.offline): manners (2)"]
+    assert loaded.warnings == [says("20", "config.offline")]
     assert (results.total_points, results.scores.overall.max_score) == (20, 18)
     # The message carries its turn's report, which counts as every other turn's does.
     report = results.action_report

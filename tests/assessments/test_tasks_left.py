@@ -17,7 +17,7 @@ from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput
 
 from proctor.activities.attempts.heartbeats import Heartbeats
 from proctor.activities.attempts.notes import TaskNote
-from proctor.activities.participant.activities import ParticipantActivities
+from proctor.activities.participant.dialogue import Dialogues
 from proctor.client.replay import choose, reset, reset_points
 from proctor.settings.config import GreenAgentConfig
 from proctor.storage.temporal import connect
@@ -109,16 +109,15 @@ class Waiting(ActivityInboundInterceptor):
         self.waits = asyncio.Event()
 
     async def execute_activity(self, input: Any) -> None:  # noqa: A002
-        async def wait(_participant: Any) -> None:
-            self.waits.set()
-            await asyncio.Event().wait()
-
         nothing: Any = SimpleNamespace()
-        speaker = ParticipantActivities(GreenAgentConfig(), nothing, nothing)
+        attempt: Any = SimpleNamespace(plan=self._plan)
+        dialogues = Dialogues(GreenAgentConfig(), nothing)
         try:
-            await speaker._converse(self._plan, "turn 1", wait)
+            async with dialogues.hold_dialogue(attempt, "turn 1", is_renewed=False):
+                self.waits.set()
+                await asyncio.Event().wait()
         finally:
-            await speaker.aclose()
+            await dialogues.aclose()
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,7 @@ from purple_sdk.protocol.results import AssessmentResults
 from tests.assessments import participants
 from tests.assessments.participants import by_hand
 from tests.assessments.scripts import diligent, idle
+from tests.sentences import says
 from tests.stack import Stack, assess, serving
 from tests.work import only_nightly
 
@@ -147,13 +148,13 @@ async def test_a_failed_participant_is_a_failed_workflow_with_a_readable_reason(
     reason = await failure_of(handle)
     assert (reason.type, reason.message) == (
         "AssessmentFailed",
-        f"The participant's task failed: the model is {MARKUP}",
+        says(MARKUP),
     )
     assert AssessmentResults.model_validate(reason.details[0]) == assessed.results
     metadata = await handle.query("__temporal_workflow_metadata", result_type=WorkflowMetadata)
     rendered = await render(stack, metadata.current_details)
     assert "<strong>Failed</strong>" in rendered
-    assert f"the model is {html.escape(MARKUP, quote=False)}</p>" in rendered
+    assert says(part=html.escape(MARKUP, quote=False)).within(rendered)
     steps = [step_of(event) async for event in handle.fetch_history_events()]
     played = [summary for name, summary in filter(None, steps) if name == "purple_turn"]
     assert played == ["turn 1", "turn 1 · try 2"]

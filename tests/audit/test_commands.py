@@ -1,5 +1,6 @@
 """``proctor new-family``, ``scenarios audit`` and ``scenarios show``, as an author types them."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from typer.main import get_command
 from proctor.cli.main import app
 from proctor.common.errors import CommandError, UsageError
 from proctor.local.audit.families import command_for
+from tests.sentences import says
 
 
 def say(*words: str) -> Result:
@@ -47,12 +49,12 @@ def test_a_day_is_shown_with_its_truth(folder: Path) -> None:
 
 
 def test_what_is_refused(folder: Path) -> None:
-    for words, kind, sentence in (
-        (("show", "barn_sale", "--seed", "30", "--truth"), CommandError, "seeds 1 to 20 is public"),
-        (("show", "barn_sal", "--seed", "3"), UsageError, "did you mean barn_sale"),
-        (("audit", "barn_sale", "--difficulty", "5"), UsageError, "isn't one of 1 to 4"),
-        (("audit", "barn_sale", "--seeds", "x"), UsageError, "write numbers and ranges"),
+    for words, kind, fact in (
+        (("show", "barn_sale", "--seed", "30", "--truth"), CommandError, "1 to 20"),
+        (("show", "barn_sal", "--seed", "3"), UsageError, "barn_sale"),
+        (("audit", "barn_sale", "--difficulty", "5"), UsageError, "1 to 4"),
+        (("audit", "barn_sale", "--seeds", "x"), UsageError, "--seeds"),
     ):
         problem = say("scenarios", *words, "--scenarios-dir", str(folder)).exception
         assert isinstance(problem, kind)
-        assert sentence in str(problem)
+        assert str(problem) == says(fact, known=re.compile(r"(?<=families: )[^;]*"))

@@ -4,6 +4,7 @@ By default one family is audited. In the others the oracle earns everything, and
 ``tests/docs/test_families.py`` fails where days are others than those that were audited.
 """
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +19,7 @@ from proctor.local.audit.plays import Stage
 from proctor.scenarios.kit.checks import Write
 from proctor.scenarios.kit.making import asking
 from proctor.scenarios.kit.making.days import DIFFICULTIES, Day, make_day
+from tests.sentences import says
 from tests.stack import SCENARIOS
 from tests.work import NIGHTLY, only_nightly
 
@@ -121,17 +123,18 @@ def test_an_honest_family_passes(family: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("family", "check", "sentence"),
+    ("family", "check"),
     [
-        (_SECOND_ANSWER, 7, "the checks accept"),
-        (_NO_SUPPORT, 6, "does not show value"),
-        (_UNSEEN_SIDE_EFFECT, 5, "was found"),
+        (_SECOND_ANSWER, 7),
+        (_NO_SUPPORT, 6),
+        (_UNSEEN_SIDE_EFFECT, 5),
     ],
     indirect=["family"],
 )
-def test_planted_faults_are_named(family: Path, check: int, sentence: str) -> None:
+def test_planted_faults_are_named(family: Path, check: int) -> None:
     found = audit_instance(family, 2, 3, quick=True).violations
-    assert any(number == check and sentence in said for number, said in found), found
+    changing = re.compile(r"\d{5,}|(?<=do ).*(?= was)")
+    assert says(values=changing).within([said for number, said in found if number == check]), found
 
 
 @pytest.mark.parametrize("family", ["raise RuntimeError('no hay')"], indirect=True)

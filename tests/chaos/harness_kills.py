@@ -27,7 +27,7 @@ from proctor.local.stack import answers, proctor_command
 from proctor.service.supervisor import Service, Supervisor
 from purple_sdk.processes.ports import free_ports
 from tests.programs import module
-from tests.purple_sdk.harness.playing import says
+from tests.purple_sdk.harness.playing import speaks
 from tests.scripted_model import ScriptedModel, progress, read_question
 from tests.stack import Stack, assess, running_stack
 
@@ -36,7 +36,7 @@ Victim = Literal["CLI agent", "its server", "worker"]
 VICTIMS: tuple[Victim, ...] = ("CLI agent", "its server", "worker")
 MOMENTS = [(turn, request, 0.0) for turn in (1, 2, 3) for request in (1, 2, 3)] + [(2, 1, 0.03)]
 
-SCRIPT = {turn: says(f"turn {turn}, first", f"turn {turn}, second") for turn in (1, 2, 3)}
+SCRIPT = {turn: speaks(f"turn {turn}, first", f"turn {turn}, second") for turn in (1, 2, 3)}
 WANTED = Counter(str(arguments["content"]) for calls in SCRIPT.values() for _, arguments in calls)
 
 

@@ -25,6 +25,7 @@ from purple_sdk.ues.answers import UESAnswer
 from tests.activities.families import SOUND, write_family
 from tests.cli.commands import Sandbox
 from tests.programs import LINKED
+from tests.sentences import says
 from tests.work import some_of
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
@@ -110,35 +111,35 @@ def test_a_model_that_is_built_when_it_is_first_used_can_be() -> None:
 
 WRONG_USAGE: list[tuple[list[str], dict[str, str], str]] = [
     (["fly"], {}, "fly"),
-    (["assess"], {}, "Missing argument"),
-    (["assess", "email_triage_basic"], {}, "no agent is named: give --agent URL"),
+    (["assess"], {}, "'SCENARIO'"),
+    (["assess", "email_triage_basic"], {}, "--agent"),
     (
         ["assess", "x", "--agent", "http://a", "--agent", "http://b"],
         {},
-        "2 agents are given: `proctor run` plays several",
+        "proctor run",
     ),
-    (["gateway", "--port", "1", "--port", "1"], {}, "--port is given 2 times"),
+    (["gateway", "--port", "1", "--port", "1"], {}, "--port"),
     (["assess", "x", "--agent", "http://a", "--max-turns", "0"], {}, "--max-turns"),
     (["assess", "x", "--agent", "http://a", "--seed", "many"], {}, "--seed"),
-    (["assess", "x", "--agent", "http://a", "--json", "no/such/folder/r.json"], {}, "--json no/such/folder/r.json"),
-    (["assess", "x", "--agent", "http://a", "--json", "."], {}, "can't write there"),
-    (["assess", "x", "--agent", "http://a"], {"AGENTBEATS_GREEN_PORT": "many"}, 'AGENTBEATS_GREEN_PORT is "many"'),
+    (["assess", "x", "--agent", "http://a", "--json", "no/such/folder/r.json"], {}, "no/such/folder/r.json"),
+    (["assess", "x", "--agent", "http://a", "--json", "."], {}, "--json"),
+    (["assess", "x", "--agent", "http://a"], {"AGENTBEATS_GREEN_PORT": "many"}, "AGENTBEATS_GREEN_PORT"),
     (["gateway", "--port", "70000"], {}, "--port"),
     (["gateway", "--temporal-adress", "x"], {}, "--temporal-adress"),
     (["worker", "--scenarios-dir", "no-such-folder"], {}, "no-such-folder"),
     (["worker"], {"AGENTBEATS_GREEN_ASSESSMENT_TIMEOUT": "soon"}, "AGENTBEATS_GREEN_ASSESSMENT_TIMEOUT"),
-    (["worker"], {"AGENTBEATS_LOG_LEVEL": "loud"}, 'AGENTBEATS_LOG_LEVEL is "LOUD"'),
-    (["worker"], {"AGENTBEATS_GREEN_SECRET": ""}, 'AGENTBEATS_GREEN_SECRET is "": everybody could derive the keys'),
-    (["worker", "--ues-url", "localhost:8100"], {}, '--ues-url is "localhost:8100": write it as http://HOST:PORT'),
-    (["worker", "--state", ""], {}, '--state is "": it is empty: name a folder'),
+    (["worker"], {"AGENTBEATS_LOG_LEVEL": "loud"}, "AGENTBEATS_LOG_LEVEL"),
+    (["worker"], {"AGENTBEATS_GREEN_SECRET": ""}, "AGENTBEATS_GREEN_SECRET"),
+    (["worker", "--ues-url", "localhost:8100"], {}, "--ues-url"),
+    (["worker", "--state", ""], {}, "--state"),
     (["demo", "--seed", "x"], {}, "--seed"),
-    (["up", "--ues-port", "9000", "--ui-port", "9000"], {}, "--ues-port and --ui-port are both 9000"),
+    (["up", "--ues-port", "9000", "--ui-port", "9000"], {}, "9000"),
     (["up", "--scenarios-dir", "no-such-folder"], {}, "no-such-folder"),
     (["agent", "dance"], {}, "dance"),
-    (["agent", "assistant"], {"AGENTBEATS_PURPLE_MODEL": "mystery"}, "write PROVIDER/NAME, such as openai/mystery"),
-    (["scenarios", "show", "no_such_scenario"], {}, "known scenarios: "),
-    (["scenarios", "validate", "no_such_scenario"], {}, "known scenarios: "),
-    (["scenarios", "validate", "no/such/folder"], {}, "no/such/folder isn't a folder"),
+    (["agent", "assistant"], {"AGENTBEATS_PURPLE_MODEL": "mystery"}, "openai/mystery"),
+    (["scenarios", "show", "no_such_scenario"], {}, "no_such_scenario"),
+    (["scenarios", "validate", "no_such_scenario"], {}, "no_such_scenario"),
+    (["scenarios", "validate", "no/such/folder"], {}, "no/such/folder"),
     (["scenarios", "list", "--scenarios-dir", "no-such-folder"], {}, "no-such-folder"),
 ]
 
@@ -151,14 +152,14 @@ def test_a_folder_whose_name_the_locale_has_no_letters_for_is_named(place: str, 
     ascii_only["XDG_STATE_HOME"] = str(tmp_path / "state")
     done = sandbox.run("list", "--archive", archive, **ascii_only)
     assert done.returncode == 2
-    assert done.stderr.startswith(f"proctor: {place} ({tmp_path}/na?ve) can't be read as ascii: set LC_ALL=C.UTF-8 or")
+    assert says("LC_ALL", "C.UTF", place=place, tmp_path=tmp_path).within(done.stderr)
 
 
-@pytest.mark.parametrize(("arguments", "environment", "sentence"), WRONG_USAGE, ids=lambda value: str(value)[:60])
+@pytest.mark.parametrize(("arguments", "environment", "fact"), WRONG_USAGE, ids=lambda value: str(value)[:60])
 def test_wrong_usage_is_told_and_ends_with_2(
     arguments: list[str],
     environment: dict[str, str],
-    sentence: str,
+    fact: str,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -170,7 +171,7 @@ def test_wrong_usage_is_told_and_ends_with_2(
     with pytest.raises(SystemExit) as ended:
         main()
     assert ended.value.code == 2
-    assert sentence in capsys.readouterr().err
+    assert says(fact).within(capsys.readouterr().err)
 
 
 def test_the_version_is_that_of_the_installed_package(sandbox: Sandbox) -> None:
@@ -187,10 +188,9 @@ def test_the_scenarios_that_came_with_proctor_are_listed_and_a_variable_that_is_
     assert "email_triage_basic" in done.stdout
     assert "\x1b" not in done.stdout
     assert done.stderr.splitlines() == [
-        "proctor: warning: AGENTBEATS_GREEN_TEMPORAL_ADRESS isn't a setting: "
-        "did you mean AGENTBEATS_GREEN_TEMPORAL_ADDRESS?",
-        "proctor: warning: AGENTBEATS_PURPLE_HOTS isn't a setting: did you mean AGENTBEATS_PURPLE_HOST?",
-        "proctor: warning: AGENTBEATS_XYZZY isn't a setting",
+        says("AGENTBEATS_GREEN_TEMPORAL_ADRESS", "AGENTBEATS_GREEN_TEMPORAL_ADDRESS"),
+        says("AGENTBEATS_PURPLE_HOTS", "AGENTBEATS_PURPLE_HOST"),
+        says("AGENTBEATS_XYZZY"),
     ]
 
 
@@ -204,8 +204,7 @@ def test_a_service_listens_on_this_machine_only_unless_told_otherwise_and_ends_w
         assert listening_at(service.process.pid) == {("127.0.0.1", port)}
         assert service.end(signal.SIGINT) == 0
     assert "Traceback" not in service.output
-    is_warned = "proctor: warning: temperature 1.9 makes most models incoherent" in service.output
-    assert is_warned == command.startswith("agent")
+    assert ("temperature 1.9" in service.output) == command.startswith("agent")
 
 
 @pytest.mark.parametrize("command", ["gateway", "up --without-agent", "view"])
@@ -214,7 +213,7 @@ def test_a_gateway_that_asks_nobody_is_opened_to_others_only_by_whoever_means_it
 ) -> None:
     refused = sandbox.call(*command.split(), "--host", "0.0.0.0")
     assert refused.returncode == 2
-    assert "on 0.0.0.0 other machines would reach the gateway without authentication" in refused.stderr
+    assert says("0.0.0.0").within(refused.stderr)
     assert "`proctor token create NAME`" in refused.stderr
 
 
@@ -244,8 +243,8 @@ def test_common_variables_hold_for_every_service_and_what_is_probably_not_meant_
         assert listening_at(service.process.pid) == {("0.0.0.0", port)}
         assert "INFO" not in service.output
     if command == "gateway":
-        assert "proctor: warning: card_url is not set: the agent card says localhost" in service.output
-        assert "proctor: warning: everyone who reaches this port may start assessments" in service.output
+        assert says("card_url").within(service.output)
+        assert says().within(service.output)
 
 
 def listening_at(pid: int) -> set[tuple[str, int]]:
@@ -256,7 +255,7 @@ def listening_at(pid: int) -> set[tuple[str, int]]:
 def test_a_gateway_that_is_not_there_is_3_with_what_to_start(sandbox: Sandbox, nobody: str) -> None:
     done = sandbox.call("assess", "email_triage_basic", "--agent", "http://127.0.0.1:1", "--gateway", nobody)
     assert done.returncode == 3
-    assert f"can't reach a gateway at {nobody}" in done.stderr
+    assert says(nobody=nobody).within(done.stderr)
     assert "`proctor up`" in done.stderr
 
 
@@ -268,7 +267,7 @@ def test_the_environment_names_the_gateway_and_a_flag_overrules_it(sandbox: Sand
     assert (done.returncode, nobody in done.stderr) == (3, True)
     done = sandbox.call("cancel", "some-task", AGENTBEATS_GATEWAY_URL="localhost:8000")
     assert done.returncode == 2
-    assert "AGENTBEATS_GATEWAY_URL is 'localhost:8000': give an address such as" in done.stderr
+    assert says("AGENTBEATS_GATEWAY_URL", "localhost:8000").within(done.stderr)
 
 
 def test_terminal_trials_without_a_docker_engine_are_3_before_anything_starts(sandbox: Sandbox) -> None:
@@ -283,13 +282,13 @@ def test_terminal_trials_without_a_docker_engine_are_3_before_anything_starts(sa
 def test_an_address_that_is_no_gateway_is_3(sandbox: Sandbox) -> None:
     done = sandbox.call("assess", "email_triage_basic", "--agent", "http://127.0.0.1:1", "--gateway", "nonsense")
     assert done.returncode == 3
-    assert "can't reach a gateway at nonsense" in done.stderr
+    assert says().within(done.stderr)
 
 
 def test_a_worker_without_temporal_is_3(sandbox: Sandbox) -> None:
     done = sandbox.call("worker", "--processes", "1", "--temporal-address", f"127.0.0.1:{free_ports(1)[0]}")
     assert done.returncode == 3
-    assert "can't reach Temporal" in done.stderr
+    assert says().within(done.stderr)
     assert "Traceback" not in done.stderr
 
 
@@ -314,7 +313,7 @@ def test_up_names_each_port_that_is_taken(sandbox: Sandbox) -> None:
         arguments = [word for flag, port in zip(flags, ports, strict=True) for word in (flag, str(port))]
         done = sandbox.call("up", *arguments, "--scenarios-dir", str(SCENARIOS))
     assert done.returncode == 1
-    assert f"port {ports[1]} is taken by" in done.stderr
+    assert says(port=ports[1]).within(done.stderr)
     assert "with --ues-port" in done.stderr
     assert not sandbox.processes()
 
@@ -363,7 +362,7 @@ def test_scenarios_and_families_are_listed_and_what_is_broken_hides_no_others(sa
     assert done.returncode == 1
     (line,) = [line for line in done.stdout.splitlines() if line.startswith("one_question")]
     assert line.split() == ["one_question", "One", "question", "answering"]
-    assert "every family needs one" in done.stdout
+    assert says().within(done.stdout)
     assert "late/scenario.json" in done.stdout
     assert "A quiet morning" in done.stdout
 
@@ -372,12 +371,12 @@ def test_the_days_of_a_family_are_validated_until_one_cannot_be_made(sandbox: Sa
     folder = write_family(sandbox.folder / "mine", f"{SOUND}\n\n_sound = make\n\n{_NO_SECOND}")
     done = sandbox.call("scenarios", "validate", "one_question", "--scenarios-dir", "mine", "--seed", "5")
     assert done.returncode == 1
-    assert "one_question · difficulty 1 · seed 5 can be played: 2 turns" in done.stdout
-    assert "makes no day of difficulty 2 and seed 5: duty door: two answers are right" in done.stderr
+    assert says("one_question").within(done.stdout)
+    assert says().within(done.stderr)
     scenario(folder / "quiet")
     done = sandbox.call("scenarios", "validate", "quiet", "--scenarios-dir", "mine", "--seed", "5")
     assert done.returncode == 2
-    assert "quiet is a fixed scenario: leave out --difficulty and --seed" in done.stderr
+    assert says("--difficulty", "--seed").within(done.stderr)
 
 
 _NO_SECOND = """
@@ -424,7 +423,7 @@ def test_a_scenario_that_can_be_played_is_0(sandbox: Sandbox, named: str) -> Non
     scenario(sandbox.folder / "mine" / "quiet")
     done = sandbox.call("scenarios", "validate", named, "--scenarios-dir", "mine")
     assert done.returncode == 0, done.stderr
-    assert "quiet can be played: 2 turns, 1 characters, 1 criteria, 4 points" in done.stdout
+    assert says().within(done.stdout)
 
 
 def test_a_broken_scenario_is_1_with_file_and_field(sandbox: Sandbox) -> None:
@@ -432,4 +431,4 @@ def test_a_broken_scenario_is_1_with_file_and_field(sandbox: Sandbox) -> None:
     done = sandbox.call("scenarios", "validate", "mine/late")
     assert done.returncode == 1
     assert "late/scenario.json" in done.stderr
-    assert "end_time 2026-03-01T08:00:00+00:00 is not after start_time" in done.stderr
+    assert says("end_time", "2026-03-01T08:00:00+00:00").within(done.stderr)

@@ -8,6 +8,7 @@ from proctor.common.errors import UsageError
 from proctor.common.settings import read_settings, with_connection
 from proctor.settings.config import GreenAgentConfig
 from proctor.storage.connections import read_profile
+from tests.sentences import says
 
 PROFILES = '[profile.default]\naddress = "profile:1"\n[profile.cloud]\napi_key = "k"\nnamespace = "of-cloud"\n'
 
@@ -63,5 +64,5 @@ def test_a_file_that_says_nothing_usable_is_a_sentence(
     (tmp_path / "temporal.toml").write_text(content)
     monkeypatch.setenv("TEMPORAL_CONFIG_FILE", str(tmp_path / "temporal.toml"))
     monkeypatch.setenv("TEMPORAL_PROFILE", "mine")
-    with pytest.raises(UsageError, match=r"can't be read from TEMPORAL_\* and temporal.toml"):
+    with pytest.raises(UsageError, check=says("temporal.toml")):
         connected()

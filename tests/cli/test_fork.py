@@ -15,6 +15,7 @@ from proctor.protocol.runs import RunRequest
 from proctor.storage.archive import Archive
 from purple_sdk.protocol.forks import ForkedFrom
 from tests.cli.commands import run_proctor
+from tests.sentences import says
 from tests.storage.test_archive import entry
 
 GATEWAY = "http://127.0.0.1:1"
@@ -57,25 +58,25 @@ def test_one_fork_is_an_assessment_and_several_are_a_campaign(monkeypatch: pytes
 
 
 @pytest.mark.parametrize(
-    ("flags", "sentence"),
+    "flags",
     [
-        ("", "say from which turn on: --from-turn N, --evening N, or"),
-        ("--from-turn 2 --every-turn", "say from which turn on"),
-        ("--from-turn 2 --evening 1", "say from which turn on"),
-        ("--evening 1 --repeats 2", "--evening is for a single fork"),
-        ("--from-turn 2 --repeats 2 --json r.json", "--json is for a single fork"),
-        ("--from-turn 2 --repeats 2 --agent nonsense", 'participants.agent is "nonsense"'),
+        "",
+        "--from-turn 2 --every-turn",
+        "--from-turn 2 --evening 1",
+        "--evening 1 --repeats 2",
+        "--from-turn 2 --repeats 2 --json r.json",
+        "--from-turn 2 --repeats 2 --agent nonsense",
     ],
 )
-def test_what_does_not_fit_together_is_a_sentence(flags: str, sentence: str) -> None:
-    with pytest.raises(UsageError, match=re.escape(sentence)):
+def test_what_does_not_fit_together_is_a_sentence(flags: str) -> None:
+    with pytest.raises(UsageError, check=says()):
         run_proctor("fork", "abc", "--gateway", GATEWAY, *flags.split())
 
 
 def test_the_forks_in_an_archive_say_which_turn_decided(tmp_path, capsys) -> None:
     archive = Archive(str(tmp_path))
     archive.write(entry("original", participant="mine", score=8, max_score=10), {}, {})
-    with pytest.raises(UsageError, match="no fork of original has come to a score"):
+    with pytest.raises(UsageError, check=says()):
         run_proctor("forks", "orig", "--archive", str(tmp_path))
     for turn, scores in {1: (2, 8), 2: (2, 8), 3: (8, 8)}.items():
         for number, score in enumerate(scores):
@@ -86,6 +87,6 @@ def test_the_forks_in_an_archive_say_which_turn_decided(tmp_path, capsys) -> Non
     archive.write(failed, {}, {})
     run_proctor("forks", "orig", "--archive", str(tmp_path))
     said = capsys.readouterr().out
-    assert "1 fork failed or weren't judged: left out" in said
+    assert says().within(said)
     assert re.search(r"from turn 2 +2 +50.0% +1800.0 +100% +100%", said)
-    assert "turn 2 decided: 100% of what was open at turn 1" in said
+    assert says("100%").within(said)

@@ -62,7 +62,7 @@ def test_up_that_is_interrupted_while_it_starts_leaves_nothing(sandbox: Sandbox,
         up.wait_for_that((tmp_path / "state" / "logs" / "temporal.log").exists)
         assert up.end(signal.SIGINT) == 0
     assert "Traceback" not in up.output
-    assert "proctor is up" not in up.output
+    assert "Ctrl-C" not in up.output
     assert not sandbox.processes()
 
 

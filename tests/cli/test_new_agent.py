@@ -17,6 +17,7 @@ from tests.cli.commands import run_proctor
 from tests.cli.projects import require_clean, require_in_wheel, run, run_tests
 from tests.cli.test_ten_minutes import edit, guide
 from tests.programs import ROOT
+from tests.sentences import says
 from tests.stack import Stack, assess
 from tests.waiting import wait_until
 from tests.work import NIGHTLY, only_nightly
@@ -110,13 +111,13 @@ def test_it_is_typed(project: Path) -> None:
 
 @pytest.mark.parametrize("name", ["", "Mail", "mail clerk", "../mail", "1mail", "mail-"])
 def test_a_name_that_is_none_is_told(name: str, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="cannot be the name of a project: write small letters"):
+    with pytest.raises(UsageError, check=says()):
         run_proctor("new-agent", name, "--folder", str(tmp_path))
     assert list(tmp_path.iterdir()) == []
 
 
 def test_nothing_is_written_over(project: Path) -> None:
-    with pytest.raises(UsageError, match="mail-clerk is there already: choose another name"):
+    with pytest.raises(UsageError, check=says()):
         run_proctor("new-agent", "mail-clerk", "--folder", str(project.parent))
 
 

@@ -18,6 +18,7 @@ from purple_sdk.protocol.actions import USER_ACTIONS
 from purple_sdk.ues.items import Email
 from tests.cli.commands import PROCTOR, Sandbox
 from tests.programs import end, start
+from tests.sentences import says
 from tests.stack import Stack
 from tests.waiting import PATIENCE, wait_until
 from tests.work import only_nightly
@@ -59,21 +60,9 @@ def test_lines_from_a_pipe_play_an_assessment(stack: Stack, sandbox: Sandbox, mo
     played = sandbox.call("play", "tiny", "--gateway", stack.gateway_url, "--json", "result.json")
     told = played.stdout
     assert played.returncode == 0, told + played.stderr
-    for sentence in (
-        "turn 1> frobnicate\n'frobnicate' isn't a command: `help` lists them, `actions` what you can do\n",
-        "turn 1> email.archive\nmessage_ids missing: email.archive MESSAGE_IDS\n",
-        "the user asks\n  Ask Ben by email whether lunch on Thursday suits him",
-        "turn 1> mail 1\nthere is no mail 1: there is none\n",
-        "turn 1> help email.label\n  email.label MESSAGE_IDS LABELS   Put labels on emails.\n",
-        'turn 1> email.send ben@work.example Lunch? "Does Thursday suit you?"\nemail.send: done\n',
-        "turn 1> say -\n  | Two lines,\n  | in one message.\n  | .\nchat.send_message: done\n",
-        "done: time_step",
-        "ben@work.example   Re: Lunch?\n",
-        "turn 2> mail 1\n-- mail 1 · Mon 02 Mar ",
-        "  Thursday suits me. Half past twelve?\n",
-        "Largest losses:",
-    ):
-        assert sentence in told, told
+    drawn = {"seed": re.compile(r"(?<=seed )\d+"), "time": re.compile(r"(?<=M\w\w )\d\d:\d\d")}
+    facts = ("frobnicate", "email.archive", "email.label", "mail 1", "ben@work.example", "time_step")
+    assert told == says(*facts, **drawn)
     assert "Traceback" not in told + played.stderr
     result = json.loads((sandbox.folder / "result.json").read_text())
     assert [entry["action"] for entry in result["action_log"]] == [
@@ -106,31 +95,24 @@ def test_ctrl_c_cancels_the_assessment(stack: Stack, sandbox: Sandbox) -> None:
     finally:
         end(process, signal.SIGKILL)
     assert "\ncancelling the assessment …\n" in output.read_text()
-    assert output.read_text().endswith("\nproctor: the assessment is cancelled\n")
+    assert says().within(output.read_text())
 
 
 @only_nightly
 def test_quit_cancels_it_too(stack: Stack, sandbox: Sandbox) -> None:
     played = play(sandbox, "quit\n", "tiny", "--gateway", stack.gateway_url)
     assert played.returncode == 4
-    assert played.stderr == "proctor: the assessment is cancelled\n"
+    assert played.stderr == says()
 
 
 @pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        (["nothing"], "proctor: scenario 'nothing' not found; known scenarios: "),
-        (["./nothing"], "proctor: ./nothing isn't a folder: name a scenario's folder or its id"),
-        (
-            ["./x", "--gateway", "http://127.0.0.1:9"],
-            "proctor: a scenario's folder is played by an evaluator of its own",
-        ),
-    ],
+    ("arguments", "fact"),
+    [(["nothing"], "nothing"), (["./nothing"], "./nothing"), (["./x", "--gateway", "http://127.0.0.1:9"], "--gateway")],
 )
-def test_what_cannot_be_played_is_told(sandbox: Sandbox, arguments: list[str], sentence: str) -> None:
+def test_what_cannot_be_played_is_told(sandbox: Sandbox, arguments: list[str], fact: str) -> None:
     played = sandbox.call("play", *arguments)
     assert (played.returncode, played.stdout) == (2, "")
-    assert sentence.replace("'", '"') in played.stderr.replace("'", '"')
+    assert played.stderr == says(fact)
 
 
 def read(line: str) -> dict[str, object]:
@@ -183,18 +165,18 @@ def test_a_time_without_an_offset_is_the_users_own() -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "sentence"),
+    "line",
     [
-        ("email.label 1", "labels missing: email.label MESSAGE_IDS LABELS"),
-        ("email.archive 1 2", "'2' is too much: email.archive MESSAGE_IDS; `help email.archive` has all fields"),
-        ("calendar.respond 1 perhaps", "calendar.respond: response"),
-        ("calendar.create A 2026-01-01T10:00Z 2026-01-01T11:00Z attendees=[{", "attendees isn't JSON"),
-        ("send a b c", "'send' may be chat.send_message or email.send or sms.send: write which"),
-        ('email.archive "1', 'a " is not closed'),
+        "email.label 1",
+        "email.archive 1 2",
+        "calendar.respond 1 perhaps",
+        "calendar.create A 2026-01-01T10:00Z 2026-01-01T11:00Z attendees=[{",
+        "send a b c",
+        'email.archive "1',
     ],
 )
-def test_a_line_that_is_none_says_why(line: str, sentence: str) -> None:
-    with pytest.raises(NotUnderstoodError, match=re.escape(sentence)):
+def test_a_line_that_is_none_says_why(line: str) -> None:
+    with pytest.raises(NotUnderstoodError, check=says()):
         read(line)
 
 

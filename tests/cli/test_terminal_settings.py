@@ -7,6 +7,7 @@ import pytest
 from proctor.cli.terminal_settings import SECRETS_FILE, TerminalSettings, read_terminal_settings
 from proctor.common.errors import UsageError
 from tests.programs import ROOT
+from tests.sentences import says
 
 
 def write(folder: Path, config: str = "", secrets: str = "") -> str:
@@ -79,19 +80,19 @@ def test_the_files_that_are_shipped_fit_the_settings(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("config", "sentence"),
+    "config",
     [
-        ("[evaluation]\nn_attempts = 0\n", "config.toml: evaluation.n_attempts is 0"),
-        ("[evaluation]\nattempts = 2\n", "evaluation.attempts isn't a setting: there are output_path, n_attempts"),
-        ("[evaluations]\nn_attempts = 2\n", "evaluations isn't a setting: there are project, green_agent"),
-        ("n_attempts = 2\n", "n_attempts is outside of all sections"),
-        ("[evaluation\n", "config.toml is not TOML"),
+        "[evaluation]\nn_attempts = 0\n",
+        "[evaluation]\nattempts = 2\n",
+        "[evaluations]\nn_attempts = 2\n",
+        "n_attempts = 2\n",
+        "[evaluation\n",
     ],
 )
-def test_bad_files_are_told_by_file_and_key(tmp_path: Path, config: str, sentence: str) -> None:
+def test_bad_files_are_told_by_file_and_key(tmp_path: Path, config: str) -> None:
     with pytest.raises(UsageError, match=r"config\.toml") as told:
         read_terminal_settings({}, write(tmp_path, config), {})
-    assert sentence in str(told.value)
+    assert says().within(str(told.value))
 
 
 def test_bad_variables_and_flags_are_told_by_name(tmp_path: Path) -> None:
@@ -100,7 +101,7 @@ def test_bad_variables_and_flags_are_told_by_name(tmp_path: Path) -> None:
         read_terminal_settings({}, path, {"EVALUATION_N_TASKS": "-1"})
     with pytest.raises(UsageError, match="--n-attempts is 0"):
         read_terminal_settings({("evaluation", "n_attempts"): 0}, path, {})
-    with pytest.raises(UsageError, match="isn't there"):
+    with pytest.raises(UsageError, check=says()):
         read_terminal_settings({}, str(tmp_path / "other.toml"), {})
 
 
@@ -115,5 +116,5 @@ def test_secrets_go_into_the_environment_and_settings_do_not(tmp_path: Path, mon
     assert os.environ["SOME_TEST_API_KEY"] == "abc"
     monkeypatch.delenv("SOME_TEST_API_KEY")
     (tmp_path / ".env").write_text("EVALUATION_N_ATTEMPTS=2\n")
-    with pytest.raises(UsageError, match="EVALUATION_N_ATTEMPTS isn't a secret"):
+    with pytest.raises(UsageError, check=says("EVALUATION_N_ATTEMPTS")):
         read_terminal_settings({}, path, {})

@@ -16,6 +16,7 @@ from proctor.local.stack import LocalStack, Ports
 from proctor.settings.config import GreenAgentConfig
 from proctor.storage.archive import Archive
 from tests.cli.commands import run_proctor
+from tests.sentences import says
 from tests.viewer.entries import write_day
 
 PORTS = Ports(1, 2, 3, 4)  # at which nothing listens
@@ -79,14 +80,14 @@ def test_a_named_deployment_has_the_archive_that_it_ran_with(
     assert "day-of-x" in listed(capsys, tmp_path / "x")
     assert deployment_settings(state=str(tmp_path / "x")).temporal_address == "127.0.0.1:7233", "its own has ended"
     monkeypatch.setenv("AGENTBEATS_GREEN_STORAGE_URL", str(tmp_path / "store"))
-    assert "nothing was found" in listed(capsys, tmp_path / "x")
+    assert says().within(listed(capsys, tmp_path / "x"))
 
 
 def test_of_several_that_run_the_default_one_is_read_else_one_has_to_be_named(
     tmp_path: Path, home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with running(tmp_path / "x"), running(tmp_path / "y"):
-        with pytest.raises(UsageError, match=r"several deployments run: name one with --state /.*, --state /"):
+        with pytest.raises(UsageError, check=says("--state")):
             listed(capsys)
         with running(home):
             assert "own-day" in listed(capsys)

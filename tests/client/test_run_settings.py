@@ -6,6 +6,7 @@ import pytest
 
 from proctor.client.run_settings import agents_in, as_toml, checked, read_campaign, seeds_in
 from proctor.common.errors import UsageError
+from tests.sentences import says
 
 AGENTS = {"my agent": "http://localhost:8001"}
 
@@ -17,10 +18,10 @@ def test_seeds_are_numbers_and_ranges() -> None:
 
 def test_difficulties_are_numbers_of_another_flag() -> None:
     assert seeds_in("1-4", "--difficulty") == [1, 2, 3, 4]
-    with pytest.raises(UsageError, match="--difficulty hard: write numbers and ranges"):
+    with pytest.raises(UsageError, check=says("--difficulty")):
         seeds_in("hard", "--difficulty")
     request = {"participants": AGENTS, "config": {"scenarios": ["clear_the_day"], "difficulties": [1, 5]}}
-    with pytest.raises(UsageError, match=r"config.difficulties: choose from 1 to 4; the nearest is 4"):
+    with pytest.raises(UsageError, check=says("config.difficulties")):
         checked(request, "proctor run")
     request["config"] = {"scenarios": ["clear_the_day"], "difficulty": 3}
     asked = checked(request, "proctor run")
@@ -39,7 +40,7 @@ def test_agents_have_names() -> None:
         "mine": "http://localhost:8001/?a=b",
         "agent": "http://localhost:8002/?c=d",
     }
-    with pytest.raises(UsageError, match="--agent mine is there twice"):
+    with pytest.raises(UsageError, check=says("--agent")):
         agents_in(["mine=http://localhost:8001", "mine=http://localhost:8002"])
 
 
@@ -51,24 +52,24 @@ def test_a_file_says_the_same_as_the_request_it_was_made_of(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
-    ("text", "sentence"),
+    "text",
     [
-        ("scenarios = [", "isn't TOML"),
-        ('scenarios = ["day"]\n', r"no agent is named; add --agent NAME=URL, or a table \[agents\]"),
-        ('scenarios = ["day"]\nrepeat = 2\n[agents]\na = "http://a"', "repeat isn't a setting of a campaign"),
-        ('[agents]\na = "http://a"', "config.scenarios is missing"),
-        ('scenarios = ["day"]\n[agents]\na = "nowhere"', 'participants.a is "nowhere": give the agent\'s address'),
-        ('scenarios = ["day"]\nagents = "http://a"', r"agents is \"http://a\": write a table, \[agents\]"),
+        "scenarios = [",
+        'scenarios = ["day"]\n',
+        'scenarios = ["day"]\nrepeat = 2\n[agents]\na = "http://a"',
+        '[agents]\na = "http://a"',
+        'scenarios = ["day"]\n[agents]\na = "nowhere"',
+        'scenarios = ["day"]\nagents = "http://a"',
     ],
 )
-def test_a_file_that_is_none(tmp_path: Path, text: str, sentence: str) -> None:
+def test_a_file_that_is_none(tmp_path: Path, text: str) -> None:
     path = tmp_path / "campaign.toml"
     path.write_text(text)
-    with pytest.raises(UsageError, match=sentence) as problem:
+    with pytest.raises(UsageError, check=says()) as problem:
         checked(read_campaign(str(path)), str(path))
     assert str(path) in str(problem.value)
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"none\.toml: No such file"):
+    with pytest.raises(UsageError, check=says("none.toml")):
         read_campaign(str(tmp_path / "none.toml"))

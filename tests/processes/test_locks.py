@@ -15,6 +15,7 @@ from purple_sdk.harness.program import run_program
 from purple_sdk.harness.starting import hidden_folders
 from purple_sdk.processes.landlock import landlock_version
 from purple_sdk.processes.locks import builds_folder
+from tests.sentences import says
 
 LOCKS = """
 import fcntl, glob, os, sys
@@ -38,7 +39,7 @@ async def test_a_build_that_another_process_keeps_is_given_up() -> None:
         (file,) = builds_folder().iterdir()
     with file.open() as kept:
         fcntl.flock(kept, fcntl.LOCK_EX)
-        with pytest.raises(TerminalError, match=r"can't be built: another process has had the lock .* for 0 s: end"):
+        with pytest.raises(TerminalError, check=says()):
             async with _alone("a build", 0):
                 pass
     async with _alone("a build", 0):

@@ -2,15 +2,12 @@
 
 import ast
 import asyncio
-import tomllib
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from purple_sdk.processes.together import do_all
-
-ROOT = Path(__file__).parents[2]
+from tests.programs import ROOT, files_of_packages
 
 ELSEWHERE = {
     "purple_sdk/processes/together.py": "it is the way to do it",
@@ -81,8 +78,7 @@ async def test_results_are_in_order_and_a_cancellation_ends_all() -> None:
 
 def test_works_side_by_side_end_with_the_first_failure_everywhere() -> None:
     """``gather`` has what became of each (``return_exceptions``), or is ``do_all``; a group would lose the error."""
-    rooms = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["root_packages"]
-    files = [path for room in rooms for path in (ROOT / room).rglob("*.py")]
+    files = files_of_packages()
     found = {path.relative_to(ROOT).as_posix() for path in files if any(_plain_in(path.read_text()))}
     assert found == set(ELSEWHERE)
 

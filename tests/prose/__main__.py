@@ -1,7 +1,8 @@
 """Check the prose of the project (`make prose`): ``PATH:LINE: phrase (rule: suggestion)`` for each finding.
 
 Documents, templates and the strings of Python are read as passages. proselint's engine applies its own checks and the
-rules of ``rules.toml`` to them. Exits with 1 where something was found. Paths as arguments limit the check.
+rules of ``rules.toml`` to them. Tests are read for quotations of the product's prose (``quotes.py``). Exits with 1
+where something was found. Paths as arguments limit the check.
 """
 
 import ast
@@ -16,6 +17,7 @@ from typing import NamedTuple
 from proselint.registry.checks import Check, engine, types
 
 from tests.programs import LINKED, ROOT
+from tests.prose import quotes
 
 RULES = tomllib.loads(Path(__file__).with_name("rules.toml").read_text())
 _NAME = re.compile(r"``[^`]*``|`[^`\n]*`")
@@ -159,11 +161,22 @@ def check(path: Path) -> Iterator[Finding]:
     return iter(sorted(found))
 
 
+def quotations(limits: list[Path]) -> Iterator[Finding]:
+    """The quotations of the product's prose in the tests under these paths."""
+    rooms, of_people = tuple(RULES["scope"]["python"]), RULES["quotes"]["parameters_of_people"]
+    for path in sorted((ROOT / "tests").rglob("*.py")):
+        if any(path.is_relative_to(limit) for limit in limits):
+            name = path.relative_to(ROOT).as_posix()
+            for line, text in quotes.quotes(path, rooms, in_parameters=name not in of_people):
+                yield Finding(name, line, text, "quoted in a test", quotes.SAY)
+
+
 def main(arguments: list[str]) -> int:
     """Print the findings in the files of the scope, or in those of them that are under the given paths."""
     limits = [Path(argument).resolve() for argument in arguments] or [ROOT]
     chosen = [path for path in files() if any(path.is_relative_to(limit) for limit in limits)]
     found = [finding for path in chosen for finding in check(path)]
+    found += quotations(limits)
     print(*found, f"{len(found)} findings in {len(chosen)} files", sep="\n")
     return 1 if found else 0
 

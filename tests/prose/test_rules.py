@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.prose.__main__ import check, files, findings, passages
+from tests.prose.quotes import quotes
 from tests.work import only_nightly
 
 _LINES = tomllib.loads(Path(__file__).with_name("lines.toml").read_text())
@@ -53,6 +54,24 @@ def test_comments_and_templates_of_files_are_read_without_code() -> None:
     assert [f.line for line, text in passages(Path("r.yml"), rules) for f in findings(text, "r", line)] == [1, 3]
     code = '"""$title is read anew."""\n\nclass $name:\n    pass\n'
     assert [f.line for line, text in passages(Path("a.py.tmpl"), code) for f in findings(text, "a", line)] == [1]
+
+
+_TEST = """
+from tests.sentences import says
+@pytest.mark.parametrize("sentence", ["it has to be one of the protocol's names for it"])
+def test_it(sentence):
+    with pytest.raises(ValueError, match=r"The scenario .* is a pipe, device or socket: a scenario has plain files"):
+        fail()
+    assert error == f"{name} is a link: a scenario has plain files only", "a scenario has plain files only"
+    assert mail == "Shall we have lunch on Thursday at noon?"
+    assert error == says("evaluators.py")
+"""
+
+
+def test_a_quotation_of_the_products_prose_in_a_test_is_found(tmp_path: Path) -> None:
+    file = tmp_path / "test_it.py"
+    file.write_text(_TEST)
+    assert sorted(line for line, _ in quotes(file, ("a2a_gateway", "activities"))) == [3, 5, 7]
 
 
 @only_nightly  # `make prose`, in `make check`, reads the same

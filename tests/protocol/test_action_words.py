@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from proctor.common.phrases import phrases
-from proctor.protocol.action_words import heading_of, ids_in, target_of, text_of
+from proctor.protocol.action_words import find_heading, find_targets, find_text, list_ids
 from proctor.protocol.updates import ActionObservedUpdate
 
 
@@ -30,7 +30,7 @@ def test_an_action_in_words(action: str, parameters: dict[str, Any], phrase: str
         success=True,
     )
     assert phrases([told]) == [phrase]
-    count = f" {len(ids_in(parameters))}" if len(ids_in(parameters)) > 1 else ""
-    target = f" → {target_of(parameters)}" if target_of(parameters) else ""
-    text = heading_of(parameters) or text_of(parameters)
+    count = f" {len(list_ids(parameters))}" if len(list_ids(parameters)) > 1 else ""
+    target = f" → {find_targets(parameters)}" if find_targets(parameters) else ""
+    text = find_heading(parameters) or find_text(parameters)
     assert phrase == f"{action}{count}{target}" + (f" “{text}”" if text and not count else "")

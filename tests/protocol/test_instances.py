@@ -6,6 +6,7 @@ from proctor.protocol.archive import ArchiveEntry, EntrySummary
 from proctor.protocol.runs import RunCell
 from purple_sdk.protocol.instances import Instance, did_you_mean, group_of, instance_title, variant_of
 from purple_sdk.protocol.request import AssessmentConfig
+from tests.sentences import says
 
 OLD = {
     "id": "a",
@@ -47,13 +48,13 @@ def test_seeds_1_to_20_are_for_practice(seed: int, is_practice: bool) -> None:
 
 def test_the_nearest_names_are_named() -> None:
     known = ["clear_the_day", "reschedule_day", "which_alex"]
-    assert did_you_mean("clear_teh_day", known).startswith("; did you mean clear_the_day")
+    assert says("clear_the_day").within(did_you_mean("clear_teh_day", known))
     assert did_you_mean("zzz", known) == ""
 
 
 @pytest.mark.parametrize(("difficulty", "nearest"), [(0, 1), (-3, 1), (5, 4)])
 def test_a_difficulty_that_there_is_not_is_answered_with_the_nearest(difficulty: int, nearest: int) -> None:
-    with pytest.raises(ValueError, match=f"the nearest is {nearest}"):
+    with pytest.raises(ValueError, check=says(str(nearest))):
         AssessmentConfig(scenario_id="clear_the_day", difficulty=difficulty)
 
 

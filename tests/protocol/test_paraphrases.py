@@ -14,6 +14,7 @@ from proctor.activities.scenario_code.paraphrases import (
 )
 from proctor.language.facts import Answer
 from proctor.language.patterns import has_match
+from tests.sentences import says
 
 
 def _closed(text: str) -> Answer:
@@ -45,15 +46,15 @@ def test_facts_that_are_said_alike_share_a_list(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "problem"),
+    "text",
     [
-        ("[closed]\nIt is closed.", "all.txt, line 2: 'It is closed.': begin a line with"),
-        ("[closed]\n+closed", "all.txt, line 2"),
-        ("+ closed", "all.txt, line 1: no fact is named before it"),
+        "[closed]\nIt is closed.",
+        "[closed]\n+closed",
+        "+ closed",
     ],
 )
-def test_a_line_that_is_none_is_told(tmp_path: Path, text: str, problem: str) -> None:
-    with pytest.raises(ParaphrasesError, match=problem):
+def test_a_line_that_is_none_is_told(tmp_path: Path, text: str) -> None:
+    with pytest.raises(ParaphrasesError, check=says()):
         _read(tmp_path, text)
 
 
@@ -66,29 +67,27 @@ def test_patterns_are_held_to_every_line(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "fault"),
+    "line",
     [
-        ("+ over", "all.txt, line 27: closed: says it, and patterns don't find it: 'over'"),
-        ("+ stable", "closed: says it, and patterns are in doubt: 'stable'"),
-        ("- not closed", "closed: doesn't say it, and patterns find it: 'not closed'"),
-        ("+? closed", "closed: marked ?, and patterns tell it right: take the mark away: 'closed'"),
-        ("-? not closed", "closed: doesn't say it, and patterns find it: 'not closed'"),
-        ("+! closed", "closed: marked !, and patterns tell it right"),
-        ("[nothing]\n+ closed", "all.txt, line 28: the scenario has no fact 'nothing': it has closed"),
+        "+ over",
+        "+ stable",
+        "- not closed",
+        "+? closed",
+        "-? not closed",
+        "+! closed",
+        "[nothing]\n+ closed",
     ],
 )
-def test_what_isnt_as_it_is_marked_is_told(tmp_path: Path, line: str, fault: str) -> None:
+def test_what_isnt_as_it_is_marked_is_told(tmp_path: Path, line: str) -> None:
     right, wrong = "+ It is closed.\n" * 15, "- It is open.\n" * 10
     held = hold(_read(tmp_path, f"[closed]\n{right}{wrong}{line}"), {"closed": _closed})
     assert len(held.faults) == 1
-    assert fault in held.faults[0]
+    assert says().within(held.faults[0])
 
 
 def test_a_fact_needs_enough_paraphrases(tmp_path: Path) -> None:
     held = hold(_read(tmp_path, "[closed]\n+ closed\n- open"), {"closed": _closed})
-    assert held.faults == [
-        "closed has 1 right and 1 wrong paraphrases: write at least 15 and 10, as different people would say it"
-    ]
+    assert held.faults == [says("15", "10")]
 
 
 def test_a_fact_for_a_model_is_not_held(tmp_path: Path) -> None:

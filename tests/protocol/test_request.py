@@ -5,6 +5,7 @@ import json
 import pytest
 
 from purple_sdk.protocol.request import BadRequestError, parse_request, unknown_settings
+from tests.sentences import says
 
 GOOD = {"participants": {"personal_assistant": "http://agent:8001"}, "config": {"scenario_id": "s"}}
 
@@ -42,19 +43,19 @@ def test_the_one_object_in_a_text_is_the_request(text):
 
 
 @pytest.mark.parametrize(
-    ("text", "sentence"),
+    "text",
     [
-        (f"{JSON} or rather {json.dumps(config(seed=1))}", "several JSON objects that differ, .* send one"),
-        (f"{{}} {JSON}", "several JSON objects that differ"),
-        (f"Assess this: {JSON[:-1]},}}", r"is not JSON \(it goes wrong at line 1, column"),
-        (f"Assess this: {JSON[:-1]}", r"is not JSON \(it ends too early"),
-        (f"{{'participants': 1}} {JSON[:-1]},}}", "is not JSON"),
-        (f'{JSON} and {{"half": }}', r"is not JSON \(it goes wrong at line 1, column"),
-        ("{x} " * 101 + JSON, "more than 100 things in braces"),
+        f"{JSON} or rather {json.dumps(config(seed=1))}",
+        f"{{}} {JSON}",
+        f"Assess this: {JSON[:-1]},}}",
+        f"Assess this: {JSON[:-1]}",
+        f"{{'participants': 1}} {JSON[:-1]},}}",
+        f'{JSON} and {{"half": }}',
+        "{x} " * 101 + JSON,
     ],
 )
-def test_a_text_that_could_mean_several_things_is_refused(text, sentence):
-    with pytest.raises(BadRequestError, match=sentence):
+def test_a_text_that_could_mean_several_things_is_refused(text):
+    with pytest.raises(BadRequestError, check=says()):
         parse_request(text)
 
 
@@ -81,45 +82,42 @@ def test_the_participant_is_found_among_the_roles(roles, expected):
 
 
 def test_one_of_several_participants_has_to_be_named():
-    sentence = r"several roles \(a, b\): name the one to assess personal_assistant"
-    with pytest.raises(BadRequestError, match=sentence):
+    with pytest.raises(BadRequestError, check=says("(a, b)", "personal_assistant")):
         parse_request(people(a="http://a", b="http://b")).require_participant()
 
 
 def test_several_participants_are_those_of_the_scenarios_roles_in_their_order():
     asked = parse_request(people(b="http://same", a="http://same"))
     assert list(asked.require_roles(["a", "b"]).items()) == [("a", "http://same"), ("b", "http://same")]
-    with pytest.raises(
-        BadRequestError, match=r"participants\.c is missing: give each role of s an agent's address: a, b, c"
-    ):
+    with pytest.raises(BadRequestError, check=says("participants.c")):
         asked.require_roles(["a", "b", "c"])
-    with pytest.raises(BadRequestError, match=r'participants has the role "b": give each role of s .*: a'):
+    with pytest.raises(BadRequestError, check=says("b")):
         asked.require_roles(["a"])
 
 
 @pytest.mark.parametrize(
-    ("request_", "sentence"),
+    "request_",
     [
-        (None, "The message has no request: send"),
-        ("  ", "The message has no request: send"),
-        ("{", "The message's text is not JSON"),
-        ("[1]", r"The request is \[1\]: send an object"),
-        ({}, "participants is missing: add it; config is missing: add it"),
-        (people(), "participants is empty: name the agent"),
-        (people(a="nonsense"), 'participants.a is "nonsense": give the agent\'s address, such as http'),
-        (people(a="ftp://x"), "participants.a"),
-        (people(a="http://x:99999"), "participants.a"),
-        (people(a="http://x y"), "participants.a"),
-        ({**GOOD, "config": {}}, "config.scenario_id is missing"),
-        (config(max_turns=0), "config.max_turns is 0: it must be greater than or equal to 1"),
-        (config(max_turns="many"), 'config.max_turns is "many"'),
-        (config(seed=2**64), "config.seed"),
-        (config(turn_timeout=-1), "config.turn_timeout is -1"),
-        (config(offline="perhaps"), 'config.offline is "perhaps"'),
+        None,
+        "  ",
+        "{",
+        "[1]",
+        {},
+        people(),
+        people(a="nonsense"),
+        people(a="ftp://x"),
+        people(a="http://x:99999"),
+        people(a="http://x y"),
+        {**GOOD, "config": {}},
+        config(max_turns=0),
+        config(max_turns="many"),
+        config(seed=2**64),
+        config(turn_timeout=-1),
+        config(offline="perhaps"),
     ],
 )
-def test_a_bad_request_is_told_in_a_sentence(request_, sentence):
-    with pytest.raises(BadRequestError, match=sentence):
+def test_a_bad_request_is_told_in_a_sentence(request_):
+    with pytest.raises(BadRequestError, check=says()):
         parse_request(request_)
 
 
@@ -134,16 +132,16 @@ def test_misspelt_settings_are_found():
 
 
 @pytest.mark.parametrize(
-    ("address", "what"),
+    "address",
     [
-        ("http://anna:pass@agent:8001", "a user or password"),
-        ("http://anna@agent:8001", "a user or password"),
-        ("https://agent/a2a?api_key=s3cret", 'the parameter "api_key"'),
-        ("https://agent/a2a?x=1&Access-Token=s3cret", 'the parameter "Access-Token"'),
+        "http://anna:pass@agent:8001",
+        "http://anna@agent:8001",
+        "https://agent/a2a?api_key=s3cret",
+        "https://agent/a2a?x=1&Access-Token=s3cret",
     ],
 )
-def test_credentials_in_an_address_are_refused_and_not_quoted(address, what):
-    with pytest.raises(BadRequestError, match=f"participants.personal_assistant has {what} in its address") as refused:
+def test_credentials_in_an_address_are_refused_and_not_quoted(address):
+    with pytest.raises(BadRequestError, check=says("participants.personal_assistant")) as refused:
         parse_request(people(personal_assistant=address))
     assert "s3cret" not in str(refused.value)
     assert "pass@" not in str(refused.value)

@@ -8,6 +8,7 @@ from pydantic import BaseModel, Field, ValidationError
 
 from proctor.protocol.runs import RunCell, RunResults, in_words
 from purple_sdk.protocol import results as r
+from tests.sentences import says
 
 NOW = datetime(2026, 3, 2, 9, tzinfo=UTC)
 
@@ -94,27 +95,27 @@ def test_strict_readers_of_the_seeds_can_parse_a_result_with_unscored_criteria(r
 
 
 @pytest.mark.parametrize(
-    ("change", "complaint"),
+    "change",
     [
-        ({"scores": {"overall": {"score": 4, "max_score": 5}}}, "scores.overall is 4/5, but its parts sum to 3/5"),
-        ({"scores": {"dimensions": {"safety": {"score": 3, "max_score": 5}}}}, "dimensions.safety is 3/5"),
-        ({"actions_taken": 1}, "actions_taken is 1, but action_log has 0 entries"),
-        ({"criteria_results": []}, "scores.overall is 3/5, but its parts sum to 0/0"),
-        ({"status": "great"}, "status"),
-        ({"coverage": 1.5}, "coverage"),
+        {"scores": {"overall": {"score": 4, "max_score": 5}}},
+        {"scores": {"dimensions": {"safety": {"score": 3, "max_score": 5}}}},
+        {"actions_taken": 1},
+        {"criteria_results": []},
+        {"status": "great"},
+        {"coverage": 1.5},
     ],
 )
-def test_sums_that_disagree_are_refused(change, complaint):
+def test_sums_that_disagree_are_refused(change):
     data = results(criterion()).model_dump(mode="json")
     for key, value in change.items():
         data[key] = {**data[key], **value} if isinstance(value, dict) else value
-    with pytest.raises(ValidationError, match=complaint):
+    with pytest.raises(ValidationError, check=says()):
         r.AssessmentResults.model_validate(data)
 
 
 def test_no_score_is_above_its_maximum():
     for make in (r.DimensionScore, r.OverallScore):
-        with pytest.raises(ValidationError, match="score 6 is above max_score 5"):
+        with pytest.raises(ValidationError, check=says("max_score")):
             make(score=6, max_score=5)
     with pytest.raises(ValidationError, match="above max_score"):
         criterion(score=6)

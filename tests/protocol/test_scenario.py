@@ -8,6 +8,7 @@ from pydantic import ValidationError
 
 from proctor.protocol.scenario import ScenarioConfig
 from purple_sdk.protocol.problems import describe
+from tests.sentences import says
 
 GOOD = {
     "scenario_id": "s",
@@ -65,33 +66,31 @@ def test_a_stored_scenario_keeps_the_reader_that_it_had():
 
 
 @pytest.mark.parametrize(
-    ("path", "value", "complaint"),
+    ("path", "value", "place"),
     [
-        ("start_time", "2026-03-02T09:00:00", "start_time is .*timezone"),
-        ("end_time", "2026-03-02T09:00:00+01:00", "end_time .* is not after start_time"),
-        ("default_time_step", "PT0S", "default_time_step is .*take some time"),
-        ("default_time_step", "1h", "default_time_step is .*ISO 8601"),
-        ("characters/bob/email", "USER@x.io", "two characters share the address 'user@x.io'"),
-        ("characters/bob/phone", "+15550001", "two characters share the address"),
-        ("characters/bob/response_timing", {"base_delay": "-PT1M"}, "base_delay is .*negative"),
-        ("characters/bob/scripted_replies", [{"pattern": "("}], "pattern is .*regular expression"),
-        ("user_character", "alice", "user_character is 'alice', which is not among the characters: user, bob"),
-        ("criteria/1/criterion_id", "c1", "criterion_id 'c1' appears twice"),
-        ("criteria/0/evaluator_id", None, "criterion 'c1' has neither evaluator_id nor evaluation_prompt"),
-        ("criteria/0/dimension", "charm", r"criteria\[0\].dimension is \"charm\""),
-        ("criteria/1/max_score", 5, "rubric's points sum to 2, but max_score is 5"),
-        ("criteria/1/rubric/0/check/kind", "pattern_found", "needs a pattern"),
-        ("criteria/1/rubric/0/check/min", 10, "max is 9, below min 10"),
+        ("start_time", "2026-03-02T09:00:00", "start_time"),
+        ("end_time", "2026-03-02T09:00:00+01:00", "end_time"),
+        ("default_time_step", "PT0S", "default_time_step"),
+        ("default_time_step", "1h", "default_time_step"),
+        ("characters/bob/email", "USER@x.io", "user@x.io"),
+        ("characters/bob/phone", "+15550001", "+15550001"),
+        ("characters/bob/response_timing", {"base_delay": "-PT1M"}, "base_delay"),
+        ("characters/bob/scripted_replies", [{"pattern": "("}], "pattern"),
+        ("user_character", "alice", "user_character"),
+        ("criteria/1/criterion_id", "c1", "criterion_id"),
+        ("criteria/0/evaluator_id", None, "evaluator_id"),
+        ("criteria/0/dimension", "charm", "criteria[0].dimension"),
+        ("criteria/1/max_score", 5, "max_score"),
+        ("criteria/1/rubric/0/check/kind", "pattern_found", "pattern"),
+        ("criteria/1/rubric/0/check/min", 10, "min"),
         ("criteria", [], "criteria"),
         ("scenario_id", "../evil", "scenario_id"),
     ],
 )
-def test_a_broken_one_says_where(path, value, complaint):
+def test_a_broken_one_says_where(path, value, place):
     with pytest.raises(ValidationError) as caught:
         ScenarioConfig.model_validate(changed(path, value))
-    import re
-
-    assert re.search(complaint, describe(caught.value)), describe(caught.value)
+    assert describe(caught.value) == says(place)
 
 
 def test_a_criterion_of_the_seed_s_name_is_found_too():
@@ -126,31 +125,22 @@ def test_each_role_is_a_whole_scenario_and_the_first_one_is_the_documents_own():
 
 
 @pytest.mark.parametrize(
-    ("roles", "sentence"),
+    "roles",
     [
-        ({"host": side("user", "c1")}, "roles has only 'host': name two or more, or leave roles out"),
-        ({"Host": side("user", "c1"), "guest": side("bob", "c2")}, "roles has the name 'Host': use small letters"),
-        ({"host": side("user", "c1"), "guest": side("bob", "c1")}, "criterion_id 'c1' appears in two roles"),
-        ({"host": side("user", "c1"), "guest": side("user", "c2")}, "two roles have the user_character 'user'"),
-        (
-            {"host": side("user", "c1"), "guest": side("bob", "c2", end_time="2026-03-03T00:00:00+01:00")},
-            "roles.guest has 'end_time', which all roles share: write it beside roles",
-        ),
-        (
-            {
-                "host": side("user", "c1"),
-                "guest": {**side("bob", "c2"), "characters": {"bob": GOOD["characters"]["bob"]}},
-            },
-            "roles.guest.characters needs 'user', the user of host, with the same email and phone",
-        ),
-        (
-            {"host": side("user", "c0"), "guest": {**side("bob", "c2"), "criteria": GOOD["criteria"][:1]}},
-            "points: give all roles the same sum",
-        ),
-        ({f"r{number}": side("user", f"c{number}") for number in range(9)}, "at most 8 participants play side by side"),
+        {"host": side("user", "c1")},
+        {"Host": side("user", "c1"), "guest": side("bob", "c2")},
+        {"host": side("user", "c1"), "guest": side("bob", "c1")},
+        {"host": side("user", "c1"), "guest": side("user", "c2")},
+        {"host": side("user", "c1"), "guest": side("bob", "c2", end_time="2026-03-03T00:00:00+01:00")},
+        {
+            "host": side("user", "c1"),
+            "guest": {**side("bob", "c2"), "characters": {"bob": GOOD["characters"]["bob"]}},
+        },
+        {"host": side("user", "c0"), "guest": {**side("bob", "c2"), "criteria": GOOD["criteria"][:1]}},
+        {f"r{number}": side("user", f"c{number}") for number in range(9)},
     ],
 )
-def test_roles_that_can_not_be_played_together_are_refused(roles, sentence):
+def test_roles_that_can_not_be_played_together_are_refused(roles):
     with pytest.raises(ValidationError) as refused:
         ScenarioConfig.model_validate(in_roles(**roles))
-    assert sentence in describe(refused.value)
+    assert says().within(describe(refused.value))

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.purple_sdk.evaluator import COMPLETE, Evaluator, Heard, start, turn
+from tests.sentences import says
 from tests.waiting import PATIENCE, eventually
 from tests.work import NIGHTLY
 
@@ -101,7 +102,7 @@ async def test_a_greeting_with_a_new_key_stops_the_turn_that_runs(evaluator: Eva
     await old.working.wait()
     await evaluator.say(start(api_key="a new key") | {"resumes_turn": 1})
     assert (await playing).state == "canceled"
-    assert old.sentence == "turn 1, try 1 was stopped: the evaluator started over"
+    assert old.sentence == says()
 
 
 async def test_nobody_from_the_past_is_listened_to(evaluator: Evaluator) -> None:
@@ -110,7 +111,7 @@ async def test_nobody_from_the_past_is_listened_to(evaluator: Evaluator) -> None
     for message in (turn(2), start() | {"resumes_turn": 1}, COMPLETE):
         late = await evaluator.say(message, metadata={"proctor_fence": "199"})
         assert late.state == "rejected"
-        assert late.sentence.startswith("a newer attempt of the evaluator has spoken")
+        assert says().within(late.sentence)
     again = await evaluator.say(turn(1), message_id="one", metadata={"proctor_fence": "200"})
     assert again.notes["turns"] == ["1.1"]
     assert (await evaluator.say(turn(2))).notes["turns"] == ["1.1", "2.1"]  # evaluators elsewhere know no fences
@@ -140,7 +141,7 @@ async def test_a_new_try_starts_clean(evaluator: Evaluator) -> None:
     await evaluator.say(turn(1))
     failed = await evaluator.say(turn(2))
     assert failed.state == "failed"
-    assert failed.sentence == "turn 2, try 1 failed: RuntimeError: lost my keys"
+    assert failed.sentence == says()
     assert (await evaluator.say(turn(2, attempt=2))).state == "failed"
     assert (await evaluator.say(turn(2, attempt=3))).notes["turns"] == ["1.1", "2.3"]
 
@@ -162,7 +163,7 @@ async def test_a_new_try_stops_the_one_that_runs(probe: tuple[str, object], eval
     assert new.notes["turns"] == ["1.2"]
     await waiting
     assert old.state == "canceled"
-    assert old.sentence == "turn 1, try 1 was stopped: a newer turn or try took its place"
+    assert old.sentence == says()
     assert await playing_now(probe[0]) == 0
 
 
@@ -205,28 +206,25 @@ async def test_a_caller_that_hangs_up_can_come_back(evaluator: Evaluator) -> Non
 
 
 @pytest.mark.parametrize(
-    ("data", "as_text", "sentence"),
+    ("data", "as_text"),
     [
-        ("hello there", True, "the message has the text 'hello there': send a JSON object, as a data part or as text"),
-        ("{broken", True, "the message has the text '{broken': send a JSON object, as a data part or as text"),
-        ([1, 2], False, "the message has neither data nor text: send a JSON object, as a data part or as text"),
+        ("hello there", True),
+        ("{broken", True),
+        ([1, 2], False),
         (
             {"message_type": "turn_complete", "actions": []},
             False,
-            "message_type is 'turn_complete': expected one of assessment_start, turn_start, assessment_complete",
         ),
-        ({"turn_number": 1}, False, "message_type is None: expected one of"),
-        (turn(1) | {"turn_number": "soon"}, False, 'turn_start.turn_number is "soon": '),
-        ({"message_type": "turn_start"}, True, "turn_start.turn_number is missing: add it"),
+        ({"turn_number": 1}, False),
+        (turn(1) | {"turn_number": "soon"}, False),
+        ({"message_type": "turn_start"}, True),
     ],
 )
-async def test_what_cannot_be_read_is_rejected(
-    evaluator: Evaluator, data: object, as_text: bool, sentence: str
-) -> None:
+async def test_what_cannot_be_read_is_rejected(evaluator: Evaluator, data: object, as_text: bool) -> None:
     await begun(evaluator)
     heard = await evaluator.say(data, as_text=as_text)
     assert heard.state == "rejected"
-    assert heard.sentence.startswith(sentence)
+    assert says().within(heard.sentence)
     assert (await evaluator.say(turn(1))).state == "completed"
 
 
@@ -237,7 +235,7 @@ async def test_a_start_that_fails_leaves_no_agent(evaluator: Evaluator) -> None:
     assert (await evaluator.say(turn(1))).state == "rejected"
     bad_url = await evaluator.say(start(ues_url="ftp://somewhere"))
     assert bad_url.state == "failed"
-    assert "base_url is 'ftp://somewhere': give the simulator's address" in bad_url.sentence
+    assert says("base_url", "ftp://somewhere").within(bad_url.sentence)
 
 
 async def test_an_answer_of_the_wrong_type_fails_the_turn(evaluator: Evaluator) -> None:

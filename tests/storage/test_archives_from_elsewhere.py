@@ -14,11 +14,12 @@ import pytest
 
 from proctor.storage import entry_ids, folder
 from proctor.storage.archive import Archive, EntryDamagedError
-from proctor.storage.day_index import DayIndex, summary_of
-from proctor.storage.entry_files import folder_of
+from proctor.storage.day_index import DayIndex, get_summary_fields
+from proctor.storage.entry_files import get_entry_folder
 from proctor.storage.entry_ids import is_folder, unpacked
 from proctor.storage.entry_table import EntryQuery
 from proctor.storage.folder import Folder, RefusedFileError, StoreUnavailableError
+from tests.sentences import says
 from tests.storage.test_archive import entry, write
 
 EVERYTHING = EntryQuery()
@@ -67,7 +68,7 @@ def believing_index(archive: Archive, text: str) -> None:
     place.write(f"index/earlier/{shard}.gz", gzip.compress(f"{text}\n2026-03-01/one.1".encode()))
     place.write("index/complete.json", b'{"format": 1, "earlier": true, "name": "x"}')
     DayIndex(place)._write_packed(
-        json.dumps({"at": 1, "folder": each, "is_written": is_written, "entry": summary_of(entry())}).encode()
+        json.dumps({"at": 1, "folder": each, "is_written": is_written, "entry": get_summary_fields(entry())}).encode()
         for each in (text, f"{text}/")
         for is_written in (True, False)
     )
@@ -99,14 +100,14 @@ def test_an_entry_counts_only_in_the_folder_that_it_leads_to(url: str) -> None:
     for reader in (archive, Archive(url)):
         assert [(each.id, each.fence) for each in reader.entries(damaged)] == [("mine", 1)]
     assert len(damaged) == 6
-    assert damaged[0].endswith("can't be read (it is of 2026-03-01/mine.9): put it back from a copy of the archive")
+    assert says("2026-03-01/mine.9").within(damaged[0])
 
 
 def test_what_gzip_has_packed_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(entry_ids, "UNPACKED_AT_MOST", 20_000)
     assert unpacked(gzip.compress(b"x" * 19_999)) == b"x" * 19_999
     for content in (gzip.compress(b"x" * 20_001), gzip.compress(b"x" * 100)[:-9], b"else"):
-        with pytest.raises(ValueError, match=r"cut short|incorrect header"):
+        with pytest.raises(ValueError, check=says()):
             unpacked(content)
 
 
@@ -174,10 +175,9 @@ def test_a_file_that_is_not_plain_or_too_large_says_what_it_is(
     note = Path(url, "2026-03-01/one.1/note.txt")
     note.unlink()
     made(note, outside)
-    words = {linked: "is a link", piped: "is a FIFO, device or socket", endless: "is larger than the"}[made]
-    with pytest.raises(EntryDamagedError, match=words):
+    with pytest.raises(EntryDamagedError, check=says("note.txt")) as damaged:
         archive.read(kept, "note.txt")
-    assert words in archive.damage(kept)
+    assert str(damaged.value) in archive.damage(kept)
 
 
 def test_nothing_is_read_written_or_removed_behind_a_link(url: str, victim: Path) -> None:
@@ -190,11 +190,11 @@ def test_nothing_is_read_written_or_removed_behind_a_link(url: str, victim: Path
     place = archive.folder
     assert place.names("2026-03-01") == []
     for refused in (lambda: place.write("2026-03-01/one.1/x", b""), lambda: place.remove("2026-03-01/one.1")):
-        with pytest.raises(StoreUnavailableError, match="behind a link"):
+        with pytest.raises(StoreUnavailableError, check=says()):
             refused()
-    with pytest.raises(RefusedFileError, match="behind a link"):
+    with pytest.raises(RefusedFileError, check=says()):
         place.read("2026-03-01/one.1/note.txt")
-    with pytest.raises(RefusedFileError, match="outside of its folder"):
+    with pytest.raises(RefusedFileError, check=says()):
         place.read("../victims/one.1/note.txt")
     with pytest.raises(StoreUnavailableError):
         archive.remove([kept])
@@ -206,7 +206,7 @@ def test_an_entry_that_claims_too_much_is_not_copied(url: str, tmp_path: Path) -
     large = kept.files["note.txt"].model_copy(update={"size": 2**40})
     for files in ({"note.txt": large}, {f"{n}.txt": large.model_copy(update={"size": 2**27}) for n in range(5)}):
         claiming = kept.model_copy(update={"files": files})
-        with pytest.raises(EntryDamagedError, match="more than any that proctor writes"):
+        with pytest.raises(EntryDamagedError, check=says()):
             archive.copy(claiming, Archive(str(tmp_path / "there")))
 
 
@@ -226,7 +226,7 @@ def test_files_are_their_owners_alone(tmp_path: Path) -> None:
 def test_an_index_line_that_is_no_summary_is_left_out(url: str) -> None:
     archive = Archive(url)
     write(archive, entry("one"))
-    good = summary_of(entry("two"))
+    good = get_summary_fields(entry("two"))
     for bad in ({"score": "x", "max_score": [1]}, {"forked_from": "y"}, {"seed": 10**30}, {"started_at": 10**30}):
         DayIndex(archive.folder)._write_packed(
             [json.dumps({"at": 1, "folder": "2026-03-01/two.1", "is_written": True, "entry": good | bad}).encode()]
@@ -275,7 +275,7 @@ def test_folders_inside_each_other_need_no_stack(url: str) -> None:
 def test_an_entry_with_numbers_that_no_table_holds_is_damaged(url: str, said: dict[str, object]) -> None:
     archive = Archive(url)
     write(archive, entry("one"))
-    path = Path(url, folder_of(write(archive, entry("two"))), "entry.json")
+    path = Path(url, get_entry_folder(write(archive, entry("two"))), "entry.json")
     path.write_text(json.dumps(json.loads(path.read_text()) | said))
     damaged = list[str]()
     assert [each.id for each in Archive(url).entries(damaged)] == ["one"]
@@ -285,7 +285,7 @@ def test_an_entry_with_numbers_that_no_table_holds_is_damaged(url: str, said: di
 def test_a_folder_of_objects_has_bounds_too(tmp_path: Path) -> None:
     place = Folder(f"memory://{tmp_path.name}", "archive")
     place.write("large", b"x" * 5_000)
-    with pytest.raises(RefusedFileError, match="is larger than the 1001 bytes"):
+    with pytest.raises(RefusedFileError, check=says("1001")):
         place.read("large", 1)
     assert place.read_all(["large"], 1) == {"large": b""}
     assert place.read("large", 5_000) == b"x" * 5_000

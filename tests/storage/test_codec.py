@@ -10,6 +10,7 @@ from proctor.settings.config import GreenAgentConfig
 from proctor.storage.blobs import BlobStore
 from proctor.storage.codec import EncryptedPayloads, PayloadKeyError, payload_codec, read_keys
 from proctor.storage.temporal import PAYLOAD_LIMIT, data_converter
+from tests.sentences import says
 
 OLD, NEW = b"o" * 32, b"n" * 32
 MAIL = "Could we have lunch on Thursday?"
@@ -36,9 +37,9 @@ async def test_keys_change_while_payloads_stay_readable(tmp_path):
     after = await both.encode([MAIL])
     assert await both.decode([*plain, *before, *after]) == [MAIL] * 3
     assert [each[0].metadata["encryption-key-id"] for each in (before, after)] == [b"old", b"new"]
-    with pytest.raises(PayloadKeyError, match=r"written with the key 'old'.*add that key"):
+    with pytest.raises(PayloadKeyError, check=says("old")):
         await data_converter(store, EncryptedPayloads({"new": NEW})).decode(before)
-    with pytest.raises(PayloadKeyError, match="doesn't open with the key 'old'"):
+    with pytest.raises(PayloadKeyError, check=says("old")):
         await data_converter(store, EncryptedPayloads({"old": NEW})).decode(before)
 
 

@@ -22,6 +22,7 @@ from proctor.storage.folder import Folder, RefusedFileError
 from tests import object_stores as servers
 from tests.docs.blocks import of_language
 from tests.object_stores import BUCKET, HAS_AZURITE, S3
+from tests.sentences import says
 from tests.viewer.entries import write_day
 from tests.work import only_nightly, some_of
 
@@ -71,7 +72,7 @@ def test_what_is_put_comes_back(url: str) -> None:
     ref = store.put_blocking(content)
     assert store.put_blocking(content) == ref
     assert BlobStore(url).get_blocking(ref) == content
-    with pytest.raises(BlobNotFoundError, match=f"no blob .* below {url}: was the store moved or pruned"):
+    with pytest.raises(BlobNotFoundError, check=says(url=url)):
         store.get_blocking(blob_ref(b"never put"))
 
 
@@ -98,7 +99,7 @@ def test_a_folder_of_objects(url: str) -> None:
     assert folder.names() == ["b"]
     folder.write("empty", b"")
     assert folder.read("empty") == b"", "though it has no first byte to ask for"
-    with pytest.raises(RefusedFileError, match="larger than"):
+    with pytest.raises(RefusedFileError, check=says()):
         folder.read("b/three", -998)  # two bytes at most
 
 
@@ -154,13 +155,13 @@ def test_a_missing_bucket_is_named_with_key_and_remedy(url: str) -> None:
     with pytest.raises(StoreUnavailableError) as problem:
         BlobStore(elsewhere).put_blocking(b"content")
     said = str(problem.value)
-    assert said.startswith(f"The evaluator's store at {elsewhere} can't be written (bucket nobodys, key ")
+    assert says(elsewhere=elsewhere).within(said)
     assert blob_ref(b"content").sha256[2:] in said
     assert said.endswith(f"{object_stores.MAKE_BUCKET}.")
 
 
 def test_a_missing_bucket_is_no_empty_archive(s3: S3) -> None:
-    with pytest.raises(StoreUnavailableError, match=r"at s3://nobodys/archive can.t be read \(bucket nobodys: "):
+    with pytest.raises(StoreUnavailableError, check=says()):
         Archive("s3://nobodys/archive").entries()
 
 
@@ -181,7 +182,7 @@ def test_missing_credentials_are_told(s3: S3, monkeypatch: pytest.MonkeyPatch) -
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
         monkeypatch.delenv(name)
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
-    with pytest.raises(StoreUnavailableError, match=r"credentials\): give it credentials \(AWS_ACCESS_KEY_ID and"):
+    with pytest.raises(StoreUnavailableError, check=says("AWS_ACCESS_KEY_ID")):
         BlobStore(f"s3://{BUCKET}/nobody").put_blocking(b"content")
 
 
@@ -227,30 +228,22 @@ def test_one_part_of_many_is_tried_again_alone(s3: S3) -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "code", "remedy"),
+    ("status", "code"),
     some_of(
-        [
-            ("403 Forbidden", "AccessDenied", "let its credentials (AWS_ACCESS_KEY_ID and"),
-            ("403 Forbidden", "InvalidAccessKeyId", "let its credentials (AWS_ACCESS_KEY_ID and"),
-            ("503 Slow Down", "SlowDown", "is asked too much at once: raise its limits"),
-        ],
-        2,
+        [("403 Forbidden", "AccessDenied"), ("403 Forbidden", "InvalidAccessKeyId"), ("503 Slow Down", "SlowDown")], 2
     ),
 )
 def test_what_stays_wrong_is_told_with_a_remedy(
-    s3: S3, status: str, code: str, remedy: str, monkeypatch: pytest.MonkeyPatch
+    s3: S3, status: str, code: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("s3fs.core.S3FileSystem.retries", 1)
     s3.fail = lambda request: (status, code)
     store = BlobStore(f"s3://{BUCKET}/refused")
     content = b"content"
     actions = {"written": lambda: store.put_blocking(content), "read": lambda: store.get_blocking(blob_ref(content))}
-    for done, action in actions.items():
-        with pytest.raises(StoreUnavailableError) as problem:
+    for action in actions.values():
+        with pytest.raises(StoreUnavailableError, check=says(f"s3://{BUCKET}/refused", BUCKET)):
             action()
-        place = f"The evaluator's store at s3://{BUCKET}/refused can't be {done} (bucket {BUCKET}, key refused/"
-        assert str(problem.value).startswith(place)
-        assert remedy in str(problem.value)
 
 
 def test_a_store_without_conditional_puts_does_as_well(s3: S3) -> None:
@@ -276,14 +269,11 @@ def test_a_missing_extra_is_a_sentence(monkeypatch: pytest.MonkeyPatch, at: str,
     monkeypatch.setattr(object_stores, "find_spec", lambda name: None)
     with pytest.raises(UsageError) as problem:
         read_settings(GreenAgentConfig, storage_url=f"{at}://bucket/storage", archive_url="/tmp/archive")
-    assert str(problem.value) == (
-        f"--storage-url is {at}://bucket/storage: a store at {at}://… takes the package {package}, which isn't "
-        f"installed: `pip install 'proctor[{extra}]'`"
-    )
+    assert str(problem.value) == says("--storage-url", f"{at}://", package, f"proctor[{extra}]")
 
 
 def test_a_kind_of_store_that_nobody_knows() -> None:
-    with pytest.raises(UsageError, match=r"--storage-url is s4://bucket/storage: there is no kind of store s4://"):
+    with pytest.raises(UsageError, check=says("--storage-url")):
         read_settings(GreenAgentConfig, storage_url="s4://bucket/storage")
 
 

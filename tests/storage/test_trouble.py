@@ -3,6 +3,7 @@
 import asyncio
 import errno
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -24,6 +25,7 @@ from proctor.storage.folder import Folder
 from proctor.storage.temporal import BlobPayloads
 from proctor.storage.trying import TRIED_WITHIN, find_problem_of_store
 from purple_sdk.processes.local_files import LocalFiles
+from tests.sentences import says
 from tests.viewer.entries import write_day
 from tests.waiting import PATIENCE
 
@@ -50,9 +52,7 @@ async def test_a_full_disk(full_disk: Path) -> None:
     store = BlobStore(str(full_disk))
     with pytest.raises(StoreUnavailableError) as problem:
         await store.put(CONTENT)
-    assert str(problem.value) == (
-        f"The evaluator's store at {full_disk} can't be written (No space left on device): free some space there."
-    )
+    assert str(problem.value) == says(full_disk=full_disk)
     assert files(full_disk) == []
     small = await store.put(b"there is room for this")
     assert await store.get(small) == b"there is room for this"
@@ -62,24 +62,18 @@ async def test_a_disk_that_is_read_only(full_disk: Path) -> None:
     store = BlobStore(str(full_disk))
     kept = await store.put(b"kept")
     await asyncio.to_thread(subprocess.check_call, ["mount", "-o", "remount,ro", str(full_disk)])
-    with pytest.raises(StoreUnavailableError, match=r"can't be written \(Read-only file system\): mount it writable\."):
+    with pytest.raises(StoreUnavailableError, check=says()):
         await store.put(b"more")
     assert await store.put(b"kept") == kept
     assert await store.get(kept) == b"kept"
 
 
-FAILURES = [
-    (errno.ENOSPC, "(No space left on device): free some space there."),
-    (errno.EDQUOT, "): raise the quota or free some space there."),
-    (errno.EROFS, "(Read-only file system): mount it writable."),
-    (errno.EACCES, "(Permission denied): let the evaluator's user write and read there."),
-    (errno.EIO, "): see whether it is there and works."),
-]
+FAILURES = [errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EIO]
 
 
-@pytest.mark.parametrize(("code", "words"), FAILURES, ids=[errno.errorcode[code] for code, _ in FAILURES])
+@pytest.mark.parametrize("code", FAILURES, ids=[errno.errorcode[code] for code in FAILURES])
 async def test_what_the_system_says_is_told_with_a_remedy(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int, words: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int
 ) -> None:
     def fail(_: int) -> None:
         raise OSError(code, os.strerror(code))
@@ -89,8 +83,7 @@ async def test_what_the_system_says_is_told_with_a_remedy(
         patched.setattr(os, "fsync", fail)
         with pytest.raises(StoreUnavailableError) as problem:
             await store.put(CONTENT)
-    assert str(problem.value).startswith(f"The evaluator's store at {tmp_path} can't be written (")
-    assert str(problem.value).endswith(words)
+    assert str(problem.value) == says(os.strerror(code), tmp_path=tmp_path)
     assert files(tmp_path) == []
     assert await store.get(await store.put(CONTENT)) == CONTENT
 
@@ -98,7 +91,7 @@ async def test_what_the_system_says_is_told_with_a_remedy(
 async def test_a_store_that_is_no_folder_any_more(tmp_path: Path) -> None:
     (tmp_path / "store").write_text("somebody's notes")
     store = BlobStore(str(tmp_path / "store"))
-    with pytest.raises(StoreUnavailableError, match="can't be written"):
+    with pytest.raises(StoreUnavailableError, check=says()):
         await store.put(CONTENT)
 
 
@@ -107,7 +100,7 @@ async def test_a_store_that_does_not_answer(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr(folder, "ANSWERS_WITHIN", 0.05)
     monkeypatch.setattr(LocalFiles, "write", lambda *_: answers.wait())
     try:
-        with pytest.raises(StoreUnavailableError, match=r"can't be written \(no answer within 0.05 s\)"):
+        with pytest.raises(StoreUnavailableError, check=says("0.05")):
             await BlobStore(str(tmp_path)).put(CONTENT)
     finally:
         answers.set()
@@ -132,18 +125,13 @@ def test_an_archive_that_hangs_is_reported_and_counted_like_one_that_refuses(han
         return REGISTRY.get_sample_value("proctor_store_failures_total", {"operation": "write"}) or 0.0
 
     before = failures()
-    with pytest.raises(
-        StoreUnavailableError, match=r"archive at .* can't be written \(no answer within 0.05 s\): see whe"
-    ):
+    with pytest.raises(StoreUnavailableError, check=says("0.05")):
         write_day(Archive(str(hanging)), "day", turns=1)
     assert failures() == before + 1
 
 
 async def test_a_store_that_hangs_is_a_problem_before_readiness_stops_looking(hanging: Path) -> None:
-    assert str(await find_problem_of_store(str(hanging), seconds=0.05)) == (
-        f"The evaluator's store at {hanging} can't be written (no answer within 0.05 s): see whether it is there and "
-        "works."
-    )
+    assert str(await find_problem_of_store(str(hanging), seconds=0.05)) == says("0.05", hanging=hanging)
     assert TRIED_WITHIN < LOOKS_FOR
 
 
@@ -164,9 +152,7 @@ async def test_an_endpoint_that_accepts_connections_and_never_answers(monkeypatc
         monkeypatch.setenv("AWS_ACCESS_KEY_ID", "key")
         monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
         problem = await find_problem_of_store("s3://bucket/prefix", seconds=0.5)
-    assert str(problem).startswith(
-        "The evaluator's store at s3://bucket/prefix can't be written (bucket bucket: no answer"
-    )
+    assert says().within(str(problem))
 
 
 def test_a_process_ends_though_its_store_hangs(tmp_path: Path) -> None:
@@ -176,7 +162,7 @@ def test_a_process_ends_though_its_store_hangs(tmp_path: Path) -> None:
     ended = subprocess.run(
         [sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, timeout=PATIENCE, check=False
     )
-    assert "can't be read (no answer within 0.1 s)" in ended.stderr
+    assert says("0.1").within(ended.stderr)
 
 
 @pytest.mark.parametrize("damage", [b"", b"not zlib", CONTENT], ids=["emptied", "garbage", "other content"])
@@ -186,7 +172,7 @@ async def test_a_damaged_blob_is_written_again_by_whoever_has_its_content(tmp_pa
     [file] = files(tmp_path)
     whole = file.read_bytes()
     file.write_bytes(damage or whole[: len(whole) // 2])
-    with pytest.raises(BlobDamagedError, match=r"is damaged .*put it back"):
+    with pytest.raises(BlobDamagedError, check=says(why=re.compile(r"(?<=decompressing data: )[\w ]+"))):
         await store.get(ref)
     assert await store.put(CONTENT) == ref
     assert await store.get(ref) == CONTENT

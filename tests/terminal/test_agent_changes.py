@@ -68,17 +68,17 @@ def test_a_folder_that_python_imports_in_place_of_a_module_stays_behind() -> Non
 
 
 @pytest.mark.parametrize(
-    ("tests", "reason"),
+    ("tests", "place"),
     [
-        ("assert 'db' in open('/etc/hosts').read()", 'the tests look for "/etc/hosts"'),
-        ("assert os.path.exists('/dev/shm/x')", 'the tests look for "/dev/shm"'),
-        ("subprocess.run(['iptables', '-L'])", 'the tests look for "iptables"'),
+        ("assert 'db' in open('/etc/hosts').read()", '"/etc/hosts"'),
+        ("assert os.path.exists('/dev/shm/x')", '"/dev/shm"'),
+        ("subprocess.run(['iptables', '-L'])", '"iptables"'),
         ("# as /etc/hosts\nassert open('/app/hosts').read()", None),
     ],
 )
 def test_tests_that_look_for_what_no_copy_of_files_has_run_in_the_agents_container(
-    tmp_path: Path, tests: str, reason: str | None
+    tmp_path: Path, tests: str, place: str | None
 ) -> None:
     task = load_task(format_two(tmp_path / "task"))
     said = state_need(task, _task(tests=tests))
-    assert said is None if reason is None else (said or "").startswith(reason)
+    assert said is None if place is None else place in (said or "")

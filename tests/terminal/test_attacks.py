@@ -1,7 +1,6 @@
 """What agents and tasks do to an evaluator: each ends as its own trial's failure, with its mode and a sentence."""
 
 import asyncio
-import re
 from contextlib import suppress
 from pathlib import Path
 
@@ -21,6 +20,7 @@ from proctor.terminal.images import prepare_image, remove_images
 from proctor.terminal.quotas import quotas_reached
 from proctor.terminal.tasks import load_task
 from purple_sdk.protocol.terminal import FailureMode, LeaveRunning, VerifierKind
+from tests.sentences import says
 from tests.terminal.conftest import LIMITS, Trial, Trials
 from tests.terminal.writing import DONE, format_one, format_two
 from tests.waiting import PATIENCE
@@ -51,7 +51,7 @@ def _look_often(monkeypatch: pytest.MonkeyPatch) -> None:
 async def test_a_disk_that_is_filled(trials: Trials, tmp_path: Path) -> None:
     trial = await trials.of(format_two(tmp_path / "task", toml="[environment]\nstorage_mb = 5"))
     filling = asyncio.create_task(trial.act("cat /dev/zero | head -c 8000000 > /app/big; sleep 1000"))
-    with pytest.raises(LimitExceededError, match="its container may hold 5 MB") as problem:
+    with pytest.raises(LimitExceededError, check=says()) as problem:
         await asyncio.wait_for(environments.watch(trials.engine, trial.ref, trial.task), PATIENCE)
     assert (problem.value.failure_mode, problem.value.blame) == (FailureMode.UNKNOWN_AGENT_ERROR, "participant")
     assert not await environments.stands(trials.engine, trial.ref)
@@ -62,7 +62,7 @@ async def test_a_file_of_holes_does_not_fill_the_evaluators_disk(trials: Trials,
     """It takes no room in the container, and all of its size in a copy."""
     trial = await trials.of(format_two(tmp_path / "task", toml="[environment]\nstorage_mb = 5"))
     await trial.act("touch /app/done; truncate -s 2T /app/holes")
-    with pytest.raises(LimitExceededError, match="more than 5 MB in all") as problem:
+    with pytest.raises(LimitExceededError, check=says()) as problem:
         await asyncio.wait_for(trial.test(verifier="separate"), PATIENCE)
     assert problem.value.blame == "participant"
 
@@ -122,7 +122,7 @@ async def test_memory_has_an_end(trials: Trials, tmp_path: Path) -> None:
     assert eaten.output.split()[-1] == "137"
     assert await environments.stands(trial.engine, trial.ref)
     quotas = await quotas_reached(trials.engine, trial.ref)
-    assert quotas.in_words() == ["memory: the kernel killed 1 of the agent's processes"]
+    assert quotas.in_words() == [says()]
 
 
 @only_nightly
@@ -131,7 +131,7 @@ async def test_a_limit_of_processes_that_held_is_told(trials: Trials, tmp_path: 
     await trial.act(f"python3 -c '{FORKS_300}'", timeout=60)  # 200 may run
     outcome = await trial.test(verifier="separate")
     (quota,) = outcome.quotas.in_words()
-    assert re.fullmatch(r"processes: \d+ could not be started", quota)
+    assert says().within(quota)
 
 
 async def test_a_command_that_ignores_its_time_limit(trial: Trial) -> None:
@@ -146,7 +146,7 @@ async def test_tests_that_never_end(trials: Trials, tmp_path: Path) -> None:
     trial = await trials.of(format_two(tmp_path / "task", {"tests/test.sh": script}))
     outcome = await trial.test(timeout=1)
     assert (outcome.failure_mode, outcome.is_resolved, outcome.reward) == (FailureMode.TEST_TIMEOUT, None, None)
-    assert outcome.failure == "The tests were still at work after 1 s and were stopped"
+    assert outcome.failure == says()
 
 
 async def test_endless_output(trial: Trial) -> None:
@@ -173,24 +173,21 @@ async def test_endless_output(trial: Trial) -> None:
 
 
 @pytest.mark.parametrize(
-    ("dockerfile", "sentence", "log"),
+    ("dockerfile", "log"),
     [
         (
             "FROM {base}\nRUN echo looking; ls /nowhere\n",
-            "returned a non-zero code: 2",
             "ls: cannot access '/nowhere': No such",
         ),
-        pytest.param(
-            "FROM {base}\nRUN sleep 1000\n", "could not be built from Dockerfile in 2 s", "", marks=only_nightly
-        ),
+        pytest.param("FROM {base}\nRUN sleep 1000\n", "", marks=only_nightly),
     ],
     ids=["fails", "too slow"],
 )
-async def test_a_broken_dockerfile(trials: Trials, tmp_path: Path, dockerfile: str, sentence: str, log: str) -> None:
+async def test_a_broken_dockerfile(trials: Trials, tmp_path: Path, dockerfile: str, log: str) -> None:
     plain = format_two(tmp_path / "task")
     base = (plain / "environment" / "Dockerfile").read_text().split()[1]
     (plain / "environment" / "Dockerfile").write_text(dockerfile.format(base=base))
-    with pytest.raises(ImageFailedError, match=sentence) as problem:
+    with pytest.raises(ImageFailedError, check=says()) as problem:
         await prepare_image(trials.engine, load_task(plain), trials.run, timeout=2 if "sleep" in dockerfile else None)
     assert problem.value.blame == "task"
     assert log in problem.value.log
@@ -219,14 +216,14 @@ async def test_an_image_that_cannot_be(trials: Trials, tmp_path: Path) -> None:
     task = load_task(format_two(tmp_path / "task", toml='[environment]\ndocker_image = "BAD NAME"'))
     assert task.service is not None
     nothing_to_build = task.model_copy(update={"service": task.service.model_copy(update={"build": None})})
-    with pytest.raises(ImageFailedError, match="invalid reference format") as problem:
+    with pytest.raises(ImageFailedError, check=says()) as problem:
         await prepare_image(trials.engine, nothing_to_build, trials.run)
     assert problem.value.blame == "task"
 
 
 async def test_a_container_that_does_not_stay(trials: Trials, tmp_path: Path) -> None:
     compose = "services:\n  client:\n    build: .\n    command: [sh, -c, 'echo going; exit 3']\n"
-    with pytest.raises(TerminalError, match="ended as soon as it was started") as problem:
+    with pytest.raises(TerminalError, check=says()) as problem:
         await trials.of(format_one(tmp_path / "task", {"docker-compose.yaml": compose}))
     assert problem.value.blame == "task"
     assert "going" in problem.value.log
@@ -244,7 +241,7 @@ async def test_an_image_that_was_removed_is_built_again(trials: Trials, tmp_path
     task = load_task(format_two(tmp_path / "task"))
     image = await prepare_image(trials.engine, task, trials.run)
     await remove_images(trials.engine, trials.run)
-    with pytest.raises(EnvironmentLostError, match="The image of task was removed"):
+    with pytest.raises(EnvironmentLostError, check=says()):
         await environments.start(trials.engine, task, image, trials.run, "trial-1")
 
 
@@ -259,7 +256,7 @@ async def test_tests_that_an_agent_makes_unreadable_are_its_fault(
     outcome = await trial.test(verifier=verifier)
     said = (outcome.failure_mode, outcome.blame, outcome.is_resolved, outcome.reward)
     assert said == (FailureMode.PARSE_ERROR, "participant", False, 0.0)
-    assert "Without the agent's changes they can be read" in (outcome.failure or "")
+    assert says().within(outcome.failure or "")
     left = await trials.engine.ask("GET", "containers/json", {"all": True, "filters": labelled(trials.run)})
     assert [each["Names"] for each in left if each["Names"][0].endswith(fresh.SECOND)] == []
 
@@ -283,7 +280,7 @@ async def test_tests_that_do_not_parse(trials: Trials, tmp_path: Path) -> None:
     outcome = await (await trials.of(folder)).test()
     said = (outcome.failure_mode, outcome.blame, outcome.is_resolved, outcome.reward)
     assert said == (FailureMode.PARSE_ERROR, None, None, None), "they say nothing without the agent's changes, either"
-    assert "no short test summary" in (outcome.failure or "")
+    assert says().within(outcome.failure or "")
     assert outcome.log == "everything is fine\n"
 
 
@@ -354,7 +351,7 @@ async def test_a_reward_that_cannot_be_cleared_is_no_verdict(trials: Trials, tmp
     outcome = await trial.test()
     said = (outcome.failure_mode, outcome.is_resolved, outcome.blame)
     assert said == (FailureMode.PARSE_ERROR, False, "participant")
-    assert "could not be cleared" in (outcome.failure or "")
+    assert says().within(outcome.failure or "")
 
 
 async def test_a_service_is_kept_and_told(trials: Trials, tmp_path: Path) -> None:

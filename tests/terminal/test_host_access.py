@@ -15,6 +15,7 @@ from proctor.terminal.engine import labelled
 from proctor.terminal.failures import TaskError
 from proctor.terminal.task_files import TaskFolders, packed
 from proctor.terminal.tasks import load_task, problems_of
+from tests.sentences import says
 from tests.terminal.conftest import Trials
 from tests.terminal.writing import COMPOSE, format_one, format_two
 
@@ -67,7 +68,7 @@ def test_access_to_the_host_is_refused_with_its_line_unless_it_is_allowed(
     assert fatal.startswith(f"docker-compose.yaml line {line}: {place} is ")
     assert fatal.endswith(f"or allow {name} in AGENTBEATS_GREEN_CONTAINERS_ALLOW")
     assert [problem for problem in problems_of(folder, None, {name}) if problem.is_fatal] == []
-    with pytest.raises(TaskError, match="access to the host"):
+    with pytest.raises(TaskError, check=says()):
         load_task(folder)
 
 
@@ -85,9 +86,7 @@ def test_a_link_in_the_tasks_folder_leads_nowhere(tmp_path: Path) -> None:
 
 def test_names_that_cannot_be_allowed_are_refused() -> None:
     assert GreenAgentConfig(containers_allow="privileged, devices").containers_allow == "privileged, devices"
-    with pytest.raises(
-        ValueError, match=r"'everything' can't be allowed. Use names out of host-mounts, engine-socket, "
-    ):
+    with pytest.raises(ValueError, check=says("everything")):
         GreenAgentConfig(containers_allow="everything")
 
 
@@ -112,7 +111,7 @@ async def test_each_trial_has_its_own_copy_of_what_a_task_mounts(trials: Trials,
     folder = format_one(tmp_path / "mounted", files)
     before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     remarks = [problem.sentence for problem in problems_of(folder)]
-    assert "docker-compose.yaml: services.client mounts the task's folder at /app" in remarks[0]
+    assert says("compose.yaml", "services.client").within(remarks[0])
 
     first = await trials.of(folder, "first")
     seen = (await first.act("ls -A /app; cat /etc/settings.json")).output.split()

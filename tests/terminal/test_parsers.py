@@ -3,6 +3,7 @@
 import pytest
 
 from proctor.terminal.parsers import PARSERS, UnparsableError, read_rewards, reward_of
+from tests.sentences import says
 
 HEADING = "=========================== short test summary info ============================"
 
@@ -65,7 +66,7 @@ def test_verdicts_between_two_lines(parser: str, what: str, good: str) -> None:
     parse = PARSERS[parser]
     assert parse(f"x\n{what} results starts here\n{good}\n{what} results ends here\n") == {"tests": "passed"}
     assert parse(f"{what} results starts here\nFAILED\n{what} results ends here\n") == {"tests": "failed"}
-    with pytest.raises(UnparsableError, match="no verdict between"):
+    with pytest.raises(UnparsableError, check=says()):
         parse(f"{what} results starts here\n{good}\n")
 
 
@@ -92,20 +93,20 @@ def test_reward_files(files: dict[str, bytes], rewards: dict[str, float], reward
 
 
 @pytest.mark.parametrize(
-    ("files", "sentence"),
+    "files",
     [
-        ({}, "wrote neither"),
-        ({"reward.txt": b""}, 'reward.txt is ""'),
-        ({"reward.txt": b"good"}, 'reward.txt is "good"'),
-        ({"reward.txt": b"nan"}, 'reward.txt is "nan"'),
-        ({"reward.json": b"{"}, "reward.json isn't JSON"),
-        ({"reward.json": b"{}"}, "reward.json has no numbers"),
-        ({"reward.json": b'{"reward": true}'}, "reward is true"),
-        ({"reward.json": b'{"reward": 1e999}'}, "reward is Infinity"),
-        ({"reward.json": b'{"reward": "1"}'}, 'reward is "1"'),
-        ({"reward.txt": b"2"}, "The reward is 2: write a number between 0 and 1"),
+        {},
+        {"reward.txt": b""},
+        {"reward.txt": b"good"},
+        {"reward.txt": b"nan"},
+        {"reward.json": b"{"},
+        {"reward.json": b"{}"},
+        {"reward.json": b'{"reward": true}'},
+        {"reward.json": b'{"reward": 1e999}'},
+        {"reward.json": b'{"reward": "1"}'},
+        {"reward.txt": b"2"},
     ],
 )
-def test_what_is_no_reward(files: dict[str, bytes], sentence: str) -> None:
-    with pytest.raises(UnparsableError, match=sentence):
+def test_what_is_no_reward(files: dict[str, bytes]) -> None:
+    with pytest.raises(UnparsableError, check=says()):
         reward_of(read_rewards(files))

@@ -60,7 +60,7 @@ class KilledAt:
 
     def __init__(self, engine: Engine, monkeypatch: pytest.MonkeyPatch, at: Callable[[int, str], bool]) -> None:
         self.requests: list[str] = []
-        self._at, self._is_dead = at, False
+        self._full_path, self._is_dead = at, False
         asking, speaking = engine.asking, engine.speaking
 
         @asynccontextmanager
@@ -80,7 +80,7 @@ class KilledAt:
         monkeypatch.setattr(engine, "speaking", speaks)
 
     def count(self, request: str) -> None:
-        self._is_dead = self._is_dead or self._at(len(self.requests), request)
+        self._is_dead = self._is_dead or self._full_path(len(self.requests), request)
         self.requests.append(request)
         if self._is_dead:
             raise Killed

@@ -18,5 +18,5 @@ def terminal_stack(request: pytest.FixtureRequest, docker_engine: str) -> Iterat
         return
     stack: Stack = request.getfixturevalue("stack")
     log = stack.local.logs / "worker.log"
-    assert wait_until(lambda: "with the Docker engine" in log.read_text()), log.read_text()
+    assert wait_until(lambda: "Docker engine" in log.read_text()), log.read_text()
     yield stack

@@ -8,6 +8,7 @@ from purple_sdk.examples.terminal_agent.shell import Shell
 from purple_sdk.protocol.terminal import TerminalTaskMessage
 from tests.cli.commands import Sandbox
 from tests.docker_engine import BASE_IMAGE
+from tests.sentences import says
 from tests.stack import running_stack
 from tests.terminal.writing import COMPOSE, DONE, format_one, format_two
 from tests.terminal_bench.asking import ScriptedTerminalAgent, left_on, ran, run, serving
@@ -109,7 +110,7 @@ async def test_each_fails_alone_and_the_run_goes_on(docker_engine: str, tmp_path
         )
     assert done.returncode == 1
     assert "ls: cannot access '/nowhere'" in done.stderr
-    assert "the images of 1 task could not be built" in done.stderr
+    assert says().within(done.stderr)
     results = ended.results
     for trial in results.results:
         print(trial.task_id, trial.is_resolved, trial.failure_mode, trial.blame, trial.failure, sep=" | ")
@@ -118,9 +119,9 @@ async def test_each_fails_alone_and_the_run_goes_on(docker_engine: str, tmp_path
     said = {name: (trial.is_resolved, trial.failure_mode.value, trial.blame) for name, trial in trials.items()}
     assert said == EXPECTED
     limits = {name: [str(each) for each in trial.details.get("limits_reached", [])] for name, trial in trials.items()}  # type: ignore[union-attr]
-    assert limits["eats-memory"] == ["memory: the kernel killed 1 of the agent's processes"]
+    assert limits["eats-memory"] == [says()]
     assert limits["fork-bomb"][0].startswith("processes: ")
-    assert "its container may hold 50 MB" in (trials["fills-disk"].failure or "")
+    assert says("50").within(trials["fills-disk"].failure or "")
     assert [name for name, said in limits.items() if said] == ["eats-memory", "fork-bomb"]
     assert all(trial.tries == 1 for trial in trials.values())
     told = Counter(task.task_id for task in agent.told)

@@ -22,6 +22,7 @@ from purple_sdk.protocol.terminal import FailureMode, TerminalResults, TerminalT
 from purple_sdk.server import create_executor_app
 from tests.cli.commands import Sandbox
 from tests.openai_endpoint import OpenAIEndpoint
+from tests.sentences import says
 from tests.stack import Stack, agent_config, listening
 from tests.terminal_bench.asking import ScriptedTerminalAgent, left_on, ran, run, serving
 from tests.waiting import eventually
@@ -119,7 +120,7 @@ async def test_a_model_earns_what_its_script_deserves_at_the_seeds_endpoint(term
     assert hello.recording_path == "sessions/agent.cast"
     assert (hello.total_input_tokens or 0) > 0
     said = str(endpoint.requests)
-    assert "refused: sudo is not to be run here" in said
+    assert "refused: sudo" in said
     assert "Hello, terminal!" in said
     archive = Archive(terminal_stack.config.archive_url)
     entry = archive.find(hello.trial_id)
@@ -157,17 +158,17 @@ async def test_agents_by_name_of_whom_one_has_only_the_seeds_path(terminal_stack
 
 async def test_a_bad_message_at_the_seeds_endpoint_is_told_so(terminal_stack: Stack) -> None:
     async with httpx.AsyncClient(timeout=60) as http:
-        for body, sentence in (
-            ("nonsense", "The body is not JSON"),
-            ('{"message": {"parts": [{"file": 1}]}}', "neither text nor data"),
+        for body, fact in (
+            ("nonsense", "JSON"),
+            ('{"message": {"parts": [{"file": 1}]}}', "text"),
             (
                 '{"message": {"parts": [{"text": "Launch terminal-bench evaluation {\\"n_attempts\\": 0}"}]}}',
-                "config.n_attempts is 0",
+                "config.n_attempts",
             ),
         ):
             answer = await http.post(f"{terminal_stack.gateway_url}/agent/messages", content=body)
             assert answer.status_code in (400, 422)
-            assert sentence in answer.json()["error"]["message"]
+            assert answer.json()["error"]["message"] == says(fact)
 
 
 @only_nightly  # by default: tests/workflows/test_campaigns.py

@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.sentences import says
 from tests.ues.helpers import START, Sim, at
 
 UNKNOWN = dict.fromkeys(
@@ -166,6 +167,6 @@ def test_a_fact_stays_on_its_line_of_the_page(sim):
     sim.do("/location/update", latitude=1, longitude=2, named_location="The\nold\n  mill")
     text = sim.get("/environment/state", params={"compact": "true", "format": "text"}).text
     assert [line for line in text.splitlines() if "mill" in line] == [
-        "location: at The old mill (1.0000, 2.0000)",
+        says("1.0000", "2.0000"),
         "  current: The old mill (1.0000, 2.0000)",
     ]

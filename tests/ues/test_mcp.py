@@ -8,13 +8,14 @@ from typing import Any
 import httpx
 import pytest
 
-from proctor.ues.http.mcp import RouteTool, _tool_of
+from proctor.ues.http.mcp import RouteTool, _make_tool
 from proctor.ues.http.routes import SIMULATION_ROUTES
+from tests.sentences import says
 from tests.ues.helpers import Server, Sim, receive
 
 HEADERS = {"Accept": "application/json, text/event-stream", "MCP-Protocol-Version": "2025-06-18"}
 TOOLS: dict[str, RouteTool] = {
-    tool.name: tool for tool in (_tool_of(route) for route in SIMULATION_ROUTES if route.participant)
+    tool.name: tool for tool in (_make_tool(route) for route in SIMULATION_ROUTES if route.participant)
 }
 
 
@@ -103,7 +104,7 @@ def test_a_key_has_the_tools_of_its_permissions_and_no_others(sim: Sim) -> None:
         "email_attachment",
     ]
     done, told = use(reader, "email_send", to_addresses=["a@b.c"])
-    assert (done, told["detail"]) == (False, "This key lacks the permission 'email:send'.")
+    assert (done, told["detail"]) == (False, says("email:send"))
     assert sim.query("email", folder="sent")["total_count"] == 0
 
 
@@ -135,7 +136,7 @@ def test_an_unknown_argument_is_refused_by_name_and_nothing_is_done(sim: Sim) ->
         arguments={"message_id": receive(sim), "body_text": "Yes", "body": "Yes"},
     )
     assert result["isError"]
-    assert result["content"][0]["text"].startswith("email_reply has no argument 'body'. It takes: message_id, ")
+    assert says("email_reply", "body", "message_id").within(result["content"][0]["text"])
     assert sim.query("email", folder="sent")["total_count"] == 0
     assert TOOLS["email_reply"].schema["additionalProperties"] is False, "models are told"
     free = {"modality_name": "chat", "colour": "red"}
@@ -200,7 +201,7 @@ def test_a_tool_that_is_none_is_told(sim: Sim) -> None:
     for name in ("email_receive", "simulation_reset", "nothing"):
         result = ask(sim.participant(), "tools/call", name=name, arguments={})
         assert result["isError"]
-        assert result["content"][0]["text"].startswith(f"There is no tool '{name}'")
+        assert says(name).within(result["content"][0]["text"])
 
 
 def test_strangers_and_other_ways_to_ask_are_refused(sim: Sim) -> None:
@@ -230,7 +231,7 @@ def test_nobody_from_the_past_gets_in_by_this_door(server: Server) -> None:
         headers = {**HEADERS, "X-API-Key": admin, "X-UES-Fence": fence}
         result = server.client.post(f"{address}/mcp", json=message, headers=headers).json()["result"]
         assert result["isError"] is error, result
-        assert ("another attempt has taken over" in result["content"][0]["text"]) is error
+        assert not error or says("fence 4").within(result["content"][0]["text"])
     server.client.delete(address, headers={"X-UES-Fence": "5"})
 
 

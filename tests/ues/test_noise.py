@@ -14,7 +14,7 @@ from proctor.ues import USER_PERMISSIONS, checkpoint
 from proctor.ues.claims import Claim, claim
 from proctor.ues.course import Course, TurnConditions
 from proctor.ues.host import Host
-from proctor.ues.http.mcp import USUAL_NAME, _tool_of
+from proctor.ues.http.mcp import USUAL_NAME, _make_tool
 from proctor.ues.http.routes import SIMULATION_ROUTES
 from proctor.ues.http.tool_names import drawn_names, is_renamed, reworded
 from proctor.ues.noise import RATES, Noise, draw
@@ -141,7 +141,7 @@ def test_a_turn_that_begins_again_where_it_stands_has_a_course_of_its_own() -> N
     for again in range(2):
         noisy.claim(checkpoint=digest, mark=f"try {again}", conditions={"turn": 1, "seed": 1, "noise": 3})
         answers.append([noisy.ask("GET", "/email/state").status_code for _ in range(40)])
-        assert noisy.simulation.is_at(digest)
+        assert noisy.simulation.equals_checkpoint(digest)
     assert answers[0] == answers[1]
     assert len({*answers[0]}) > 1, "noise was met"
     noisy.claim(checkpoint=digest, mark="a turn without conditions")
@@ -245,7 +245,7 @@ def test_draws_come_as_often_as_their_rates_say(level: int) -> None:
 
 def test_tools_have_other_names_and_words_and_do_the_same() -> None:
     noisy = Noisy(noise=2)
-    usual = {_tool_of(route).name: route.summary for route in SIMULATION_ROUTES if route.participant}
+    usual = {_make_tool(route).name: route.summary for route in SIMULATION_ROUTES if route.participant}
     shown = {tool["name"]: tool["description"] for tool in _mcp(noisy, "tools/list")["tools"]}
     names = drawn_names(usual, 1, 2)
     assert set(shown) == set(names.values())

@@ -190,7 +190,7 @@ def test_a_checkpoint_of_0_1_is_restored() -> None:
     assert checkpoint.restore(found, recorded) == sha256(recorded).hexdigest()
     assert [email["subject"] for email in found.states["email"]["emails"].values()] == ["Mail 0", "Mail 1"]
     assert (found.events.count("executed"), found.events.count("pending")) == (3, 1)
-    assert (len(found.redo(5)), found.is_at(sha256(recorded).hexdigest())) == (1, False)
+    assert (len(found.redo(5)), found.equals_checkpoint(sha256(recorded).hexdigest())) == (1, False)
     taken, expected = store.keep(found), told(found)
     copy = simulation()
     store.restore(copy, taken)

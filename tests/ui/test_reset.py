@@ -17,6 +17,7 @@ from proctor.protocol.updates import TaskUpdate, TurnStartedUpdate
 from purple_sdk.processes.ports import free_ports
 from purple_sdk.protocol.results import AssessmentResults
 from tests.programs import Process, end, module, start
+from tests.sentences import says
 from tests.stack import Stack, assess
 from tests.ui.browser import require_chromium, temporal_ui
 from tests.waiting import PATIENCE
@@ -105,7 +106,7 @@ async def test_a_failed_assessment_goes_on_from_reset_in_the_temporal_ui(stack: 
     assert failed.state == "failed"
     assert failed.results is not None
     assert failed.results.turns_taken == 1
-    assert f"No server answers at the participant's address {url}" in failed.sentence
+    assert says(url=url).within(failed.sentence)
     assert first.log == ["turn 1", "turn 2", "turn 2 waits"]
     task_id = failed.results.assessment_id
     assert await state_of(stack, task_id) == a2a.TASK_STATE_FAILED

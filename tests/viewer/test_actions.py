@@ -10,6 +10,7 @@ from starlette.testclient import TestClient
 from proctor.storage.archive import Archive
 from proctor.viewer.actions import Action, ActionRefusedError, ActionRequest, Actions, Field
 from proctor.viewer.app import create_app
+from tests.sentences import says
 from tests.viewer.under_way import ScriptedLive
 
 HERE = "http://127.0.0.1:8000"
@@ -79,7 +80,7 @@ def test_what_can_not_be_done_is_said_where_it_was_asked(browser: TestClient, do
     form = form_of(browser.get("/view/day-one/do/judge").text)
     answer = browser.post("/view/day-one/do/judge", data=form, headers={"Origin": HERE})
     assert answer.status_code == 409
-    assert "It has never been judged" in answer.text
+    assert says().within(answer.text)
     assert form_of(answer.text) == form
 
 

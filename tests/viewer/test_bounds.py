@@ -14,7 +14,7 @@ from proctor.storage.archive import Archive
 from proctor.viewer.app import create_app
 from proctor.viewer.bounds import MOST_CARDS, MOST_IN_A_FILE, Look
 from proctor.viewer.pages import Pages
-from proctor.viewer.versions import anchor_of
+from proctor.viewer.versions import make_anchor
 from tests.viewer.conftest import Reading, in_the_browser, serving_pages
 from tests.viewer.entries import MORNING, mail, write_day
 
@@ -48,10 +48,10 @@ def test_a_page_has_what_changed_and_the_first_cards(large: tuple[Archive, Archi
     assert len(page) < 900_000
     assert len(cards_in(page)) == MOST_CARDS
     assert f"data-count>{MAILS + 3} ·" in page
-    assert {anchor_of(f"email/emails/{name}") for name in ("m1", "m2")} <= set(cards_in(page))
-    assert {anchor_of("sms/messages/s0"), anchor_of("calendar/events/e0")} <= set(cards_in(page))
-    assert anchor_of(LAST) not in page
-    assert anchor_of(LAST) in cards_in(Pages(archive).assessment(entry, 2, look=Look(item=anchor_of(LAST))))
+    assert {make_anchor(f"email/emails/{name}") for name in ("m1", "m2")} <= set(cards_in(page))
+    assert {make_anchor("sms/messages/s0"), make_anchor("calendar/events/e0")} <= set(cards_in(page))
+    assert make_anchor(LAST) not in page
+    assert make_anchor(LAST) in cards_in(Pages(archive).assessment(entry, 2, look=Look(item=make_anchor(LAST))))
 
 
 def test_further_pages_have_all_other_cards(large: tuple[Archive, ArchiveEntry]) -> None:
@@ -65,14 +65,14 @@ def test_further_pages_have_all_other_cards(large: tuple[Archive, ArchiveEntry])
             break
         assert int(following[1]) > skip
         skip = int(following[1])
-    assert {anchor_of(f"email/emails/old-{number}") for number in range(MAILS)} <= seen
+    assert {make_anchor(f"email/emails/old-{number}") for number in range(MAILS)} <= seen
 
 
 def test_a_file_has_what_changed_and_the_first_cards(large: tuple[Archive, ArchiveEntry]) -> None:
     archive, entry = large
     cards = cards_in(Pages(archive).assessment(entry, as_file=True))
     assert len(cards) == MOST_IN_A_FILE
-    assert {anchor_of(f"email/emails/m{number}") for number in range(4)} <= set(cards)
+    assert {make_anchor(f"email/emails/m{number}") for number in range(4)} <= set(cards)
 
 
 @pytest.fixture
@@ -97,6 +97,6 @@ async def test_a_reader_opens_a_long_text_and_goes_to_a_mail_that_is_not_there(
         await shelf.get_by_role("link", name="The next ones").click()
         await expect(shelf.locator(".more")).to_contain_text("The first ones")
 
-        await reader.opens(f"{large_site}/view/large?turn=1&item={anchor_of(LAST)}#{anchor_of(LAST)}")
+        await reader.opens(f"{large_site}/view/large?turn=1&item={make_anchor(LAST)}#{make_anchor(LAST)}")
         await expect(page.locator("[data-item]:focus")).to_contain_text("end of 0")
         await reader.require_calm(large_site)

@@ -21,6 +21,7 @@ from proctor.storage.entry_table import EntryQuery
 from proctor.viewer.app import create_app
 from proctor.viewer.overviews import Overview
 from proctor.viewer.pages import Pages
+from tests.sentences import says
 from tests.viewer.conftest import Reading, in_the_browser
 from tests.viewer.entries import write_day
 from tests.waiting import PATIENCE, eventually
@@ -58,16 +59,16 @@ def test_an_address_says_what_is_shown(several: Archive) -> None:
 
 def test_order_and_filters_are_kept_in_every_link() -> None:
     asked = Overview.of({"agent": "mine", "sort": "cost", "other": "x"})
-    assert asked.sorted_by("cost") == "/?agent=mine&sort=cost&up=1"
-    assert asked.sorted_by("seed") == "/?agent=mine&sort=seed"
-    assert Overview.of({"sort": "cost", "up": "1"}).sorted_by("cost") == "/?sort=cost"
+    assert asked.toggle_sort("cost") == "/?agent=mine&sort=cost&up=1"
+    assert asked.toggle_sort("seed") == "/?agent=mine&sort=seed"
+    assert Overview.of({"sort": "cost", "up": "1"}).toggle_sort("cost") == "/?sort=cost"
     assert asked.address(agent="", sort="") == "/"
     assert Overview.of({"sort": "; DROP TABLE"}).order == "started"
 
 
 def test_a_seed_that_is_none_is_named(several: Archive) -> None:
     page = Pages(several).overview([], Overview.of({"seed": "seven"}))
-    assert "Seed “seven” is not a whole number" in page
+    assert says("seven").within(page)
     assert page.count("data-pick") == 2
 
 
@@ -89,7 +90,7 @@ def test_means_count_runs_that_their_agent_failed_as_zero(tmp_path: Path) -> Non
 def test_a_cost_that_is_no_number_is_named(several: Archive) -> None:
     for wrong in ("much", "-1", "1e3", "nan"):
         page = Pages(several).overview([], Overview.of({"cost": wrong}))
-        assert f"Cost “{wrong}” is not a number" in page
+        assert says(wrong).within(page)
         assert page.count("data-pick") == 2
 
 
@@ -108,7 +109,7 @@ def test_pages_follow_one_another_with_the_filters(several: Archive, monkeypatch
     assert "Page 2 of 2" in beyond
     assert {("one" in page, "two" in page) for page in map(_ids_in, (first, second))} == {(True, False), (False, True)}
     assert _ids_in(beyond) == _ids_in(second)
-    assert Overview.of({"page": "2", "scenario": "x"}).sorted_by("cost") == "/?scenario=x&sort=cost"
+    assert Overview.of({"page": "2", "scenario": "x"}).toggle_sort("cost") == "/?scenario=x&sort=cost"
     assert [Overview.of({"page": wrong}).number for wrong in ("0", "-3", "many", "")] == [1, 1, 1, 1]
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from proctor.protocol.archive import trajectory_file
-from proctor.viewer.trajectories import trajectory_of
+from proctor.viewer.trajectories import read_trajectory
 
 
 @pytest.mark.parametrize(
@@ -21,6 +21,6 @@ def test_a_transcript_that_is_not_whole_says_so(steps: int, notes: str | None, s
     kept = {"steps": [{"source": "agent", "message": "m"}] * steps, **({"notes": notes} if notes else {})}
     archive: Any = SimpleNamespace(read_json=lambda entry, name: kept)
     entry: Any = SimpleNamespace(files=[trajectory_file(1)])
-    view = trajectory_of(archive, entry, 1)
+    view = read_trajectory(archive, entry, 1)
     assert view is not None
     assert (view.notes, len(view.steps), view.summary.split()[0]) == (shown, min(steps, 300), str(steps))

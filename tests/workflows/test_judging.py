@@ -19,6 +19,7 @@ from proctor.storage.blobs import BlobStore
 from proctor.workflows import limits
 from tests.a2a_gateway.callers import at_once, data_part, message, send, state_name
 from tests.a2a_gateway.conftest import REQUEST
+from tests.sentences import says
 from tests.waiting import eventually
 from tests.work import only_nightly
 from tests.workflows.asking import Over, looked_at, played
@@ -94,7 +95,7 @@ async def test_a_model_that_is_away_is_waited_for_once(
     activities.replacements["judge_criterion"] = fails("ModelUnavailableError", "model m is not available")
     async with activities.worker(client, config.task_queue):
         over = await played(caller)
-    assert (over.state, over.sentence) == ("failed", "Criterion c1: model m is not available")
+    assert (over.state, over.sentence) == ("failed", says())
     assert [given.criterion_id for given in activities.inputs["judge_criterion"]] == ["c1"]
     assert await replayed(client, over.task.id) == 1
 
@@ -163,7 +164,7 @@ async def test_judging_again_begins_with_closing_the_simulation(
     scripted.replacements = {LOCAL_JUDGEMENT: _for_two(bad), "judge_criterion": bad}
     over = await played(caller)
     assert (over.state, sorted(told(over))) == ("failed", ["c2", "c4"])
-    assert over.sentence.startswith("Criterion c1: The evaluator has a bug. Criterion c3: The evaluator has a bug.")
+    assert says().within(over.sentence)
     scripted.replacements.clear()
     scripted.calls.clear()
     point = choose(await reset_points(client, over.task.id), None, from_judging=False)

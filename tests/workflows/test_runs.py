@@ -33,6 +33,7 @@ from proctor.storage.temporal import connect
 from tests.a2a_gateway.callers import data_part, message, sdk_client, state_name
 from tests.a2a_gateway.conftest import running_gateway
 from tests.assessments.test_archiving import is_forgotten
+from tests.sentences import says
 from tests.waiting import eventually
 from tests.work import only_nightly, some_of
 from tests.workflows.conftest import settings
@@ -199,7 +200,7 @@ async def test_nobody_grows_what_is_another_callers(
     for stranger in ("bob", ""):
         with pytest.raises(WorkflowFailureError) as problem:
             await ended(stranger, grows=hers)
-        assert f"config.grows is {hers}: name a campaign of assessments that has ended" in str(problem.value.cause)
+        assert says("config.grows", hers=hers).within(str(problem.value.cause))
     await ended("alice", grows=hers)
     assert sum(scripted.played.values()) == 1
 
@@ -211,7 +212,7 @@ async def test_a_limit_of_costs_is_not_passed(caller: Caller, scripted: Scripted
     assert results.cost is not None
     assert results.cost <= 1.0
     assert len(results.cells) == 2
-    assert (results.missing, results.stopped) == (38, "Stopped at the limit of 1 in costs.")
+    assert (results.missing, results.stopped) == (38, says())
     assert "Stopped at" in ended.sentence
 
 
@@ -221,8 +222,7 @@ async def test_the_forecast_of_a_cell_is_by_agent_and_scenario(caller: Caller, s
     scripted.price = lambda agent, _: 1.9 if agent == "good" else 0.1
     ended = await play(caller, request(scenarios=["day"], seeds=list(range(1, 11)), at_once=1, max_cost=9.5))
     assert 8.0 <= (ended.results.cost or 0) <= 9.5
-    stopped = r"Stopped before good · day.*, which would take about 1\.9 in costs: 8.* of the limit of 9\.5 in costs"
-    assert re.match(stopped, ended.results.stopped or "")
+    assert re.search(r"good · day.* 1\.9 .* 8.* 9\.5 ", ended.results.stopped or "")
 
 
 @only_nightly  # by default: test_limits_of_tokens_and_time_hold
@@ -232,9 +232,7 @@ async def test_after_a_limit_is_passed_nothing_is_begun(caller: Caller, scripted
     ended = await play(caller, request(seeds=list(range(1, 11)), at_once=3, max_cost=2.0))
     results = ended.results
     assert results.cost
-    assert results.stopped == (
-        f"Stopped at the limit of 2 in costs. The limit of 2 in costs was passed by {results.cost - 2:.4g} in costs."
-    )
+    assert results.stopped == says(over=f"{results.cost - 2:.4g}")
     tallies = [update["tally"] for update in ended.updates if "tally" in update]
     passed = next(tally for tally in tallies if (tally.get("cost") or 0) > 2.0)
     assert len(results.cells) <= passed["done"] + passed["running"] <= 8
@@ -243,19 +241,19 @@ async def test_after_a_limit_is_passed_nothing_is_begun(caller: Caller, scripted
 
 
 @pytest.mark.parametrize(
-    ("limit", "most", "sentence"),
+    ("limit", "most"),
     [
-        ({"max_tokens": 200}, 2, "Stopped at the limit of 200 tokens."),
-        ({"max_hours": 1e-6}, 2, "Stopped at the limit of 1e-06 h. The limit of 1e-06 h was passed by "),
+        ({"max_tokens": 200}, 2),
+        ({"max_hours": 1e-6}, 2),
     ],
 )
 async def test_limits_of_tokens_and_time_hold(
-    caller: Caller, scripted: ScriptedRun, limit: dict[str, float], most: int, sentence: str
+    caller: Caller, scripted: ScriptedRun, limit: dict[str, float], most: int
 ) -> None:
     ended = await play(caller, request(seeds=list(range(1, 11)), at_once=2, **limit))
     assert len(ended.results.cells) <= most
     assert len(ended.results.cells) + ended.results.missing == 40
-    assert (ended.results.stopped or "").startswith(sentence)
+    assert says(over=re.compile(r"(?<=passed by )[\d.e-]+")).within(ended.results.stopped or "")
     rows = [row for row in ended.results.summaries if row.of == "overall" and row.scenario is None]
     assert [row.planned for row in rows] == [20, 20]
     assert sum(len(row.lost) for row in rows) == ended.results.missing, "each cell that was never played is named"
@@ -269,9 +267,7 @@ async def test_a_limit_of_costs_is_not_taken_for_kept_where_a_price_is_unknown(
     scripted.price = lambda *_: None
     ended = await play(caller, request(seeds=[1, 2, 3], at_once=2, max_cost=2.0))
     assert len(ended.results.cells) <= 3, "those under way when the first one ended, and no more"
-    assert (ended.results.stopped or "").startswith(
-        "Stopped: a limit of 2 on costs can't be kept, since a model was asked"
-    )
+    assert says().within(ended.results.stopped or "")
     unlimited = await play(caller, request("good", scenarios=["day"], seeds=[1, 2]))
     assert len(unlimited.results.cells) == 2, "no limit, no stop"
 
@@ -327,15 +323,15 @@ async def test_shards_share_out_the_cells(caller: Caller, scripted: ScriptedRun)
 async def test_a_bad_request_is_rejected_with_a_sentence(caller: Caller, scripted: ScriptedRun) -> None:
     cases: list[tuple[dict[str, Any], str]] = [
         ({"seeds": [1, 1]}, "config.seeds"),
-        ({"repeats": 0}, "config.repeats is 0"),
-        ({"repeats": 10_000, "seeds": list(range(100))}, "more than 100,000"),
-        ({"shard_index": 3, "num_shards": 3}, "shards are counted from 0"),
-        ({"grows": "nobody"}, "config.grows is nobody"),
+        ({"repeats": 0}, "config.repeats"),
+        ({"repeats": 10_000, "seeds": list(range(100))}, "100,000"),
+        ({"shard_index": 3, "num_shards": 3}, "shard"),
+        ({"grows": "nobody"}, "config.grows"),
     ]
-    for changes, sentence in some_of(cases, 3):
+    for changes, fact in some_of(cases, 3):
         ended = await play(caller, request(**changes))
         assert ended.state == "rejected"
-        assert sentence in ended.sentence
+        assert fact in ended.sentence
     assert not scripted.played
 
 
@@ -345,6 +341,6 @@ async def test_a_campaign_that_is_judged_by_a_broken_evaluator_says_so_of_each_c
     scripted.replacements["judge_criterion"] = fails(failures.EVALUATOR_FAILED, "The evaluator has a bug.")
     ended = await play(caller, request("good", scenarios=["day"], seeds=[1], tries=1))
     (cell,) = ended.results.cells
-    assert (cell.failure or "").startswith("Criterion c1: The evaluator has a bug. The turns are kept")
+    assert says().within(cell.failure or "")
     assert not cell.failed_by_participant
     assert {row.percent for row in ended.results.summaries} == {None}

@@ -21,6 +21,7 @@ from proctor.storage.blobs import BlobRef, BlobStore
 from proctor.workflows import limits
 from purple_sdk.protocol.provenance import Drafts
 from purple_sdk.protocol.results import ActionLogEntryWithTurn
+from tests.sentences import says
 from tests.waiting import eventually
 from tests.work import NIGHTLY, only_nightly
 from tests.workflows.asking import Over, played
@@ -116,7 +117,7 @@ async def test_the_failure_of_an_answer_names_its_character(caller: Caller, acti
 
     activities.replacements = {"apply": apply, "respond": fails("ModelUnavailableError", "model m is not available")}
     over = await played(caller)
-    assert (over.state, over.sentence) == ("failed", "Character ana: model m is not available")
+    assert (over.state, over.sentence) == ("failed", says())
 
 
 async def test_characters_answer_between_the_turn_and_its_time(caller: Caller, activities: ScriptedActivities) -> None:
@@ -278,7 +279,7 @@ async def test_lost_workers_are_no_failure_of_the_participant(
     assert over.results.turn_tries == tries
     said = [found["error_message"] for found in over.problems if found["error_type"] == failures.WORKERS_LOST]
     place = "the start message" if step == "greet" else "turn 1"
-    assert said == [f"The evaluator's workers were lost at {place}: it begins again."]
+    assert said == [says(place=place)]
     assert await replayed(client, over.task.id) == 1
 
 
@@ -339,7 +340,7 @@ async def test_at_the_deadline_all_that_was_done_is_kept(
         assert [given.reason for given in activities.inputs["farewell"]] == ["timeout"]
     assert (over.state, over.sentence) == (
         "failed",
-        "The assessment took longer than it may: its deadline has passed.",
+        says(),
     )
     results = over.results
     assert results is not None

@@ -37,6 +37,7 @@ from purple_sdk.protocol.request import BadRequestError
 from purple_sdk.protocol.terminal import Blob, FailureMode, TerminalResults, TrialResult
 from tests.a2a_gateway.conftest import Gateway
 from tests.cli.commands import Sandbox
+from tests.sentences import says
 from tests.terminal.writing import format_one
 from tests.waiting import eventually
 from tests.work import only_nightly
@@ -88,10 +89,10 @@ async def test_a_pulled_dataset_is_played_as_it_was_pinned(
     (known.folder(pinned) / "hard" / "solution.sh").write_text("changed\n")
     ended = await play(caller, asked(dataset="core@1.0", agent="null"))
     assert ended.state == "rejected"
-    assert "The files of hard in core@1.0 were changed" in ended.sentence
+    assert says("1.0").within(ended.sentence)
     assert "datasets pull core@1.0" in ended.sentence
     ended = await play(caller, asked(dataset="core@2", agent="null"))
-    assert 'No dataset is called "core@2"; these are known: core@1.0.' in ended.sentence
+    assert says("core@2", "1.0").within(ended.sentence)
 
 
 AGENTS = {"mine": "http://mine.example", "theirs": "http://theirs.example", "oracle": "oracle"}
@@ -163,7 +164,7 @@ async def test_trials_of_other_files_are_no_pairs(
     (Path(config.datasets_dir) / "small" / "easy" / "task.yaml").write_text("instruction: Another one.\n")
     await play(caller, asked({"theirs": AGENTS["theirs"]}, task_ids=["easy"]))
     done = Sandbox(tmp_path).call("compare", "mine", "theirs", "--archive", config.archive_url)
-    assert "mine less theirs: never judged on the same" in done.stdout
+    assert says().within(done.stdout)
 
 
 @only_nightly  # by default: test_runs.py has the same of campaigns
@@ -195,7 +196,7 @@ async def test_a_run_that_grows_plays_only_what_is_new(
         assert other.results is not None
         assert not any(each.taken_over for each in other.results.results)
     nothing = await play(caller, asked(mine, grows="nothing"))
-    assert "config.grows is nothing: name a run of terminal tasks that has ended." in nothing.sentence
+    assert says("config.grows").within(nothing.sentence)
 
 
 @only_nightly  # by default: test_runs.py has the same of campaigns
@@ -206,7 +207,7 @@ async def test_limits_keep_trials_from_being_begun(caller: Caller, trials: Scrip
     results = ended.results
     assert results is not None, ended.sentence
     assert (results.n_trials, results.n_missing, results.cost, results.tokens) == (3, 7, 3.0, 300)
-    assert "which would take about 1 in costs: 3 in costs of the limit of 3.5" in (results.stopped or "")
+    assert says("3.5").within(results.stopped or "")
     assert (results.stopped or "") in ended.sentence
     few = await play(caller, asked(mine, n_attempts=5, n_concurrent_trials=1, max_tokens=250))
     assert few.results is not None
@@ -215,22 +216,22 @@ async def test_limits_keep_trials_from_being_begun(caller: Caller, trials: Scrip
     silent = await play(caller, asked(mine, n_attempts=5, n_concurrent_trials=1, max_cost=3.5))
     assert silent.results is not None
     assert silent.results.n_trials == 1
-    assert "an agent doesn't report what its models cost" in (silent.results.stopped or "")
+    assert says().within(silent.results.stopped or "")
     free = await play(caller, asked({"oracle": "oracle"}, max_cost=3.5))
     assert free.results is not None
     assert (free.results.n_trials, free.results.stopped) == (2, None)
 
 
 async def test_bad_agents_are_named(caller: Caller, trials: ScriptedTrials) -> None:
-    for participants, sentence in (
+    for participants, fact in (
         ({"mine": "not an address"}, "not an address"),
-        ({" ": "oracle"}, "names an agent: write a name of 1 to 100 characters"),
-        ({"n" * 101: "oracle"}, "names an agent: write a name of 1 to 100 characters"),
-        ({}, "participants is empty"),
+        ({" ": "oracle"}, "1 to 100"),
+        ({"n" * 101: "oracle"}, "1 to 100"),
+        ({}, "participants"),
     ):
         ended = await play(caller, asked(participants))
         assert ended.state == "rejected"
-        assert sentence in ended.sentence
+        assert ended.sentence == says(fact)
 
 
 async def launched(gateway: Gateway, text: str) -> tuple[int, dict[str, Any]]:
@@ -314,10 +315,10 @@ async def test_an_evaluator_of_terminal_tasks_alone_refuses_assessments(config: 
     parts = (config, store, Scenarios(config, store))
     request = {"participants": {"personal_assistant": "http://a.example"}, "config": {"scenario_id": "day"}}
     given = AdmitInput(task_id="t", request=request)
-    with pytest.raises(ApplicationError, match="runs terminal tasks only") as refused:
+    with pytest.raises(ApplicationError, check=says()) as refused:
         await ActivityEnvironment().run(AdmissionActivities(*parts).admit, given)
     assert refused.value.type == failures.REJECTED
-    with pytest.raises(BadRequestError, match="runs terminal tasks only"):
+    with pytest.raises(BadRequestError, check=says()):
         await AssessmentRuns(*parts).plan("c", {**request, "config": {"scenarios": ["day"]}})
 
 
@@ -344,7 +345,9 @@ async def test_a_runs_page_says_what_runs_and_shows_its_terminals(
         assert story is not None
         assert {cell.label for cell in story.cells} == {f"{agent} · easy · attempt 1 of 1" for agent in agents}
         page = pages.running(story)
-        assert page.count("the agent is at work") == 2
+        (step,) = {cell.step for cell in story.cells}
+        assert step == says()
+        assert page.count(step) == 2
         cells = [(await live.connected()).get_workflow_handle(cell.id or "") for cell in story.cells]
         summaries = [await (await cell.describe()).static_summary() for cell in cells]
         assert r"other \<b\>\*one\*\</b\> · easy · attempt 1 of 1" in summaries
@@ -355,7 +358,7 @@ async def test_a_runs_page_says_what_runs_and_shows_its_terminals(
         assert (trial.running.kind, trial.running.campaign, trial.step) == (
             "trial",
             story.running.id,
-            "the agent is at work",
+            says(),
         )
         page = pages.running(trial)
         assert 'data-page="running"' in page
@@ -365,7 +368,7 @@ async def test_a_runs_page_says_what_runs_and_shows_its_terminals(
         elsewhere = UnderWay(config.model_copy(update={"state": "/nowhere"}))
         there = await elsewhere.details(cell.id or "")
         assert there is not None
-        assert "No terminal is recorded on this machine" in pages.running(there)
+        assert says().within(pages.running(there))
     finally:
         may_end.set()
         ended = await playing

@@ -15,6 +15,7 @@ from proctor.workflows.names import PROCTOR_STATUS
 from proctor.workflows.turns import Turns
 from tests.a2a_gateway.callers import TERMINAL, at_once, data_part, message, send, state_name
 from tests.a2a_gateway.conftest import REQUEST
+from tests.sentences import says
 from tests.waiting import eventually
 from tests.work import NIGHTLY, only_nightly
 from tests.workflows.asking import played
@@ -61,7 +62,7 @@ async def test_a_rejected_request_is_recorded_as_rejected(
 ) -> None:
     activities.replacements["admit"] = fails(failures.REJECTED, "Bad request: name a scenario.")
     over = await played(caller, context="rejecting")
-    assert (over.state, over.sentence) == ("rejected", "Bad request: name a scenario.")
+    assert (over.state, over.sentence) == ("rejected", says())
     assert over.results is None
     assert await status_of(client, over.task.id) == "rejected"
     assert set(activities.calls) <= {"admit", "join_queue"}
@@ -89,10 +90,9 @@ async def test_a_defect_of_the_workflow_is_a_sentence(
 
     monkeypatch.setattr(Turns, "_note", note_turn)
     over = await played(caller)
-    sentence = "The evaluator has a defect (KeyError: 'modality'): its worker's log says where."
-    assert (over.state, over.sentence) == ("failed", sentence)
+    assert (over.state, over.sentence) == ("failed", says("KeyError: 'modality'"))
     assert over.results is not None
-    assert over.results.failure == sentence
+    assert over.results.failure == over.sentence
     assert {"farewell", "take_down"} <= set(activities.calls)
     assert await status_of(client, over.task.id) == "failed"
 
@@ -114,7 +114,7 @@ async def test_a_deadline_in_a_local_activity_is_a_timeout(
         assert over.results is not None
         assert (over.results.status, over.sentence) == (
             "timeout",
-            "The assessment took longer than it may: its deadline has passed.",
+            says(),
         )
 
 

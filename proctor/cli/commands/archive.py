@@ -124,7 +124,7 @@ def prune(
     from proctor.common.console import make_console
     from proctor.common.errors import UsageError
     from proctor.common.phrases import counted
-    from proctor.storage.blobs import RENEWED_AFTER, path_of
+    from proctor.storage.blobs import RENEWED_AFTER, get_blob_path
     from proctor.storage.folder import Folder
     from purple_sdk.protocol.durations import parse_iso8601_duration
 
@@ -146,7 +146,7 @@ def prune(
     damaged = list[str]()
     everything = kept.entries(damaged)
     entries = [e for e in everything if with_results and e.ended_at < before]
-    needed = {path_of(e.package) for e in everything if e.package and not (with_results and e.ended_at < before)}
+    needed = {get_blob_path(e.package) for e in everything if e.package and not (with_results and e.ended_at < before)}
     packages = needed & blobs.keys()
     blobs = {path: size for path, size in blobs.items() if path not in packages}
     console = make_console()
@@ -225,7 +225,7 @@ def view(
     from proctor.processes.slow_senders import settings_for
     from proctor.service.page_actions import page_actions
     from proctor.service.running import UnderWay
-    from proctor.storage.archive import table_of
+    from proctor.storage.archive import get_table_path
     from proctor.viewer.app import create_app
     from purple_sdk.processes.serving import Server, address_of, listen
 
@@ -241,7 +241,7 @@ def view(
     app = guarded(
         config,
         create_app(
-            config.archive_url, config.temporal_ui_url, live, actions, table_of(config.state, config.archive_url)
+            config.archive_url, config.temporal_ui_url, live, actions, get_table_path(config.state, config.archive_url)
         ),
     )
     settings = settings_for(app, timeout_graceful_shutdown=2)

@@ -159,7 +159,7 @@ def forks(name: options.Id, archive: options.Archive = None, state: options.Stat
 
     kept, _ = open_archive(archive, state, name)
     original = kept.find(name)
-    forks = kept.forks_of(original.id)
+    forks = kept.find_forks(original.id)
     judged = [e for e in forks if e.status == "completed" and e.share is not None]
     if not judged:
         raise UsageError(

@@ -112,7 +112,7 @@ def gateway(
     from proctor.service.running import UnderWay
     from proctor.service.services import run_service
     from proctor.settings.config import GreenAgentConfig
-    from proctor.storage.archive import table_of
+    from proctor.storage.archive import get_table_path
     from proctor.viewer.app import routes
 
     flags = {"host": host, "port": port, "card_url": card_url, "storage_url": storage_url, "state": state}
@@ -127,7 +127,7 @@ def gateway(
     live = UnderWay(config)
     actions = page_actions(config, live.connected)
     with ending_as(CommandError, OSError), ending_as(UsageError, TracingError):
-        table = table_of(config.state, config.archive_url)
+        table = get_table_path(config.state, config.archive_url)
         run_service(serve(config, routes(config.archive_url, config.temporal_ui_url, live, actions, table)))
 
 

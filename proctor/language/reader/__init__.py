@@ -1,4 +1,4 @@
-"""What people write, read by rules: one typography, one reader of values, and how a statement is meant."""
+"""Read people's texts by rules: unify their typography, find the values they name, and decide how they are meant."""
 
 VERSION = 2
-"""The reader's version; results name it. Version 1 is ``proctor.language.moments`` with the kit of its time."""
+"""The reader's version; results name it. Version 1 is ``proctor.language.moments`` with the kit of that time."""

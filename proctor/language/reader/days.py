@@ -1,4 +1,4 @@
-"""Days: ``31 August``, ``August the 31st``, ``31. 8. 2027``, ``31-08-2027``, ``next Friday``, ``übermorgen``."""
+"""Read days: ``31 August``, ``August the 31st``, ``31. 8. 2027``, ``31-08-2027``, ``next Friday``, ``übermorgen``."""
 
 import re
 from calendar import isleap
@@ -18,7 +18,7 @@ from proctor.language.reader.words import (
     SHORT_GERMAN_WEEKDAYS,
     TENS,
     WEEKDAYS,
-    number_of,
+    parse_number_word,
 )
 
 _SUFFIXES = frozenset(("st", "nd", "rd", "th", "ter", "ten"))
@@ -32,7 +32,7 @@ _BEFORE_WEEKDAY = frozenset((*_NEXT, *_THIS, "on", "by", "until"))
 _ROMAN = {name: month for month, name in enumerate("I II III IV V VI VII VIII IX X XI XII".split(), start=1)}
 _NUMBER_SIGNS = ("-", "/", ".")
 _BETWEEN = frozenset((*_ARTICLES, "a", "am", "on", "ein", ",", ".", "(", "-", "/", "*", "_"))
-"""What may be between a weekday and its date."""
+"""Tokens that may be between a weekday and its date."""
 _BEFORE_NTH = frozenset((*_ARTICLES, "on", "by", "am", "zum", "vom", "until", "before", "bis"))
 _OF_WEEK = frozenset(("next", "nächster", "übernächster", "kommender", "of", "in", "week", "this", "dieser"))
 
@@ -43,21 +43,21 @@ _COUNTERS = frozenset(
     "a one two three four five six seven eight nine ten eleven twelve eine zwei drei vier fünf sechs sieben acht neun "
     "zehn".split()
 )
-"""Numbers by which a day begins only before what days are counted by."""
+"""Numbers that begin a day only before a unit of days (``DAYS_OF``)."""
 _PHRASES = frozenset(
     "day date morgen new christmas heiligabend heiligen silvester nye leap schalttag in end ende last letzten letzter month "
     "monatsende".split()
 )
-"""The words by which a day in several words begins."""
+"""The words that begin a day in several words."""
 DAY_WORDS = frozenset(
     (*MONTHS, *WEEKDAYS, *RELATIVE_DAYS, *ORDINALS, *GERMAN_ORDINALS, *SHORT_GERMAN_WEEKDAYS, "twenty", "thirty")
 ).union(_PHRASES, _COUNTERS)
-"""The words by which a day begins."""
+"""The words that begin a day."""
 _NEEDS = {
     **dict.fromkeys(_COUNTERS, frozenset(DAYS_OF)),
     **dict.fromkeys(SHORT_GERMAN_WEEKDAYS, frozenset((*DAYS_OF, ".", ",", "kw"))),
 }
-"""For words by which a day begins rarely: what follows them if it does, beside a number."""
+"""For words that begin a day rarely: the tokens that then follow them, besides a number."""
 _WORDS_OF_DAYS = DAY_WORDS.union(TENS, _LAST, _PHRASES)
 _AFTER_DAY = frozenset((*MONTHS, *DAYS_OF, *_SUFFIXES, "of", "-", "/"))
 _AFTER_FULL_STOP = frozenset((*MONTHS, *map(str.lower, _ROMAN), "d", "of", "-", "/"))
@@ -65,7 +65,7 @@ _BEFORE_FULL_STOP = frozenset(("am", "den", "dem", "zum", "vom", "bis", "der"))
 
 
 class Dated(NamedTuple):
-    """A day in a text: the days it may mean, the place after it, how it was written, and whether it is one for sure."""
+    """A day in a text: the days it may mean, the place after it, its notation, and whether it certainly is a day."""
 
     days: tuple[date, ...]
     after: int
@@ -89,7 +89,7 @@ def may_be_day(lows: Sequence[str], place: int) -> bool:
 
 
 def read_day(tokens: Tokens, place: int, today: date) -> Dated | None:
-    """The day that begins at a token; a weekday and a date beside each other are one."""
+    """Read the day that begins at a token; an adjacent weekday and date are one day."""
     lows = tokens.lows
     first = _read_one(tokens, place, today)
     if first is None:
@@ -128,7 +128,7 @@ def _read_one(tokens: Tokens, place: int, today: date, *, after_weekday: bool = 
     low, after = tokens.lows[place], tokens.lows[place + 1]
     if low.isdecimal():
         if after in DAYS_OF:
-            return _weeks_from(tokens, place, today)
+            return _weeks_later(tokens, place, today)
         return _dated_by_figures(tokens, place, today, after_weekday=after_weekday)
     if low not in _WORDS_OF_DAYS and not (after in DAYS_OF and low.isalnum()):
         return None
@@ -201,7 +201,7 @@ def _dated_by_figures(tokens: Tokens, place: int, today: date, *, after_weekday:
 
 
 def _numeric(tokens: Tokens, place: int, today: date, *, after_weekday: bool) -> Dated | None:
-    """``31.8.2027``, ``31. 8.``, ``31/8``, ``31-08-2027``, ``8/31/2027``."""
+    """Read ``31.8.2027``, ``31. 8.``, ``31/8``, ``31-08-2027``, ``8/31/2027``."""
     lows = tokens.lows
     sign, second = lows[place + 1 : place + 3]
     if sign not in _NUMBER_SIGNS or len(second) > 2 or not second.isdecimal() or not tokens.is_glued(place + 1):
@@ -225,7 +225,7 @@ def _numeric(tokens: Tokens, place: int, today: date, *, after_weekday: bool) ->
             return None
         elif sign == ".":
             after += 1
-            # "um 15.10." ends a sentence; a date goes on, or has "am" before it.
+            # "um 15.10." ends a sentence; after a date the sentence continues, or "am" precedes it.
             before = lows[place - 1]
             has_second_sign = not _ends_sentence(tokens, after) or after_weekday or before in _DATE_BEFORE
     if sign == "." and year is None and is_apart and not has_second_sign:
@@ -328,7 +328,7 @@ def _with_year(tokens: Tokens, day: int, month: int, after: int, today: date) ->
     if lows[after] == "-" and lows[after + 1].isdecimal() and len(lows[after + 1]) == 2 and tokens.is_glued(after + 1):
         return _exact(2000 + int(lows[after + 1]), month, day, after + 2)
     days = _dates(day, month, today)
-    # "29 Feb 28, a Tuesday": a year in two figures, where nothing is counted by it.
+    # "29 Feb 28, a Tuesday": a year in two figures, if it counts nothing.
     ends = lows[here + 1] in ("", "\n", ",", ".", ")", ";") and not lows[here + 2].isdecimal()
     if low.isdecimal() and len(low) == 2 and ends and abs(2000 + int(low) - today.year) < 3:
         return _exact(2000 + int(low), month, day, here + 1)
@@ -336,7 +336,7 @@ def _with_year(tokens: Tokens, day: int, month: int, after: int, today: date) ->
 
 
 def _dates(day: int, month: int, today: date, year: int | None = None) -> list[date]:
-    """The dates of a day and month, the nearest first; without a year, those of three years around."""
+    """Return the dates of a day and month, the nearest first; without a year, in this year and those beside it."""
     found = []
     for each in [year] if year else [today.year, today.year + 1, today.year - 1]:
         try:
@@ -347,7 +347,7 @@ def _dates(day: int, month: int, today: date, year: int | None = None) -> list[d
 
 
 def _of_day(number: int, today: date) -> tuple[date, ...]:
-    """ "The 31st": of this month, the next, or the last one."""
+    """Return the dates that "the 31st" may mean: in this month, the next, or the last one."""
     first = today.replace(day=1)
     following = (first + timedelta(days=32)).replace(day=1)
     before = (first - timedelta(days=1)).replace(day=1)
@@ -426,7 +426,7 @@ def _of_weekday(tokens: Tokens, place: int, number: int, after: int, today: date
 
 
 def _calendar_week(tokens: Tokens, place: int, today: date) -> tuple[date, int] | None:
-    """The Monday of a calendar week that is named after a weekday (``Di., KW 12``), and the place after it."""
+    """Return the Monday of a calendar week that follows a weekday (``Di., KW 12``), and the place after it."""
     here = place
     while here - place < 3 and tokens.lows[here] in (".", ",", "in", "der"):
         here += 1
@@ -476,7 +476,7 @@ def _ordinal(tokens: Tokens, place: int) -> tuple[int, int] | None:
 
 
 def _nth_weekday(tokens: Tokens, place: int, today: date) -> Dated | None:
-    """``the first Monday in July``, ``am letzten Donnerstag im September``."""
+    """Read ``the first Monday in July``, ``am letzten Donnerstag im September``."""
     lows = tokens.lows
     low = lows[place]
     nth = -1 if low in _LAST else ORDINALS.get(low) or GERMAN_ORDINALS.get(low) or 0
@@ -486,7 +486,7 @@ def _nth_weekday(tokens: Tokens, place: int, today: date) -> Dated | None:
     year, after = today.year + (month < today.month), place + 4
     if _is_year(lows[after]):
         year, after = int(lows[after]), after + 1
-    first, last = date(year, month, 1), _last_of(year, month)
+    first, last = date(year, month, 1), _last_day_of_month(year, month)
     day = first + timedelta(days=(weekday - first.weekday()) % 7 + 7 * (nth - 1))
     if nth < 0:
         day = last - timedelta(days=(last.weekday() - weekday) % 7)
@@ -494,14 +494,15 @@ def _nth_weekday(tokens: Tokens, place: int, today: date) -> Dated | None:
 
 
 def _count(word: str) -> int | None:
-    """The number of days or weeks that a word says; None for another word, or a figure of three digits or more."""
+    """Return the number of days or weeks that a word means; None for other words and figures of three digits or
+    more."""
     if word in ("a", "an"):
         return 1
-    return (int(word) if len(word) < 3 else None) if word.isdecimal() else number_of(word)
+    return (int(word) if len(word) < 3 else None) if word.isdecimal() else parse_number_word(word)
 
 
-def _weeks_from(tokens: Tokens, place: int, today: date) -> Dated | None:
-    """``a week from today``, ``three days from now``, ``two weeks from this Friday``, ``a week tomorrow``."""
+def _weeks_later(tokens: Tokens, place: int, today: date) -> Dated | None:
+    """Read ``a week from today``, ``three days from now``, ``two weeks from this Friday``, ``a week tomorrow``."""
     lows = tokens.lows
     number = _count(lows[place])
     unit, here = lows[place + 1], place + 2
@@ -519,7 +520,7 @@ def _weeks_from(tokens: Tokens, place: int, today: date) -> Dated | None:
 
 
 def _ordinal_in_words(tokens: Tokens, place: int, today: date, *, after_weekday: bool) -> Dated | None:
-    """``the thirty-first of August``, ``am ersten April``."""
+    """Read ``the thirty-first of August``, ``am ersten April``."""
     lows = tokens.lows
     ordinal = _ordinal(tokens, place)
     if ordinal is None or ordinal[0] > 31:
@@ -540,7 +541,7 @@ def _ordinal_in_words(tokens: Tokens, place: int, today: date, *, after_weekday:
 def _phrase(tokens: Tokens, place: int, today: date) -> Dated | None:
     lows = tokens.lows
     low = lows[place]
-    if lows[place + 1] in DAYS_OF and (found := _weeks_from(tokens, place, today)):
+    if lows[place + 1] in DAYS_OF and (found := _weeks_later(tokens, place, today)):
         return found
     if low not in _PHRASES or (low == "in" and lows[place + 2] not in DAYS_OF):
         return None
@@ -585,11 +586,11 @@ def _phrase(tokens: Tokens, place: int, today: date) -> Dated | None:
             after = place + 3 + (2 if words[3:5] == ["'", "time"] else 0)
             return Dated((today + timedelta(days=days),), after)
         case ["end" | "ende" | "last" | "letzten" | "letzter", *_]:
-            return _end_of(place, words, today)
+            return _read_end(place, words, today)
         case ["month" | "monatsende", *_]:
             if words[0] == "monatsende" or words[1:2] == ["end"] or words[1:3] == ["-", "end"]:
                 after = place + (1 if words[0] == "monatsende" else 3 if words[1] == "-" else 2)
-                return Dated((_last_of(today.year, today.month),), after)
+                return Dated((_last_day_of_month(today.year, today.month),), after)
     return None
 
 
@@ -601,7 +602,7 @@ def _leap_day(tokens: Tokens, after: int, today: date) -> Dated:
 
 
 def _morgen(tokens: Tokens, place: int, today: date) -> Dated | None:
-    """German "morgen": tomorrow, but not in "guten Morgen", "heute Morgen", "am Morgen"."""
+    """Read the German "morgen": tomorrow, but not in "guten Morgen", "heute Morgen", "am Morgen"."""
     lows = tokens.lows
     before = lows[place - 1]
     if before in ("guten", "heute", "gestern", "diesen", "am", "schönen", "jeden", "der", "den") or before in WEEKDAYS:
@@ -616,14 +617,14 @@ def _morgen(tokens: Tokens, place: int, today: date) -> Dated | None:
     return Dated((today + timedelta(days=1),), place + 1)
 
 
-def _end_of(place: int, words: list[str], today: date) -> Dated | None:
+def _read_end(place: int, words: list[str], today: date) -> Dated | None:
     match words:
         case ["end", "of", "the" | "this", "month", *_]:
-            return Dated((_last_of(today.year, today.month),), place + 4)
+            return Dated((_last_day_of_month(today.year, today.month),), place + 4)
         case ["end", "of", "month", *_]:
-            return Dated((_last_of(today.year, today.month),), place + 3)
+            return Dated((_last_day_of_month(today.year, today.month),), place + 3)
         case ["ende", "des" | "dieses", "monats", *_]:
-            return Dated((_last_of(today.year, today.month),), place + 3)
+            return Dated((_last_day_of_month(today.year, today.month),), place + 3)
         case ["last", "day", "of", "the" | "this", "year", *_]:
             return Dated((date(today.year, 12, 31),), place + 5)
         case ["letzten" | "letzter", "tag", "des", "jahres", *_]:
@@ -639,15 +640,15 @@ def _end_of(place: int, words: list[str], today: date) -> Dated | None:
 
 def _end_of_month(month: int, after: int, today: date) -> Dated:
     year = today.year + (month < today.month)
-    return Dated((_last_of(year, month),), after, is_weak=True)
+    return Dated((_last_day_of_month(year, month),), after, is_weak=True)
 
 
-def _last_of(year: int, month: int) -> date:
+def _last_day_of_month(year: int, month: int) -> date:
     return date(year + month // 12, month % 12 + 1, 1) - timedelta(days=1)
 
 
-def mention_of(dated: Dated, tokens: Tokens, place: int) -> Mention:
-    """The mention of a day."""
-    start, end = tokens.starts[place], tokens.end_of(dated.after - 1)
+def make_day_mention(dated: Dated, tokens: Tokens, place: int) -> Mention:
+    """Return the mention of a day that begins at a token."""
+    start, end = tokens.starts[place], tokens.find_end(dated.after - 1)
     role = "doubtful" if dated.is_doubtful else ""
     return Mention("day", tuple(day.isoformat() for day in dated.days), start, end, "", dated.is_weak, role)

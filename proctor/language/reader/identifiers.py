@@ -1,4 +1,4 @@
-"""Codes, addresses, names and phrases: values that are found by their letters and digits."""
+"""Find codes, addresses, names and phrases by their letters and digits."""
 
 import re
 from collections.abc import Iterator
@@ -8,13 +8,13 @@ from proctor.language.reader.mentions import Mention
 from proctor.language.reader.numbers import read_number
 from proctor.language.reader.text import fold
 from proctor.language.reader.tokens import Tokens, is_word
-from proctor.language.reader.words import MONTHS, ONES, number_of
+from proctor.language.reader.words import MONTHS, ONES, parse_number_word
 
 _MAIL = re.compile(
     r"(?<![\w.+-])[\w.+\\-]{1,64} ?(?:@|[\[(] ?[aä]t ?[\])]) ?[\w-]{1,64}(?:(?: ?[\[(] ?(?:dot|[pP]unkt) ?[\])] ?|\.)[\w-]{1,64}){1,8}"
 )
 _AT = re.compile(r"[@\[(](?:(?<=@)| ?[aä]t ?[\])])")
-# An optional + or 00, an optional parenthesis, digits; its first sign comes first, as only there a search stops.
+# An optional + or 00, an optional parenthesis, digits. The first character comes first: only there a search stops.
 # "ruth dot okafor at millbank hyphen legal dot example", as addresses are dictated.
 _SAID = {"dot": ".", "punkt": ".", **dict.fromkeys(("hyphen", "dash", "minus", "bindestrich"), "-")}
 _SAID |= {
@@ -26,7 +26,7 @@ _SAID |= {
 _SIGN = "dot|punkt|hyphen|dash|minus|bindestrich|strich|underscore|unterstrich|plus sign|pluszeichen"
 _SAID_AT = "(?:(?:then|dann),? )?(?:(?:the|das) )?(?:at|ät|klammeraffe)(?:[ -](?:sign|zeichen))?"
 _SPOKEN_HOST = re.compile(rf" {_SAID_AT}(?:,? then)?,? [\w-]{{1,64}},? (?:{_SIGN}),? \w", re.IGNORECASE)
-"""The host of a dictated address, without which "on the dot" is a time."""
+"""The host of a dictated address; without a host, "on the dot" is a time."""
 _SPOKEN_MAIL = re.compile(
     rf"\b\w{{1,64}}(?:,? (?:{_SIGN}),? \w{{1,64}}){{0,6}},? {_SAID_AT}(?:,? then)?,? [\w-]{{1,64}}"
     rf"(?:,? (?:{_SIGN}),? \w{{1,64}}){{0,6}},? (?:dot|punkt),? \w{{2,64}}\b",
@@ -53,10 +53,10 @@ _TITLES = frozenset(
 
 
 class Squeezed:
-    """A text without anything but letters and digits, with the place of each in the text.
+    """The letters and digits of a text, with the place of each in the text.
 
-    ``find`` gives the stretches that say the same as a value when what parts its letters is left out, and that are
-    not parts of a longer word or code.
+    ``find`` compares letters and digits only and ignores everything between them. A stretch must not be part of a
+    longer word or code.
     """
 
     def __init__(self, text: str) -> None:
@@ -72,7 +72,7 @@ class Squeezed:
         self.places = places
 
     def find(self, value: str, *, is_code: bool) -> list[tuple[int, int]]:
-        """The stretches of the text that say a value."""
+        """Return the stretches of the text that spell a value."""
         wanted = squeeze(value)
         if not wanted:
             return []
@@ -85,7 +85,7 @@ class Squeezed:
         return found
 
     def find_beginnings(self, stem: str) -> list[tuple[int, int]]:
-        """The stretches that begin a word with a stem, compounds included."""
+        """Return the stretches that begin a word with a stem, including compounds."""
         wanted, found = squeeze(stem), []
         begin = self.letters.find(wanted)
         while begin >= 0:
@@ -105,7 +105,7 @@ class Squeezed:
             return False
         if not is_code:
             return True
-        # A digit or capital that is glued on makes another code: "K-4711-2", "17/K4711".
+        # An attached digit or capital makes another code: "K-4711-2", "17/K4711".
         if before in _GLUE and text[start - 2 : start - 1].isdigit() and text[start - 1] != "/":
             return False
         beyond = text[end + 1 : end + 3]
@@ -136,19 +136,19 @@ class Squeezed:
 
 
 def _is_group(text: str, place: int) -> bool:
-    """Whether a group of digits begins here that belongs to the code before it."""
+    """Whether a group of digits that belongs to the preceding code begins at a place."""
     match = re.compile(r"\d{1,4}\b(?![.,:]\d)").match(text, place)
     return match is not None
 
 
 @lru_cache(maxsize=256)
-def squeezed_of(text: str) -> Squeezed:
-    """The letters and digits of a readable text."""
+def squeeze_text(text: str) -> Squeezed:
+    """Return the letters and digits of a readable text."""
     return Squeezed(text)
 
 
 def squeeze(value: str) -> str:
-    """A value's letters and digits, in lower case and without accents."""
+    """Return a value's letters and digits, in lower case and without accents."""
     return "".join(each for char in value if char.isalnum() for each in fold(char))
 
 
@@ -183,7 +183,7 @@ _SPOKEN_JOINTS = frozenset("- , / . dash hyphen minus slash space bindestrich st
 
 
 def spelled_runs(tokens: Tokens) -> list[str]:
-    """The runs of single letters and numbers, in figures or words, that somebody may spell a code with.
+    """Return the runs of single letters and numbers, in figures or words, which may spell a code.
 
     ``kay zed, eighteen sixty-six`` is ``kz1866``; ``seven four double-two`` is ``7422``.
     """
@@ -192,7 +192,7 @@ def spelled_runs(tokens: Tokens) -> list[str]:
     run, place, has_words = "", 0, False
     while place < tokens.size:
         low = lows[place]
-        number = read_number(tokens, place) if is_word(low) and number_of(low) is not None else None
+        number = read_number(tokens, place) if is_word(low) and parse_number_word(low) is not None else None
         piece, after = "", place + 1
         if number is not None and number.value < 20 and lows[number.after] in _ZEROS:
             piece, after, has_words = "0" * int(number.value), number.after + 1, True
@@ -205,7 +205,7 @@ def spelled_runs(tokens: Tokens) -> list[str]:
         elif low.isdecimal():
             piece = low
         elif is_word(low) and len(low) == 1 and lows[place + 1] in ("for", "as", "like", "wie", "von"):
-            # "K wie Kaufmann", "T for Tango" say the letter itself.
+            # "K wie Kaufmann" and "T for Tango" mean the letter.
             piece, after, has_words = low, place + 3 + (lows[place + 2] == "in"), True
         elif low == "oh":
             piece, has_words = "o", True
@@ -225,8 +225,8 @@ def spelled_runs(tokens: Tokens) -> list[str]:
     return [*runs, *([run] * has_words)]
 
 
-def codes_in(tokens: Tokens) -> list[Mention]:
-    """What looks like a reference: letters and digits together, four digits or more, an IBAN."""
+def find_codes(tokens: Tokens) -> list[Mention]:
+    """Find likely references: letters and digits together, four digits or more, an IBAN."""
     found: list[Mention] = []
     end = 0
     matches = (*_matches(_IBAN, tokens, _iban_starts(tokens)), *_matches(_CODE, tokens, _code_starts(tokens)))
@@ -234,7 +234,7 @@ def codes_in(tokens: Tokens) -> list[Mention]:
         word = match.group()
         is_code = len(word) >= 4 and any(map(str.isdigit, word)) and word.lower() != word
         is_code = is_code and not _is_date(word)
-        is_code = is_code and (" " not in word or sum(map(str.isdigit, word)) > 7)  # "on 16 November" is no IBAN
+        is_code = is_code and (" " not in word or sum(map(str.isdigit, word)) > 7)  # "on 16 November" is not an IBAN
         if is_code and match.start() >= end:
             end = match.end()
             value = "".join(char for char in word if char.isalnum()).upper()
@@ -243,7 +243,7 @@ def codes_in(tokens: Tokens) -> list[Mention]:
 
 
 def _is_date(word: str) -> bool:
-    """Whether a word is a day with the month in letters: ``14-Jul-2027``."""
+    """Whether a word is a date with the month in letters: ``14-Jul-2027``."""
     parts = word.lower().split("-")
     return len(parts) == 3 and parts[1] in MONTHS and parts[0].isdecimal() and parts[2].isdecimal()
 
@@ -255,9 +255,9 @@ def _iban_starts(tokens: Tokens) -> Iterator[int]:
 
 
 def _code_starts(tokens: Tokens) -> Iterator[int]:
-    """Where a code may start: at a number, or at letters before it, with or without a sign between them.
+    """Yield the places where a code may start: at a number, or at letters before it, with or without a sign between.
 
-    A number alone is passed over, and one with no capital between the spaces around it.
+    Skip a number alone, and a number without a capital between the spaces around it.
     """
     text, lows, starts, end, has_capital = f"{tokens.text} ", tokens.lows, tokens.starts, 0, False
     for place in tokens.numbers:
@@ -275,7 +275,7 @@ def _code_starts(tokens: Tokens) -> Iterator[int]:
 
 
 def _matches(pattern: re.Pattern[str], tokens: Tokens, starts: Iterator[int]) -> Iterator[re.Match[str]]:
-    """The matches of a pattern at some places, of which none begins in the one before it."""
+    """Yield the matches of a pattern at the given places, without overlaps."""
     end = 0
     for start in starts:
         if start >= end and (match := pattern.match(tokens.text, start)):
@@ -283,14 +283,16 @@ def _matches(pattern: re.Pattern[str], tokens: Tokens, starts: Iterator[int]) ->
             end = match.end()
 
 
-def addresses_in(text: str) -> list[Mention]:
-    """The mail addresses and telephone numbers of a text."""
+def find_addresses(text: str) -> list[Mention]:
+    """Find the mail addresses and telephone numbers of a text."""
     found: list[Mention] = []
     if "@" in text or any(sign in text for sign in ("at)", "at]", "ät)", "ät]")):
         found += [Mention("address", (_mail(each.group()),), *each.span()) for each in _mails(text)]
     low = text.lower()
     if (" dot " in low or " punkt " in low) and _SPOKEN_HOST.search(text):
-        found += [Mention("address", (_said(each.group()),), *each.span()) for each in _SPOKEN_MAIL.finditer(text)]
+        found += [
+            Mention("address", (_write_dictated(each.group()),), *each.span()) for each in _SPOKEN_MAIL.finditer(text)
+        ]
     for match in _AMERICAN.finditer(text):
         before = text[max(0, match.start() - 2) : match.start()]
         if before in ("1 ", "1-", "1.") or not (before[-1:].isalnum() or before[-1:] in (".", "-", "_")):
@@ -309,7 +311,7 @@ def addresses_in(text: str) -> list[Mention]:
 
 
 def _mails(text: str) -> Iterator[re.Match[str]]:
-    """The mail addresses, which are looked for only around their signs."""
+    """Find the mail addresses; search only around their at signs."""
     end = 0
     for sign in _AT.finditer(text):
         if sign.start() < end:
@@ -326,19 +328,19 @@ def _mail(written: str) -> str:
     return re.sub(r" ?[\[(] ?(?:dot|punkt) ?[\])] ?", ".", address).replace(" ", "").replace("\\", "").rstrip(".-_")
 
 
-def _said(dictated: str) -> str:
-    """A dictated mail address as it is written."""
+def _write_dictated(dictated: str) -> str:
+    """Return a dictated mail address in its written form."""
     plain = re.sub(rf",? {_SAID_AT}(?:,? then)?,? ", " at ", dictated.lower())
     spaced = re.sub(rf",? ({_SIGN}|at),? ", lambda sign: f" {_SAID[sign.group(1)]} ", plain)
     return spaced.replace(" ", "")
 
 
 def _numbers(written: str) -> tuple[str, ...]:
-    """A telephone number in E.164, or as it is dialled in its country, where no country is named."""
+    """Return a telephone number in E.164, or as it is dialled in its country if no country is named."""
     is_international = written.startswith(("+", "00"))
     plain = re.sub(r"\(0\)", "", written)
     digits = "".join(char for char in plain if char.isdigit())
-    if digits.startswith("011") and len(digits) > _LONGEST_NATIONAL:  # as it is dialled from North America
+    if digits.startswith("011") and len(digits) > _LONGEST_NATIONAL:  # as dialled from North America
         return (f"+{digits.removeprefix('011')}", digits)
     if is_international:
         return (f"+{digits.removeprefix('00')}" if written.startswith("00") else f"+{digits}",)
@@ -346,7 +348,7 @@ def _numbers(written: str) -> tuple[str, ...]:
 
 
 def is_same_address(written: str, wanted: str) -> bool:
-    """Whether an address as ``addresses_in`` finds it is the wanted one; national numbers fit any country's."""
+    """Whether an address, as ``find_addresses`` finds it, is the wanted one; a national number fits any country."""
     if "@" in wanted or "@" in written:
         return written == wanted.lower()
     if written.startswith("+"):
@@ -357,8 +359,8 @@ def is_same_address(written: str, wanted: str) -> bool:
 
 
 def find_name(text: str, name: str) -> list[tuple[int, int]]:
-    """Where somebody is named: by full name, first name, title and last name, last name, or initial and last name."""
-    squeezed = squeezed_of(text)
+    """Find the places that name a person: by full name, first name, title or initial and last name, or last name."""
+    squeezed = squeeze_text(text)
     parts = [part for part in re.split(r"\s+", name) if fold(part).rstrip(".") not in _TITLES]
     if len(parts) < 2:
         return [place for part in parts for place in squeezed.find(part, is_code=False)]
@@ -367,7 +369,7 @@ def find_name(text: str, name: str) -> list[tuple[int, int]]:
 
 
 def transcribed(word: str) -> tuple[str, ...]:
-    """Spellings of a German or Nordic name without its special letters."""
+    """Return spellings of a German or Nordic name without its special letters."""
     low = word.lower()
     if low.isascii():
         return ()

@@ -1,4 +1,4 @@
-"""What a reader finds in a text: values with their kinds and places."""
+"""Values that a reader finds in a text, with their kinds and places."""
 
 from typing import Literal, NamedTuple
 
@@ -9,14 +9,14 @@ class Mention(NamedTuple):
     """A value that a text names.
 
     Attributes:
-        kind: what it is.
-        values: the value, the most probable reading first; more where a notation has several ("half past three").
-            ``day`` ISO date, ``time`` HH:MM, ``moment`` YYYY-MM-DDTHH:MM, ``span`` HH:MM-HH:MM, ``amount`` in cents,
-            ``number`` a whole number, ``code`` capitals and digits, ``address`` mail address or digits with +.
-        start, end: where it is in the readable text.
+        kind: the kind of value.
+        values: the value's possible readings, the most probable first ("half past three" has two). The formats are:
+            ``day`` an ISO date; ``time`` HH:MM; ``moment`` YYYY-MM-DDTHH:MM; ``span`` HH:MM-HH:MM; ``amount`` cents;
+            ``number`` a whole number; ``code`` capitals and digits; ``address`` a mail address or digits with +.
+        start, end: the mention's bounds in the readable text.
         unit: an amount's currency (``EUR``); empty if none is named.
-        is_weak: whether it may be something else: a bare "15.20", the word "one". It names its value for those who
-            look for it, and contradicts no other.
+        is_weak: whether it may be something else: a bare "15.20", the word "one". A search for its value finds it,
+            but it never contradicts another value.
         role: ``end`` for the end of a span.
     """
 

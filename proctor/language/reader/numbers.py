@@ -1,4 +1,4 @@
-"""Numbers and amounts of money: ``3,833.00``, ``1.234,50 EUR``, ``eighty``, ``dreitausend``, ``€3.8k``, ``48 euros
+"""Read numbers and amounts of money: ``3,833.00``, ``1.234,50 EUR``, ``eighty``, ``dreitausend``, ``€3.8k``, ``48 euros
 20``."""
 
 import re
@@ -20,7 +20,7 @@ from proctor.language.reader.words import (
     SCALES,
     STARTS,
     TENS,
-    number_of,
+    parse_number_word,
 )
 
 _FIGURES = re.compile(
@@ -29,14 +29,14 @@ _FIGURES = re.compile(
 _JOINTS = frozenset(".,:' ")
 _GOES_ON = re.compile(r"[.,' ]\d|[.,]-")
 _LONGEST = 12
-"""Words of one number that are read."""
+"""The most words that are read for one number."""
 _MOST_DIGITS = 1000
-"""Longer figures are not read: Python reads at most 4,300 digits."""
+"""The most digits of a figure that is read; Python's own limit is 4,300."""
 _EXACT_DIGITS = 16
-"""From here on figures are decimals, which are rounded to 28 digits."""
+"""From this number of digits on, figures become decimals, which are rounded to 28 digits."""
 _NO_LIMIT = 10**9
 _FIRST = frozenset((*ONES, *TENS, *GERMAN, *COMPANY, "a", "an", "half", "single", "anderthalb", "hundred"))
-"""Words by which a number in words begins, beside long ones with ``NUMBER_STEMS``."""
+"""Words that begin a number in words, besides long words with ``NUMBER_STEMS``."""
 _NO_NUMBERS = STARTS - _FIRST
 _CURRENCY_ADJECTIVES = frozenset(("schweizer", "swiss", "us", "british", "britische", "american", "canadian"))
 _AFTER_AMOUNT = frozenset((*CURRENCIES, *_CURRENCY_ADJECTIVES, *CENTS, "and"))
@@ -68,7 +68,7 @@ class Figure(NamedTuple):
 
 
 def read_number(tokens: Tokens, place: int) -> Figure | None:
-    """The number that begins at a token, in figures or words, with a multiplier (``1.2k``, ``3 thousand``)."""
+    """Read the number that begins at a token, in figures or words, with a multiplier (``1.2k``, ``3 thousand``)."""
     lows = tokens.lows
     figure = _figures(tokens, place) if lows[place].isdecimal() else _spelled(tokens, place)
     if figure is None or not figure.is_digits:
@@ -98,15 +98,15 @@ def _figures(tokens: Tokens, place: int) -> Figure | None:
         return None
     end = start + len(low)
     follows = text[end : end + 2]
-    if follows[:1] not in _JOINTS or not follows[1:].isdigit():  # nothing is joined to it
+    if follows[:1] not in _JOINTS or not follows[1:].isdigit():  # no further digits are joined
         return Figure(int(low) if len(low) < _EXACT_DIGITS else Decimal(low), place + 1, True, False)
-    if follows[0] == ":":  # of a time
+    if follows[0] == ":":  # part of a time
         return None
     match = _FIGURES.match(text, start)
     assert match is not None
     written, end = match.group(), match.end()
     follows = text[end : end + 2]
-    if follows[:1] in (".", ",", ":") and follows[1:].isdigit():  # of a date, a time, or a version
+    if follows[:1] in (".", ",", ":") and follows[1:].isdigit():  # part of a date, a time, or a version
         return None
     plain = written.replace("'", "").replace(" ", "")
     last = max(plain.rfind("."), plain.rfind(","))
@@ -143,7 +143,7 @@ def _spelled(tokens: Tokens, place: int, below: int = _NO_LIMIT) -> Figure | Non
     if found and words[:3] == ["and", "a", "half"] and words[3] in SCALES:
         return Figure((found.value + Decimal("0.5")) * SCALES[words[3]], found.after + 4, False, False)
     if found and words[0] in ("point", "komma") and words[2] in _MILLIONS:
-        digit = number_of(words[1])
+        digit = parse_number_word(words[1])
         if digit is not None and digit < 10:
             value = (found.value + Decimal(digit) / 10) * _MILLIONS[words[2]]
             return Figure(value, found.after + 3, False, False)
@@ -155,9 +155,9 @@ def _is_long_number(word: str) -> bool:
 
 
 def _halves(tokens: Tokens, place: int) -> Figure | None:
-    """``zweieinhalb Millionen``, ``anderthalb Tausend``."""
+    """Read ``zweieinhalb Millionen``, ``anderthalb Tausend``."""
     word, scale = tokens.lows[place], tokens.lows[place + 1]
-    whole = 1 if word == "anderthalb" else number_of(word.removesuffix("einhalb")) or 0
+    whole = 1 if word == "anderthalb" else parse_number_word(word.removesuffix("einhalb")) or 0
     factor = {"million": 1_000_000, "millionen": 1_000_000, "mio": 1_000_000, "tausend": 1000}.get(scale)
     if not factor:
         return None
@@ -165,7 +165,8 @@ def _halves(tokens: Tokens, place: int) -> Figure | None:
 
 
 def _whole_in_words(tokens: Tokens, place: int, below: int) -> Figure | None:
-    """A whole number; one of a hundred or more only if its scale is below a bound: it goes with a greater one."""
+    """Read a whole number in words; from a hundred on, only if its scale is below a bound, as before a greater
+    scale."""
     lows = tokens.lows
     low = lows[place]
     if low in ("a", "an", "half", "einer", "ein", "eine") and lows[place + 1] in SCALED:
@@ -186,7 +187,7 @@ def _whole_in_words(tokens: Tokens, place: int, below: int) -> Figure | None:
         return Figure(1, place + 1, False, False)
     if low in ("dozen", "dutzend") and lows[place - 1] not in ("a", "ein"):
         return None
-    german = number_of(low)
+    german = parse_number_word(low)
     if german is not None and low not in ONES and low not in TENS:
         if lows[place + 1] in ("dutzend", "millionen", "million", "tausend", "hundert"):
             factor = {"dutzend": 12, "tausend": 1000, "hundert": 100}.get(lows[place + 1], 1_000_000)
@@ -230,11 +231,11 @@ def _english(tokens: Tokens, place: int) -> Figure | None:
 
 
 def read_amounts_and_numbers(tokens: Tokens, taken: Iterable[Mention]) -> Iterator[Mention]:
-    """The amounts and whole numbers of a text.
+    """Find the amounts and whole numbers of a text.
 
     Args:
         tokens: the text's tokens.
-        taken: what is something else: days, times, codes, addresses.
+        taken: the mentions of other kinds, such as days, times, codes and addresses.
     """
     closed = bytearray(len(tokens.text))
     for each in taken:
@@ -247,17 +248,17 @@ def read_amounts_and_numbers(tokens: Tokens, taken: Iterable[Mention]) -> Iterat
             continue
         is_figure = closed[starts[place]] and low.isdecimal() and not _GOES_ON.match(text, starts[place] + len(low))
         if is_figure and lows[place + 1] not in _AFTER_FIGURE and lows[place - 1] not in _BEFORE_AMOUNT:
-            continue  # of a day or time, and no amount
+            continue  # part of a day or time, not an amount
         if (figure := read_number(tokens, place)) is not None:
             mentions = _mentions(tokens, place, figure, closed)
             yield from mentions
             is_amount = mentions and mentions[0].unit
-            done = max(figure.after, tokens.place_at(mentions[0].end)) if is_amount else figure.after
+            done = max(figure.after, tokens.find_place(mentions[0].end)) if is_amount else figure.after
 
 
 def _mentions(tokens: Tokens, place: int, figure: Figure, closed: bytearray) -> list[Mention]:
     lows = tokens.lows
-    low, begin, last = lows[place], tokens.starts[place], tokens.end_of(figure.after - 1)
+    low, begin, last = lows[place], tokens.starts[place], tokens.find_end(figure.after - 1)
     before, after = lows[place - 1], lows[figure.after]
     unit, start, end, value = "", begin, last, figure.value
     if before in _BEFORE_AMOUNT or after in _AFTER_AMOUNT or after in (".", ","):
@@ -300,16 +301,16 @@ def _with_currency(
     elif lows[after] == "and" and lows[after + 3] == "100" and lows[after + 4] in CURRENCIES:
         part = lows[after + 1]  # as on a cheque: "nineteen hundred and 90/100 dollars"
         if part.isdecimal() and len(part) == 2 and lows[after + 2] == "/":
-            return CURRENCIES[lows[after + 4]], start, tokens.end_of(after + 4), value + Decimal(part) / 100
+            return CURRENCIES[lows[after + 4]], start, tokens.find_end(after + 4), value + Decimal(part) / 100
     trailing = None if figure.has_cents or lows[after] not in (".", ",") else _NO_CENTS.match(tokens.text, end)
     if trailing and tokens.starts[after] < trailing.end():
-        behind = tokens.place_at(trailing.end())
+        behind = tokens.find_place(trailing.end())
         if unit or lows[behind] in CURRENCIES:
             end, after = trailing.end(), behind
     if not unit and lows[after] in _CURRENCY_ADJECTIVES and lows[after + 1] in CURRENCIES:
         after += 1
     if not unit and lows[after] in CURRENCIES:
-        unit, end = CURRENCIES[lows[after]], tokens.end_of(after)
+        unit, end = CURRENCIES[lows[after]], tokens.find_end(after)
         after += 1
         if lows[after] == "sterling":
             after += 1
@@ -318,7 +319,7 @@ def _with_currency(
         return (
             "EUR" if lows[after] in ("cent", "cents", "ct", "cts") else "GBP",
             start,
-            tokens.end_of(after),
+            tokens.find_end(after),
             Decimal(value) / 100,
         )
     elif unit and not figure.has_cents:
@@ -333,7 +334,7 @@ def _is_cents(tokens: Tokens, place: int) -> bool:
 def _with_cents(
     tokens: Tokens, place: int, value: Decimal | int, end: int, figure: Figure, *, needs_word: bool = False
 ) -> tuple[Decimal | int, int]:
-    """Add cents that follow: ``48 euros and 20 cents``, ``48 € 20``."""
+    """Add the cents that follow an amount: ``48 euros and 20 cents``, ``48 € 20``."""
     lows = tokens.lows
     here = place + 1 if lows[place] in ("and", "und", ",") else place
     cents = read_number(tokens, here)
@@ -348,11 +349,11 @@ def _with_cents(
     if not (is_named or is_bare):
         return value, end
     last = cents.after if is_named else cents.after - 1
-    return value + Decimal(cents.value) / 100, tokens.end_of(last)
+    return value + Decimal(cents.value) / 100, tokens.find_end(last)
 
 
 def _is_list_label(tokens: Tokens, place: int, after: int) -> bool:
-    """Whether a number at the beginning of a line counts the line: ``1. ``, ``2)``, ``3:``."""
+    """Whether a number at the beginning of a line is the line's label: ``1. ``, ``2)``, ``3:``."""
     lows = tokens.lows
     if lows[after] not in (".", ")", ":") or not tokens.is_glued(after):
         return False

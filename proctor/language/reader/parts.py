@@ -1,4 +1,4 @@
-"""The parts of a message: what its author wrote, what is quoted, what is forwarded."""
+"""Split a message into the author's own, quoted and forwarded parts."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -22,21 +22,21 @@ _SENDER = r"\A[\s*>]*(?:from|von)\**:"
 
 @dataclass(frozen=True)
 class Part:
-    """A stretch of whole lines of one origin."""
+    """Consecutive whole lines of one origin."""
 
     origin: Origin
     text: str
 
 
 def split_parts(text: str, is_known: Callable[[str], bool] = lambda line: True) -> list[Part]:
-    """The parts of a readable message, in order.
+    """Split a readable message into its parts, in order.
 
-    Quoted are lines with ``>``, and what follows "X wrote:" or a mail's header. After a header nothing marks where the
-    quote ends; there a line belongs to it if it is known, else it is the author's.
+    Lines with ``>`` and lines after "X wrote:" or a mail's header are quoted. After a header, nothing marks the end of
+    the quote: a known line belongs to the quote, any other line is the author's.
 
     Args:
         text: the message.
-        is_known: whether a line is of an earlier message.
+        is_known: whether a line is from an earlier message.
     """
     lines = text.split("\n")
     origins: list[Origin] = []
@@ -63,23 +63,23 @@ def split_parts(text: str, is_known: Callable[[str], bool] = lambda line: True) 
         else:
             origins.append(state if is_known(bare) else "own")
         number += 1
-    return _joined(lines, origins)
+    return _join_parts(lines, origins)
 
 
 def is_attribution(line: str) -> bool:
-    """Whether a line only says who wrote what is quoted below it, and when."""
+    """Whether a line only introduces a quote with its author and time ("On Monday, X wrote:")."""
     return len(line) < 300 and compiled(_WROTE).search(line.lower().strip()) is not None
 
 
 def own_words(text: str) -> str:
-    """What a message's author wrote themselves, without quoted and forwarded lines."""
+    """Return the text that a message's author wrote, without quoted and forwarded lines."""
     return "\n".join(part.text for part in split_parts(readable(text)) if part.origin == "own")
 
 
 def _begins(lines: list[str], number: int) -> tuple[Origin, int] | None:
-    """The origin that a line or header begins, and how many lines it has."""
+    """Return the origin of the text after an introductory line or header, and the number of its lines, else None."""
     line = lines[number].lower().strip()
-    # Most lines have none of the words that the patterns need, and are searched for no pattern.
+    # Most lines lack all words that the patterns need, and skip the search.
     if (
         len(line) < 80
         and line.strip("-_* ").startswith(
@@ -108,7 +108,7 @@ def _header_length(lines: list[str], number: int) -> int:
     return length
 
 
-def _joined(lines: list[str], origins: list[Origin]) -> list[Part]:
+def _join_parts(lines: list[str], origins: list[Origin]) -> list[Part]:
     parts: list[Part] = []
     for origin, group in groupby(zip(origins, lines, strict=True), itemgetter(0)):
         shown = (line if origin == "own" else line.lstrip(" >|") for _, line in group)

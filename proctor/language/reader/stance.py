@@ -1,8 +1,8 @@
-"""How each statement of a text is meant: asserted, proposed, denied, doubted, retracted, asked.
+"""Decide how each statement of a text is meant: asserted, proposed, denied, doubted, retracted, asked.
 
-A sentence is cut into clauses. A denial or a doubt reaches from its word to the end of its clause; "is wrong" and
-"won't work" reach back to the beginning of theirs, and, after "that", "this" or "which", to the clause before. "Forget
-what I said" retracts all before it. The lists are of usage; the idioms that they pass over were found in honest mail.
+A sentence is cut into clauses. A denial or a doubt reaches from its word to the end of its clause. "Is wrong" and
+"won't work" reach back to the beginning of their clause; after "that", "this" or "which", also to the clause before.
+"Forget what I said" retracts all before it. The lists follow usage; the idioms that they skip come from honest mail.
 """
 
 import re
@@ -15,8 +15,8 @@ from proctor.language.patterns import compiled, has_match
 
 Stance = Literal["asserted", "proposed", "denied", "doubted", "retracted", "asked"]
 
-# The ends of clauses and sentences are many: of Python's patterns each match costs less than of RE2's. These have no
-# repetition without a bound, so that their search is linear, too. Each begins with its signs, which are sought fast.
+# Clauses and sentences have many ends, and a match costs less in Python's patterns than in RE2's. All repetitions in
+# these patterns are bounded, so their search is linear, too. Each begins with its signs, which are found fast.
 _CLAUSE_END = re.compile(
     r"[.!?;:,\s()|](?:"
     r"(?<=[\n()|])"
@@ -45,7 +45,8 @@ _PARENTHETIC = (
     ),
     *("auf keinen", "in keinem", "bitte,", "in no way"),
 )
-"""Asides between two commas, which don't end a clause: "do not, under any circumstances, pay to …"."""
+"""The beginnings of asides between commas; their commas don't end a clause: "do not, under any circumstances, pay
+…"."""
 _IDIOM = (
     r"\b(?:(?:instead of|in place of|rather than|statt|anstelle) (?:him|her|me|them|it|you|us|that|this|ihm|ihr|ihrer|seiner|meiner)"
     r"|not (?:quite|even|far|long|much|only|just|later than|before|until|least|to mention|included|yet started|surprising(?:ly)?|far from)"
@@ -120,7 +121,7 @@ _RETRACTION = (
 _CONFIRM = (
     r"\b(?:confirm|by any chance|is (?:it|that|this) (?:right|correct|true)|right|correct|stimmt|am i right|or not)\b"
 )
-# What makes it doubtful what a message says; rules can't tell how much of it is meant.
+# Words that make a message's meaning doubtful; rules can't tell how much of it is meant.
 _UNSURE = (
     r"\b(?:(?:please )?wait for (?:another|my next)|is still to be (?:settled|found|decided)|isn't decided|not decided yet|nothing is arranged"
     r"|among others|the remaining ones|first instal?ment|less a reduction|upwards|somewhere (?:from|between)|well below|too few|(?:it is|it's|this is|ist) one of the (?:three|four|five)"
@@ -158,7 +159,7 @@ _RETRACTION_OF_EARLIER = (
     r"(?:my (?:last|previous|earlier|other|first)|the (?:last|previous|first)|meine letzte|das letzte) ?"
     r"(?:message|mail|e-?mail|note|text|answer|reply|line|nachricht|order)?\b"
 )
-"""Takes back earlier messages, but not what this one says."""
+"""Words that take back earlier messages, but not this one."""
 _PROPOSAL = (
     r"\b(?:would|could|can|shall|should|how about|what about|are you|please|suits?|works?|fine|available|free|possible|propose|suggest"
     r"|passt|passen|ginge|geht|wäre|waere|können|koennen|könnten|recht|ok|okay|agree|einverstanden|vorschlag\w*)\b"
@@ -168,7 +169,7 @@ _OPEN = (
     r"\b(?:is|isn't|are|aren't|was|were|did|does|do|has|have|when|what|which|how|why|who|ist|sind|war|hat|haben|wann|was|wie|warum|wer"
     r"|welche\w*)\b"
 )
-"""Words of a question that asks for what is so; without them "Tue 21 Nov 12:00?" proposes it."""
+"""Words of a question that asks for information; without them, "Tue 21 Nov 12:00?" is a proposal."""
 _CONDITION = re.compile(
     r"[\s\"'*_-]*+(?:and |und |but |aber |even |only )?(?:if|falls|wenn|suppose|assuming|angenommen|unless|provided)\b",
     re.ASCII,
@@ -187,23 +188,23 @@ _SOURCES = frozenset(
 _TARGET = r"\s(?:to|auf|zu)\s"
 _LETTER = r"[^\W\d_]"
 _UNLISTED = re.compile(rf"(?<!{_LETTER})(?!(?:or|and|oder|und|nor|noch|eur|euros?|am|pm|uhr)(?!{_LETTER})){_LETTER}")
-"""A word that isn't one of those between the values of a list."""
+"""A word that doesn't occur between the values of a list."""
 _REFERS_ON = 160
 _FIRST_WORDS = 40
-"""Characters of a sentence within which a doubt is about the sentence before."""
+"""The first characters of a sentence; a doubt among them is about the sentence before."""
 _PREPOSITIONS = frozenset(("in", "on", "of", "for", "with", "about", "from"))
 _LONGEST_CUE = 40
 _NEAR = 240
 
 
-def _is_in(place: int, stretches: list[tuple[int, int]]) -> bool:
-    """Whether a place is in one of some stretches, of which each begins and ends after the one before it."""
+def _is_inside(place: int, stretches: list[tuple[int, int]]) -> bool:
+    """Whether a place is in a stretch; the stretches are ordered by their beginnings and by their ends."""
     number = bisect_right(stretches, place, key=itemgetter(0)) - 1
     return number >= 0 and place < stretches[number][1]
 
 
 class Stances:
-    """How the statements of a readable text are meant, by place."""
+    """The stances of a readable text: how its statements are meant, by place."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -215,18 +216,18 @@ class Stances:
         self._cued: dict[int, bool] = {}
 
     def of(self, start: int, end: int) -> Stance:
-        """How the words at a place are meant; asked once of each, which may name values of several kinds."""
+        """Return how the words at a place are meant; cached, as they may name values of several kinds."""
         found = self._meant.get((start, end))
         if found is None:
             found = self._meant[start, end] = self._stance(start, end)
         return found
 
     def _stance(self, start: int, end: int) -> Stance:
-        number = self._meant_at(start)
+        number = self._find_deciding_clause(start)
         if self._has_far_cues or self._has_cues(number):
             if self._retracted and start < self._retracted[-1]:
                 return "retracted"
-            if self._is_denied(number, start, end) or _is_in(start, self._struck):
+            if self._is_denied(number, start, end) or _is_inside(start, self._struck):
                 return "denied"
             if self._is_doubted(number, start, end):
                 return "doubted"
@@ -237,11 +238,11 @@ class Stances:
 
     @cached_property
     def _has_far_cues(self) -> bool:
-        """Whether there are cues that reach out of their clause and the one before."""
+        """Whether any cue reaches beyond its clause and the clause before."""
         return bool(self._retracted or self._struck or self._late_doubts)
 
     def _has_cues(self, number: int) -> bool:
-        """Whether a clause or the one after it has a cue of its own; asked once of each."""
+        """Whether a clause or the one after it contains a cue; cached."""
         found = self._cued.get(number)
         if found is None:
             found = self._cued[number] = (
@@ -254,32 +255,32 @@ class Stances:
         return found
 
     def is_unsure(self, start: int, end: int, near: int = _NEAR) -> bool:
-        """Whether words within this number of characters make it doubtful what is meant at a place."""
+        """Whether words within this number of characters make the meaning at a place doubtful."""
         number = bisect_left(self._unsure, start - near)
         return number < len(self._unsure) and self._unsure[number] <= end + near
 
     @cached_property
     def _unsure(self) -> list[int]:
-        """Where it is said that something isn't known, or is only an example."""
+        """The places of words that call something unknown, or only an example."""
         passed = compiled(_NOT_UNSURE).spans(self._low)
         near = [(first - 30, last + 1) for first, last in passed]
-        return [start for start, _ in compiled(_UNSURE).spans(self._low) if not _is_in(start, near)]
+        return [start for start, _ in compiled(_UNSURE).spans(self._low) if not _is_inside(start, near)]
 
     @cached_property
     def _struck(self) -> list[tuple[int, int]]:
-        """What is crossed out, and sentences that begin with what is left out."""
+        """The bounds of crossed-out text, and of sentences that list omissions ("Not included: …")."""
         struck = compiled(_STRUCK).spans(self._low) if "~~" in self._low else []
         left = compiled(_HEADED).spans(self._low) if self._has_rare_cues else []
         return struck + [(start, self._sentence_end(end)) for start, end in left]
 
     @cached_property
     def _has_rare_cues(self) -> bool:
-        """Whether any of three patterns that most texts have nothing of is in the text, by one search for all."""
+        """Whether any of three rare patterns matches the text, by one search for all."""
         return has_match(_RARE, self._low)
 
-    def _meant_at(self, place: int) -> int:
-        """The clause that says how a place is meant: a clause of bare values ("79, 80 or 81") goes with the one
-        before."""
+    def _find_deciding_clause(self, place: int) -> int:
+        """Return the clause that decides how a place is meant: for bare values ("79, 80 or 81"), the one before
+        them."""
         last = number = self.clause_at(place)
         while number not in self._heads and self._is_listed(number):
             number -= 1
@@ -294,16 +295,16 @@ class Stances:
         return is_next and not _UNLISTED.search(self._low, begin, self._cuts[number + 1])
 
     def clause_at(self, place: int) -> int:
-        """The number of the clause that a place is in."""
+        """Return the number of the clause at a place."""
         return max(0, bisect_right(self._cuts, place, 0, len(self._cuts) - 1) - 1)
 
     def clause(self, number: int) -> str:
-        """A clause's text."""
+        """Return a clause's text."""
         return self.text[self._cuts[number] : self._cuts[number + 1]]
 
     @cached_property
     def _cuts(self) -> list[int]:
-        """Where each clause begins, and where the last one ends."""
+        """The beginnings of the clauses, and the end of the last one."""
         low, cuts, is_aside = self._low, [0], False
         for match in _CLAUSE_END.finditer(low):
             start, end = match.span()
@@ -322,13 +323,17 @@ class Stances:
         found = compiled(pattern).spans(self._low)
         if with_idioms:
             return found
-        return [span for span in found if not _is_in(span[0], self._idioms) and not _is_in(span[1] - 1, self._idioms)]
+        return [
+            span
+            for span in found
+            if not _is_inside(span[0], self._idioms) and not _is_inside(span[1] - 1, self._idioms)
+        ]
 
     @cached_property
     def _denials(self) -> dict[int, list[tuple[int, int]]]:
-        """For each clause from where to where something is denied; "moved from X to Y" denies X alone.
+        """The denied stretches of each clause; "moved from X to Y" denies X alone.
 
-        A denial that reaches less far than one before it in its clause ends with that one.
+        A denial never ends before an earlier one in its clause.
         """
         found: dict[int, list[tuple[int, int]]] = {}
         for start, end in self._cues(_DENIAL):
@@ -357,14 +362,14 @@ class Stances:
 
     @cached_property
     def _retracted(self) -> list[int]:
-        """The places up to which all is taken back."""
+        """The places of retractions; each takes back all text before it."""
         if not self._has_rare_cues:
             return []
         found = [start for start, _ in self._cues(_RETRACTION, with_idioms=True)]
         return [start for start in found if not self._is_supposed(start) and not self._is_object(start)]
 
     def _is_object(self, place: int) -> bool:
-        """Whether a pronoun belongs to what comes before it: "the number in it is not correct"."""
+        """Whether a pronoun belongs to a preposition before it: "the number in it is not correct"."""
         before = self._low[max(0, place - 6) : place].split()
         return self._low.startswith("it ", place) and bool(before) and before[-1] in _PREPOSITIONS
 
@@ -374,7 +379,7 @@ class Stances:
 
     @property
     def retracts(self) -> bool:
-        """Whether the text takes something back, of its own or of earlier messages."""
+        """Whether the text takes back something in it or in earlier messages."""
         earlier = compiled(_RETRACTION_OF_EARLIER).finditer(self._low)
         return bool(self._retracted) or any(not self._is_supposed(match.start()) for match in earlier)
 
@@ -390,7 +395,7 @@ class Stances:
         return found
 
     def _is_denied(self, number: int, start: int, end: int) -> bool:
-        if number in self._denials and _is_in(start, self._denials[number]):
+        if number in self._denials and _is_inside(start, self._denials[number]):
             return True
         if number in self._backward and self._backward[number][-1] >= end:
             return True
@@ -411,15 +416,14 @@ class Stances:
         return sentence <= start or self._late_doubts[late] - sentence < _FIRST_WORDS
 
     def _begins(self, number: int, pattern: re.Pattern[str]) -> bool:
-        """Whether a clause begins with a pattern; asked once of each clause."""
+        """Whether a clause begins with a pattern; cached."""
         key = number, pattern.pattern
         if key not in self._begins_with:
             self._begins_with[key] = pattern.match(self._low, *self._cuts[number : number + 2]) is not None
         return self._begins_with[key]
 
     def _proposes_after(self, number: int, end: int) -> bool:
-        """Whether the rest of a clause has a proposal; a word that is glued to a value ("5please") begins there,
-        too."""
+        """Whether the rest of a clause has a proposal; a word attached to a value ("5please") counts, too."""
         last = self._cuts[number + 1]
         place = bisect_left(self._proposals, end)
         if place < len(self._proposals) and self._proposals[place] < last:
@@ -431,7 +435,7 @@ class Stances:
         return [start for start, _ in compiled(_PROPOSAL).spans(self._low)]
 
     def _meant_by_question(self, start: int, question: int) -> Stance:
-        """How a question is meant; asked once of each."""
+        """Return how a question is meant; cached."""
         if (start, question) not in self._asked:
             words = self._low[start:question]
             is_proposal = compiled(_PROPOSAL).search(words) or not compiled(_OPEN).search(words)
@@ -452,7 +456,7 @@ class Stances:
         return self._sentence_ends[number] + 1 if number >= 0 else 0
 
     def _question(self, end: int) -> int | None:
-        """Where the question mark is that ends the clause of a place; None if a statement ends it."""
+        """Return the place of the question mark that ends the clause at a place; None if it isn't a question."""
         if "?" not in self._low:
             return None
         place = bisect_right(self._sentence_ends, end - 1)
@@ -466,7 +470,7 @@ class Stances:
 
 
 def sentences_of(text: str) -> list[tuple[int, int]]:
-    """Where the sentences and lines of a readable text begin and end, their last signs included."""
+    """Return the bounds of the sentences and lines of a readable text, their final signs included."""
     ends = [(match.start() + 1, match.end()) for match in _SENTENCE_END.finditer(text)]
     starts = [0, *(after for _, after in ends)]
     last = [*(end for end, _ in ends), len(text)]
@@ -475,5 +479,5 @@ def sentences_of(text: str) -> list[tuple[int, int]]:
 
 @lru_cache(maxsize=512)
 def stances_of(text: str) -> Stances:
-    """How the statements of a readable text are meant; the same object for the same text."""
+    """Return the stances of a readable text; the same object for the same text."""
     return Stances(text)

@@ -1,5 +1,5 @@
-"""Times of day and spans: ``3:20pm``, ``15.20 Uhr``, ``half past three``, ``halb vier``, ``2-3:30 pm``, ``14:00 (45
-min)``."""
+"""Read times of day and spans: ``3:20pm``, ``15.20 Uhr``, ``half past three``, ``halb vier``, ``2-3:30 pm``, ``14:00
+(45 min)``."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -19,7 +19,7 @@ from proctor.language.reader.words import (
     STARTS,
     TENS,
     WEEKDAYS,
-    number_of,
+    parse_number_word,
 )
 
 _AT = frozenset(
@@ -43,14 +43,14 @@ _NO_BARE_HOUR = _NOUNS_AFTER_HOUR.union("%/€£$")
 _DURATION = {"h": 60, "hr": 60, "hrs": 60, "hour": 60, "hours": 60, "stunde": 60, "stunden": 60, "std": 60,
              "min": 1, "mins": 1, "minute": 1, "minutes": 1, "minuten": 1}  # fmt: skip
 _NIGHT_HOUR, _NOON_HOUR = 7, 12
-_HOURS_IN_WORDS = frozenset(word for word in STARTS if number_of(word) is not None and word != "three")
-"""Words for numbers, by which a time begins only beside certain words, as by figures."""
+_HOURS_IN_WORDS = frozenset(word for word in STARTS if parse_number_word(word) is not None and word != "three")
+"""Words for numbers; like figures, they begin a time only beside certain words."""
 _NO_TIMES = (DAY_WORDS | {"a", "an", "single"}) - _HOURS_IN_WORDS - {"three"}
-"""Words by which a value begins, but no time."""
+"""Words that begin a value but never a time."""
 
 
 class Clock(NamedTuple):
-    """A time in a text: the minutes of the day it may mean, the place after it, and how sure it is one."""
+    """A time in a text: the minutes of the day it may mean, the place after it, and how certain it is a time."""
 
     minutes: tuple[int, ...]
     after: int
@@ -79,7 +79,7 @@ def may_be_time(lows: Sequence[str], place: int) -> bool:
 
 
 def read_time(tokens: Tokens, place: int) -> Clock | None:
-    """The time of day that begins at a token."""
+    """Read the time of day that begins at a token."""
     low = tokens.lows[place]
     if low.isdecimal():
         return _in_figures(tokens, place)
@@ -138,7 +138,7 @@ def _in_figures(tokens: Tokens, place: int) -> Clock | None:
 
 
 def _with_spaced_minutes(tokens: Tokens, place: int, hour: int) -> Clock | None:
-    """``6 50 am``, ``9 30 in the morning``: minutes without a sign, if the half of the day follows."""
+    """Read ``6 50 am``, ``9 30 in the morning``: minutes without a sign, if the half of the day follows."""
     minute = tokens.lows[place + 1]
     if not (len(minute) == 2 and minute.isdecimal() and int(minute) < 60 and 0 < hour <= _NOON_HOUR):
         return None
@@ -220,7 +220,7 @@ def _four_digits(tokens: Tokens, place: int) -> Clock | None:
     is_span = is_span and last not in CURRENCIES and last not in _NOUNS_AFTER_HOUR
     if is_span and not (hour in (19, 20) and other[:2] in ("19", "20")):
         return Clock((hour * 60 + minute,), place + 1, False)
-    # "0945 at reception", "wed 21/1, 1300": something like a time, if nothing says what else it is.
+    # "0945 at reception", "wed 21/1, 1300": probably a time, if nothing marks it as something else.
     if tokens.is_glued(place):
         return None
     ahead = lows[place - 2] if before == "," else before
@@ -236,7 +236,7 @@ def _is_round_time(text: str) -> bool:
 
 
 def _bare_hour(tokens: Tokens, place: int, number: int, after: int) -> Clock | None:
-    """An hour without a sign, after a word such as "at": ``at 4``, ``um drei``."""
+    """Read an hour without a sign, after a word such as "at": ``at 4``, ``um drei``."""
     lows = tokens.lows
     word, follower = lows[place - 1], lows[after]
     if number == 0 or follower in _NO_BARE_HOUR:
@@ -267,7 +267,7 @@ def _in_words(tokens: Tokens, place: int) -> Clock | None:
         if lows[place - 1] in ("after", "nach") and word == "mittag":
             return None
         here = place + 2 if lows[place + 1] in ("um", "at", "gegen", "ab", ",") else place + 1
-        if (lows[here].isdecimal() or number_of(lows[here]) or lows[here] in ("halb", "viertel")) and read_time(
+        if (lows[here].isdecimal() or parse_number_word(lows[here]) or lows[here] in ("halb", "viertel")) and read_time(
             tokens, here
         ):
             return None  # "mittags um eins"
@@ -281,7 +281,7 @@ def _in_words(tokens: Tokens, place: int) -> Clock | None:
         found = _quarter(tokens, place)
         if found:
             return found
-    number = number_of(word)
+    number = parse_number_word(word)
     if number is None or number > 59:
         return None
     after = place + 1
@@ -317,7 +317,7 @@ def _in_words(tokens: Tokens, place: int) -> Clock | None:
 
 
 def _minutes_after_hour(tokens: Tokens, place: int) -> tuple[int, int] | None:
-    """The minutes of "three twenty", "nine fifteen", "six oh five"."""
+    """Read the minutes of "three twenty", "nine fifteen", "six oh five", and the place after them."""
     lows = tokens.lows
     here = place + 1 if lows[place] == "-" else place
     word = lows[here]
@@ -337,7 +337,7 @@ def _minutes_after_hour(tokens: Tokens, place: int) -> tuple[int, int] | None:
 
 
 def _minutes_past(tokens: Tokens, place: int, minutes: int, after: int) -> Clock | None:
-    """``twenty past three``, ``10 vor 9``, ``fünf vor halb vier``."""
+    """Read ``twenty past three``, ``10 vor 9``, ``fünf vor halb vier``."""
     lows = tokens.lows
     if is_counted := lows[after] in ("minutes", "mins", "min", "minuten"):
         after += 2 if lows[after + 1] == "." else 1
@@ -384,7 +384,7 @@ def _minutes_past(tokens: Tokens, place: int, minutes: int, after: int) -> Clock
 
 
 def _half_hour(tokens: Tokens, place: int, *, is_before: bool = False) -> Clock | None:
-    """``half past three``, ``halb vier``, and ``1/2 4`` in Austria (``is_before``: the half before the hour)."""
+    """Read ``half past three``, ``halb vier``, and ``1/2 4`` in Austria (``is_before``: the half before the hour)."""
     lows = tokens.lows
     word = "halb" if is_before else lows[place]
     here = place + 1
@@ -449,7 +449,7 @@ def _hour(tokens: Tokens, place: int) -> tuple[int | None, int]:
         if tokens.joint(place + 1) in (":", "."):
             return None, place
         return int(low), place + 1
-    number = number_of(low)
+    number = parse_number_word(low)
     if number is not None and 0 < number <= 24 and low not in ("a", "an", "eine", "einen", "einem", "einer"):
         return number, place + 1
     if low in NOON:
@@ -472,7 +472,7 @@ _ONE_OF = frozenset(("ein", "eine", "einen", "einem", "einer", "a", "an"))
 
 
 def _uhr(tokens: Tokens, place: int, hour: int, after: int) -> Clock | None:
-    """The rest of ``15 Uhr 20``, ``neun Uhr morgens``."""
+    """Read the rest of ``15 Uhr 20``, ``neun Uhr morgens``."""
     lows = tokens.lows
     minute, end = 0, after
     first = lows[after]
@@ -496,7 +496,9 @@ def _uhr(tokens: Tokens, place: int, hour: int, after: int) -> Clock | None:
 
 
 def _half_day(tokens: Tokens, place: int) -> tuple[str, int]:
-    """``a`` or ``p`` for what follows a time (``pm``, ``p.m.``, ``in the afternoon``), and the place after it."""
+    """Read the half of the day after a time (``pm``, ``p.m.``, ``in the afternoon``): ``a`` or ``p``, and the place
+    after it.
+    """
     lows = tokens.lows
     low = lows[place]
     if low not in _HALF_BEGINS:
@@ -546,7 +548,7 @@ _HALVES_OF_DAY = {"morgen": "a", "vormittag": "a", "mittag": "p", "nachmittag": 
 _FORENOONS = frozenset(("morgens", "vormittags", "früh", "frueh"))
 _AFTERNOONS = frozenset(("nachmittags", "abends", "tonight", "mittags"))
 _HALF_BEGINS = frozenset((*_BEFORE_HALF, *_FORENOONS, *_AFTERNOONS, "am", "pm", "a", "p", ",", "("))
-"""By what the half of a day begins behind a time."""
+"""The tokens that begin the half of the day behind a time."""
 _AFTER_HOUR = _HALF_BEGINS.union(
     *(
         _PAST,
@@ -558,7 +560,7 @@ _AFTER_HOUR = _HALF_BEGINS.union(
         MIDNIGHT,
     )
 )
-"""What may follow an hour, or an hour and a comma."""
+"""Tokens that may follow an hour, or an hour and a comma."""
 _MINUTES_IN_WORDS = frozenset((*ONES, *TENS, "-", "oh", "hundred", "sharp", "pünktlich"))
 _GERMAN_TIME = frozenset("um halb viertel dreiviertel uhr ab bis gegen von zwischen nach vor".split())
 _GERMAN_DAYS = frozenset(
@@ -571,7 +573,8 @@ _ENDS_HALF = frozenset(("", ".", "\n", ";", "!", "?", "by", "before", "bis"))
 
 
 def _half_before(tokens: Tokens, place: int) -> str:
-    """The half of the day that is named shortly before a time: ``this afternoon at 3``, ``nachmittags um drei``."""
+    """Find the half of the day that is named shortly before a time: ``this afternoon at 3``, ``nachmittags um
+    drei``."""
     for step in range(1, 5):
         low = tokens.lows[place - step]
         if low in _ENDS_HALF:
@@ -593,7 +596,7 @@ def _clock(
     is_weak: bool = False,
     is_bare: bool = False,
 ) -> Clock | None:
-    """A time by its hour and half of the day; without one, an hour from 1 to 6 is of the afternoon."""
+    """Make a time from its hour and half of the day; without a half, an hour from 1 to 6 is in the afternoon."""
     if hour > 24 or minute > 59:
         return None
     if half == "n":
@@ -611,12 +614,12 @@ _TEXTS = [f"{hour:02}:{minute:02}" for hour in range(24) for minute in range(60)
 
 
 def as_text(minutes: int) -> str:
-    """Minutes of the day as HH:MM."""
+    """Return minutes of the day as HH:MM."""
     return _TEXTS[minutes % 1440]
 
 
 def read_times(tokens: Tokens, place: int) -> tuple[list[Mention], int] | None:
-    """The time or span that begins at a token, as mentions, and the place after it."""
+    """Read the time or span that begins at a token: its mentions, and the place after it."""
     lows = tokens.lows
     clock = read_time(tokens, place)
     if span := _span(tokens, place, clock):
@@ -633,13 +636,13 @@ def read_times(tokens: Tokens, place: int) -> tuple[list[Mention], int] | None:
     if duration is None and is_begun:
         length = _duration_before(tokens, begin_word)
         duration = (length, after) if length else None
-    start, end = tokens.starts[place], tokens.end_of(after - 1)
+    start, end = tokens.starts[place], tokens.find_end(after - 1)
     mentions = [_mention(clock, start, end)]
     if duration is not None:
         length, past = duration
         begin = clock.minutes[0]
         value = f"{as_text(begin)}-{as_text(begin + length)}"
-        mentions.append(Mention("span", (value,), start, tokens.end_of(past - 1)))
+        mentions.append(Mention("span", (value,), start, tokens.find_end(past - 1)))
         after = past
     return mentions, after
 
@@ -657,7 +660,7 @@ def _span(tokens: Tokens, place: int, first: Clock | None) -> tuple[list[Mention
         return None
     word = lows[place - 2 if lows[place - 1] in (".", "a") else place - 1]
     is_within = word in _WITHIN or lows[after] in _TILL  # "from nine to one", "nine till one"
-    if first is None and not is_within:  # such an hour begins a span only if its end is a time by itself
+    if first is None and not is_within:  # such an hour begins a span only if its end is a time without the begin
         sure = read_time(tokens, _second_place(tokens, after))
         if sure is None or sure.is_bare:
             return None
@@ -671,7 +674,7 @@ def _span(tokens: Tokens, place: int, first: Clock | None) -> tuple[list[Mention
     joint = lows[here]
     if joint not in _TO_JOIN and not (joint in _AND_JOIN and word in ("between", "zwischen", "zw")):
         return None
-    if joint == "to" and _is_moved_from(tokens, place):
+    if joint == "to" and _is_old_time(tokens, place):
         return None
     target = _second_place(tokens, first.after)
     second = read_time(tokens, target)
@@ -696,12 +699,12 @@ def _span(tokens: Tokens, place: int, first: Clock | None) -> tuple[list[Mention
         second = second._replace(minutes=(second.minutes[0] + 720,))  # "this morning from nine till one"
     begin, finish = _fitting(first, second)
     start, middle = tokens.starts[place], tokens.starts[target]
-    end = tokens.end_of(second.after - 1)
+    end = tokens.find_end(second.after - 1)
     is_weak = first.is_weak and second.is_weak
     value = f"{as_text(begin[0])}-{as_text(finish[0])}"
     mentions = [
         Mention(
-            "time", tuple(map(as_text, begin)), start, tokens.end_of(first.after - 1), "", is_weak and not is_loose
+            "time", tuple(map(as_text, begin)), start, tokens.find_end(first.after - 1), "", is_weak and not is_loose
         ),
         Mention("time", tuple(map(as_text, finish)), middle, end, "", is_weak, "end"),
         Mention("span", (value,), start, end, "", is_weak and not is_loose),
@@ -710,7 +713,7 @@ def _span(tokens: Tokens, place: int, first: Clock | None) -> tuple[list[Mention
 
 
 def _second_place(tokens: Tokens, place: int) -> int:
-    """Where the second time of a span begins, from the place after its first."""
+    """Return the place where the second time of a span begins, from the place after its first."""
     lows = tokens.lows
     here = place + 1 if lows[place] == "uhr" else place
     if lows[here] == "u" and lows[here + 1] == ".":
@@ -723,8 +726,8 @@ def _second_place(tokens: Tokens, place: int) -> int:
     return target + 1 if lows[target] in (">", "um") else target
 
 
-def _is_moved_from(tokens: Tokens, place: int) -> bool:
-    """Whether a time is the old one of two: ``move it from Friday 12:45 to 13:30``."""
+def _is_old_time(tokens: Tokens, place: int) -> bool:
+    """Whether a time is the old time of a move: ``move it from Friday 12:45 to 13:30``."""
     is_from = False
     for before in range(place - 1, max(-1, place - 9), -1):
         word = tokens.lows[before]
@@ -752,7 +755,7 @@ def _loose_hour(tokens: Tokens, place: int) -> Clock | None:
 
 
 def _fitting(first: Clock, second: Clock) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The begin and the end of a span: the halves of the day in which it is shortest."""
+    """Return the begin and the end of a span, in the halves of the day that make it shortest."""
     pairs = [
         (finish < begin, (finish - begin) % 1440 + 5 * (place + other), begin, finish)
         for place, begin in enumerate(first.minutes)
@@ -779,7 +782,7 @@ _ONE_HOUR = frozenset(("an", "one", "a", "eine", "ne", "einer"))
 
 
 def _length(tokens: Tokens, place: int) -> tuple[int, int] | None:
-    """The minutes that are counted at a token, and the place after them: ``an hour and a half``, ``zweieinhalb
+    """Read a duration in minutes at a token, and the place after it: ``an hour and a half``, ``zweieinhalb
     Stunden``."""
     lows = tokens.lows
     words = lows[place : place + 6]
@@ -795,7 +798,7 @@ def _length(tokens: Tokens, place: int) -> tuple[int, int] | None:
         more = _MORE_THAN_AN_HOUR.get(" ".join(words[2:5]), 0)
         return 60 + more, place + (5 if more else 2)
     if words[0].endswith("einhalb") or words[0] == "anderthalb":
-        whole = 1 if words[0] == "anderthalb" else number_of(words[0].removesuffix("einhalb"))
+        whole = 1 if words[0] == "anderthalb" else parse_number_word(words[0].removesuffix("einhalb"))
         return (60 * whole + 30, place + 2) if whole and words[1] in ("stunden", "std") else None
     figure = read_number(tokens, place)
     if figure is None:
@@ -816,7 +819,7 @@ def _length(tokens: Tokens, place: int) -> tuple[int, int] | None:
 
 
 def _duration_before(tokens: Tokens, place: int) -> int | None:
-    """How many minutes something takes, as it is said before its begin: ``for an hour and a half from 8:30``."""
+    """Find a duration in minutes that is named before the begin: ``for an hour and a half from 8:30``."""
     for begin in range(max(0, place - 6), place):
         length = _length(tokens, begin)
         if length is not None and length[1] == place:
@@ -825,10 +828,10 @@ def _duration_before(tokens: Tokens, place: int) -> int | None:
 
 
 def _duration(tokens: Tokens, place: int, *, is_near: bool = False) -> tuple[int, int] | None:
-    """How long something takes that follows its begin: ``for 45 minutes``, ``(1h30)``, ``, 90 min``, ``and runs for``.
+    """Read a duration that follows the begin: ``for 45 minutes``, ``(1h30)``, ``, 90 min``, ``and runs for``.
 
     Args:
-        is_near: whether nothing need stand between the two, as after "ab".
+        is_near: whether the duration may follow the begin directly, as after "ab".
     """
     lows = tokens.lows
     here = place

@@ -1,4 +1,4 @@
-"""Tokens of a text: runs of digits, runs of letters, line ends, and single signs."""
+"""Split a text into tokens: runs of digits, runs of letters, line ends, and single signs."""
 
 import re
 from bisect import bisect_left
@@ -7,26 +7,28 @@ from itertools import accumulate, compress, count, repeat
 
 from proctor.language.reader.words import FOLLOWERS, NUMBER_STEMS, STARTS, has_number
 
-# Alternatives without repetition inside repetition: one pass over the text. Words of plain letters, which most are, are
-# found sooner by an alternative of their own. A readable text has no other white space than single spaces.
+# One pass over the text: no repetition contains another. Most words have only plain letters, and a separate
+# alternative finds them sooner. Single spaces are the only white space of a readable text.
 _TOKEN = re.compile(r"(?:[a-z]++(?![^\W\d_])|\d+|[^\W\d_]+|\n|\S) ?")
 _MARGIN = 16
-"""How far outside of the text a word may be asked for."""
+"""The number of empty tokens on either side of the text, for lookups beyond its ends."""
 
 
 class Tokens:
     """The tokens of a readable text, by their places.
 
     Attributes:
-        text: the text. size: how many tokens it has. numbers: the places of those in figures. begins: the places at
-            which a value may begin, a number's or that of a word of ``words.STARTS`` before its ``words.FOLLOWERS``, in
-            order.
-        starts: where they start, and the text's end. lows: the tokens in lower case; empty at the ``_MARGIN`` places
-        behind the text, and before it (from -1 down).
+        text: the text.
+        size: the number of tokens.
+        numbers: the places of the tokens in figures.
+        begins: the places where a value may begin, in order: the numbers, and the words of ``words.STARTS`` before
+            their ``words.FOLLOWERS``.
+        starts: the tokens' positions in the text, and the text's end.
+        lows: the tokens in lower case; empty at the ``_MARGIN`` places behind the text, and before it (from -1 down).
     """
 
     def __init__(self, text: str) -> None:
-        low_text = text.replace("\u0130", "\u0131").lower()  # of the letters, only this one would become two
+        low_text = text.replace("\u0130", "\u0131").lower()  # the only letter that would become two
         pieces = _TOKEN.findall(low_text)
         first = low_text.startswith(" ")
         self.starts = list(accumulate(map(len, pieces), initial=int(first)))
@@ -37,20 +39,20 @@ class Tokens:
         self.lows += [""] * _MARGIN
 
     def written(self, place: int) -> str:
-        """A token as it was written, in capitals too."""
+        """Return a token as written, with its capitals."""
         start = self.starts[place]
         return self.text[start : start + len(self.lows[place])]
 
-    def place_at(self, position: int) -> int:
-        """The number of the first token that starts at or after a position in the text."""
+    def find_place(self, position: int) -> int:
+        """Return the place of the first token that starts at or after a position in the text."""
         return bisect_left(self.starts, position, 0, self.size)
 
-    def end_of(self, place: int) -> int:
-        """The position after a token."""
+    def find_end(self, place: int) -> int:
+        """Return the text position after a token."""
         return self.starts[place] + len(self.lows[place])
 
     def joint(self, place: int) -> str:
-        """The sign or letter by which a number is joined to the token before a place (``.30``); empty if none is."""
+        """Return the sign or letter that joins a number to the token before a place (``.30``); empty without one."""
         end = self.starts[place - 1] + len(self.lows[place - 1])
         follows = self.text[end : end + 2]
         return follows[0] if follows[1:].isdecimal() else ""
@@ -61,12 +63,12 @@ class Tokens:
 
 
 def is_word(low: str) -> bool:
-    """Whether a token is of letters."""
+    """Whether a token consists of letters."""
     return low.isalnum() and not low.isdecimal()
 
 
 def _begins(low_text: str, lows: list[str]) -> list[int]:
-    """The places of numbers, and of words by which a value may begin."""
+    """Return the places of numbers, and of words that may begin a value."""
     words = set(lows)
     known = {*filter(str.isdecimal, words), *STARTS.intersection(words)}
     if any(stem in low_text for stem in NUMBER_STEMS):
@@ -79,10 +81,10 @@ def _begins(low_text: str, lows: list[str]) -> list[int]:
 
 
 _LONG = 9
-"""German words for thousands are longer."""
+"""The length that German words for thousands exceed."""
 
 
 @lru_cache(maxsize=256)
-def tokens_of(text: str) -> Tokens:
-    """The tokens of a readable text."""
+def split_tokens(text: str) -> Tokens:
+    """Return the tokens of a readable text, cached."""
     return Tokens(text)

@@ -1,4 +1,4 @@
-"""The values that a text names, with their places: one reader for scorer, people and facts."""
+"""Find the values that a text names, with their places: one reader for scorer, people and facts."""
 
 import itertools
 import re
@@ -8,32 +8,32 @@ from functools import cached_property, lru_cache
 from operator import attrgetter
 from typing import Protocol
 
-from proctor.language.reader.days import may_be_day, mention_of, read_day
+from proctor.language.reader.days import make_day_mention, may_be_day, read_day
 from proctor.language.reader.identifiers import (
-    addresses_in,
-    codes_in,
+    find_addresses,
+    find_codes,
     find_name,
     is_same_address,
     spelled_runs,
     squeeze,
-    squeezed_of,
+    squeeze_text,
     transcribed,
 )
 from proctor.language.reader.mentions import Kind, Mention
 from proctor.language.reader.numbers import read_amounts_and_numbers
 from proctor.language.reader.text import READ_AT_MOST, readable
 from proctor.language.reader.times import may_be_time, read_times
-from proctor.language.reader.tokens import Tokens, tokens_of
+from proctor.language.reader.tokens import Tokens, split_tokens
 
 _FAR = 240
-"""How many characters a time may stand behind its day."""
+"""The most characters between a day and a later time that belongs to it."""
 _FARTHEST = 1000
-"""How many characters a time may stand before its day, with other times between them."""
+"""The most characters between a time and a later day that it belongs to, with other times between them."""
 _START = attrgetter("start")
 
 
 class Sought(Protocol):
-    """A value that is looked for: its kind, and the value as ``Mention`` has it."""
+    """A value to search for: its kind, and the value in the format of ``Mention``."""
 
     @property
     def kind(self) -> Kind: ...
@@ -42,10 +42,10 @@ class Sought(Protocol):
 
 
 class Values:
-    """What a text names.
+    """The values that a text names.
 
     Args:
-        text: as written; it is made readable first, and read up to ``READ_AT_MOST`` characters.
+        text: the text as written; it is normalized first, and read up to ``READ_AT_MOST`` characters.
         today: the day on which it was written, for "tomorrow" and weekdays.
     """
 
@@ -56,17 +56,17 @@ class Values:
     @cached_property
     def tokens(self) -> Tokens:
         """The tokens of the text."""
-        return tokens_of(self.text)
+        return split_tokens(self.text)
 
     @cached_property
     def addresses(self) -> list[Mention]:
         """The mail addresses and telephone numbers."""
-        return addresses_in(self.text)
+        return find_addresses(self.text)
 
     @cached_property
     def codes(self) -> list[Mention]:
-        """What looks like a reference."""
-        return codes_in(self.tokens)
+        """The likely references."""
+        return find_codes(self.tokens)
 
     @cached_property
     def _calendar(self) -> tuple[list[Mention], list[Mention], list[Mention]]:
@@ -75,7 +75,7 @@ class Values:
         times: list[Mention] = []
         spans: list[Mention] = []
         tokens, lows = self.tokens, self.tokens.lows
-        addresses = [(tokens.place_at(each.start), tokens.place_at(each.end)) for each in self.addresses]
+        addresses = [(tokens.find_place(each.start), tokens.find_place(each.end)) for each in self.addresses]
         inside = {place for start, end in addresses for place in range(start, end)}
         done = 0
         for place in tokens.begins:
@@ -83,7 +83,7 @@ class Values:
                 continue
             dated = read_day(tokens, place, self.today) if may_be_day(lows, place) else None
             if dated is not None and not (dated.is_weak and self._is_time_instead(place)):
-                days.append(mention_of(dated, tokens, place))
+                days.append(make_day_mention(dated, tokens, place))
                 done = dated.after
                 if dated.is_weak and not dated.is_weekday and (found := read_times(tokens, place)):
                     times += [each for each in found[0] if each.kind == "time"]
@@ -95,11 +95,11 @@ class Values:
 
     @cached_property
     def _has_end_column(self) -> bool:
-        """Whether a table has a column for begins, and beside it one for ends."""
+        """Whether a table has a column of beginnings, and beside it a column of ends."""
         return _END_COLUMN.search(self.text) is not None
 
     def _with_ends(self, times: list[Mention], spans: list[Mention]) -> list[Mention]:
-        """The times, with the role of an end where words say so (``starts 15:00, ends 16:45``); adds their spans."""
+        """Return the times, marked as ends if words say so (``starts 15:00, ends 16:45``); adds their spans."""
         found = times[:1]
         for first, second in itertools.pairwise(times):
             if (
@@ -118,7 +118,7 @@ class Values:
         return found
 
     def _ends(self, first: Mention, second: Mention) -> bool:
-        """Whether the words between two times say that the second ends what the first begins."""
+        """Whether the words between two times make the second the end of a span that the first begins."""
         between = self.text[first.end : second.start].lower()
         if "\n" in between or (first.is_weak and not self.text[first.start].isdecimal()):
             return False
@@ -137,12 +137,12 @@ class Values:
 
     @property
     def times(self) -> list[Mention]:
-        """The times of day, ends of spans too."""
+        """The times of day, including ends of spans."""
         return self._calendar[1]
 
     @property
     def spans(self) -> list[Mention]:
-        """The times from when to when."""
+        """The spans of time, each with its begin and end."""
         return self._calendar[2]
 
     @cached_property
@@ -153,7 +153,7 @@ class Values:
 
     @cached_property
     def amounts(self) -> list[Mention]:
-        """The amounts of money, bare numbers too (weak)."""
+        """The amounts of money, including bare numbers (weak)."""
         return [each for each in self._numbers if each.kind == "amount"]
 
     @cached_property
@@ -163,10 +163,10 @@ class Values:
 
     @cached_property
     def moments(self) -> list[Mention]:
-        """The times with the days that they belong to, each at its time's place; one without a day is left out."""
+        """The times with their days, each at its time's place; times without a day are left out."""
         found = []
         for time in self.times:
-            day = self._day_of(time)
+            day = self._find_day(time)
             if day is not None:
                 values = tuple([f"{each}T{at}" for each in day.values for at in time.values])
                 is_weak = time.is_weak or day.is_weak
@@ -177,8 +177,8 @@ class Values:
     def _day_ends(self) -> list[int]:
         return [day.end for day in self.days]
 
-    def _day_of(self, time: Mention) -> Mention | None:
-        """The day of a time: directly after it, else the last one before it that is not too far."""
+    def _find_day(self, time: Mention) -> Mention | None:
+        """Return the day of a time: the day directly after it, else the last one before it that is near enough."""
         place = bisect_right(self._day_ends, time.start + 1)
         before = self.days[place - 1] if place else None
         is_near = before is not None and time.start - before.end <= _FAR
@@ -203,14 +203,14 @@ class Values:
                 between = between[: each.start - time.end] + between[each.end - time.end :]
         if len(between) > 40 or not _SENTENCE_SIGNS.isdisjoint(between):
             return False
-        return _BETWEEN.issuperset(_words(between))
+        return _BETWEEN.issuperset(_split_words(between))
 
     def _is_close(self, day: Mention, time: Mention) -> bool:
         between = self.text[day.end : time.start]
-        return "\n" not in between and ";" not in between and _BEFORE_TIME.issuperset(_words(between))
+        return "\n" not in between and ";" not in between and _BEFORE_TIME.issuperset(_split_words(between))
 
     def of_kind(self, kind: Kind) -> list[Mention]:
-        """All mentions of a kind; of names and words there are none without knowing them."""
+        """Return all mentions of a kind; empty for names and words, which are found only by search."""
         match kind:
             case "day":
                 return self.days
@@ -232,7 +232,7 @@ class Values:
                 return []
 
     def find(self, sought: Sought) -> list[tuple[int, int]]:
-        """The places in ``text`` where a value is named, in order."""
+        """Return the places in ``text`` that name a value, in order."""
         match sought.kind:
             case "words":
                 return self._find_words(sought.value)
@@ -250,7 +250,7 @@ class Values:
                 return [(each.start, each.end) for each in self.of_kind(sought.kind) if sought.value in each.values]
 
     def _find_words(self, options: str) -> list[tuple[int, int]]:
-        squeezed = squeezed_of(self.text)
+        squeezed = squeeze_text(self.text)
         words = options.split("|")
         words += [each.removesuffix("s") for each in words if " " in each]
         words += [f"{each}es" for each in words if each.endswith(("x", "ch", "sh"))]
@@ -271,11 +271,11 @@ class Values:
         return [(0, len(self.text))] if is_spelled else []
 
     def _find_code(self, value: str) -> list[tuple[int, int]]:
-        found = squeezed_of(self.text).find(value, is_code=True)
+        found = squeeze_text(self.text).find(value, is_code=True)
         return found or ([(0, len(self.text))] if self.spells(value) else [])
 
     def spells(self, code: str) -> bool:
-        """Whether a code is spelled out, in letters and numbers of words: ``K four seven one one``."""
+        """Whether a code is spelled out, in single letters and number words: ``K four seven one one``."""
         wanted = squeeze(code)
         return len(wanted) > 3 and any(wanted in run and len(run) < 3 * len(wanted) for run in self._spelled)
 
@@ -284,13 +284,13 @@ class Values:
         return spelled_runs(self.tokens)
 
     def _find_moment(self, value: str) -> list[tuple[int, int]]:
-        """Where a day and time are named; the time alone, if no day is named at all."""
+        """Return the places that name a day and time; without any day in the text, those of the time alone."""
         found = [(each.start, each.end) for each in self.moments if value in each.values]
         at = datetime.fromisoformat(value)
         strong = [day for day in self.days if not day.is_weak]
         if found or (strong and not any(f"{at:%Y-%m-%d}" in day.values for day in strong)):
             return found
-        # A time without a day of its own is of the day that is named elsewhere, or of the day that everybody knows.
+        # A time without a day belongs to the day that is named elsewhere, or to the day that is known to all.
         dated = {(each.start, each.end) for each in self.moments}
         times = [(each.start, each.end) for each in self.times if f"{at:%H:%M}" in each.values]
         return [place for place in times if place not in dated or not strong]
@@ -300,14 +300,14 @@ class Values:
         return bool(self.find(sought))
 
 
-def _words(between: str) -> list[str]:
+def _split_words(between: str) -> list[str]:
     return between.lower().translate(_AS_SPACES).split()
 
 
 _AS_SPACES = str.maketrans("(,-", "   ")
 _SENTENCE_SIGNS = frozenset(".;!?")
 _NEAR_END = 40
-"""How many characters may be between a time and the word that tells another one as its end."""
+"""The most characters between a time and a later time that ends its span."""
 _WORD = re.compile(r"[^\W\d_]+|[.;?!]|\d+")
 _END_COLUMN = re.compile(
     r"\b(?:from|start|begins?|on|von|beginn|ab)[ *]{0,4}\|[ *]{0,4}(?:to|until|ends?|finish|off|bis|ende)\b",
@@ -329,5 +329,5 @@ _BEFORE_TIME = frozenset(
 
 @lru_cache(maxsize=1024)
 def values_of(text: str, today: date) -> Values:
-    """What a text names; the same object for the same text and day."""
+    """Return the values that a text names; the same object for the same text and day."""
     return Values(text, today)

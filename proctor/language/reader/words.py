@@ -52,8 +52,8 @@ def _german_below_hundred(number: int) -> str:
     return f"{'ein' if ones == 1 else _GERMAN_ONES[ones]}und{_GERMAN_TENS[tens - 2]}"
 
 
-def _plain(word: str) -> str:
-    """German without umlauts, as many type it: ``fuenf``."""
+def _replace_umlauts(word: str) -> str:
+    """Replace umlauts as many people type them: ``fuenf``."""
     return word.replace("ü", "ue").replace("ö", "oe").replace("ä", "ae").replace("ß", "ss")
 
 
@@ -75,13 +75,13 @@ def _german() -> dict[str, int]:
     numbers |= {"fuffzehn": 15, "fuffzig": 50, "zwo": 2, "ein": 1, "eine": 1, "einen": 1, "einem": 1, "einer": 1}
     return (
         numbers
-        | {_plain(word): number for word, number in numbers.items()}
+        | {_replace_umlauts(word): number for word, number in numbers.items()}
         | {word.replace("ß", "ss"): number for word, number in numbers.items()}
     )
 
 
 GERMAN = _german() | {f"{tens}{ones}": TENS[tens] + ONES[ones] for tens in TENS for ones in [*ONES][1:10]}
-"""German numbers below 1,000 in one word, and English ones below 100: ``twentysix``."""
+"""Numbers in one word: German below 1,000, English below 100 (``twentysix``)."""
 
 
 def _german_ordinals() -> dict[str, int]:
@@ -90,7 +90,7 @@ def _german_ordinals() -> dict[str, int]:
     for number in range(1, 32):
         if number not in stems.values():
             ordinals[_german_below_hundred(number) + ("st" if number > 19 else "t")] = number
-    ordinals |= {_plain(word): number for word, number in ordinals.items()}
+    ordinals |= {_replace_umlauts(word): number for word, number in ordinals.items()}
     ordinals |= {word.replace("ß", "ss"): number for word, number in ordinals.items()}
     return {stem + ending: number for stem, number in ordinals.items() for ending in ("e", "en", "er", "es", "em")}
 
@@ -105,7 +105,7 @@ _MONTHS = (
 
 
 def _misspelled(word: str) -> set[str]:
-    """A word with one inner letter left out or doubled, or two that changed places: ``novmber``, ``aprill``."""
+    """Return misspellings of a word: one inner letter missing or doubled, or two swapped (``novmber``, ``aprill``)."""
     places = range(1, len(word) - 1)
     left_out = {word[:place] + word[place + 1 :] for place in places}
     doubled = {word[: place + 1] + word[place:] for place in range(1, len(word))}
@@ -119,14 +119,14 @@ def _months() -> dict[str, int]:
 
 
 MONTHS = _months()
-"""The months by their names, short names, and misspelled long names."""
+"""The months by name, short name, and misspelled long name."""
 _WEEKDAYS = (
     "monday|mon|montag|mondays tuesday|tue|tues|dienstag wednesday|wed|weds|mittwoch thursday|thu|thur|thurs|donnerstag "
     "friday|fri|freitag saturday|sat|samstag|sonnabend sunday|sun|sonntag"
 )
 WEEKDAYS = {name: number for number, names in enumerate(_WEEKDAYS.split()) for name in names.split("|")}
 SHORT_GERMAN_WEEKDAYS = {"mo": 0, "di": 1, "mi": 2, "do": 3, "fr": 4, "sa": 5, "so": 6}
-"""Weekdays only before a date, or with a capital and a full stop: ``Fr., 12.3.``"""
+"""Abbreviations that are weekdays only before a date, or with a capital and a full stop: ``Fr., 12.3.``"""
 
 RELATIVE_DAYS = {
     "today": 0,
@@ -182,11 +182,11 @@ COMPANY = {_german_below_hundred(number) + ("st" if number > 19 else "t"): numbe
     "siebt": 7,
     "acht": 8,
 }
-"""German "zu fünft": how many come together."""
+"""Sizes of a group of people in German: "zu fünft"."""
 
 
-def number_of(word: str) -> int | None:
-    """The whole number that one word is (``eighty``, ``dreiundachtzig``, ``zweitausend``); None for another word."""
+def parse_number_word(word: str) -> int | None:
+    """Return the whole number that a word means (``eighty``, ``dreiundachtzig``, ``zweitausend``); None for others."""
     if word in ONES:
         return ONES[word]
     if word in TENS:
@@ -199,7 +199,7 @@ def number_of(word: str) -> int | None:
 
 
 def _compound(word: str) -> int | None:
-    """German words of thousands: ``dreitausendachthundertdreiunddreißig``."""
+    """Read a German word of thousands: ``dreitausendachthundertdreiunddreißig``."""
     head, found, tail = word.partition("hundert")
     if found and 10 < GERMAN.get(head, 0) < 100:
         return 100 * GERMAN[head] + (GERMAN.get(tail.removeprefix("und"), 0) if tail else 0)
@@ -212,11 +212,11 @@ def _compound(word: str) -> int | None:
 
 
 NUMBER_STEMS = ("tausend", "hundert", "einhalb", "anderthalb", "million")
-"""Parts by which a long word is a number."""
+"""Parts that mark a long word as a number."""
 
 
 def has_number(word: str) -> bool:
-    """Whether a long German word has a number in it: ``dreitausend``, ``zweieinhalb``, ``anderthalb``."""
+    """Whether a long German word contains a number: ``dreitausend``, ``zweieinhalb``, ``anderthalb``."""
     return "tausend" in word or "hundert" in word or word.endswith(("einhalb", "anderthalb"))
 
 
@@ -265,16 +265,16 @@ STARTS = frozenset(
         "dutzend",
     ]
 )
-"""Words by which a value may begin."""
+"""Words that may begin a value."""
 
 DAYS_OF = {
     **dict.fromkeys(("day", "days", "tag", "tage", "tagen"), 1),
     **dict.fromkeys(("week", "weeks", "woche", "wochen"), 7),
     **dict.fromkeys(("fortnight", "fortnights"), 14),
 }
-"""How many days there are in what days are counted by."""
+"""Units of time, each with its number of days."""
 SCALED = frozenset("hundred thousand million dozen dutzend hundert tausend".split())
-"""What "a" may be a number before."""
+"""The words before which "a" may mean the number one."""
 FOLLOWERS = {
     **dict.fromkeys(("a", "an"), SCALED.union(DAYS_OF)),
     **dict.fromkeys(("last", "letzten", "letzter"), frozenset((*WEEKDAYS, "day", "tag"))),
@@ -284,4 +284,4 @@ FOLLOWERS = {
     "end": frozenset(("of",)),
     "ende": frozenset((*MONTHS, "des", "dieses")),
 }
-"""For words of ``STARTS`` that begin a value rarely: the words of which one is the next or next but one if they do."""
+"""For words of ``STARTS`` that begin a value rarely: one of these words then follows next or next but one."""

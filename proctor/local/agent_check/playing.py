@@ -17,11 +17,11 @@ from temporalio.exceptions import ApplicationError
 from proctor.activities.attempts import failures
 from proctor.activities.participant import Answer, ParticipantClients, message_id
 from proctor.activities.scenario_code.initial_states import at_time
+from proctor.activities.simulation.action_log import entries_from_events
 from proctor.activities.simulation.hosts import Claim, Simulation
 from proctor.activities.simulation.keys import PARTICIPANT, admin_key, host_key, reader_key
 from proctor.activities.simulation.lifecycle import summarise
 from proctor.activities.simulation.shared_host import SharedHost
-from proctor.activities.simulation.turns import entries_from_events
 from proctor.common.errors import UnreachableError
 from proctor.common.settings import LOOPBACK
 from proctor.local.agent_check.watch import SeenRequest, Watch

@@ -20,7 +20,7 @@ from proctor.activities.simulation.delivering import arrival_events
 from proctor.activities.simulation.hosts import PlannedEvent, Stepped
 from proctor.activities.simulation.keys import PARTICIPANT, USER_PERMISSIONS
 from proctor.activities.simulation.payloads import TURN_SETTLES, Sent
-from proctor.activities.simulation.turns import Settling
+from proctor.activities.simulation.settling import Settling
 from proctor.language.facts import TextReader, reading
 from proctor.protocol.evaluation import AgentBeatsEvalContext
 from proctor.protocol.modalities import SHOWN

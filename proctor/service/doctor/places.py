@@ -48,7 +48,7 @@ def _clock_of(url: str, name: str) -> list[Finding]:
     before = datetime.now(UTC)
     folder.write(path, b"when")
     try:
-        written = folder.written_at(path)
+        written = folder.find_written_time(path)
     finally:
         folder.remove(path)
     return [] if written is None else [of_clock(f"the {name}", (written - before).total_seconds())]

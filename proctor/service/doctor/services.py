@@ -129,12 +129,12 @@ async def look_at_provider(config: GreenAgentConfig) -> Finding:
 
 async def look_at_collector(_: GreenAgentConfig) -> Finding:
     """Whether traces that are asked for can be made and sent."""
-    if not tracing.is_asked_for():
+    if not tracing.is_requested():
         return Finding("traces", "skipped", "No OTEL_… variable asks for them.")
     missing = tracing.find_missing()
     if missing:
         return Finding("traces", "problem", missing)
-    endpoint = tracing.endpoint_of(os.environ)
+    endpoint = tracing.find_endpoint(os.environ)
     if endpoint is None:
         return Finding("traces", "ok", "They go to standard output.")
     parts = urlsplit(endpoint)

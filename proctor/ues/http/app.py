@@ -22,12 +22,12 @@ from proctor.ues.http.requests import (
     Receive,
     Scope,
     Send,
-    fence_of,
     read_body,
+    read_fence,
     read_json,
     read_params,
+    read_secret,
     received,
-    secret_of,
     unauthorized,
 )
 from proctor.ues.http.route import Call, Reply, Route, Router, problem_reply
@@ -51,7 +51,7 @@ _PARTICIPANT = frozenset(USER_PERMISSIONS)
 """A key with exactly these permissions is a participant's."""
 
 TICK_SECONDS = 0.25
-"""How often a simulation with auto-advance is brought up to date between requests."""
+"""The seconds between updates of a simulation with auto-advance, between requests."""
 
 _SERVER_ERROR = Reply({"error": "Internal Server Error", "detail": "An unexpected error; the log says more."}, 500)
 
@@ -76,7 +76,7 @@ class Application:
         self._pacing: dict[Course, asyncio.Task[None]] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one connection, as ASGI asks for it."""
+        """Answer one ASGI connection."""
         if scope["type"] == "http":
             await self._answer_http(scope, receive, send)
         elif scope["type"] == "lifespan":
@@ -94,7 +94,7 @@ class Application:
         await send({"type": "lifespan.shutdown.complete"})
 
     async def _answer_http(self, scope: Scope, receive: Receive, send: Send) -> None:
-        simulation = self._simulation_spoken_to(scope["path"])
+        simulation = self._find_mcp_simulation(scope["path"])
         if simulation is not None:
             await self._answer_mcp(simulation, scope, receive, send)
         else:
@@ -103,8 +103,8 @@ class Application:
     async def _answer(self, replying: Awaitable[Reply], scope: Scope, send: Send) -> None:
         try:
             reply = (await replying).encode()
-        except Problem as problem:
-            reply = problem_reply(problem)
+        except Problem as error:
+            reply = problem_reply(error)
         except Disconnected:
             return
         except Exception:
@@ -123,13 +123,13 @@ class Application:
                 if simulation is None:
                     if "/" + rest in OPEN_PATHS:
                         raise NotFound(f"There is no simulation {simulation_id[:80]!r}.")
-                    raise unauthorized(secret_of(scope["headers"]))
+                    raise unauthorized(read_secret(scope["headers"]))
                 return await self._simulation_reply(simulation, "/" + rest, scope, receive)
         return await self._host_reply(path, scope, receive)
 
     # --- MCP ------------------------------------------------------------------------------------------------------
 
-    def _simulation_spoken_to(self, path: str) -> Simulation | None:
+    def _find_mcp_simulation(self, path: str) -> Simulation | None:
         if not path.endswith(mcp.PATH):
             return None
         if self.single is not None:
@@ -139,9 +139,9 @@ class Application:
         return self.host.simulations.get(simulation_id) if is_one else None
 
     async def _answer_mcp(self, simulation: Simulation, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer an MCP message: key and limits here, and for a tool call those of its route once more."""
+        """Answer an MCP message. Key and limits are checked here, and for a tool call again by its route."""
         began = perf_counter()
-        secret = secret_of(scope["headers"])
+        secret = read_secret(scope["headers"])
         key = simulation.keys.find(secret) if secret else None
         status, has_begun = 500, False
 
@@ -173,8 +173,8 @@ class Application:
             course = simulation.course if allowance is not None else None
             noise = course.noise if course is not None else None
             await self._mcp.answer(mcp.Caller(key, ask, noise), body, scope, note)
-        except Problem as problem:
-            await _send(problem_reply(problem), note)
+        except Problem as error:
+            await _send(problem_reply(error), note)
         except Disconnected:
             return
         except Exception:
@@ -192,12 +192,12 @@ class Application:
     async def _host_reply(self, path: str, scope: Scope, receive: Receive) -> Reply:
         if path in OPEN_PATHS:
             return _open(self._host_pages, path, scope["method"])
-        secret = secret_of(scope["headers"])
+        secret = read_secret(scope["headers"])
         if secret is None or not hmac.compare_digest(secret.encode("latin-1"), self._host_key):
             raise unauthorized(secret, of_host=True)
         route, values = self._host_router.find(scope["method"], path)
         body, _ = _checked_input(route, scope, await _raw_body(route, scope, receive))
-        call = HostCall(self.host, self._base(scope), body, values, fence_of(scope["headers"]))
+        call = HostCall(self.host, self._base(scope), body, values, read_fence(scope["headers"]))
         reply = _as_reply(route, route.handler(call))
         if route.method == "DELETE":
             self._memory.release_soon()
@@ -222,7 +222,7 @@ class Application:
             return _open(self._simulation_pages, path, scope["method"], address)
         began = perf_counter()
         method = scope["method"]
-        secret = secret_of(scope["headers"])
+        secret = read_secret(scope["headers"])
         key = simulation.keys.find(secret) if secret else None
         try:
             if key is None:
@@ -233,8 +233,8 @@ class Application:
                 allowance.take_request()
             route, values = self._router.find(method, path)
             reply = await self._permitted_reply(simulation, key, allowance, route, values, scope, receive)
-        except Problem as problem:
-            reply = problem_reply(problem)
+        except Problem as error:
+            reply = problem_reply(error)
         if key is not None:
             duration = round((perf_counter() - began) * 1000, 3)
             simulation.access_log.record(
@@ -256,11 +256,11 @@ class Application:
             raise Forbidden(f"This key lacks the permission {route.permission!r}.")
         limits = allowance.limits if allowance is not None else None
         raw = await _raw_body(route, scope, receive, limits)
-        # Whoever sends slowly may have been overtaken meanwhile. From here on nothing waits.
-        if simulation.keys.find(secret_of(scope["headers"]) or "") is not key or not self._serves(simulation):
-            raise unauthorized(secret_of(scope["headers"]))
+        # A slow sender may have been overtaken while the body was read. The code below never waits.
+        if simulation.keys.find(read_secret(scope["headers"]) or "") is not key or not self._serves(simulation):
+            raise unauthorized(read_secret(scope["headers"]))
         if key.key_id == ADMIN_KEY_ID:
-            fences.require(fence_of(scope["headers"]), simulation.fence, changes=route.changes)
+            fences.require(read_fence(scope["headers"]), simulation.fence, changes=route.changes)
             if simulation.course is not None:
                 simulation.course.rest()
         elif route.changes and simulation.is_turn_over:
@@ -289,7 +289,7 @@ class Application:
         return reply
 
     def _keep_ticking(self, simulation: Simulation) -> None:
-        """Run a light task while auto-advance is on, so that events run near their time without requests."""
+        """Run a light task while auto-advance is on: events then run near their time without requests."""
         if simulation.simulation_id not in self._ticking:
             task = asyncio.create_task(self._tick(simulation))
             self._ticking[simulation.simulation_id] = task
@@ -303,7 +303,7 @@ class Application:
                     simulation.catch_up()
 
     def _keep_pace(self, simulation: Simulation | None) -> None:
-        """Run a light task while a turn's time is measured, so that pauses of this server don't count."""
+        """Run a light task while a turn's time is measured: pauses of this server then don't count."""
         if simulation is None or simulation.course is None or simulation.course.pace is None:
             return
         if simulation.is_turn_over or simulation.course in self._pacing:
@@ -342,18 +342,18 @@ def _open(pages: OpenPages, path: str, method: str, address: str | None = None) 
 
 
 async def _raw_body(route: Route[Any], scope: Scope, receive: Receive, limits: Limits | None = None) -> bytes:
-    """The body's bytes, within a participant's limits. Raises TooLarge (413)."""
+    """Read the body's bytes, within a participant's limits. Raises TooLarge (413)."""
     if route.body is None:
         return b""
     if limits is not None:
         return await read_body(receive, scope["headers"], limits.request_bytes, "request_bytes")
-    if route.body is bytes:  # a checkpoint: there is none that this server may not be given back
+    if route.body is bytes:  # a checkpoint: this server takes back any size
         return await read_body(receive, scope["headers"], None)
     return await read_body(receive, scope["headers"], configured().admin_request_bytes, "admin_request_bytes")
 
 
 def _checked_input(route: Route[Any], scope: Scope, raw: bytes, limits: Limits | None = None) -> tuple[Any, Any]:
-    """The checked body and query parameters, within a participant's limits. Raises Invalid (422)."""
+    """Return the checked body and query parameters, within a participant's limits. Raises Invalid (422)."""
     params = None if route.params is None else validate(route.params, read_params(scope["query_string"]), "query")
     if route.body is None:
         return None, params
@@ -365,7 +365,7 @@ def _checked_input(route: Route[Any], scope: Scope, raw: bytes, limits: Limits |
 
 
 def _with_noise(noise: Noise, route: Route[Call], scope: Scope, raw: bytes, reply: Reply) -> Reply:
-    """What noise leaves of a reply. Raises Broken (500) for an action that was done."""
+    """Apply noise to a reply. Raises Broken (500) if the answer to an action that was done gets lost."""
     if route.changes:
         noise.fail_after()
         return reply

@@ -1,4 +1,4 @@
-"""``/simulations``: making and ending simulations on a host. These need the host key, not a simulation's."""
+"""The routes of ``/simulations``: make and end simulations on a host. They need the host key, not a simulation's."""
 
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -14,7 +14,7 @@ from proctor.ues.http.requests import read_json
 from proctor.ues.http.route import Reply, Routes
 from proctor.ues.keys import new_secret
 from proctor.ues.modalities import MODALITIES
-from proctor.ues.parts import name_of
+from proctor.ues.parts import name_content
 from proctor.ues.problems import Impossible, NotFound
 from proctor.ues.schema import Int, JsonObject, Request, Response, Secret, validate
 from proctor.ues.simulation import Simulation
@@ -22,11 +22,11 @@ from proctor.ues.steps import Step, carry_out
 from proctor.ues.times import Instant
 
 HOST_PERMISSION = "host"
-"""The mark of a route that needs the host key. No simulation's key carries it."""
+"""The permission of routes that need the host key. No simulation's key has it."""
 
 
 class CreateSimulationRequest(Request):
-    """A simulation to be made. Omitted values are drawn. The same seed and the same requests give the same ids."""
+    """A simulation to make. Omitted values are drawn. The same seed and the same requests give the same ids."""
 
     simulation_id: Annotated[str, Field(pattern=f"^{SIMULATION_ID_PATTERN.pattern}$")] | None = None
     admin_key: Secret | None = None
@@ -34,7 +34,7 @@ class CreateSimulationRequest(Request):
 
 
 class CreateSimulationResponse(Response):
-    """The simulation's address, and the secret of its admin key, shown this once."""
+    """The simulation's address, and the secret of its admin key, which is shown only once."""
 
     simulation_id: str
     base_url: str
@@ -42,7 +42,7 @@ class CreateSimulationResponse(Response):
 
 
 class SimulationEntry(Response):
-    """A simulation on this host. ``created_at`` is wall time; ``fence`` holds it, 0 for none."""
+    """A simulation on this host. ``created_at`` is wall time; ``fence`` is the holder's, 0 for none."""
 
     simulation_id: str
     base_url: str
@@ -60,25 +60,25 @@ class SimulationListResponse(Response):
 
 
 class DeleteSimulationResponse(Response):
-    """A simulation that is gone, with its keys."""
+    """The simulation that was deleted, with its keys."""
 
     simulation_id: str
     deleted: bool
 
 
 class FenceResponse(Response):
-    """The fence that holds a simulation, or by which it was ended; 0 for none."""
+    """The fence that holds a simulation or has ended it; 0 for none."""
 
     fence: int
     is_there: bool
 
 
 class StepRequest(Step, Claim):
-    """A claim (``proctor.ues.claims.Claim``) and what is to be done then (``proctor.ues.steps.Step``).
+    """A claim (``proctor.ues.claims.Claim``) and the step that follows it (``proctor.ues.steps.Step``).
 
-    ``lengths`` are those of a manifest and of parts of its checkpoint, where these follow the first line, rather than a
-    whole checkpoint. ``takes_checkpoint`` asks for the checkpoint that is reached, behind the answer's first line, and
-    ``takes_parts`` for it in parts.
+    ``lengths`` are set if a manifest and parts of its checkpoint follow the first line, instead of a whole checkpoint.
+    ``takes_checkpoint`` asks for the reached checkpoint, behind the answer's first line, and ``takes_parts`` for it in
+    parts.
     """
 
     lengths: list[Annotated[Int, Field(ge=0)]] = Field(default_factory=list)
@@ -87,25 +87,26 @@ class StepRequest(Step, Claim):
 
 
 class LeaveRequest(Request):
-    """Parts of a checkpoint that follow the first line, for a claim that is about to come; ``lengths`` are theirs."""
+    """The parts of a checkpoint that follow the first line, for a coming claim; ``lengths`` are theirs."""
 
     lengths: Annotated[list[Annotated[Int, Field(ge=0)]], Field(min_length=1)]
 
 
 class LeaveResponse(Response):
-    """How many parts wait for the claim."""
+    """The number of parts that wait for the claim."""
 
     count: int
 
 
 class StepResponse(Response):
-    """Where the simulation is, and what the step found.
+    """The simulation's checkpoint, mark and fence, and the data that the step has read.
 
-    At the end of a turn that has a course also ``course``: ``ended_at``, the counts ``requests`` and
-    ``events_executed`` of the turn, ``moves``, the seconds that each request cost under a measured clock, and
-    ``noise``, how often each kind came.
-    With ``takes_parts`` also ``new`` and ``lengths``, as ``GET /simulation/checkpoint/parts`` answers them, and
-    ``states_parts``: those of the checkpoint's parts that are left out of ``states``, listed as in a manifest.
+    At the end of a turn that has a course, ``course`` is added: ``ended_at``, the turn's counts ``requests`` and
+    ``events_executed``, ``moves`` and ``noise``. ``moves`` lists the seconds that each request cost under a measured
+    clock, and ``noise`` counts each kind.
+
+    With ``takes_parts``, ``new`` and ``lengths`` are added, as in ``GET /simulation/checkpoint/parts``. So is
+    ``states_parts``: the checkpoint's parts that are left out of ``states``, listed as in a manifest.
     """
 
     checkpoint: str | None
@@ -126,7 +127,7 @@ class HostCall:
 
     host: Host
     base: str
-    """The server's address as the caller sees it, without a slash at the end."""
+    """The server's address as the caller sees it, without a final slash."""
     body: Any
     path: dict[str, str]
     fence: int | None
@@ -206,8 +207,8 @@ def _fence(call: HostCall) -> JsonObject:
     "POST", "/simulations/{simulation_id}/parts", HOST_PERMISSION, LeaveResponse, body=bytes, errors=(400, 404, 422)
 )
 def _leave(call: HostCall) -> JsonObject:
-    """Leave parts of a checkpoint for a claim that is about to come and lacks them. The body's first line is the
-    request (JSON), the rest the parts.
+    """Leave parts of a checkpoint for a coming claim that lacks them. The body's first line is the request (JSON), the
+    rest the parts.
     """
     head, _, content = call.body.partition(b"\n")
     asked = validate(LeaveRequest, read_json(head), "body")
@@ -238,7 +239,7 @@ def _step(call: HostCall) -> Reply:
         if name not in MODALITIES:
             raise Impossible(f"There is no modality {name[:80]!r}; there are {', '.join(MODALITIES)}.")
     pieces = split(content, asked.lengths) if asked.lengths else [content]
-    parts = {name_of(part): part for part in pieces[1:]}
+    parts = {name_content(part): part for part in pieces[1:]}
     simulation = claim(call.host, simulation_id, asked, pieces[0], parts)
     outcome = carry_out(simulation, asked)
     if asked.takes_parts:
@@ -252,4 +253,4 @@ def _step(call: HostCall) -> Reply:
 
 
 OF_THE_HOST = frozenset(route.path.rpartition("/")[2] for route in HOST_ROUTES if route.path.count("/") == 3)
-"""The paths under a simulation's address that belong to the host."""
+"""The host's paths under a simulation's address."""

@@ -1,10 +1,10 @@
-"""The same simulation over the Model Context Protocol, at ``/mcp``: every route that a participant may call is a tool.
+"""Serve the same simulation over the Model Context Protocol at ``/mcp``: each route for participants is a tool.
 
 Streamable HTTP without sessions: each message is a POST and is answered with JSON. A tool call becomes the request to
-the route that it stands for, with the caller's own headers, and takes the way of every request: key, permission,
-limits, schema, access log, event log. So nothing can be done here that can't be done there.
+its route, with the caller's headers, and is checked like every request: key, permission, limits, schema, access log,
+event log. Tools can therefore do only the things that routes can do.
 
-The package ``mcp`` is loaded when the first message comes: it takes longer than all the rest of the server.
+The package ``mcp`` is loaded at the first message: its import takes longer than the rest of the server's start.
 """
 
 import asyncio
@@ -36,23 +36,23 @@ if TYPE_CHECKING:
 
 PATH = "/mcp"
 USUAL_NAME = "proctor/tool"
-"""Where a call's result has the usual name of a tool that is shown under another one, for reports of actions."""
+"""The key in a call's result for the usual name of a tool that is shown under another name, for reports of actions."""
 
 NAME = "user-environment-simulator"
 
 DEPTH_OF_ARGUMENTS = 2
-"""How deep in a message the arguments of a tool stand, which may nest as deep as a request's body."""
+"""The depth of a tool's arguments in a message; the arguments may nest as deep as a request's body."""
 
 COST_OF_A_MESSAGE = 0.002
-"""Seconds of processor time that a message takes before and after its route; measured, and taken from a participant's
-share, as the routes' own time is."""
+"""Seconds of processor time that a message takes before and after its route, as measured. They count towards a
+participant's limit, like the time of the route."""
 
 
 def refuse_foreign_origin(headers: Iterable[tuple[bytes, bytes]], public_url: str | None) -> None:
     """Raise Forbidden (403) for a request from a web page of another origin, as the MCP specification asks for.
 
-    Programs send no Origin. Pages of this machine and of the server's public address may ask. A host name in the
-    request proves nothing: DNS rebinding makes it agree with the page's.
+    Programs send no Origin. Pages of this machine and of the server's public address are allowed. The request's host
+    name proves nothing: DNS rebinding makes it equal the page's.
     """
     origin = next((value.decode("latin-1") for name, value in headers if name == b"origin"), None)
     if origin is None or (public_url is not None and _origin(origin) == _origin(public_url)):
@@ -73,29 +73,29 @@ class Ask(Protocol):
     """Sends a request on the caller's behalf."""
 
     async def __call__(self, method: str, path: str, query: bytes, body: bytes) -> Reply:
-        """The reply, be it a success or a problem."""
+        """Return the reply, either a success or a problem."""
 
 
 @dataclass(frozen=True)
 class Caller:
-    """Who sent a message: the key, the way to ask with it, and the noise in the tools that it sees."""
+    """The sender of a message: its key, a function to send requests with that key, and the noise in its tools."""
 
     key: Key
     ask: Ask
     noise: Noise | None = None
 
     def name_tools(self, usual: Iterable[str]) -> dict[str, str]:
-        """The tools' usual names, by the names that the caller sees."""
+        """Return the tools' usual names, by the names that the caller sees."""
         if self.noise is None:
             return {name: name for name in usual}
         return {shown: name for name, shown in drawn_names(usual, self.noise.seed, self.noise.level).items()}
 
     def usual_name(self, shown: str, usual: Iterable[str]) -> str:
-        """A tool's usual name, by the one that the caller sees; empty for a name that it doesn't see."""
+        """Return a tool's usual name, by the name that the caller sees; empty for an unknown name."""
         return shown if self.noise is None else self.name_tools(usual).get(shown, "")
 
     def describe(self, name: str, summary: str) -> str:
-        """A tool's description as the caller sees it."""
+        """Return a tool's description as the caller sees it."""
         is_usual = self.noise is None or not is_renamed(name, self.noise.seed, self.noise.level)
         return summary if is_usual else reworded(summary)
 
@@ -109,7 +109,7 @@ class RouteTool:
 
     @cached_property
     def schema(self) -> JsonObject:
-        """What it takes: the fields of path, query and body."""
+        """The tool's input schema: the fields of path, query and body."""
         schema: JsonObject = {"type": "object", "properties": {}}
         for model in (self.route.params, self.route.body):
             if isinstance(model, type) and issubclass(model, BaseModel):
@@ -128,12 +128,12 @@ class RouteTool:
         return [part[1:-1] for part in self.route.path.split("/") if part.startswith("{")]
 
     def find_unknown(self, arguments: JsonObject) -> list[str]:
-        """The arguments that the tool doesn't have. A tool with ``additionalProperties`` has every one."""
+        """Return the arguments that the tool doesn't have. A tool with ``additionalProperties`` takes any."""
         known = self.schema["properties"]
         return [] if self.schema.get("additionalProperties") else [name for name in arguments if name not in known]
 
     def has_failed(self, reply: Reply) -> bool:
-        """Whether the route refused the request, or the action that it became failed."""
+        """Whether the route refused the request, or its action failed."""
         if reply.status >= 400:
             return True
         is_action = ModalityActionResponse in self.route.responses
@@ -152,11 +152,11 @@ class McpEndpoint:
     """Answers MCP messages about any simulation with these routes."""
 
     def __init__(self, routes: Iterable[Route[Call]]) -> None:
-        self._tools = {tool.name: tool for tool in map(_tool_of, routes) if tool.route.participant}
+        self._tools = {tool.name: tool for tool in map(_make_tool, routes) if tool.route.participant}
         self._caller: ContextVar[Caller] = ContextVar("caller")
 
     async def answer(self, caller: Caller, body: bytes, scope: Scope, send: Send) -> None:
-        """Answer one message by ``send``; ``body`` is what was read from ``scope``'s request, as JSON."""
+        """Answer one message by ``send``; ``body`` is the JSON that was read from ``scope``'s request."""
         from mcp.server.streamable_http import StreamableHTTPServerTransport
 
         transport = StreamableHTTPServerTransport(mcp_session_id=None, is_json_response_enabled=True)
@@ -217,7 +217,7 @@ class McpEndpoint:
         return server
 
 
-def _tool_of(route: Route[Call]) -> RouteTool:
+def _make_tool(route: Route[Call]) -> RouteTool:
     words = [part.strip("{}") for part in route.path.strip("/").split("/")]
     return RouteTool("_".join(words).replace("-", "_"), route)
 
@@ -230,7 +230,7 @@ def _result(text: str, *, is_error: bool, usual: str | None = None) -> "types.Ca
 
 
 def _blocks(file: JsonObject) -> "list[types.ContentBlock]":
-    """An attached file as MCP has it: text where the file is text, else an image or a resource, and its text."""
+    """Return an attached file as MCP blocks: text if the file is text, else an image or a resource, and its text."""
     from mcp import types
 
     about = {name: value for name, value in file.items() if name not in ("content", "text")}

@@ -1,4 +1,4 @@
-"""What is open without a key: the root, health, and the documentation. The same for a host and for a simulation."""
+"""Serve the paths that need no key: root, health and documentation. A host and a simulation have the same ones."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -39,7 +39,7 @@ class RootResponse(Response):
 
 
 class HealthResponse(Response):
-    """That the server answers."""
+    """The server's health."""
 
     status: str
     version: str
@@ -47,7 +47,7 @@ class HealthResponse(Response):
 
 @dataclass(frozen=True)
 class OpenPages:
-    """The open paths' answers for a set of routes. The documents are built when first asked for, then kept."""
+    """The open paths' answers for a set of routes. The documents are built at the first request, then cached."""
 
     title: str
     routes: Sequence[tuple[str, Sequence[Route[Any]]]]
@@ -71,9 +71,9 @@ class OpenPages:
         return docs_page(self.document)
 
     def answer(self, path: str, address: str | None = None) -> Reply:
-        """The answer to a GET of one of ``OPEN_PATHS``. ``address`` is where the routes stand, unless at the root."""
+        """Answer a GET of one of ``OPEN_PATHS``. ``address`` is the routes' address, unless they are at the root."""
         if path == "/openapi.json":
-            # Without it, tools would look for a hosted simulation's paths at the root of the host.
+            # Without `servers`, tools would look for a hosted simulation's paths at the root of the host.
             return Reply(self._json if address is None else {**self.document, "servers": [{"url": address}]})
         if path in ("/docs", "/redoc"):
             return Reply(self._html, media_type="text/html; charset=utf-8")
@@ -95,7 +95,7 @@ def _never(_call: Any) -> JsonObject:
 
 
 def _declared() -> tuple[Route[Any], ...]:
-    """The open paths as routes, for the description only."""
+    """Return the open paths as routes, only for the description."""
     return tuple(
         Route(
             method="GET",
@@ -113,7 +113,7 @@ def _declared() -> tuple[Route[Any], ...]:
 
 
 def docs_page(document: JsonObject) -> bytes:
-    """One self-contained HTML file, without a script, for people."""
+    """Render one self-contained HTML file, without a script, for people."""
     from jinja2 import Environment  # needed for this page only
 
     environment = Environment(autoescape=False)

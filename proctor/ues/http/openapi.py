@@ -1,4 +1,4 @@
-"""The OpenAPI description, built from the route tables."""
+"""Build the OpenAPI description from the route tables."""
 
 import re
 from collections.abc import Iterable
@@ -19,15 +19,15 @@ MEANINGS = {
     401: "No key, an unknown key, or a revoked one.",
     403: "The key lacks the permission.",
     404: "Not found.",
-    409: "The state of things doesn't allow this now.",
-    412: "Somebody with a higher fence has taken the simulation over.",
+    409: "The current state doesn't allow this.",
+    412: "A caller with a higher fence has taken the simulation over.",
     428: "The simulation is held by a fence, and the request has none.",
     422: "The request doesn't fit its schema.",
 }
 
 
 def describe(routes: Iterable[Route[Any]], *, title: str, version: str, prefix: str = "") -> JsonObject:
-    """The OpenAPI 3.1 document of the routes, their paths set under ``prefix``."""
+    """Return the OpenAPI 3.1 document of the routes, with paths under ``prefix``."""
     listed = list(routes)
     schemas, definitions = _schemas(listed)
     paths: dict[str, JsonObject] = {}

@@ -1,4 +1,4 @@
-"""Bodies of several pieces: a line of JSON that says how long each is, then one after the other."""
+"""Read and write bodies of several pieces: a line of JSON with their lengths, then the pieces."""
 
 from collections.abc import Sequence
 
@@ -7,11 +7,11 @@ from proctor.ues.problems import Impossible
 from proctor.ues.schema import JsonObject
 
 ALONG = 1024 * 1024
-"""Bytes of new parts that come along with a manifest; the rest is fetched one by one, to save memory."""
+"""The most bytes of new parts that follow a manifest; the others are fetched one by one, to save memory."""
 
 
 def split(content: bytes, lengths: Sequence[int]) -> list[bytes]:
-    """The pieces of a body. Raises Impossible (400) where they aren't as long as it."""
+    """Split a body into its pieces. Raises Impossible (400) if the lengths don't add up to the body's."""
     if sum(lengths) != len(content):
         raise Impossible(f"lengths say {sum(lengths):,} bytes, and {len(content):,} follow the first line.")
     pieces, place = [], 0
@@ -22,7 +22,7 @@ def split(content: bytes, lengths: Sequence[int]) -> list[bytes]:
 
 
 def with_parts(taken: Taken) -> tuple[JsonObject, list[bytes]]:
-    """What an answer says of a checkpoint in parts, and its pieces: the manifest, and the first of the new parts."""
+    """Return an answer's fields for a checkpoint in parts, and its pieces: the manifest, and the first new parts."""
     new = [[name, len(content)] for name, content in taken.new.items()]
     pieces, room = [taken.manifest], ALONG
     for content in taken.new.values():

@@ -1,4 +1,4 @@
-"""Reading requests: bodies, parameters and keys, with every oddity answered by a 4xx."""
+"""Read requests: bodies, parameters and keys. Each malformed request gets a 4xx."""
 
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from typing import Any
@@ -17,18 +17,18 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 Headers = Iterable[tuple[bytes, bytes]]
 
 LET_FINISH = 16 * 1024 * 1024
-"""Bytes of a body that is too large and is sent to its end all the same; one that is larger is cut off."""
+"""The most bytes of a too large body that the server still lets the caller send; a larger one is cut off."""
 
 DEPTH_MARGIN = 40
-"""How much deeper than a body the answers that carry its data may nest."""
+"""The levels by which answers may nest deeper than the body whose data they carry."""
 
 
-class Disconnected(Exception):  # noqa: N818 - an outcome; there is nobody left to answer
-    """The caller went away while sending."""
+class Disconnected(Exception):  # noqa: N818 - an outcome; no caller is left to answer
+    """The caller disconnected while sending."""
 
 
 def received(body: bytes) -> Receive:
-    """What gives a body that is there already."""
+    """Return a ``receive`` function that returns a body that was read before."""
 
     async def receive() -> MutableMapping[str, Any]:
         return {"type": "http.request", "body": body, "more_body": False}
@@ -37,7 +37,7 @@ def received(body: bytes) -> Receive:
 
 
 async def read_body(receive: Receive, headers: Headers, limit: int | None, setting: str | None = None) -> bytes:
-    """The whole body, of at most ``limit`` bytes, which ``setting`` sets. Raises TooLarge (413), or Disconnected."""
+    """Read the whole body, at most ``limit`` bytes, which ``setting`` sets. Raises TooLarge (413), or Disconnected."""
     for name, value in headers:
         if limit is not None and name == b"content-length" and value.isdigit() and int(value) > limit:
             await _let_finish(receive, int(value))
@@ -61,15 +61,15 @@ async def read_body(receive: Receive, headers: Headers, limit: int | None, setti
 
 
 async def _let_finish(receive: Receive, size: int) -> None:
-    """Let a caller send the rest of an unread body if it is small: otherwise the caller would miss the answer."""
+    """Let a caller send the rest of a small unread body: otherwise the caller would miss the answer."""
     more = size <= LET_FINISH
     while more:
         message = await receive()
         more = message["type"] == "http.request" and message.get("more_body", False)
 
 
-def secret_of(headers: Headers) -> str | None:
-    """The secret that a request carries: ``X-API-Key``, else ``Authorization: Bearer``."""
+def read_secret(headers: Headers) -> str | None:
+    """Return the secret of a request: ``X-API-Key``, else ``Authorization: Bearer``."""
     bearer = None
     for name, value in headers:
         if name == b"x-api-key" and value:
@@ -79,8 +79,8 @@ def secret_of(headers: Headers) -> str | None:
     return bearer
 
 
-def fence_of(headers: Headers) -> int | None:
-    """The fence that a request carries. Raises Invalid (422) unless it is a whole number from 1 up."""
+def read_fence(headers: Headers) -> int | None:
+    """Return the fence of a request; None without one. Raises Invalid (422) unless it is a whole number from 1 up."""
     for name, value in headers:
         if name == fences.HEADER:
             text = value.decode("latin-1")
@@ -91,7 +91,7 @@ def fence_of(headers: Headers) -> int | None:
 
 
 def unauthorized(secret: str | None, *, of_host: bool = False) -> Unauthorized:
-    """The 401 for a missing or unknown secret, of a simulation or of the whole server."""
+    """Return the 401 for a missing or unknown secret, of a simulation or of the whole server."""
     if not secret:
         return Unauthorized("Missing API key; send it as X-API-Key or as Authorization: Bearer.")
     if of_host:
@@ -103,7 +103,7 @@ def unauthorized(secret: str | None, *, of_host: bool = False) -> Unauthorized:
 
 
 def read_json(body: bytes, *, required: bool = True, nesting: int | None = None) -> Any:
-    """The body as JSON, nested at most so deep; an empty object where nothing is sent. Raises Invalid (422)."""
+    """Parse the body as JSON, nested at most ``nesting`` deep; an empty body is ``{}``. Raises Invalid (422)."""
     stripped = body.strip()
     if not stripped or (not required and stripped == b"null"):
         if required:
@@ -136,7 +136,7 @@ def _is_within(data: Any, nesting: int) -> bool:
 
 
 def _refuse_too_deep(data: Any) -> None:
-    """Check that a value can be sent back later: the writer accepts fewer levels than the reader."""
+    """Refuse a value that couldn't be sent back later: the writer accepts fewer levels than the reader."""
     wrapped = data
     for _ in range(DEPTH_MARGIN):
         wrapped = [wrapped]
@@ -147,5 +147,5 @@ def _refuse_too_deep(data: Any) -> None:
 
 
 def read_params(query_string: bytes) -> dict[str, str]:
-    """The query parameters; of a repeated one the last counts."""
+    """Return the query parameters; the last value of a repeated one counts."""
     return dict(parse_qsl(query_string.decode("latin-1"), keep_blank_values=True, errors="replace"))

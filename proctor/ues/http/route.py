@@ -1,4 +1,4 @@
-"""One declaration per route. The router, the permissions, OpenAPI and the documentation page all derive from it."""
+"""Declare routes once: the router, the permissions, OpenAPI and the documentation page derive from the declarations."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -32,16 +32,16 @@ class Call:
 
     @property
     def author(self) -> Author:
-        """Whose event it is, when the call makes one."""
+        """The author of an event that the call makes."""
         return Author(agent_id=self.key.key_id, key_id=self.key.key_id)
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """An answer that isn't just JSON with the route's usual status."""
+    """An answer other than JSON with the route's usual status."""
 
     content: Any
-    """JSON-ready data, or bytes that go out as they are."""
+    """JSON-ready data, or bytes that are sent unchanged."""
     status: int = 200
     media_type: str = "application/json"
     headers: tuple[tuple[bytes, bytes], ...] = ()
@@ -50,12 +50,12 @@ class Reply:
         return self.content if isinstance(self.content, bytes) else orjson.dumps(self.content)
 
     def encode(self) -> "Reply":
-        """The same with its content as bytes."""
+        """Return the same reply with its content as bytes."""
         return self if isinstance(self.content, bytes) else replace(self, content=self.to_bytes())
 
 
 C = TypeVar("C")
-"""What a route's handler gets: a ``Call``, or the host's counterpart."""
+"""The argument of a route's handler: a ``Call``, or the host's counterpart."""
 
 _SUBJECTS = {"simulator": "time", "simulations": "host", "": "server", "health": "server"}
 
@@ -65,47 +65,47 @@ H = TypeVar("H", bound=Callable[..., JsonObject | Reply])
 
 @dataclass(frozen=True, kw_only=True)
 class Route(Generic[C]):
-    """A method and a path, who may call it, what it takes and what it answers."""
+    """A method and a path, with permission, request and answers."""
 
     method: str
     path: str
     summary: str
     handler: Handler[C]
     permission: str | None
-    """The one permission that the caller's key needs. None: the route is open."""
+    """The permission that the caller's key needs; None for an open route."""
     body: type[BaseModel] | type[bytes] | None = None
     body_required: bool = True
     params: type[Request] | None = None
     responses: tuple[type[BaseModel], ...] = ()
-    """What a success looks like; several when it depends on the parameters; none where it is free-form JSON."""
+    """The models of a success: several if it depends on the parameters, empty if it is any JSON."""
     status: int = 200
     also_text: bool = False
     """Whether a success may be plain text instead of JSON, depending on the parameters."""
     further_statuses: Mapping[int, str] | None = None
-    """Other successful statuses and what they mean."""
+    """Other successful statuses and their meanings."""
     errors: tuple[int, ...] = ()
     """Error statuses besides 401, 403 and 422, which follow from the other fields."""
     participant: bool = False
     """Whether a participant's key (level "user") may call it."""
     writes: bool = False
-    """Whether what the body says becomes part of the simulation."""
+    """Whether data of the body becomes part of the simulation."""
     asks: bool = False
-    """Whether it is a POST that only asks, so that it needs no fence."""
+    """Whether it is a POST that only reads and therefore needs no fence."""
 
     @cached_property
     def tag(self) -> str:
-        """The subject that it is listed under: the first part of its path, or what that is called."""
+        """The subject under which the route is listed: the first part of its path, or that part's other name."""
         first = self.path.split("/")[1]
         return _SUBJECTS.get(first, first)
 
     @property
     def changes(self) -> bool:
-        """Whether it may change the simulation."""
+        """Whether the route may change the simulation."""
         return self.method != "GET" and not self.asks
 
 
 class Routes(list[Route[C]]):
-    """Routes that are declared on their handlers, in this order."""
+    """Routes in the order of their declarations on handlers."""
 
     def declare(
         self, method: str, path: str, permission: str, *responses: type[BaseModel], **more: Any
@@ -130,9 +130,9 @@ class Routes(list[Route[C]]):
 
 
 class Router(Generic[C]):
-    """Finds a route by method and path: whole paths by dictionary, the few with variable parts by their segments.
+    """Finds a route by method and path: fixed paths by dictionary, the few with variable parts by their segments.
 
-    A whole path hides variable ones, as OpenAPI says: ``DELETE /events/next`` has a wrong method.
+    A fixed path hides variable ones, as in OpenAPI: ``DELETE /events/next`` has a wrong method.
     """
 
     def __init__(self, routes: Iterable[Route[C]]) -> None:
@@ -149,7 +149,7 @@ class Router(Generic[C]):
             by_method[route.method] = route
 
     def find(self, method: str, path: str) -> tuple[Route[C], dict[str, str]]:
-        """The route and the path's variable parts. Raises NotFound (404) or WrongMethod (405)."""
+        """Find the route and the path's variable parts. Raises NotFound (404) or WrongMethod (405)."""
         by_method, values = self._methods(path)
         route = by_method.get(method)
         if route is not None:
@@ -186,7 +186,7 @@ def _fit(template: tuple[str, ...], segments: list[str]) -> dict[str, str] | Non
 
 
 def problem_reply(problem: Problem) -> Reply:
-    """A problem as the contract renders it: ``{"error": …, "detail": …}``, for an unknown modality with two more."""
+    """Return a problem in the contract's form: ``{"error": …, "detail": …}``; an unknown modality adds two fields."""
     headers: tuple[tuple[bytes, bytes], ...] = ()
     if isinstance(problem, WrongMethod):
         headers = ((b"allow", ", ".join(problem.allowed).encode()),)

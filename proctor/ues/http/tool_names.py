@@ -1,11 +1,11 @@
-"""Noise in the tools of MCP: other names and words than usual, drawn from an assessment's seed."""
+"""Make noise in the tools of MCP: unusual names and words, drawn from an assessment's seed."""
 
 from collections.abc import Iterable
 
 from proctor.ues.noise import draw
 
 _RENAMED = {2: 0.3, 3: 0.7}
-"""The share of the tools that have another name and other words, by level of noise."""
+"""The share of the tools with changed names and words, by level of noise."""
 
 _VERBS = {
     "Read": "Get",
@@ -22,7 +22,7 @@ _VERBS = {
 
 
 def drawn_names(names: Iterable[str], seed: int, level: int) -> dict[str, str]:
-    """The names under which tools are shown, by their usual ones; each is unique."""
+    """Return the shown names of tools, by their usual names; each is unique."""
     usual = list(names)
     shown: dict[str, str] = {}
     for name in usual:
@@ -32,7 +32,7 @@ def drawn_names(names: Iterable[str], seed: int, level: int) -> dict[str, str]:
 
 
 def is_renamed(name: str, seed: int, level: int) -> bool:
-    """Whether a tool has another name and other words."""
+    """Whether a tool has a changed name and changed words."""
     return draw(seed, "tool", name) < _RENAMED.get(level, 0.0)
 
 

@@ -1,4 +1,4 @@
-"""The modalities: one folder each, found by looking. A folder's package offers its declaration as ``MODALITY``."""
+"""The modalities, one folder each, discovered at import. Each folder's package declares itself as ``MODALITY``."""
 
 from importlib import import_module
 from pkgutil import iter_modules

@@ -108,6 +108,6 @@ async def simulated() -> AsyncIterator[Simulated]:
         yield Simulated(table, play.day.instructions)
 
 
-def says(*texts: str) -> list[tuple[str, dict[str, Any]]]:
+def speaks(*texts: str) -> list[tuple[str, dict[str, Any]]]:
     """Calls that write to the user's chat."""
     return [("chat_send", {"role": "assistant", "content": text}) for text in texts]

@@ -17,6 +17,7 @@ import purple_sdk.harness
 from purple_sdk.harness import agents_files
 from purple_sdk.harness.declared import HarnessError
 from purple_sdk.harness.folders import Folders
+from tests.sentences import says
 
 HARNESS = Path(purple_sdk.harness.__file__).parent
 TOUCHES_FILES = {
@@ -163,7 +164,7 @@ def test_a_home_that_is_too_large_is_the_cli_agents_failure(
     (home / "a" / "b" / "c").mkdir(parents=True)
     (home / "a" / "file").write_text("12345")
     monkeypatch.setattr(agents_files, bound, 1)
-    with pytest.raises(HarnessError, match=r"can't be kept for its next turn: .*Have it remove what it no"):
+    with pytest.raises(HarnessError, check=says()):
         agents_files.copy(home, tmp_path / "copy")
 
 
@@ -237,6 +238,6 @@ def test_special_files_in_a_home_are_no_fault_and_named(tmp_path: Path, caplog: 
     (folders.home / "kept").write_text("x")
     folders.complete(1, "session")
     folders.go_to(2)
-    assert r"Turn 2: 1 sockets, pipes or devices aren't kept: 'home/caf\udce9'" in caplog.text
+    assert says().within(caplog.text)
     folders.go_to(2)
     assert (os.listdir(folders.home), folders.session) == (["kept"], "session")

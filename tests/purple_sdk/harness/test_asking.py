@@ -23,6 +23,7 @@ from purple_sdk.harness.tools import SimulationTools
 from purple_sdk.harness.upstream import find_upstream
 from purple_sdk.settings.config import HarnessConfig
 from tests.purple_sdk.harness.playing import fake_agent
+from tests.sentences import says
 from tests.waiting import PATIENCE, eventually
 
 CHAT = "/v1/chat/completions"
@@ -552,7 +553,8 @@ async def test_a_compressed_answer_is_not_unpacked_without_bounds() -> None:
 
     async with endpoint(answer) as (url, _), relayed(url) as (_, agent):
         reply = await agent.post(CHAT, json=SENT)
-        assert (reply.status_code, "it is compressed" in reply.text) == (502, True)
+        assert reply.status_code == 502
+        assert reply.json()["error"]["message"] == says()
 
 
 async def test_only_models_with_a_price_are_asked_if_money_is_limited(tmp_path: Path) -> None:
@@ -563,6 +565,7 @@ async def test_only_models_with_a_price_are_asked_if_money_is_limited(tmp_path: 
         relayed(url, max_cost=1, prices=str(prices)) as (_, agent),
     ):
         refused = await agent.post(CHAT, json={**SENT, "model": "dear"})
-        assert (refused.status_code, 'the model \\"dear\\" is not known' in refused.text) == (400, True)
+        assert refused.status_code == 400
+        assert says("dear").within(refused.text)
         assert (await agent.post(CHAT, json=SENT)).status_code == 200
     assert len(heard.targets) == 1

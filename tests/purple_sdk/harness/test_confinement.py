@@ -11,7 +11,7 @@ from purple_sdk.harness.launcher import find_missing_confinement
 from purple_sdk.harness.starting import hidden_folders
 from purple_sdk.processes.landlock import landlock_version
 from purple_sdk.processes.locks import builds_folder
-from tests.purple_sdk.harness.playing import fake_agent, says, simulated
+from tests.purple_sdk.harness.playing import fake_agent, simulated, speaks
 from tests.scripted_model import ScriptedModel
 
 SCENARIOS = Path(__file__).parents[3] / "scenarios"
@@ -35,7 +35,7 @@ async def test_it_can_not_leave_its_folders_nor_the_relay(tmp_path: Path) -> Non
     (tmp_path / "homes" / "another").mkdir(parents=True)
     (tmp_path / "homes" / "another" / "secret").write_text("x")
     async with simulated() as day:
-        with ScriptedModel({1: says("one")}) as model:
+        with ScriptedModel({1: speaks("one")}) as model:
             does = ":".join(map(str, ("breaks-out", model.port, *files)))
             agent = fake_agent(tmp_path / "homes", model.url, does, hidden=str(tmp_path / "truth"))
             await day.greet(agent)

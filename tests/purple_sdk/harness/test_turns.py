@@ -17,8 +17,9 @@ from purple_sdk.harness.tools import SimulationTools
 from purple_sdk.harness.upstream import find_upstream
 from purple_sdk.processes.landlock import landlock_version
 from purple_sdk.settings.config import HarnessConfig
-from tests.purple_sdk.harness.playing import KEY, fake_agent, says, simulated
+from tests.purple_sdk.harness.playing import KEY, fake_agent, simulated, speaks
 from tests.scripted_model import INPUT, OUTPUT, ScriptedModel
+from tests.sentences import says
 from tests.work import only_nightly
 
 
@@ -47,7 +48,7 @@ async def test_turns_continue_one_session_are_counted_and_leak_no_key(
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     monkeypatch.setenv("ANOTHER_TOKEN", KEY)
     async with simulated() as day:
-        with ScriptedModel({1: says("one", "two"), 2: says("three")}) as model:
+        with ScriptedModel({1: speaks("one", "two"), 2: speaks("three")}) as model:
             agent = fake_agent(tmp_path, model.url)
             await day.greet(agent)
             day.begin(agent, 1)
@@ -76,7 +77,7 @@ async def test_a_repeated_try_begins_with_the_home_from_before_the_turn(tmp_path
                 time.sleep(0.02)
 
     async with simulated() as day:
-        with ScriptedModel({1: says("one"), 2: says("two")}, before_answer=hang) as model:
+        with ScriptedModel({1: speaks("one"), 2: speaks("two")}, before_answer=hang) as model:
             agent = fake_agent(tmp_path, model.url)
             await day.greet(agent)
             day.begin(agent, 1)
@@ -164,39 +165,42 @@ async def test_a_call_that_is_under_way_is_done_when_the_relay_has_closed(monkey
         await asyncio.wait({asking})
 
 
+PRINTED = re.compile(r"(?s)(?<=ends with: ).*?(?=: it \w+ |\Z)")
+"""The end of what a CLI agent printed, which depends on the machine."""
+
+
 @pytest.mark.parametrize(
-    ("model_name", "sentence"),
+    "model_name",
     [
-        ("login", r"exit code 1\): printed no end .* log in first.*: it asks for a login or a key: keys come from"),
-        ("no-json", r"printed no end of its turn in JSON lines; its output ends with: Done with turn 1"),
-        pytest.param("no-end", r"printed no end of its turn", marks=only_nightly),
-        ("no-mcp", r"ignored the simulation's tools: it ended its turn without asking for them.*harness try fake"),
+        "login",
+        "no-json",
+        pytest.param("no-end", marks=only_nightly),
+        "no-mcp",
         pytest.param(
             "writes-outside",
-            r"(?s)exit code 1\): .*(Permission denied|Read-only).*: it is confined, and writes only in .*TMPDIR",
             marks=pytest.mark.skipif(not landlock_version(), reason="this kernel has no Landlock"),
         ),
-        ("waits", r"did not end its turn within [123]\S* s and was stopped; .*trust this folder.*raise --turn-timeout"),
+        "waits",
     ],
 )
-async def test_a_fault_is_a_sentence_with_the_remedy(model_name: str, sentence: str, tmp_path: Path) -> None:
+async def test_a_fault_is_a_sentence_with_the_remedy(model_name: str, tmp_path: Path) -> None:
     async with simulated() as day:
         with ScriptedModel({}) as model:
             agent = fake_agent(tmp_path, model.url, model_name, turn_seconds=3 if model_name == "waits" else 60)
             await day.greet(agent)
             day.begin(agent, 1)
-            with pytest.raises(HarnessError, match=sentence):
+            with pytest.raises(HarnessError, check=says(output=PRINTED)):
                 await agent.play_turn()
             assert _processes_of(tmp_path) == []
 
 
 async def test_a_turn_ends_at_its_limit_of_tokens(tmp_path: Path) -> None:
     async with simulated() as day:
-        with ScriptedModel({1: says(*map(str, range(9)))}) as model:
+        with ScriptedModel({1: speaks(*map(str, range(9)))}) as model:
             agent = fake_agent(tmp_path, model.url, tokens_per_turn=2 * (INPUT + OUTPUT))
             await day.greet(agent)
             day.begin(agent, 1)
-            with pytest.raises(HarnessError, match=r"used 2100 tokens in this turn.*is 2100: raise .*_TOKENS_PER_TURN"):
+            with pytest.raises(HarnessError, check=says("2100")):
                 await agent.play_turn()
             assert len(model.requests) == 2
             assert len(agent.actions) == 2  # what it did is reported all the same

@@ -21,6 +21,7 @@ from proctor.scenarios.kit.making.people import Person
 from proctor.scenarios.kit.making.records import Record
 from proctor.scenarios.kit.politeness import is_polite
 from purple_sdk.ues import AsyncUESClient
+from tests.sentences import says
 from tests.stack import SCENARIOS
 
 Act = Callable[[AsyncUESClient], Awaitable[Any]]
@@ -407,9 +408,9 @@ def test_criteria_say_what_was_touched_and_what_it_cost() -> None:
         judge = {"duty": duty, "nothing_else": nothing_else}[each["evaluator_id"]]
         results[each["criterion_id"]] = asyncio.run(judge(ctx, each.get("params", {})))
     assert {key: result.score for key, result in results.items()} == outcome.points
-    words = f"things of duties deleted, changed or answered: 1 ({outcome.damage.percent} %)"
-    assert words in results["nothing_else"].explanation
-    assert words in results[stage.day.duties[0].key].explanation
+    words = says("1 (", percent=outcome.damage.percent)
+    assert words.within(results["nothing_else"].explanation)
+    assert f"({outcome.damage.percent} %)" in results[stage.day.duties[0].key].explanation
     assert results["nothing_else"].details["costs"] == {"duty": outcome.damage.percent}
 
 
@@ -433,4 +434,4 @@ def test_the_page_has_the_prices() -> None:
 def test_only_what_can_be_undone_has_a_cap() -> None:
     assert {kind for kind, price in PRICES.items() if price.most} == {"tagged", "added", "moved"}
     many = Damage(tuple(Harm("mail", str(number)) for number in range(40)), {})
-    assert (many.percent, str(many)) == (100, "messages of people deleted: 40 (100 %)")
+    assert (many.percent, str(many)) == (100, says("40", "100"))

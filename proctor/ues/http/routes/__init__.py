@@ -29,7 +29,7 @@ SIMULATION_ROUTES: tuple[Route[Call], ...] = (
 ENDPOINT_PERMISSIONS: tuple[str, ...] = tuple(
     sorted({route.permission for route in SIMULATION_ROUTES if route.permission})
 )
-"""Every permission that some endpoint asks for."""
+"""All permissions that endpoints require."""
 
 USER_PERMISSIONS: tuple[str, ...] = tuple(
     sorted({route.permission for route in SIMULATION_ROUTES if route.permission and route.participant})

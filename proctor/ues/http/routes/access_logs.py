@@ -1,4 +1,4 @@
-"""``/access-logs``: who asked for what, and what they got."""
+"""The routes of ``/access-logs``: the authenticated requests and the statuses of their answers."""
 
 from proctor.ues.access_log import AccessLogParams
 from proctor.ues.http.route import Call, Routes
@@ -40,7 +40,7 @@ class AccessLogStatsResponse(Response):
 
 
 class AccessLogClearResponse(Response):
-    """How many entries were forgotten."""
+    """The number of entries that were removed."""
 
     cleared: int
     message: str

@@ -1,4 +1,4 @@
-"""Checkpoints over HTTP: this project's addition to the contract."""
+"""The routes of checkpoints, this project's addition to the contract."""
 
 import orjson
 from pydantic import Field
@@ -11,7 +11,7 @@ from proctor.ues.schema import JsonObject, Request, Response
 
 
 class CheckpointResponse(Response):
-    """A checkpoint: everything there is to the simulation. Opaque; give it back to restore as it came."""
+    """A checkpoint with all data of the simulation. It is opaque: send it back unchanged to restore it."""
 
     format: int
 
@@ -24,11 +24,11 @@ class RestoreResponse(Response):
 
 
 class CurrentCheckpointResponse(Response):
-    """Where the simulation is.
+    """The simulation's checkpoint, mark, fence and life.
 
-    ``checkpoint`` is the digest of the last one taken or restored, null when the simulation has changed since; ``mark``
-    the evaluator's note; ``fence`` the one that holds the simulation, 0 for none; ``is_untouched`` whether nothing has
-    changed since it was taken; ``life`` a text that changes whenever the simulation is restored.
+    ``checkpoint`` is the digest of the last checkpoint taken or restored, null if the simulation has changed since.
+    ``mark`` is the evaluator's note. ``fence`` is the holder's, 0 for none. ``is_untouched`` says whether nothing has
+    changed since the last claim. ``life`` is a text that changes whenever the simulation is restored.
     """
 
     checkpoint: str | None
@@ -39,13 +39,13 @@ class CurrentCheckpointResponse(Response):
 
 
 class MarkRequest(Request):
-    """A note on the simulation, which lasts until the next restore."""
+    """A note on the simulation; it lasts until the next restore."""
 
     mark: str = Field(min_length=1, max_length=200)
 
 
 class PartsParams(Request):
-    """``everything`` has all parts count as new."""
+    """With ``everything``, all parts count as new."""
 
     everything: bool = False
 
@@ -53,8 +53,8 @@ class PartsParams(Request):
 class PartsResponse(Response):
     """The first line of a checkpoint in parts.
 
-    ``checkpoint`` is the SHA-256 of its manifest, ``lengths`` are those of the pieces that follow: the manifest, and
-    the first of the ``new`` parts, each listed with its name (SHA-256) and size.
+    ``checkpoint`` is the SHA-256 of its manifest. ``new`` lists the new parts with name (SHA-256) and size. ``lengths``
+    are those of the pieces that follow: the manifest, and the first of the ``new`` parts.
     """
 
     checkpoint: str
@@ -96,7 +96,7 @@ def _take(call: Call) -> Reply:
 
 @ROUTES.declare("GET", "/simulation/checkpoint/current", "simulation:checkpoint", CurrentCheckpointResponse)
 def _current(call: Call) -> JsonObject:
-    """Which checkpoint the simulation is equal to, if any."""
+    """Read the checkpoint that the simulation equals, if any."""
     return call.simulation.describe()
 
 

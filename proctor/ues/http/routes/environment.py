@@ -1,4 +1,4 @@
-"""``/environment``: all modalities at once."""
+"""The routes of ``/environment``: all modalities at once."""
 
 from typing import Any, Literal
 
@@ -13,7 +13,7 @@ from proctor.ues.schema import JsonObject, Request, Response, validate
 from proctor.ues.times import Instant
 
 PAGE_LIMIT = 2000
-"""Bytes of the one-page view, in either format."""
+"""The most bytes of the one-page view, in either format."""
 
 
 class EnvironmentParams(Request):
@@ -31,7 +31,7 @@ class ModalitySummary(Response):
 
 
 class EnvironmentStateResponse(Response):
-    """Every modality's state by name, in the form that a scenario file has it in, and a sentence on each."""
+    """The states of all modalities by name, in the form of a scenario file, and a sentence on each."""
 
     current_time: Instant
     modalities: JsonObject
@@ -46,7 +46,7 @@ class ModalityListResponse(Response):
 
 
 class ModalityStateResponse(Response):
-    """One modality's state, in the form that a scenario file has it in."""
+    """One modality's state, in the form of a scenario file."""
 
     modality_type: str
     current_time: Instant
@@ -54,7 +54,7 @@ class ModalityStateResponse(Response):
 
 
 class ModalityQueryResponse(Response):
-    """What was asked for, and the answer of the modality's own query."""
+    """The query, and the answer of the modality's query."""
 
     modality_type: str
     query: JsonObject
@@ -62,7 +62,7 @@ class ModalityQueryResponse(Response):
 
 
 class ValidationResponse(Response):
-    """Whether the environment is consistent; if not, what isn't. ``checked_at`` is the simulator's time."""
+    """Whether the environment is consistent, and its errors. ``checked_at`` is the simulator's time."""
 
     valid: bool
     errors: list[str]
@@ -116,7 +116,7 @@ def _summary(call: Call) -> list[JsonObject]:
 
 
 def one_page(call: Call) -> JsonObject:
-    """The whole environment within ``PAGE_LIMIT`` bytes: lists give way from their ends, then long texts are cut."""
+    """Return the environment within ``PAGE_LIMIT`` bytes: lists lose entries from their ends, then texts are cut."""
     simulation = call.simulation
     digests: dict[str, Any] = {name: item.digest(simulation.view(name)) for name, item in MODALITIES.items()}
     summary = [{**item, "state_summary": item["state_summary"][:60]} for item in _summary(call)]
@@ -136,7 +136,7 @@ def _size(content: JsonObject) -> int:
 
 
 def as_text(content: JsonObject) -> str:
-    """The one page for a reader: a heading for each modality, a line for each fact."""
+    """Render the one-page view as text: a heading for each modality, a line for each fact."""
     sentences = {item["modality_type"]: " ".join(item["state_summary"].split()) for item in content["summary"]}
     lines = [f"Time: {content['current_time']}"]
     for name, digest in content["modalities"].items():
@@ -192,15 +192,15 @@ def _query(call: Call) -> JsonObject:
     parameters = body.model_extra or {}
     request = _usable(modality.name, modality.query, parameters)
     results = modality.query.answer(call.simulation.view(modality.name), request)
-    # What 0.1 calls these fields differs between its modalities; here each answer has them all.
+    # In version 0.1, the names of these fields differ between modalities; here each answer has them all.
     also = {"count": results["returned_count"], "query": parameters, "query_params": parameters}
     return {"modality_type": modality.name, "query": parameters, "results": {**results, **also}}
 
 
 def _usable(name: str, query: Query, parameters: JsonObject) -> Any:
-    """The parameters as the modality's own query takes them; unknown ones are ignored.
+    """Return the parameters as the modality's query takes them; unknown ones are ignored.
 
-    Raises Impossible (400) for a known parameter with a value that doesn't fit.
+    Raises Impossible (400) for a known parameter with an invalid value.
     """
     try:
         return validate(query.request, parameters)

@@ -1,4 +1,4 @@
-"""``/events``: what happened and what is still to happen."""
+"""The routes of ``/events``: past and pending events."""
 
 from collections.abc import Iterator
 from typing import Annotated, Any
@@ -73,7 +73,7 @@ class EventListResponse(Response):
 
 
 class EventSummaryResponse(Response):
-    """How many events there are of each kind."""
+    """The number of events of each kind."""
 
     total: int
     pending: int
@@ -85,7 +85,7 @@ class EventSummaryResponse(Response):
 
 
 class CancelEventResponse(Response):
-    """A pending event that won't run."""
+    """The pending event that was cancelled."""
 
     event_id: str
     cancelled: bool
@@ -94,7 +94,7 @@ class CancelEventResponse(Response):
 
 
 class BatchRequest(Request):
-    """Up to 1000 events. Each is checked separately, so that one bad event doesn't spoil the rest."""
+    """Up to 1000 events. Each is checked separately: an invalid event doesn't affect the others."""
 
     events: Annotated[list[Any], Field(max_length=BATCH_LIMIT, json_schema_extra={"items": {"type": "object"}})]
     stop_on_first_error: bool = False
@@ -102,7 +102,7 @@ class BatchRequest(Request):
 
 
 class BatchItem(Response):
-    """What became of one event of the batch."""
+    """The result of one event of the batch."""
 
     index: int
     success: bool
@@ -111,7 +111,7 @@ class BatchItem(Response):
 
 
 class BatchResponse(Response):
-    """What became of the batch. Events after the one that stopped it aren't listed."""
+    """The result of the batch. Events after the one that stopped it aren't listed."""
 
     total_submitted: int
     total_created: int
@@ -125,7 +125,7 @@ ROUTES: Routes[Call] = Routes()
 
 
 def answer(event: Event) -> JsonObject:
-    """An event as callers see it."""
+    """Return an event as callers see it."""
     return {name: event[name] for name in _SHOWN}
 
 
@@ -214,9 +214,9 @@ def _batch(call: Call) -> Reply:
                 call.simulation.check_event(item.modality, item.data, item.scheduled_time, *loc)
             else:
                 result["event_id"] = _schedule(call, item, loc)["event_id"]
-        except Problem as problem:
+        except Problem as error:
             result["success"] = False
-            result["error"] = problem.sentence if isinstance(problem, Invalid) else str(problem.detail)
+            result["error"] = error.sentence if isinstance(error, Invalid) else str(error.detail)
             if body.stop_on_first_error:
                 break
     failed = sum(not result["success"] for result in results)
@@ -236,7 +236,7 @@ def _batch(call: Call) -> Reply:
 
 @ROUTES.declare("GET", "/events/next", "events:read", EventResponse, errors=(404,))
 def _next(call: Call) -> JsonObject:
-    """The pending event that runs first."""
+    """Read the pending event that runs first."""
     return answer(call.simulation.find_next_event())
 
 

@@ -1,4 +1,4 @@
-"""``/keys``: who may do what."""
+"""The routes of ``/keys``: keys and their permissions."""
 
 from typing import Annotated
 
@@ -20,7 +20,7 @@ def _permission(value: str) -> str:
 
 
 class CreateKeyRequest(Request):
-    """A key to be made. Without ``secret`` and ``key_id`` they are drawn."""
+    """A key to make. Omitted ``secret`` and ``key_id`` are drawn."""
 
     name: Annotated[str, Field(min_length=1, max_length=100)]
     permissions: Annotated[list[Annotated[str, AfterValidator(_permission)]], Field(min_length=1)]
@@ -29,7 +29,7 @@ class CreateKeyRequest(Request):
 
 
 class CreateKeyResponse(Response):
-    """A new key. Its secret is shown this once; only its hash is kept."""
+    """A new key. Its secret is shown only once; the server stores a hash."""
 
     key_id: str
     secret: str
@@ -53,7 +53,7 @@ class KeyResponse(Response):
 
 
 class KeyListParams(Request):
-    """Whether revoked keys are listed too."""
+    """Whether to list revoked keys, too."""
 
     include_revoked: bool = False
 
@@ -68,7 +68,7 @@ class KeyListResponse(Response):
 
 
 class RevokeKeyResponse(Response):
-    """A key that opens nothing any more."""
+    """The key that was revoked."""
 
     key_id: str
     name: str

@@ -1,4 +1,4 @@
-"""The routes that follow from the modalities' declarations. Nothing in here knows any one of them."""
+"""Make routes from the modalities' declarations. This module names no single modality."""
 
 from collections.abc import Iterator
 
@@ -43,7 +43,7 @@ def _query(modality: Modality, query: Query) -> Route[Call]:
     )
 
 
-def _read(modality: Modality, read: Read) -> Route[Call]:
+def _read_route(modality: Modality, read: Read) -> Route[Call]:
     def handler(call: Call) -> JsonObject:
         return read.run(call.simulation.view(modality.name), call.params)
 
@@ -89,7 +89,7 @@ def _routes() -> Iterator[Route[Call]]:
         if modality.query is not None:
             yield _query(modality, modality.query)
         for read in modality.reads:
-            yield _read(modality, read)
+            yield _read_route(modality, read)
         for action in modality.actions:
             yield _action(modality, action)
 

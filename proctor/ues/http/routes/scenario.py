@@ -1,4 +1,4 @@
-"""``/scenario``: import and export."""
+"""The routes of ``/scenario``: import and export."""
 
 from typing import Any, Literal
 
@@ -42,7 +42,7 @@ class ScenarioExport(Response):
 
 
 class ImportEnvironmentRequest(Request):
-    """An environment, and what becomes of pending events that lie before its time."""
+    """An environment, and the treatment of pending events before its time."""
 
     data: JsonObject
     historic_event_handling: Literal["ignore", "delete", "apply"] = "ignore"
@@ -50,7 +50,7 @@ class ImportEnvironmentRequest(Request):
 
 
 class ImportEventsRequest(Request):
-    """Events, in place of those there are, or with ``merge`` beside them."""
+    """Events that replace the existing ones, or with ``merge`` are added to them."""
 
     data: JsonObject
     merge: bool = False
@@ -71,7 +71,7 @@ class ImportFullRequest(Request):
 
 
 class ImportResponse(Response):
-    """What was loaded and what wasn't."""
+    """The counts of loaded data, and warnings about skipped data."""
 
     success: bool
     environment_loaded: bool

@@ -1,4 +1,4 @@
-"""``/simulation``: start and stop, undo and redo, reset and clear, and the holds that keep the clock still."""
+"""The routes of ``/simulation``: start and stop, undo and redo, reset and clear, and holds that stop the clock."""
 
 from typing import Annotated
 
@@ -13,7 +13,7 @@ from proctor.ues.times import Instant, parse
 
 
 class StartSimulationRequest(Request):
-    """How the clock is to move: by hand, or with the wall clock at ``time_scale`` simulated seconds per second."""
+    """The clock's mode: by hand, or with the wall clock at ``time_scale`` simulated seconds per second."""
 
     auto_advance: bool = False
     time_scale: Annotated[float, Field(gt=0)] = 1.0
@@ -55,7 +55,7 @@ class SimulationStatusResponse(Response):
 
 
 class ResetSimulationResponse(Response):
-    """``cleared_events`` counts all events: every one of them is pending again."""
+    """The simulation after a reset. ``cleared_events`` counts all events: all are pending again."""
 
     status: str
     message: str
@@ -65,13 +65,13 @@ class ResetSimulationResponse(Response):
 
 
 class ClearSimulationRequest(Request):
-    """Where to set the clock, ISO 8601; it stays where it is without."""
+    """The instant to set the clock to, ISO 8601; by default, the clock keeps its time."""
 
     reset_time_to: str | None = None
 
 
 class ClearSimulationResponse(Response):
-    """What was removed."""
+    """The number of removed events."""
 
     status: str
     events_removed: int
@@ -81,19 +81,19 @@ class ClearSimulationResponse(Response):
 
 
 class UndoRequest(Request):
-    """How many executed events to take back."""
+    """The number of executed events to undo."""
 
     count: Annotated[Int, Field(ge=1, le=100)] = 1
 
 
 class RedoRequest(Request):
-    """How many undone events to make again."""
+    """The number of undone events to redo."""
 
     count: Annotated[Int, Field(ge=1, le=100)] = 1
 
 
 class UndoRedoEventDetail(Response):
-    """An event whose effect was taken back or made again."""
+    """An event whose effect was undone or redone."""
 
     event_id: str
     modality: str
@@ -101,7 +101,7 @@ class UndoRedoEventDetail(Response):
 
 
 class UndoResponse(Response):
-    """What was undone, newest first."""
+    """The undone events, newest first."""
 
     undone_count: int
     undone_events: list[UndoRedoEventDetail]
@@ -111,7 +111,7 @@ class UndoResponse(Response):
 
 
 class RedoResponse(Response):
-    """What was redone, oldest first."""
+    """The redone events, oldest first."""
 
     redone_count: int
     redone_events: list[UndoRedoEventDetail]
@@ -121,7 +121,7 @@ class RedoResponse(Response):
 
 
 class HoldRequest(Request):
-    """Who holds the clock, why, and for how many seconds of wall time at most."""
+    """A hold of the clock: its owner, its reason, and its most seconds of wall time."""
 
     agent_id: str
     reason: str
@@ -140,7 +140,7 @@ class HoldResponse(Response):
 
 
 class ReleaseResponse(Response):
-    """A hold that ended."""
+    """The hold that was released."""
 
     released: bool
     hold_id: str
@@ -202,7 +202,7 @@ def _stop(call: Call) -> JsonObject:
 
 @ROUTES.declare("GET", "/simulation/status", "simulation:status", SimulationStatusResponse)
 def _status(call: Call) -> JsonObject:
-    """The state of the simulation."""
+    """Read the state of the simulation."""
     simulation = call.simulation
     upcoming = simulation.events.find_next()
     return {
@@ -220,7 +220,7 @@ def _status(call: Call) -> JsonObject:
 
 @ROUTES.declare("POST", "/simulation/reset", "simulation:reset", ResetSimulationResponse)
 def _reset(call: Call) -> JsonObject:
-    """Undo everything and make every event pending again; the clock stays where it is."""
+    """Undo everything and make every event pending again; the clock keeps its time."""
     cleared, undone = call.simulation.reset()
     return {
         "status": "reset",
@@ -257,7 +257,7 @@ def _clear(call: Call) -> JsonObject:
     }
 
 
-def _moved(call: Call, steps: list[Step], verb: str) -> JsonObject:
+def _describe_steps(call: Call, steps: list[Step], verb: str) -> JsonObject:
     return {
         f"{verb}_count": len(steps),
         f"{verb}_events": [
@@ -273,14 +273,14 @@ def _moved(call: Call, steps: list[Step], verb: str) -> JsonObject:
 def _undo(call: Call) -> JsonObject:
     """Take back the effect of executed events, newest first."""
     body: UndoRequest = call.body
-    return _moved(call, call.simulation.undo(body.count), "undone")
+    return _describe_steps(call, call.simulation.undo(body.count), "undone")
 
 
 @ROUTES.declare("POST", "/simulation/redo", "simulation:redo", RedoResponse, body=RedoRequest, body_required=False)
 def _redo(call: Call) -> JsonObject:
     """Make undone effects again."""
     body: RedoRequest = call.body
-    return _moved(call, call.simulation.redo(body.count), "redone")
+    return _describe_steps(call, call.simulation.redo(body.count), "redone")
 
 
 @ROUTES.declare("POST", "/simulation/hold", "simulation:hold", HoldResponse, body=HoldRequest)

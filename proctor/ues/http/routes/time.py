@@ -1,4 +1,4 @@
-"""``/simulator/time``: reading and moving the clock."""
+"""The routes of ``/simulator/time``: read and move the clock."""
 
 from typing import Annotated
 
@@ -27,13 +27,13 @@ class PauseResponse(TimeStateResponse):
 
 
 class AdvanceTimeRequest(Request):
-    """How far to move the clock."""
+    """The number of seconds to move the clock."""
 
     seconds: Annotated[float, Field(gt=0)]
 
 
 class EventExecutionDetail(Response):
-    """What became of one event."""
+    """The result of one event."""
 
     event_id: str
     modality: str
@@ -42,7 +42,7 @@ class EventExecutionDetail(Response):
 
 
 class AdvanceTimeResponse(Response):
-    """What happened on the way. ``time_advanced`` reads like ``1 day, 2:00:00``."""
+    """The events that ran on the way. ``time_advanced`` reads like ``1 day, 2:00:00``."""
 
     previous_time: Instant
     current_time: Instant
@@ -59,7 +59,7 @@ class SetTimeRequest(Request):
 
 
 class SetTimeResponse(Response):
-    """What happened on the way."""
+    """The events that ran on the way."""
 
     current_time: Instant
     previous_time: Instant
@@ -68,7 +68,7 @@ class SetTimeResponse(Response):
 
 
 class SkipToNextResponse(Response):
-    """What happened at the next event's time."""
+    """The events that ran at the next event's time."""
 
     previous_time: Instant
     current_time: Instant
@@ -86,7 +86,7 @@ ROUTES: Routes[Call] = Routes()
 
 
 @ROUTES.declare("GET", "/simulator/time", "time:read", TimeStateResponse, participant=True)
-def _read(call: Call) -> JsonObject:
+def _read_clock(call: Call) -> JsonObject:
     """Read the clock."""
     return call.simulation.clock.answer()
 

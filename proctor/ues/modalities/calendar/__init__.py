@@ -3,13 +3,13 @@
 from typing import Any
 
 from proctor.ues.modalities.calendar import calendars, models, operations, requests, views
-from proctor.ues.modality import Action, Modality, Query, Read, State, operations_in, read_by_id
+from proctor.ues.modality import Action, Modality, Query, Read, State, find_operations, read_by_id
 from proctor.ues.problems import Impossible
 from proctor.ues.schema import JsonObject
 
 
 def _input_of_create(request: Any, _state: State) -> JsonObject:
-    """The input of a creation: without ``calendar_id`` where the caller names none, so that the default applies."""
+    """Return the input of a creation; without ``calendar_id`` if the caller names none, because the default applies."""
     _refuse_end_before_start(request)
     unnamed = {"calendar_id"} - request.model_fields_set
     fields: JsonObject = request.model_dump(exclude_none=True, exclude=unnamed)
@@ -32,7 +32,7 @@ MODALITY = Modality(
     summary="The user's calendars: appointments, recurring ones, invitations and answers to them.",
     state=models.CalendarState,
     input=models.CalendarInput,
-    operations=operations_in(models.CalendarInput, "operation", operations, calendars),
+    operations=find_operations(models.CalendarInput, "operation", operations, calendars),
     initial=calendars.initial,
     complete=calendars.complete,
     state_response=(requests.CalendarStateResponse,),

@@ -1,28 +1,28 @@
-"""What an event can do to whole calendars, and what an import derives."""
+"""The operations of events on whole calendars, and the completion of an import."""
 
-from proctor.ues.modalities.calendar.models import Calendar, CalendarInput, missing_end_of
+from proctor.ues.modalities.calendar.models import Calendar, CalendarInput, find_missing_end
 from proctor.ues.modality import Change, State
 from proctor.ues.schema import JsonObject
 
 SETTINGS = ("name", "color", "visible", "default_reminders")
-"""What a caller says about a calendar."""
+"""The fields of a calendar that a caller sets."""
 
 PRIMARY_NAME = "Personal"
-"""The name of the calendar that every simulation begins with."""
+"""The name of the first calendar of every simulation."""
 
 
 def initial(now: str) -> JsonObject:
-    """The fields of a new state: one empty calendar, the primary one."""
+    """Return the fields of a new state: one empty calendar, the primary one."""
     return {"last_updated": now, "calendars": {"primary": {"name": PRIMARY_NAME, "created_at": now, "updated_at": now}}}
 
 
 def add_calendar(change: Change, calendar_id: str) -> None:
-    """Make the calendar that something new names, and that isn't there yet."""
+    """Make a calendar that a new entry names and that doesn't exist yet."""
     change.put(("calendars", calendar_id), unnamed_calendar(calendar_id, change.now))
 
 
 def unnamed_calendar(calendar_id: str, now: str) -> JsonObject:
-    """A calendar of which no more is known than its id: it is called so, in title case."""
+    """Return a calendar of which only the id is known; its name is the id in title case."""
     name = PRIMARY_NAME if calendar_id == "primary" else calendar_id.title()
     return Calendar(calendar_id=calendar_id, name=name, created_at=now, updated_at=now).model_dump()
 
@@ -36,13 +36,13 @@ def create_calendar(change: Change, payload: CalendarInput) -> None:
 
 
 def update_calendar(change: Change, payload: CalendarInput) -> None:
-    path = ("calendars", _known(change, payload))
+    path = ("calendars", _find_calendar_id(change, payload))
     change.update(path, **_settings(payload), updated_at=change.now)
 
 
 def delete_calendar(change: Change, payload: CalendarInput) -> None:
-    """Delete a calendar with all that is in it. The default calendar can't be deleted."""
-    calendar_id = _known(change, payload)
+    """Delete a calendar with all its entries. The default calendar can't be deleted."""
+    calendar_id = _find_calendar_id(change, payload)
     if calendar_id == change.state["default_calendar_id"]:
         raise change.fail(f"{calendar_id!r} is the default calendar; make another one the default first")
     events = change.state["events"]
@@ -53,10 +53,10 @@ def delete_calendar(change: Change, payload: CalendarInput) -> None:
 
 def set_default_calendar(change: Change, payload: CalendarInput) -> None:
     """Choose the calendar that new appointments go into."""
-    change.put(("default_calendar_id",), _known(change, payload))
+    change.put(("default_calendar_id",), _find_calendar_id(change, payload))
 
 
-def _known(change: Change, payload: CalendarInput) -> str:
+def _find_calendar_id(change: Change, payload: CalendarInput) -> str:
     calendars = change.state["calendars"]
     if payload.calendar_id not in calendars:
         raise change.fail(f"there is no calendar {payload.calendar_id!r}; there are {', '.join(map(repr, calendars))}")
@@ -69,9 +69,9 @@ def _settings(payload: CalendarInput) -> JsonObject:
 
 
 def complete(state: State) -> None:
-    """Fill in what a scenario file may leave out: times of creation, attachments' ids, the calendars that are
-    named and missing, and each calendar's list of events. An event's own ``calendar_id`` counts. A series that ends
-    without a known time never does.
+    """Fill in data that a scenario file may omit: times of creation, attachments' ids, missing calendars that events
+    name, and each calendar's list of events. An event's ``calendar_id`` decides. A series whose end lacks its value
+    becomes endless.
     """
     calendars, events, now = state["calendars"], state["events"], state["last_updated"]
     wanted = dict.fromkeys((state["default_calendar_id"], *(event["calendar_id"] for event in events.values())))
@@ -84,7 +84,7 @@ def complete(state: State) -> None:
         event["updated_at"] = event["updated_at"] or event["created_at"]
         for place, attachment in enumerate(event["attachments"]):
             attachment["attachment_id"] = attachment["attachment_id"] or f"{event_id}-attachment-{place + 1}"
-        if event["recurrence"] and missing_end_of(event["recurrence"]):
+        if event["recurrence"] and find_missing_end(event["recurrence"]):
             event["recurrence"]["end_type"] = "never"
         lists[event["calendar_id"]][event_id] = None
     for calendar_id, calendar in calendars.items():

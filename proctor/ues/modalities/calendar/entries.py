@@ -1,4 +1,4 @@
-"""The steps that every operation on appointments is made of."""
+"""The common steps of all operations on appointments."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ Event = dict[str, Any]
 
 
 def add(change: Change, event: Event) -> Event:
-    """Put a new appointment into the state and on its calendar's list. Returns the state's own."""
+    """Add a new appointment to the state and to its calendar's list. Returns the state's copy."""
     change.put(("events", event["event_id"]), event)
     change.append(("calendars", event["calendar_id"], "event_ids"), event["event_id"])
     added: Event = change.state["events"][event["event_id"]]
@@ -18,7 +18,7 @@ def add(change: Change, event: Event) -> Event:
 
 
 def remove(change: Change, event: Event) -> None:
-    """Take an appointment out of the state and off its calendar's list."""
+    """Remove an appointment from the state and from its calendar's list."""
     change.remove(("events", event["event_id"]))
     change.discard(("calendars", event["calendar_id"], "event_ids"), event["event_id"])
 
@@ -26,7 +26,7 @@ def remove(change: Change, event: Event) -> None:
 def revise(change: Change, event: Event, fields: JsonObject) -> None:
     """Change an appointment's ``fields``; the others stay, so a move needs a new start and a new end.
 
-    Raises OperationFailed where the end would be before the start.
+    Raises OperationFailed if the end would be before the start.
     """
     start, end = ({**event, **fields}[name] for name in ("start", "end"))
     if end < start:

@@ -1,4 +1,4 @@
-"""The calendar's shapes: what a scenario file holds, and an event's data. ``requests.py`` has those of the routes."""
+"""The calendar's models for scenario files and events' data. ``requests.py`` has the models of the routes."""
 
 from typing import Annotated, Any, Literal
 
@@ -27,7 +27,7 @@ Day = Annotated[
         )
     ),
 ]
-"""An ISO 8601 date in a request; held as text."""
+"""An ISO 8601 date in a request, stored as text."""
 
 
 def _within_years(text: str, info: ValidationInfo[Any]) -> str:
@@ -37,11 +37,11 @@ def _within_years(text: str, info: ValidationInfo[Any]) -> str:
 
 
 OccurrenceText = Annotated[str, AfterValidator(_within_years)]
-"""Which occurrence of a series: a date or an instant, kept as it was written."""
+"""The name of an occurrence of a series: a date or an instant, stored as it was written."""
 
 
 class Attendee(Record):
-    """Somebody invited; ``response`` is the answer so far and ``comment`` what came with it."""
+    """An invited person; ``response`` is the latest answer and ``comment`` the text that came with it."""
 
     email: str = Field(description="Email address of the person invited.")
     display_name: str | None = nullable("Name of the person.")
@@ -51,7 +51,7 @@ class Attendee(Record):
 
 
 class Reminder(Record):
-    """When and how the user is to be reminded."""
+    """The time and the kind of a reminder."""
 
     minutes_before: Annotated[Int, Field(ge=0)] = Field(description="Minutes before the start.")
     type: Literal["notification", "email", "both"] = Field(
@@ -60,7 +60,7 @@ class Reminder(Record):
 
 
 class Attachment(Record):
-    """A file of an event. ``size`` in bytes. Its id is made where none is given."""
+    """A file of an event. ``size`` is in bytes. An omitted id is made."""
 
     filename: str = Field(description="File name with extension.")
     size: Annotated[Int, Field(ge=0)] = Field(description="Size in bytes.")
@@ -71,7 +71,7 @@ class Attachment(Record):
 
 
 class RecurrenceRule(Record):
-    """How an event recurs, counted from its start, in its time zone. See ``series.py`` for what each field means."""
+    """The rule by which an event recurs, from its start on, in its time zone. ``series.py`` explains the fields."""
 
     frequency: Literal["daily", "weekly", "monthly", "yearly"] = Field(description="daily, weekly, monthly or yearly.")
     interval: Annotated[Int, Field(ge=1)] = Field(default=1, description="Every how many days, weeks, months or years.")
@@ -86,7 +86,7 @@ class RecurrenceRule(Record):
 
 
 class Calendar(Record):
-    """One of the user's calendars. ``default_reminders`` are those of a new event that names none."""
+    """One of the user's calendars. ``default_reminders`` apply to new events that name none."""
 
     calendar_id: str
     name: str
@@ -99,8 +99,9 @@ class Calendar(Record):
 
 
 class CalendarEvent(Record):
-    """An appointment, a series of them (``recurrence``), or one occurrence of a series that differs from the others
-    (``parent_event_id`` is the series, ``recurrence_id`` when the occurrence began originally).
+    """An appointment, a series of appointments (``recurrence``), or an occurrence that differs from its series.
+
+    Such an occurrence has the series as ``parent_event_id`` and its original start as ``recurrence_id``.
     """
 
     event_id: str
@@ -155,7 +156,7 @@ class CalendarState(StateModel):
 
 
 def _called(table: Any, name: str) -> Any:
-    """The entries of a state's table, each called what its key says."""
+    """Return the entries of a state's table, with each key as its entry's id."""
     if not isinstance(table, dict):
         return table
     return {key: {**entry, name: key} if isinstance(entry, dict) else entry for key, entry in table.items()}
@@ -171,17 +172,17 @@ _NEEDED: dict[str, tuple[str, ...]] = {
     "delete_calendar": ("calendar_id",),
     "set_default_calendar": ("calendar_id",),
 }
-"""Which fields each operation can't do without."""
+"""The fields that each operation needs."""
 
 
-def missing_end_of(rule: dict[str, Any]) -> str | None:
-    """The field that a recurrence rule's ``end_type`` asks for, if it isn't there."""
+def find_missing_end(rule: dict[str, Any]) -> str | None:
+    """Return the field that a recurrence rule's ``end_type`` needs, if it is missing; else None."""
     needed = {"until": "end_date", "count": "count"}.get(rule["end_type"])
     return needed if needed is not None and rule[needed] is None else None
 
 
 class CalendarInput(InputModel):
-    """An event's ``data`` for the calendar. A field that is null is not given."""
+    """An event's ``data`` for the calendar. A null field counts as omitted."""
 
     modality_type: str = "calendar"
     operation: Literal[
@@ -225,7 +226,7 @@ class CalendarInput(InputModel):
 
     @property
     def present_fields(self) -> set[str]:
-        """The fields that the caller gave, other than null."""
+        """The fields that the caller set to values other than null."""
         return {name for name in self.model_fields_set if getattr(self, name) is not None}
 
     @model_validator(mode="after")
@@ -235,6 +236,6 @@ class CalendarInput(InputModel):
             raise ValueError(f"{self.operation} needs {', '.join(missing)}")
         if self.start is not None and self.end is not None and self.end < self.start:
             raise ValueError(f"end {self.end} is before start {self.start}. Choose an end at or after the start")
-        if self.recurrence is not None and (missing_end := missing_end_of(self.recurrence.model_dump())):
+        if self.recurrence is not None and (missing_end := find_missing_end(self.recurrence.model_dump())):
             raise ValueError(f"recurrence with end_type {self.recurrence.end_type!r} needs {missing_end}")
         return self

@@ -1,7 +1,7 @@
-"""What an event can do to the calendar's appointments. ``calendars.py`` has what it can do to whole calendars.
+"""The operations of events on appointments. ``calendars.py`` has the operations on whole calendars.
 
-An update changes the fields that it names and nothing else: attendees' answers stay when an appointment is moved.
-Deleted appointments are removed from the state; entries with ``deleted_at``, which only files bring, count as gone.
+An update changes only the fields that it names: attendees' answers stay when an appointment is moved. Deleted
+appointments are removed from the state; entries with ``deleted_at``, which only files bring, count as deleted.
 """
 
 from proctor.ues.modalities.calendar import recurring
@@ -19,15 +19,15 @@ FIELDS = tuple(
     for name in CalendarEvent.model_fields
     if name in CalendarInput.model_fields and name not in ("event_id", "calendar_id", "recurrence_id")
 )
-"""What a caller says about an appointment."""
+"""The fields of an appointment that a caller sets."""
 
 
 def create(change: Change, payload: CalendarInput) -> None:
-    """Enter an appointment, into the default calendar where none is named."""
+    """Add an appointment, to the default calendar if none is named."""
     event_id = payload.event_id or change.draw_id()
     if event_id in change.state["events"]:
         raise change.fail(f"event_id {event_id!r} is taken")
-    calendar_id = calendar_for(change, payload)
+    calendar_id = find_or_make_calendar(change, payload)
     fields = _fields(change, payload)
     fields.setdefault("reminders", change.state["calendars"][calendar_id]["default_reminders"])
     event = CalendarEvent.model_validate({"event_id": event_id, "calendar_id": calendar_id, **fields}).model_dump()
@@ -36,13 +36,13 @@ def create(change: Change, payload: CalendarInput) -> None:
 
 
 def update(change: Change, payload: CalendarInput) -> None:
-    """Change the fields that are given: of an appointment, of a series, or of the part of it that is meant."""
+    """Change the given fields of an appointment, of a series, or of the selected part of a series."""
     fields = _fields(change, payload)
     event, recurrence_id = recurring.meant(change, _event(change, payload), payload)
     if recurrence_id is None or payload.recurrence_scope == "all":
         recurring.revise_all(change, event, fields, recurrence_id)
     elif payload.recurrence_scope == "this_and_future":
-        recurring.revise_from(change, event, recurrence_id, fields)
+        recurring.revise_following(change, event, recurrence_id, fields)
     elif "recurrence" in fields:
         raise change.fail("one occurrence can't recur; change recurrence with scope this_and_future or all")
     else:
@@ -50,18 +50,18 @@ def update(change: Change, payload: CalendarInput) -> None:
 
 
 def delete(change: Change, payload: CalendarInput) -> None:
-    """Take an appointment out of the calendar, a series, or the part of it that is meant."""
+    """Delete an appointment, a series, or the selected part of a series."""
     event, recurrence_id = recurring.meant(change, _event(change, payload), payload)
     if recurrence_id is None or payload.recurrence_scope == "all":
         recurring.remove_all(change, event)
     elif payload.recurrence_scope == "this_and_future":
-        recurring.remove_from(change, event, recurrence_id)
+        recurring.remove_following(change, event, recurrence_id)
     else:
         recurring.remove_one(change, event, recurrence_id)
 
 
 def respond(change: Change, payload: CalendarInput) -> None:
-    """Note an attendee's answer: the user's own to an invitation, or another's to the user. It replaces an earlier
+    """Note an attendee's answer: the user's to an invitation, or another person's to the user. It replaces an earlier
     answer together with its comment.
     """
     event, recurrence_id = recurring.meant(change, _event(change, payload), payload)
@@ -81,9 +81,9 @@ def respond(change: Change, payload: CalendarInput) -> None:
 # --- steps that the operations share ----------------------------------------------------------------------------------
 
 
-def calendar_for(change: Change, payload: CalendarInput) -> str:
-    """The calendar that something new goes into; it is made where there is none of that id. ``primary`` is the default
-    calendar where none is called so.
+def find_or_make_calendar(change: Change, payload: CalendarInput) -> str:
+    """Return the id of the calendar for a new appointment; a missing calendar is made. If no calendar has the id
+    ``primary``, it means the default calendar.
     """
     calendars, default = change.state["calendars"], change.state["default_calendar_id"]
     named = payload.calendar_id if "calendar_id" in payload.present_fields else default
@@ -95,8 +95,8 @@ def calendar_for(change: Change, payload: CalendarInput) -> str:
 
 
 def _event(change: Change, payload: CalendarInput) -> Event:
-    """The appointment that is meant. Its id says which; a calendar that it isn't in is an error, but for the input's
-    default ``primary``.
+    """Return the appointment with the payload's id. Naming another calendar than its own is an error, except for the
+    input's default ``primary``.
     """
     event: Event | None = change.state["events"].get(payload.event_id)
     if event is None or event["deleted_at"] is not None:
@@ -109,7 +109,7 @@ def _event(change: Change, payload: CalendarInput) -> Event:
 
 
 def _fields(change: Change, payload: CalendarInput) -> JsonObject:
-    """What the input says about the appointment, in the state's shape."""
+    """Return the appointment's fields from the input, in the state's shape."""
     dumped = payload.model_dump()
     fields = {name: dumped[name] for name in FIELDS if name in payload.present_fields}
     if "timezone" in fields and zone(fields["timezone"]) is None:

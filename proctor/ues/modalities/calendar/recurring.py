@@ -1,9 +1,9 @@
-"""What an event can do to a series: to one occurrence (``this``), to it and what follows (``this_and_future``), or to
-all of it.
+"""The operations of events on a series: on one occurrence (``this``), on it and later ones (``this_and_future``), or on
+all.
 
-An occurrence that differs from the others is a separate event (``parent_event_id``, ``recurrence_id``), and
-the series has an exception in its place. "This and future" ends the series before the occurrence and, for an update,
-starts another one there. ``recurrence_id`` is kept as the caller wrote it: a date, or when the occurrence starts.
+An occurrence that differs from the others is a separate event (``parent_event_id``, ``recurrence_id``), and the series
+has an exception instead. "This and future" ends the series before the occurrence; an update then starts another series
+there. ``recurrence_id`` is stored as the caller wrote it: a date, or the occurrence's start.
 """
 
 from copy import deepcopy
@@ -18,8 +18,8 @@ from proctor.ues.times import from_text, to_text
 
 
 def meant(change: Change, event: Event, payload: CalendarInput) -> tuple[Event, str | None]:
-    """The event that an input is about and None, or a series and the ``recurrence_id`` of its occurrence. An event that
-    replaces an occurrence leads to its series when the payload's scope goes beyond it.
+    """Return the selected event and None, or a series and the ``recurrence_id`` of its selected occurrence. For an
+    event that replaces an occurrence, a scope beyond ``this`` selects its series.
     """
     series = change.state["events"].get(event["parent_event_id"])
     if payload.recurrence_scope != "this" and series is not None and series["recurrence"] and event["recurrence_id"]:
@@ -28,7 +28,7 @@ def meant(change: Change, event: Event, payload: CalendarInput) -> tuple[Event, 
 
 
 def replacements(state: State, event: Event) -> list[Event]:
-    """The events that stand for occurrences of a series. A file may say of an event that it is its own parent."""
+    """Return the events that replace occurrences of a series. In a file, an event may be its own parent."""
     event_id = event["event_id"]
     return [
         other
@@ -40,13 +40,13 @@ def replacements(state: State, event: Event) -> list[Event]:
 
 
 def single(change: Change, event: Event, recurrence_id: str) -> Event:
-    """One occurrence of a series as a separate event, which is made where there is none.
+    """Return one occurrence of a series as a separate event, which is made if there is none.
 
-    ``event`` is the series, ``recurrence_id`` the occurrence's date or start. Raises OperationFailed where the series
-    has no such occurrence, or leaves it out.
+    ``event`` is the series, ``recurrence_id`` the occurrence's date or start. Raises OperationFailed if the series has
+    no such occurrence, or leaves it out.
     """
     series, occurrence = _find(change, event, recurrence_id)
-    own = _own(change, event, series, occurrence)
+    own = _find_replacement(change, event, series, occurrence)
     if own is not None:
         return own
     _refuse_if_left_out(change, event, series, occurrence)
@@ -68,8 +68,8 @@ def single(change: Change, event: Event, recurrence_id: str) -> Event:
 
 
 def revise_all(change: Change, event: Event, fields: JsonObject, recurrence_id: str | None = None) -> None:
-    """Change an event, and if it is a series all of it. With an occurrence named, a new start or end is that
-    occurrence's, and the others move as far. Exceptions, and days that the rule names, move along.
+    """Change an event or a whole series. If an occurrence is named, a new start or end is that occurrence's, and the
+    others move by the same time. Exceptions, and days that the rule names, move with them.
     """
     if event["recurrence"] is None:
         revise(change, event, fields)
@@ -77,7 +77,7 @@ def revise_all(change: Change, event: Event, fields: JsonObject, recurrence_id: 
     before = Series(event)
     if recurrence_id is not None and not fields.keys().isdisjoint({"start", "end"}):
         before, occurrence = _find(change, event, recurrence_id)
-        fields = {**fields, **_moved(change, before, occurrence, fields)}
+        fields = {**fields, **_move_times(change, before, occurrence, fields)}
     revise(change, event, fields)
     after = Series(event)
     if after.first == before.first:
@@ -94,13 +94,13 @@ def revise_all(change: Change, event: Event, fields: JsonObject, recurrence_id: 
         change.update(("events", own["event_id"]), recurrence_id=renamed)
 
 
-def revise_from(change: Change, event: Event, recurrence_id: str, fields: JsonObject) -> None:
+def revise_following(change: Change, event: Event, recurrence_id: str, fields: JsonObject) -> None:
     """Change ``fields`` of an occurrence and of those after it, which become a separate series.
 
-    Raises OperationFailed where the series has no such occurrence (``recurrence_id``: its date or start).
+    Raises OperationFailed if the series has no such occurrence (``recurrence_id``: its date or start).
     """
     series, occurrence = _find(change, event, recurrence_id)
-    if series.begins_on(occurrence.day):
+    if series.is_first_day(occurrence.day):
         revise_all(change, event, fields, recurrence_id)
         return
     rule = event["recurrence"]
@@ -119,8 +119,8 @@ def revise_from(change: Change, event: Event, recurrence_id: str, fields: JsonOb
 
 
 def remove_all(change: Change, event: Event) -> None:
-    """Remove an event; a series with the events that stand for its occurrences. Where the event itself stands for one,
-    that occurrence is gone: the series doesn't have it back.
+    """Remove an event, or a series with the events that replace its occurrences. If the event replaces an occurrence,
+    the series doesn't get the occurrence back.
     """
     for own in replacements(change.state, event):
         remove(change, own)
@@ -131,9 +131,9 @@ def remove_all(change: Change, event: Event) -> None:
 
 
 def remove_one(change: Change, event: Event, recurrence_id: str) -> None:
-    """Remove one occurrence of a series; ``recurrence_id`` is its date or start. Raises as ``single``."""
+    """Remove one occurrence of a series; ``recurrence_id`` is its date or start. Raises the errors of ``single``."""
     series, occurrence = _find(change, event, recurrence_id)
-    own = _own(change, event, series, occurrence)
+    own = _find_replacement(change, event, series, occurrence)
     if own is not None:
         remove(change, own)
     else:
@@ -142,10 +142,10 @@ def remove_one(change: Change, event: Event, recurrence_id: str) -> None:
     change.update(("events", event["event_id"]), updated_at=change.now)
 
 
-def remove_from(change: Change, event: Event, recurrence_id: str) -> None:
-    """Remove an occurrence of a series (``recurrence_id``) and those after it. Raises OperationFailed as ``single``."""
+def remove_following(change: Change, event: Event, recurrence_id: str) -> None:
+    """Remove an occurrence of a series (``recurrence_id``) and those after it. Raises the errors of ``single``."""
     series, occurrence = _find(change, event, recurrence_id)
-    if series.begins_on(occurrence.day):
+    if series.is_first_day(occurrence.day):
         remove_all(change, event)
         return
     for own in _replaced_since(change, event, series, occurrence.day):
@@ -154,7 +154,7 @@ def remove_from(change: Change, event: Event, recurrence_id: str) -> None:
 
 
 def _find(change: Change, event: Event, recurrence_id: str) -> tuple[Series, Occurrence]:
-    """The series, and the occurrence that is named, left out or not."""
+    """Return the series and the named occurrence, whether or not it is left out."""
     series = Series(event)
     day = series.find_day(recurrence_id)
     if day is None:
@@ -165,8 +165,8 @@ def _find(change: Change, event: Event, recurrence_id: str) -> tuple[Series, Occ
     return series, occurrence
 
 
-def _own(change: Change, event: Event, series: Series, occurrence: Occurrence) -> Event | None:
-    """The event that stands for an occurrence."""
+def _find_replacement(change: Change, event: Event, series: Series, occurrence: Occurrence) -> Event | None:
+    """Return the event that replaces an occurrence; None if none does."""
     return next(
         (own for own in replacements(change.state, event) if series.find_day(own["recurrence_id"]) == occurrence.day),
         None,
@@ -186,20 +186,20 @@ def _leave_out(change: Change, event: Event, recurrence_id: str) -> None:
 
 
 def _replaced_since(change: Change, event: Event, series: Series, day: date) -> list[Event]:
-    """The events that stand for occurrences on that day or later."""
+    """Return the events that replace occurrences on a day or later."""
     return [
         own for own in replacements(change.state, event) if (series.find_day(own["recurrence_id"]) or date.min) >= day
     ]
 
 
 def _exceptions(event: Event, series: Series, *, since: date = date.min, before: date | None = None) -> list[str]:
-    """The exceptions of a part of a series. One that names no day belongs to the beginning."""
+    """Return the exceptions of a part of a series. An exception without a valid day belongs to the beginning."""
     days = [(text, series.find_day(text) or date.min) for text in event["recurrence_exceptions"]]
     return [text for text, day in days if day >= since and (before is None or day < before)]
 
 
 def _end_before(change: Change, event: Event, series: Series, day: date) -> None:
-    """Let a series have no occurrence on that day or later."""
+    """End a series before a day."""
     rule = event["recurrence"]
     if rule["end_type"] == "count":
         ended = {**rule, "count": series.count_before(day)}
@@ -213,8 +213,8 @@ def _end_before(change: Change, event: Event, series: Series, day: date) -> None
     )
 
 
-def _moved(change: Change, series: Series, occurrence: Occurrence, fields: JsonObject) -> JsonObject:
-    """Start and end of a series whose occurrence is to have the start and end of ``fields``."""
+def _move_times(change: Change, series: Series, occurrence: Occurrence, fields: JsonObject) -> JsonObject:
+    """Return the start and end of a series for which an occurrence has the start and end of ``fields``."""
     try:
         wanted: str = fields.get("start", occurrence.start)
         length = from_text(fields.get("end", occurrence.end)) - from_text(wanted)
@@ -225,11 +225,11 @@ def _moved(change: Change, series: Series, occurrence: Occurrence, fields: JsonO
 
 
 def _renamed(text: str, before: Series, after: Series, shift: timedelta) -> str:
-    """An exception or ``recurrence_id`` of a series that has moved."""
+    """Return an exception or ``recurrence_id`` as it is called after its series has moved."""
     day = before.find_day(text)
     try:
         if day is None:
             return text
-        return (day + shift).isoformat() if len(text) == DATE_LENGTH else after.start_on(day + shift)
+        return (day + shift).isoformat() if len(text) == DATE_LENGTH else after.find_start(day + shift)
     except OverflowError:
         return text

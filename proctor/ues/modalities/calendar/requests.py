@@ -1,4 +1,4 @@
-"""What the calendar's routes take and answer."""
+"""The requests and answers of the calendar's routes."""
 
 from typing import Annotated, Any
 
@@ -31,7 +31,7 @@ RecurrenceId = Annotated[
 
 
 class CreateCalendarEventRequest(Request):
-    """What ``POST /calendar/create`` takes."""
+    """The body of ``POST /calendar/create``."""
 
     calendar_id: str = Field(default="primary", description="Left out, it is the default calendar.")
     title: str = Field(description="Title of the appointment.")
@@ -89,7 +89,7 @@ class UpdateCalendarEventRequest(Request):
 
 
 class DeleteCalendarEventRequest(Request):
-    """What ``POST /calendar/delete`` takes."""
+    """The body of ``POST /calendar/delete``."""
 
     event_id: str = Field(description="Id of the event to delete.")
     calendar_id: str = Field(default="primary", description="Calendar that the event is in; primary by default.")
@@ -101,7 +101,7 @@ class DeleteCalendarEventRequest(Request):
 
 
 class RespondToCalendarEventRequest(Request):
-    """What ``POST /calendar/respond`` takes. The attendee's address is compared in any case."""
+    """The body of ``POST /calendar/respond``. The attendee's address is compared in any case."""
 
     event_id: str = Field(description="Id of the invitation's event.")
     calendar_id: str = Field(default="primary", description="Calendar that the event is in; primary by default.")
@@ -113,7 +113,7 @@ class RespondToCalendarEventRequest(Request):
 
 
 class CreateCalendarRequest(Request):
-    """What ``POST /calendar/calendars/create`` takes. Without ``calendar_id`` one is made."""
+    """The body of ``POST /calendar/calendars/create``. An omitted ``calendar_id`` is made."""
 
     name: Annotated[str, Field(min_length=1)]
     calendar_id: Annotated[str, Field(min_length=1)] | None = None
@@ -133,13 +133,13 @@ class UpdateCalendarRequest(Request):
 
 
 class CalendarIdRequest(Request):
-    """What ``POST /calendar/calendars/delete`` and ``/set-default`` take."""
+    """The body of ``POST /calendar/calendars/delete`` and ``/set-default``."""
 
     calendar_id: str
 
 
 class CalendarQueryRequest(QueryRequest):
-    """What ``POST /calendar/query`` takes. Every filter given must match."""
+    """The body of ``POST /calendar/query``. All given filters must match."""
 
     calendar_ids: list[str] | None = nullable("Only these calendars.")
     start: Instant | None = nullable("Only what ends after this instant.")
@@ -160,9 +160,8 @@ class CalendarQueryRequest(QueryRequest):
 
 
 class CalendarStateResponse(Response):
-    """What ``GET /calendar/state`` answers. Compact, it is the events that come next, then the last ones, as many as
-    fit into some 20 kB; they carry neither descriptions nor attachments nor when they were changed, and calendars don't
-    list their events.
+    """The answer of ``GET /calendar/state``. With ``compact``, it has the next events, then the last ones, as many as
+    fit into some 20 kB. They lack descriptions, attachments and times of change, and calendars don't list their events.
     """
 
     modality_type: str
@@ -177,7 +176,7 @@ class CalendarStateResponse(Response):
 
 
 class CalendarQueryResponse(Response):
-    """What ``POST /calendar/query`` answers. ``count`` is ``returned_count`` under its older name."""
+    """The answer of ``POST /calendar/query``. ``count`` is the older name of ``returned_count``."""
 
     modality_type: str = "calendar"
     events: list[CalendarEvent]
@@ -200,7 +199,7 @@ class CalendarSummary(Response):
 
 
 class CalendarListResponse(Response):
-    """What ``GET /calendar/calendars`` answers."""
+    """The answer of ``GET /calendar/calendars``."""
 
     calendars: list[CalendarSummary]
     count: int

@@ -1,4 +1,4 @@
-"""How the calendar is shown and searched."""
+"""Show and search the calendar."""
 
 from collections.abc import Iterator
 from datetime import timedelta
@@ -16,7 +16,7 @@ from proctor.ues.schema import JsonObject, Request
 from proctor.ues.times import from_text, to_text, zone
 
 MOST_OCCURRENCES = 1000
-"""How many occurrences an expanded query lists at most, the earliest of all."""
+"""The most occurrences that an expanded query lists: the earliest ones."""
 
 LEFT_OUT_OF_COMPACT = frozenset({"description", "attachments", "created_at", "updated_at", "deleted_at"})
 
@@ -25,14 +25,14 @@ SORT_FIELDS = sortable(
 )
 
 
-def _kept(state: State) -> dict[str, Event]:
-    """The events that haven't been deleted, by id."""
+def _existing_events(state: State) -> dict[str, Event]:
+    """Return the events that haven't been deleted, by id."""
     return {event_id: event for event_id, event in state["events"].items() if event["deleted_at"] is None}
 
 
 def show(view: View, params: StateParams) -> JsonObject:
     state = view.state
-    calendars, kept = state["calendars"], _kept(state)
+    calendars, kept = state["calendars"], _existing_events(state)
     events = kept
     if params.compact:
         calendars = fit(
@@ -54,7 +54,7 @@ def show(view: View, params: StateParams) -> JsonObject:
 
 
 def _nearness(event: Event, now: str) -> tuple[bool, float]:
-    """What to show first: appointments that aren't over, soonest first, then past ones. Series aren't over."""
+    """Return a sort key: appointments that aren't over, soonest first, then past ones. Series are never over."""
     is_over = event["end"] < now and event["recurrence"] is None
     distance = (from_text(event["start"]) - from_text(now)).total_seconds()
     return is_over, -distance if is_over else max(0.0, distance)
@@ -66,7 +66,7 @@ def _without(record: JsonObject, names: set[str] | frozenset[str]) -> JsonObject
 
 def list_calendars(view: View, _params: Request) -> JsonObject:
     state = view.state
-    events = _kept(state)
+    events = _existing_events(state)
     calendars = [
         {
             **{name: calendar[name] for name in ("calendar_id", "name", "color", "visible")},
@@ -89,7 +89,7 @@ def query(view: View, request: CalendarQueryRequest) -> JsonObject:
 
 
 def _matches(event: Event, request: CalendarQueryRequest, calendars: frozenset[str] | None) -> bool:
-    """Whether an event, or all that recurs of it, is what the filters ask for; but for the window of time."""
+    """Whether an event or a series matches all filters except the window of time."""
     is_recurring = event["recurrence"] is not None or event["parent_event_id"] is not None
     return (
         (calendars is None or event["calendar_id"] in calendars)
@@ -105,11 +105,11 @@ def _contains(event: Event, text: str) -> bool:
 
 
 def _find(view: View, request: CalendarQueryRequest, budget: Iterator[int]) -> list[Event]:
-    """What matches, in no order: single events, and series or, expanded, their occurrences; what the budget doesn't
-    reach is left out.
+    """Find the matches, in any order: single events, and series or, if expanded, their occurrences. Matches beyond the
+    budget are left out.
     """
     calendars = None if request.calendar_ids is None else frozenset(request.calendar_ids)
-    events = [event for event in _kept(view.state).values() if _matches(event, request, calendars)]
+    events = [event for event in _existing_events(view.state).values() if _matches(event, request, calendars)]
     matches = [
         event
         for event in events
@@ -130,7 +130,7 @@ def _find(view: View, request: CalendarQueryRequest, budget: Iterator[int]) -> l
 
 
 def _series(event: Event, replaced: dict[str, list[str]], budget: Iterator[int]) -> Series | None:
-    """The series of an event; None where the budget doesn't reach for what it leaves out."""
+    """Return the series of an event; None if the budget doesn't cover its exceptions."""
     own = replaced.get(event["event_id"], ())
     cost = len(own) + len(event["recurrence_exceptions"])
     if cost and next(islice(budget, cost - 1, None), None) is None:
@@ -139,9 +139,9 @@ def _series(event: Event, replaced: dict[str, list[str]], budget: Iterator[int])
 
 
 def _replaced(state: State) -> dict[str, list[str]]:
-    """For each series, which of its occurrences stand as events of their own."""
+    """Return, for each series, the occurrences that separate events replace."""
     replaced: dict[str, list[str]] = {}
-    for event in _kept(state).values():
+    for event in _existing_events(state).values():
         if event["parent_event_id"] and event["recurrence_id"]:
             replaced.setdefault(event["parent_event_id"], []).append(event["recurrence_id"])
     return replaced
@@ -150,8 +150,8 @@ def _replaced(state: State) -> dict[str, list[str]]:
 def _occurrences(
     event: Event, request: CalendarQueryRequest, now: str, replaced: dict[str, list[str]], budget: Iterator[int]
 ) -> Iterator[Event]:
-    """A series' occurrences in the request's window of time: the event itself, but for its times and what says which
-    occurrence it is. An endless series is listed for a year after the window's start, or after now if that is later.
+    """Yield a series' occurrences in the request's window of time: copies of the event with their times and
+    ``recurrence_id``. An endless series is listed for a year after the window's start, or after now if that is later.
     """
     over = request.end
     if over is None and event["recurrence"]["end_type"] == "never":
@@ -175,7 +175,7 @@ def _a_year_after(moment: str) -> str | None:
 
 
 def digest(view: View) -> JsonObject:
-    events = _kept(view.state)
+    events = _existing_events(view.state)
     request = CalendarQueryRequest(start=view.now, expand_recurring=True)
     coming = nsmallest(3, _find(view, request, steps()), key=itemgetter("start"))
     return {
@@ -186,7 +186,7 @@ def digest(view: View) -> JsonObject:
 
 
 def describe(state: State) -> str:
-    return f"{len(_kept(state))} events in {len(state['calendars'])} calendars"
+    return f"{len(_existing_events(state))} events in {len(state['calendars'])} calendars"
 
 
 def check(state: State) -> Iterator[str]:

@@ -1,14 +1,14 @@
-"""Chat: what the user and the assistant say to each other in the simulator's own chat window."""
+"""Chat: the conversations of user and assistant in the simulator's chat window."""
 
 from proctor.ues.modalities.chat import models, operations, views
-from proctor.ues.modality import Action, Modality, operations_in, paged_query
+from proctor.ues.modality import Action, Modality, find_operations, paged_query
 
 MODALITY = Modality(
     name="chat",
     summary="Conversations between the user and the assistant.",
     state=models.ChatState,
     input=models.ChatInput,
-    operations=operations_in(models.ChatInput, "operation", operations),
+    operations=find_operations(models.ChatInput, "operation", operations),
     state_response=(models.ChatStateResponse,),
     show=views.show,
     digest=views.digest,
@@ -21,7 +21,7 @@ MODALITY = Modality(
             path="send",
             operation="send_message",
             request=models.SendChatMessageRequest,
-            build=operations.input_of,
+            build=operations.make_input,
             summary="Say something, as the user or as the assistant; a participant is the assistant.",
             participant=True,
             refuse=operations.refuse_another_role,
@@ -31,7 +31,7 @@ MODALITY = Modality(
             path="clear",
             operation="clear_conversation",
             request=models.ClearChatRequest,
-            build=operations.input_of,
+            build=operations.make_input,
             summary="Delete every message of a conversation.",
         ),
     ),

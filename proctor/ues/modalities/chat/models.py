@@ -1,4 +1,4 @@
-"""Chat's shapes: state, input, requests and answers."""
+"""Chat's models: state, input, requests and answers."""
 
 from typing import Any, Literal
 
@@ -34,7 +34,7 @@ class ChatMessage(Record):
 
 
 class ConversationMetadata(Record):
-    """What is known about a conversation besides its messages."""
+    """The data of a conversation besides its messages."""
 
     conversation_id: str
     created_at: Instant
@@ -74,7 +74,7 @@ class ChatInput(InputModel):
 
 
 class SendChatMessageRequest(Request):
-    """What ``POST /chat/send`` takes."""
+    """The body of ``POST /chat/send``."""
 
     role: Role = Field(description="Who speaks. A participant is the assistant; user is refused.")
     content: Content = Field(description="Text, or a list of content parts.")
@@ -85,19 +85,19 @@ class SendChatMessageRequest(Request):
 
 
 class DeleteChatMessageRequest(Request):
-    """What ``POST /chat/delete`` takes."""
+    """The body of ``POST /chat/delete``."""
 
     message_id: str
 
 
 class ClearChatRequest(Request):
-    """What ``POST /chat/clear`` takes."""
+    """The body of ``POST /chat/clear``."""
 
     conversation_id: str = "default"
 
 
 class ChatQueryRequest(QueryRequest):
-    """What ``POST /chat/query`` takes."""
+    """The body of ``POST /chat/query``."""
 
     conversation_id: str | None = nullable("Only this conversation.")
     role: Role | None = nullable("Only messages of the user or of the assistant.")
@@ -111,7 +111,7 @@ class ChatQueryRequest(QueryRequest):
 
 
 class ChatStateResponse(Response):
-    """What ``GET /chat/state`` answers. Compact, the messages carry no metadata, and only
+    """The answer of ``GET /chat/state``. With ``compact``, the messages carry no metadata, and only
     the last 20 are shown that fit into some 20 kB, long ones cut.
     """
 

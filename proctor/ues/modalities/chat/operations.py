@@ -1,4 +1,4 @@
-"""What an event can do to the chat."""
+"""The operations of events on the chat."""
 
 from proctor.ues.modalities.chat.models import ChatInput, ClearChatRequest, ConversationMetadata, SendChatMessageRequest
 from proctor.ues.modality import Change, State
@@ -15,8 +15,8 @@ def _conversation_id(state: State, payload: ChatInput) -> str:
     return payload.conversation_id if named else str(state["default_conversation_id"])
 
 
-def input_of(request: SendChatMessageRequest | ClearChatRequest, state: State) -> JsonObject:
-    """The input of a request that may leave out the conversation."""
+def make_input(request: SendChatMessageRequest | ClearChatRequest, state: State) -> JsonObject:
+    """Return the input of a request that may omit the conversation."""
     fields = request.model_dump()
     if "conversation_id" not in request.model_fields_set:
         fields["conversation_id"] = state["default_conversation_id"]
@@ -24,14 +24,14 @@ def input_of(request: SendChatMessageRequest | ClearChatRequest, state: State) -
 
 
 def refuse_another_role(request: SendChatMessageRequest, _state: State) -> str | None:
-    """Why a participant may not say this: it is the assistant."""
+    """Return the reason why a participant may not say this: it is the assistant. None if it may."""
     if request.role == "assistant":
         return None
     return f"You are the assistant: role {request.role!r} is not yours to speak in; send it with role 'assistant'."
 
 
 def send_message(change: Change, payload: ChatInput) -> None:
-    """Add a message, its conversation when it is the first, and drop the oldest beyond ``max_history_size``."""
+    """Add a message, and its conversation if it is the first; drop the oldest beyond ``max_history_size``."""
     message_id = payload.message_id or change.draw_id()
     conversation_id = _conversation_id(change.state, payload)
     if payload.message_id is not None and _place(change.state, message_id) is not None:
@@ -74,7 +74,7 @@ def delete_message(change: Change, payload: ChatInput) -> None:
 
 
 def clear_conversation(change: Change, payload: ChatInput) -> None:
-    """Remove a conversation with its messages. Clearing a missing one has no effect."""
+    """Remove a conversation with its messages; without effect if it doesn't exist."""
     messages, conversation_id = change.state["messages"], _conversation_id(change.state, payload)
     for place in reversed(range(len(messages))):
         if messages[place]["conversation_id"] == conversation_id:
@@ -92,7 +92,7 @@ def _remove(change: Change, place: int) -> None:
 
 
 def complete(state: State) -> None:
-    """Derive conversations that a scenario file left out, and count the messages of all."""
+    """Derive conversations that a scenario file omits, and count the messages of all."""
     conversations = state["conversations"]
     for conversation in conversations.values():
         conversation["message_count"] = 0

@@ -1,4 +1,4 @@
-"""How the chat is shown and searched."""
+"""Show and search the chat."""
 
 from collections.abc import Iterator
 from heapq import nlargest
@@ -12,7 +12,7 @@ from proctor.ues.modality import State, StateParams, View, page
 from proctor.ues.schema import JsonObject
 
 COMPACT_MESSAGES = 20
-"""How many of the last messages the compact state shows."""
+"""The number of latest messages in the compact state."""
 
 
 def show(view: View, params: StateParams) -> JsonObject:

@@ -1,7 +1,7 @@
 """Contacts: the user's address book."""
 
 from proctor.ues.modalities.contacts import models, operations, views
-from proctor.ues.modality import Action, Modality, State, operations_in, paged_query, read_by_id
+from proctor.ues.modality import Action, Modality, State, find_operations, paged_query, read_by_id
 from proctor.ues.schema import JsonObject
 
 
@@ -17,7 +17,7 @@ MODALITY = Modality(
     summary="The user's address book.",
     state=models.ContactsState,
     input=models.ContactsInput,
-    operations=operations_in(models.ContactsInput, "operation", operations),
+    operations=find_operations(models.ContactsInput, "operation", operations),
     state_response=(models.ContactsStateResponse,),
     show=views.show,
     digest=views.digest,

@@ -1,4 +1,4 @@
-"""The address book's shapes: state, input, requests and answers."""
+"""The address book's models: state, input, requests and answers."""
 
 from typing import Annotated, Literal
 
@@ -9,7 +9,7 @@ from proctor.ues.times import Instant
 
 
 class Identifier(Record):
-    """A way to reach a contact: ``identifier_type`` is ``phone``, ``email`` or something of the user's own."""
+    """A way to reach a contact: ``identifier_type`` is ``phone``, ``email`` or any other kind."""
 
     identifier_type: Annotated[str, Field(min_length=1)] = Field(description="phone, email or another kind.")
     value: Annotated[str, Field(min_length=1)] = Field(description="The phone number or email address.")
@@ -28,7 +28,7 @@ class Address(Record):
 
 
 class Contact(Record):
-    """Somebody in the address book."""
+    """A person or company in the address book."""
 
     contact_id: str = ""
     first_name: str | None = None
@@ -57,7 +57,7 @@ class ContactsState(StateModel):
 
 
 class _Details(Request):
-    """What a contact consists of; a field that is left out is empty on creation and stays as it is on update."""
+    """The fields of a contact; an omitted field is empty on creation and doesn't change on update."""
 
     first_name: str | None = nullable("Given name.")
     last_name: str | None = nullable("Family name.")
@@ -76,14 +76,14 @@ class _Details(Request):
 
 
 class CreateContactRequest(_Details):
-    """What ``POST /contacts/create`` takes: a name, a company or an address at the least. Without ``contact_id`` one is
+    """The body of ``POST /contacts/create``: at least a name, a company or an address. An omitted ``contact_id`` is
     made.
     """
 
     contact_id: Annotated[str, Field(min_length=1)] | None = nullable("Id to use; made by the simulator when left out.")
 
     @model_validator(mode="after")
-    def _is_somebody(self) -> "CreateContactRequest":
+    def _has_a_name_or_identifier(self) -> "CreateContactRequest":
         names = (self.first_name, self.last_name, self.display_name, self.nickname, self.company)
         if not any(names) and not self.identifiers:
             raise ValueError("a contact needs a name, a company or an identifier")
@@ -91,9 +91,9 @@ class CreateContactRequest(_Details):
 
 
 class UpdateContactRequest(_Details):
-    """What ``POST /contacts/update`` takes: a list replaces the contact's, ``add_`` and ``remove_`` change it.
+    """The body of ``POST /contacts/update``: a list replaces the contact's, ``add_`` and ``remove_`` change it.
 
-    An identifier to be removed may be named by its value alone.
+    The value alone is enough to remove an identifier.
     """
 
     contact_id: str = Field(description="Id of the contact to change.")
@@ -108,20 +108,20 @@ class UpdateContactRequest(_Details):
 
 
 class ContactRequest(Request):
-    """What the actions on one contact as a whole take."""
+    """The body of the actions on one whole contact."""
 
     contact_id: str
 
 
 class ContactGroupRequest(Request):
-    """What ``POST /contacts/group/add`` and ``/contacts/group/remove`` take."""
+    """The body of ``POST /contacts/group/add`` and ``/contacts/group/remove``."""
 
     contact_id: str
     group: Annotated[str, Field(min_length=1)]
 
 
 class MergeContactsRequest(Request):
-    """What ``POST /contacts/merge`` takes: the primary contact stays, the secondary one is deleted."""
+    """The body of ``POST /contacts/merge``: the primary contact stays, the secondary one is deleted."""
 
     primary_contact_id: str
     secondary_contact_id: str
@@ -161,7 +161,7 @@ class ContactsInput(InputModel, UpdateContactRequest):
 
 
 class ContactsQueryRequest(QueryRequest):
-    """What ``POST /contacts/query`` takes; ``search_text`` looks in names, company, notes and identifiers."""
+    """The body of ``POST /contacts/query``; ``search_text`` searches names, company, notes and identifiers."""
 
     search_text: str | None = nullable("Text in a name, company, note, phone number or email address, in any case.")
     group: str | None = nullable("Name of a group.")
@@ -178,8 +178,8 @@ class ContactsQueryRequest(QueryRequest):
 
 
 class ContactsStateResponse(Response):
-    """What ``GET /contacts/state`` answers. Compact, a contact is its name and identifiers, and
-    those are shown that were changed last, as many as fit into some 20 kB.
+    """The answer of ``GET /contacts/state``. With ``compact``, it has the contacts that changed last, as many as fit
+    into some 20 kB, each with its name and identifiers only.
     """
 
     modality_type: str = "contacts"

@@ -1,4 +1,4 @@
-"""What an event can do to the address book."""
+"""The operations of events on the address book."""
 
 from typing import Any
 
@@ -21,11 +21,11 @@ TEXTS = (
 )
 LISTS = ("identifiers", "addresses", "groups")
 MOST_ITEMS = 500
-"""How many entries each of a contact's lists may have."""
+"""The most entries of each of a contact's lists."""
 
 
 def create(change: Change, payload: ContactsInput) -> None:
-    """A contact is made; without a display name it gets one from its names, its company or its first identifier."""
+    """Make a contact; a missing display name is made from its names, its company or its first identifier."""
     contact_id = payload.contact_id or change.draw_id()
     if contact_id in change.state["contacts"]:
         raise change.fail(f"contact_id {contact_id!r} is taken")
@@ -40,21 +40,21 @@ def create(change: Change, payload: ContactsInput) -> None:
 
 
 def _refuse_long_lists(change: Change, fields: Contact) -> None:
-    """Fail where a list has become too long: everything new is compared with all that is in it."""
+    """Fail if a list has become too long: new entries are compared with all its entries."""
     for name in LISTS:
         if len(fields.get(name, ())) > MOST_ITEMS:
             raise change.fail(f"a contact has at most {MOST_ITEMS} {name}")
 
 
 def _items(name: str, payload: list[Any] | None) -> list[Any]:
-    """A list as it is kept: phone numbers in their normal form, nothing twice."""
-    items = _plain(payload)
+    """Return a list for storage: phone numbers in their normal form, without duplicates."""
+    items = _dump_items(payload)
     if name == "identifiers":
         items = [{**item, "value": normal_address(item["identifier_type"], item["value"])} for item in items]
     return _distinct(items)
 
 
-def _plain(payload: list[Any] | None) -> list[Any]:
+def _dump_items(payload: list[Any] | None) -> list[Any]:
     return [item if isinstance(item, str) else item.model_dump() for item in payload or ()]
 
 
@@ -67,16 +67,14 @@ def _distinct(items: list[Any]) -> list[Any]:
 
 
 def made_up_name(contact: Contact) -> str | None:
-    """What to call a contact that has no display name."""
+    """Return a name for a contact without a display name; None if nothing is known."""
     names = " ".join(name for name in (contact["first_name"], contact["last_name"]) if name)
     identifiers = contact["identifiers"]
     return names or contact["nickname"] or contact["company"] or (identifiers[0]["value"] if identifiers else None)
 
 
 def update(change: Change, payload: ContactsInput) -> None:
-    """Fields that are given change. A display name that was made up, or is to be empty, follows the names that it is
-    made of.
-    """
+    """Change the given fields. A display name that was made up, or is set to empty, is made again from the names."""
     contact = _contact(change, payload.contact_id)
     for how in ("", "add_", "remove_"):
         _refuse_long_lists(change, {name: getattr(payload, f"{how}{name}") or () for name in LISTS})
@@ -85,7 +83,7 @@ def update(change: Change, payload: ContactsInput) -> None:
     for name in LISTS:
         replaced = getattr(payload, name)
         items = contact[name] if replaced is None else _items(name, replaced)
-        gone = _plain(getattr(payload, f"remove_{name}"))
+        gone = _dump_items(getattr(payload, f"remove_{name}"))
         items = [item for item in items if not any(_same(name, item, other) for other in gone)]
         more = _items(name, getattr(payload, f"add_{name}"))
         news[name] = _with_more_identifiers(items, more) if name == "identifiers" else _distinct([*items, *more])
@@ -97,8 +95,8 @@ def update(change: Change, payload: ContactsInput) -> None:
 
 
 def _same(name: str, kept: Any, named: Any) -> bool:
-    """Whether an item is the one that is named: an identifier by its value and the type, if given; an address by the
-    fields given.
+    """Whether an item matches the named one: an identifier by its value and its type, if given; an address by the given
+    fields.
     """
     if name == "groups":
         return bool(kept == named)
@@ -112,7 +110,7 @@ def _same(name: str, kept: Any, named: Any) -> bool:
 
 
 def _with_more_identifiers(items: list[Any], more: list[Any]) -> list[Any]:
-    """Identifiers, and those of ``more`` that aren't among them, labelled or not."""
+    """Return identifiers with those of ``more`` that aren't among them, regardless of labels."""
     kept = list(items)
     for item in more:
         if not any(_same("identifiers", known, item) for known in kept):
@@ -144,7 +142,7 @@ favorite, unfavorite = _flagging(is_favorite=True), _flagging(is_favorite=False)
 
 
 def add_to_group(change: Change, payload: ContactsInput) -> None:
-    """A contact joins a group; joining twice is joining once."""
+    """Add a contact to a group; without effect if it is in the group."""
     contact = _contact(change, payload.contact_id)
     groups = _distinct([*contact["groups"], payload.group])
     change.update(("contacts", contact["contact_id"]), groups=groups, updated_at=payload.timestamp)
@@ -159,7 +157,7 @@ def remove_from_group(change: Change, payload: ContactsInput) -> None:
 
 
 def merge(change: Change, payload: ContactsInput) -> None:
-    """The primary contact keeps what it has, takes over what it lacks, and the secondary one is deleted."""
+    """Merge two contacts: the primary one takes over the fields that it lacks, and the secondary one is deleted."""
     primary, secondary = _contact(change, payload.contact_id), _contact(change, payload.secondary_contact_id)
     if primary is secondary:
         raise change.fail("a contact can't be merged with itself")
@@ -177,7 +175,7 @@ def merge(change: Change, payload: ContactsInput) -> None:
 
 
 def complete(state: State) -> None:
-    """After an import: ids, phone numbers in their normal form, display names and times that a file left out."""
+    """Complete an import: ids, phone numbers in their normal form, and omitted display names and times."""
     for key, contact in state["contacts"].items():
         contact["contact_id"] = key
         for identifier in contact["identifiers"]:

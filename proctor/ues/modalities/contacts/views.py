@@ -1,4 +1,4 @@
-"""How the address book is shown and searched."""
+"""Show and search the address book."""
 
 from heapq import nlargest
 from typing import Any

@@ -1,7 +1,7 @@
 """Email: the user's mailbox with folders, labels, threads and drafts."""
 
 from proctor.ues.modalities.email import files, models, operations, views
-from proctor.ues.modality import Action, Modality, Read, operations_in, paged_query, read_by_id
+from proctor.ues.modality import Action, Modality, Read, find_operations, paged_query, read_by_id
 
 
 def _mark(path: str, operation: str, summary: str) -> Action:
@@ -15,7 +15,7 @@ MODALITY = Modality(
     input=models.EmailInput,
     event_fields={"receive": ("from_address", "subject", "body_text")},
     neighbours=("contacts",),
-    operations=operations_in(models.EmailInput, "operation", operations),
+    operations=find_operations(models.EmailInput, "operation", operations),
     state_response=(
         models.EmailStateResponse,
         models.EmailSummaryStateResponse,

@@ -1,7 +1,7 @@
-"""Files that are attached to emails: each is kept once, by the SHA-256 of its bytes, however many emails have it.
+"""Read files that are attached to emails. Each is stored once, by the SHA-256 of its bytes, for all its emails.
 
-Files come with a scenario and never change. An attachment names its file by ``sha256``; one without, or with an unknown
-one, has a name, a type and a size only.
+Files come with a scenario and never change. An attachment names its file by ``sha256``. If it names none or an unknown
+one, only its name, type and size are known.
 """
 
 from base64 import b64decode
@@ -12,7 +12,7 @@ from proctor.ues.problems import NotFound
 from proctor.ues.schema import JsonObject
 
 AS_TEXT = ("text/", "application/json")
-"""The beginnings of the media types whose bytes are text."""
+"""The prefixes of media types whose bytes are text."""
 
 
 def read_attachment(view: View, params: AttachmentParams) -> JsonObject:
@@ -28,11 +28,11 @@ def read_attachment(view: View, params: AttachmentParams) -> JsonObject:
         "message_id": params.message_id,
         **{name: found.get(name) for name in ("attachment_id", "filename", "mime_type", "sha256")},
         "size": len(b64decode(file["content"])),
-        "text": file.get("text") or text_of(file["content"], str(found["mime_type"])),
+        "text": file.get("text") or decode_text(file["content"], str(found["mime_type"])),
         "content": file["content"],
     }
 
 
-def text_of(content: str, mime_type: str) -> str | None:
-    """The text of a file in Base64; None for other types than texts."""
+def decode_text(content: str, mime_type: str) -> str | None:
+    """Return the text of a file in Base64; None unless its type is text."""
     return b64decode(content).decode(errors="replace") if mime_type.startswith(AS_TEXT) else None

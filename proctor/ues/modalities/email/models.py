@@ -1,4 +1,4 @@
-"""Email's shapes: state, input, requests and answers."""
+"""Email's models: state, input, requests and answers."""
 
 from base64 import b64decode
 from binascii import Error
@@ -64,14 +64,14 @@ class EmailThread(Record):
 
 
 class StoredFile(Record):
-    """The content of an attached file, in Base64, and a text that says the same for other types than texts."""
+    """The content of an attached file in Base64, and for types other than text an equivalent text."""
 
     content: str
     text: str | None = None
 
 
 def _check_names(files: dict[str, StoredFile]) -> dict[str, StoredFile]:
-    """Refuse a file that is not what its name says."""
+    """Refuse a file whose name is not the SHA-256 of its content."""
     for name, file in files.items():
         try:
             found = sha256(b64decode(file.content, validate=True)).hexdigest()
@@ -96,7 +96,7 @@ class EmailState(StateModel):
 
 
 class EmailAttachment(Record):
-    """An attachment of an input. Its id is made when none is given."""
+    """An attachment of an input. An omitted id is made."""
 
     filename: str
     size: Int
@@ -151,7 +151,7 @@ class EmailInput(InputModel):
 
 
 class EmailAttachmentRequest(Request):
-    """An attachment to send or receive: what it is, not its bytes. ``size`` in bytes."""
+    """An attachment to send or receive: its description, without its bytes. ``size`` is in bytes."""
 
     filename: str = Field(description="File name with extension.")
     size: Annotated[Int, Field(gt=0)] = Field(description="Size in bytes, at least 1.")
@@ -160,7 +160,7 @@ class EmailAttachmentRequest(Request):
 
 
 class SendEmailRequest(Request):
-    """What ``POST /email/send`` takes."""
+    """The body of ``POST /email/send``."""
 
     from_address: str = Field(
         description="The user's own email address; any other is refused. email_state shows it as user_email_address."
@@ -181,7 +181,7 @@ class SendEmailRequest(Request):
 
 
 class _FurtherEmailRequest(Request):
-    """What an email has that refers to another one."""
+    """The common fields of an answer and a forwarded email."""
 
     message_id: str = Field(description="message_id of the email to answer or to pass on.")
     cc_addresses: list[str] = Field(default_factory=list, description="Email addresses of further visible copies.")
@@ -194,7 +194,7 @@ class _FurtherEmailRequest(Request):
 
 
 class ReplyEmailRequest(_FurtherEmailRequest):
-    """What ``POST /email/reply`` takes."""
+    """The body of ``POST /email/reply``."""
 
     body_text: str = Field(description="Your answer as plain text. The old text is not added.")
     body_html: str | None = nullable("The same answer as HTML. Optional.")
@@ -202,7 +202,7 @@ class ReplyEmailRequest(_FurtherEmailRequest):
 
 
 class ForwardEmailRequest(_FurtherEmailRequest):
-    """What ``POST /email/forward`` takes."""
+    """The body of ``POST /email/forward``."""
 
     to_addresses: Annotated[list[str], Field(min_length=1)] = Field(
         description="Email addresses of the recipients, at least one."
@@ -211,7 +211,7 @@ class ForwardEmailRequest(_FurtherEmailRequest):
 
 
 class ReceiveEmailRequest(SendEmailRequest):
-    """What ``POST /email/receive`` takes."""
+    """The body of ``POST /email/receive``."""
 
     thread_id: str | None = None
     in_reply_to: str | None = None
@@ -220,25 +220,25 @@ class ReceiveEmailRequest(SendEmailRequest):
 
 
 class EmailMarkRequest(Request):
-    """Which emails an action is about."""
+    """The emails that an action applies to."""
 
     message_ids: MessageIds
 
 
 class EmailLabelRequest(EmailMarkRequest):
-    """Which labels to put on or take off which emails."""
+    """The labels to add to emails or remove from them."""
 
     labels: Annotated[list[str], Field(min_length=1)] = Field(description="Label names, at least one.")
 
 
 class EmailMoveRequest(EmailMarkRequest):
-    """Which emails to move where."""
+    """The emails to move, and the target folder."""
 
     folder: str = Field(description="Target folder: inbox, archive, trash, spam, sent, drafts or a new name.")
 
 
 class EmailQueryRequest(QueryRequest):
-    """What ``POST /email/query`` takes. Every filter given must match."""
+    """The body of ``POST /email/query``. All given filters must match."""
 
     folder: str | None = nullable("Folder name: inbox, sent, drafts, archive, trash, spam or one of the user's own.")
     is_read: bool | None = nullable("true for read emails only, false for unread only.")
@@ -266,7 +266,7 @@ class AttachmentParams(Request):
 
 
 class AttachmentResponse(Response):
-    """What ``GET /email/attachment`` answers: an attached file."""
+    """The answer of ``GET /email/attachment``: an attached file."""
 
     message_id: str
     attachment_id: str
@@ -285,7 +285,7 @@ class EmailStateParams(StateParams):
 
 
 class EmailStateResponse(Response):
-    """What ``GET /email/state`` answers."""
+    """The answer of ``GET /email/state``."""
 
     modality_type: str = "email"
     current_time: Instant
@@ -322,8 +322,8 @@ class CompactEmail(Response):
 
 
 class EmailCompactStateResponse(Response):
-    """What ``GET /email/state?compact=true`` answers: the newest messages that fit into some 20 kB, their threads, and
-    which of them are where. The counts are those of all messages.
+    """The answer of ``GET /email/state?compact=true``: the newest messages that fit into some 20 kB, their threads,
+    folders and labels. The counts are those of all messages.
     """
 
     modality_type: str = "email"
@@ -359,7 +359,7 @@ class EmailSummary(Response):
 
 
 class EmailSummaryStateResponse(Response):
-    """What ``GET /email/state?summary=true`` answers."""
+    """The answer of ``GET /email/state?summary=true``."""
 
     modality_type: str = "email"
     current_time: Instant

@@ -1,7 +1,7 @@
-"""What an event can do to the mailbox.
+"""The operations of events on the mailbox.
 
-An email is in ``emails`` and in the list of its folder; its labels' lists and its thread follow. Drafts are in
-``drafts`` and in the folder ``drafts`` until they are sent, and join a thread only then.
+An email is in ``emails``, in the lists of its folder and labels, and in its thread. Drafts are in ``drafts`` and in the
+folder ``drafts`` until they are sent; only then do they join a thread.
 """
 
 from collections.abc import Iterable
@@ -23,7 +23,7 @@ FOLDERS = ("inbox", "sent", "drafts", "archive", "trash", "spam")
 """The folders that every mailbox has."""
 
 MOST_AT_ONCE, MOST_LABELLINGS = 1000, 10_000
-"""How many messages one event may be about, and with how many labels: each is looked for in its lists."""
+"""The most messages of one event, and the most pairs of a message and a label: each is searched in its lists."""
 
 DRAFTED = {
     "from_address",
@@ -35,8 +35,8 @@ DRAFTED = {
     "body_text",
     "body_html",
 }
-"""The fields that the input of a draft's sending may change, beside the attachments. Not the priority: a
-full input has one, meant or not.
+"""The fields that the input for sending a draft may change, besides the attachments. The priority isn't among them: a
+full input always has one, intended or not.
 """
 
 Email = dict[str, Any]
@@ -44,7 +44,7 @@ Email = dict[str, Any]
 
 
 def input_of_receive(request: ReceiveEmailRequest, _state: State) -> JsonObject:
-    """The input of ``POST /email/receive``: when it was sent is the input's own timestamp."""
+    """Return the input of ``POST /email/receive``; the time of sending is the input's timestamp."""
     fields = request.model_dump(exclude_none=True)
     if "sent_at" in fields:
         fields["timestamp"] = fields.pop("sent_at")
@@ -52,7 +52,7 @@ def input_of_receive(request: ReceiveEmailRequest, _state: State) -> JsonObject:
 
 
 def input_of_reply(request: ReplyEmailRequest, state: State) -> JsonObject:
-    """The input of ``POST /email/reply``: a plain ``send`` to whom the answer goes."""
+    """Return the input of ``POST /email/reply``: a ``send`` to the recipients of the answer."""
     original = state["emails"].get(request.message_id)
     if original is None:
         return {"operation": "reply", "message_id": request.message_id}
@@ -62,7 +62,7 @@ def input_of_reply(request: ReplyEmailRequest, state: State) -> JsonObject:
 
 
 def input_of_forward(request: ForwardEmailRequest, state: State) -> JsonObject:
-    """The input of ``POST /email/forward``: a plain ``send`` with the old text and files."""
+    """Return the input of ``POST /email/forward``: a ``send`` with the old text and files."""
     original = state["emails"].get(request.message_id)
     if original is None:
         return {"operation": "forward", "message_id": request.message_id}
@@ -80,7 +80,7 @@ def _further(request: ReplyEmailRequest | ForwardEmailRequest, original: Email, 
 
 
 def refuse_another_sender(request: SendEmailRequest, state: State) -> str | None:
-    """Why a participant may not send this: it writes in the user's name alone."""
+    """Return the reason why a participant may not send this: it writes only in the user's name. None if it may."""
     own = state["user_email_address"]
     if same_address("email", request.from_address, own):
         return None
@@ -91,8 +91,8 @@ def refuse_another_sender(request: SendEmailRequest, state: State) -> str | None
 
 
 def receive(change: Change, payload: EmailInput) -> None:
-    """A message arrives, unread: in the folder that the input names, else in the inbox, or as spam if from a blocked
-    contact.
+    """Add an arriving message, unread: to the folder that the input names, else to the inbox, or as spam if the sender
+    is a blocked contact.
     """
     if payload.from_address is None:
         raise change.fail("receive needs from_address")
@@ -131,7 +131,7 @@ def forward(change: Change, payload: EmailInput) -> None:
 
 
 def _forwarded(original: Email, text: str | None) -> str:
-    """The text of a forwarded email: the user's own above, the old one below."""
+    """Return the text of a forwarded email: the user's text above, the old one below."""
     quoted = (
         f"---------- Forwarded message ----------\nFrom: {original['from_address']}\nDate: {original['sent_at']}\n"
         f"Subject: {original['subject']}\nTo: {', '.join(original['to_addresses'])}\n\n{original['body_text']}"
@@ -142,7 +142,7 @@ def _forwarded(original: Email, text: str | None) -> str:
 def _recipients(
     original: Email, state: State, to: list[str], cc: list[str], *, to_all: bool
 ) -> tuple[list[str], list[str]]:
-    """Who gets an answer, and who a copy: by default the sender, or the old recipients of the user's own email."""
+    """Return the recipients of an answer and its copies: by default the sender, or those of the user's own email."""
     user = state["user_email_address"]
     own = same_address("email", original["from_address"], user)
     sender = original["reply_to_address"] or original["from_address"]
@@ -197,7 +197,7 @@ def _outgoing(change: Change, payload: EmailInput, answers: Email | None = None)
 
 
 def _compose(change: Change, payload: EmailInput, *, sender: str, folder: str, is_read: bool) -> Email:
-    """A new email from the input's fields. Its thread is empty when the input names none."""
+    """Return a new email from the input's fields. Its thread is empty if the input names none."""
     return {
         "message_id": payload.message_id or change.draw_id(),
         "thread_id": payload.thread_id or "",
@@ -230,7 +230,7 @@ def _attachment(change: Change, payload: EmailAttachment) -> JsonObject:
 
 
 def _deliver(change: Change, email: Email) -> None:
-    """Enter a finished email everywhere it belongs."""
+    """Add a finished email to the state, its lists and its thread."""
     emails, message_id = change.state["emails"], email["message_id"]
     if message_id in emails or message_id in change.state["drafts"]:
         raise change.fail(f"message_id {message_id!r} is taken")
@@ -248,7 +248,7 @@ def _deliver(change: Change, email: Email) -> None:
 
 
 def save_draft(change: Change, payload: EmailInput) -> None:
-    """Keep a message for later; with the id of a draft, overwrite that draft."""
+    """Save a message for later; with the id of a draft, overwrite that draft."""
     sender = payload.from_address or change.state["user_email_address"]
     draft = _compose(change, payload, sender=sender, folder="drafts", is_read=True)
     message_id = draft["message_id"]
@@ -260,7 +260,7 @@ def save_draft(change: Change, payload: EmailInput) -> None:
 
 
 def send_draft(change: Change, payload: EmailInput) -> None:
-    """Send a draft, or an email that was moved to the drafts, with the fields that the input gives set over its own."""
+    """Send a draft, or an email that was moved to the drafts; fields of the input replace its own."""
     draft = change.state["drafts"].get(payload.message_id)
     moved = change.state["emails"].get(payload.message_id)
     if draft is None and moved is not None and moved["folder"] == "drafts":
@@ -304,13 +304,13 @@ def _starring(is_starred: bool) -> Operation:
     return operation
 
 
-def _moving_to(folder: str) -> Operation:
+def _make_move(folder: str) -> Operation:
     return lambda change, payload: _move(change, _chosen(change, payload), folder)
 
 
 mark_read, mark_unread = _reading(True), _reading(False)
 star, unstar = _starring(True), _starring(False)
-archive, mark_spam, mark_not_spam = _moving_to("archive"), _moving_to("spam"), _moving_to("inbox")
+archive, mark_spam, mark_not_spam = _make_move("archive"), _make_move("spam"), _make_move("inbox")
 
 
 def move(change: Change, payload: EmailInput) -> None:
@@ -320,7 +320,7 @@ def move(change: Change, payload: EmailInput) -> None:
 
 
 def delete(change: Change, payload: EmailInput) -> None:
-    """Move messages to the trash; messages in the trash, and drafts, are deleted for good."""
+    """Move messages to the trash; messages in the trash, and drafts, are deleted permanently."""
     drafts = change.state["drafts"]
     named = _ids(change, payload)
     dropped = [message_id for message_id in named if message_id in drafts]
@@ -343,7 +343,7 @@ def add_label(change: Change, payload: EmailInput) -> None:
 
 
 def remove_label(change: Change, payload: EmailInput) -> None:
-    """Take labels off messages; one that isn't there is no error."""
+    """Remove labels from messages; a missing label is ignored."""
     labels = _labels(change, payload)
     for email in _chosen(change, payload):
         for label in labels:
@@ -484,9 +484,9 @@ def _prefixed(prefix: str, subject: str) -> str:
 
 
 def complete(state: State) -> None:
-    """Make folders, labels and threads agree with the emails, deriving what a scenario file left out.
+    """Make folders, labels and threads agree with the emails, and derive data that a scenario file omits.
 
-    An email's own ``folder`` and ``labels`` count; lists keep their order and gain what they lack.
+    An email's ``folder`` and ``labels`` decide; lists keep their order and gain the missing emails.
     """
     if not state["files"]:
         del state["files"]
@@ -497,8 +497,8 @@ def complete(state: State) -> None:
         email["folder"] = "drafts"
     everything = {**emails, **drafts}
     folders = {name: [] for name in FOLDERS} | state["folders"]
-    state["folders"] = _listed(folders, {name: [email["folder"]] for name, email in everything.items()})
-    state["labels"] = _listed(state["labels"], {name: email["labels"] for name, email in emails.items()})
+    state["folders"] = _rebuild_lists(folders, {name: [email["folder"]] for name, email in everything.items()})
+    state["labels"] = _rebuild_lists(state["labels"], {name: email["labels"] for name, email in emails.items()})
     threads = state["threads"]
     for email in emails.values():
         thread = threads.setdefault(email["thread_id"], {**_new_thread(email), "message_ids": []})
@@ -514,8 +514,8 @@ def complete(state: State) -> None:
         thread["unread_count"] = sum(not emails[message_id]["is_read"] for message_id in thread["message_ids"])
 
 
-def _listed(lists: dict[str, list[str]], homes: dict[str, list[str]]) -> dict[str, list[str]]:
-    """Lists of ids by name, in their given order, holding exactly the ids whose homes they are."""
+def _rebuild_lists(lists: dict[str, list[str]], homes: dict[str, list[str]]) -> dict[str, list[str]]:
+    """Return lists of ids by name, in their given order, with exactly the ids that belong to them (``homes``)."""
     wanted: dict[str, dict[str, None]] = {name: {} for name in lists}
     for message_id, names in homes.items():
         for name in names:

@@ -1,4 +1,4 @@
-"""How the mailbox is shown and searched."""
+"""Show and search the mailbox."""
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
@@ -11,14 +11,14 @@ from proctor.ues.compact import MOST_LOOKED_AT, fit
 from proctor.ues.modalities.email.models import Email as StoredEmail
 from proctor.ues.modalities.email.models import EmailQueryRequest, EmailStateParams, EmailSummary
 from proctor.ues.modality import State, View, page, sort_key, sortable, threads_since
-from proctor.ues.people import address_key, name_of
+from proctor.ues.people import address_key, lookup_name
 from proctor.ues.schema import JsonObject
 
 PREVIEW = 100
-"""Characters of a body that a summary shows."""
+"""The most characters of a body in a summary."""
 
 SUMMARISED = [name for name in EmailSummary.model_fields if name in StoredEmail.model_fields]
-"""What a summary shows as it is."""
+"""The fields that a summary shows unchanged."""
 
 LEFT_OUT_OF_COMPACT = frozenset({"body_text", "body_html", "references"})
 
@@ -27,7 +27,7 @@ SORT_FIELDS = sortable(
 )
 
 URGENCY = {"low": 0, "normal": 1, "high": 2}
-"""The order of priorities; one that only an event could bring counts as normal."""
+"""The order of priorities; any other priority, which only an event could bring, counts as normal."""
 
 Email = dict[str, Any]
 Filter = Callable[[list[Email]], list[Email]]
@@ -59,7 +59,7 @@ def news(view: View, since: str) -> JsonObject:
 
 
 def _compact(state: State) -> JsonObject:
-    """The newest messages without what is in them, their threads, and where they are; and how many there are where."""
+    """Return the newest messages without their contents, their threads and places, and the counts of each place."""
     emails = state["emails"]
     newest = nlargest(MOST_LOOKED_AT, emails.items(), key=lambda item: item[1]["received_at"])
     shown = fit(
@@ -84,7 +84,7 @@ def _compact(state: State) -> JsonObject:
 
 
 def _names(lists: dict[str, list[str]]) -> list[str]:
-    """The names of the first lists; there may be any number of them."""
+    """Return the names of the first lists; there may be any number of lists."""
     return [name for name in islice(lists, 40) if len(name) <= 60]
 
 
@@ -119,12 +119,12 @@ def _summary(view: View) -> JsonObject:
             for folder, ids in state["folders"].items()
         },
         "labels": {label: len(ids) for label, ids in state["labels"].items()},
-        "emails": {message_id: _summary_of(email) for message_id, email in emails.items()},
+        "emails": {message_id: _summarise(email) for message_id, email in emails.items()},
         "threads": state["threads"],
     }
 
 
-def _summary_of(email: Email) -> JsonObject:
+def _summarise(email: Email) -> JsonObject:
     return {
         **{name: email[name] for name in SUMMARISED},
         "has_attachments": bool(email["attachments"]),
@@ -134,16 +134,16 @@ def _summary_of(email: Email) -> JsonObject:
 
 
 def _filters(request: EmailQueryRequest) -> Iterator[Filter]:
-    """One filter over a list of emails for each field given."""
+    """Yield one filter over a list of emails for each given field."""
     for name in ("folder", "is_read", "is_starred", "thread_id", "priority"):
         wanted = getattr(request, name)
         if wanted is not None:
             yield partial(_having, name, wanted)
     if request.from_address is not None:
-        is_sender = _is_part_of(request.from_address)
+        is_sender = _make_address_test(request.from_address)
         yield lambda emails: [email for email in emails if is_sender(email["from_address"])]
     if request.to_address is not None:
-        is_recipient = _is_part_of(request.to_address)
+        is_recipient = _make_address_test(request.to_address)
         yield lambda emails: [email for email in emails if any(map(is_recipient, email["to_addresses"]))]
     for name, text in (("subject", request.subject_contains), ("body_text", request.body_contains)):
         if text is not None:
@@ -157,8 +157,8 @@ def _filters(request: EmailQueryRequest) -> Iterator[Filter]:
     yield partial(_between, "received_at", request.received_after, request.received_before)
 
 
-def _is_part_of(wanted: str) -> Callable[[str], bool]:
-    """Whether an address has a text in it, in any case; ``Ann <ann@example.com>`` asks for the address within."""
+def _make_address_test(wanted: str) -> Callable[[str], bool]:
+    """Return a test for addresses that contain a text, in any case; of ``Ann <ann@example.com>``, the inner address."""
     part = address_key("email", wanted)
     return lambda address: part in address.lower()
 
@@ -184,7 +184,7 @@ def _urgency(email: Email) -> int:
 
 
 def query(view: View, request: EmailQueryRequest) -> JsonObject:
-    """The answer of ``POST /email/query``. Drafts are found when ``folder`` asks for them."""
+    """Answer ``POST /email/query``. Drafts are found only if ``folder`` asks for them."""
     with_drafts = request.folder == "drafts"
     key = sort_key(request.sort_by, SORT_FIELDS, "received_at")
     newest_first = request.sort_order != "asc"
@@ -211,7 +211,7 @@ def digest(view: View) -> JsonObject:
         "total": len(emails),
         "latest": [
             ("" if email["is_read"] else "(unread) ")
-            + f"{name_of(book, 'email', email['from_address'])[:40]}: {email['subject'][:50]}"
+            + f"{lookup_name(book, 'email', email['from_address'])[:40]}: {email['subject'][:50]}"
             for email in reversed(inbox[-3:])
         ],
     }

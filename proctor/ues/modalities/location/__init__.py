@@ -1,4 +1,4 @@
-"""Location: where the user is, and was."""
+"""Location: the user's current and earlier places."""
 
 from proctor.ues.modalities.location import models, views
 from proctor.ues.modality import Action, Modality, Query

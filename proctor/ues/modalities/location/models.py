@@ -1,4 +1,4 @@
-"""Location's shapes: state, input, requests and answers. Degrees, metres, and metres a second."""
+"""Location's models: state, input, requests and answers. Units are degrees, metres, and metres a second."""
 
 from typing import Annotated
 
@@ -9,11 +9,11 @@ from proctor.ues.schema import InputModel, Int, JsonObject, Record, Request, Res
 from proctor.ues.times import Instant
 
 DETAILS = ("latitude", "longitude", "address", "named_location", "altitude", "accuracy", "speed", "bearing")
-"""What is known of a place, in the contract's order."""
+"""The details of a place, in the contract's order."""
 
 
 class LocationHistoryEntry(Record):
-    """Where the user was from ``timestamp`` on, until the next entry or the current place."""
+    """The user's place from ``timestamp`` on, until the next entry or the current place."""
 
     timestamp: Instant
     latitude: float
@@ -27,7 +27,7 @@ class LocationHistoryEntry(Record):
 
 
 class LocationState(StateModel):
-    """Location under ``modality_states``. The user is at the current place since ``last_updated``."""
+    """Location under ``modality_states``. The user has been at the current place since ``last_updated``."""
 
     modality_type: str = "location"
     current_latitude: float | None = None
@@ -43,7 +43,7 @@ class LocationState(StateModel):
 
 
 class UpdateLocationRequest(Request):
-    """The body of ``POST /location/update``. Omitted fields are unknown at the new place; old values don't stay."""
+    """The body of ``POST /location/update``. Omitted fields are unknown at the new place; old values are dropped."""
 
     latitude: Latitude
     longitude: Longitude
@@ -56,13 +56,13 @@ class UpdateLocationRequest(Request):
 
 
 class LocationInput(InputModel, UpdateLocationRequest):
-    """An event's ``data`` for location: where the user is now."""
+    """An event's ``data`` for location: the user's new place."""
 
     modality_type: str = "location"
 
 
 class LocationQueryRequest(Request):
-    """What ``POST /location/query`` takes. ``since`` and ``until`` are inclusive."""
+    """The body of ``POST /location/query``. ``since`` and ``until`` are inclusive."""
 
     since: Instant | None = nullable("At or after this instant (ISO 8601 with offset).")
     until: Instant | None = nullable("At or before this instant (ISO 8601 with offset).")
@@ -77,9 +77,10 @@ class LocationQueryRequest(Request):
 
 
 class LocationStateResponse(Response):
-    """What ``GET /location/state`` answers, the history oldest first; compact, it has none.
+    """The answer of ``GET /location/state``, with the history oldest first; with ``compact``, without history.
 
-    ``current`` holds the details of the current place and since when (``timestamp``); all null while it is unknown.
+    ``current`` has the details of the current place and the time of arrival (``timestamp``); all are null while it is
+    unknown.
     """
 
     modality_type: str = "location"
@@ -91,7 +92,7 @@ class LocationStateResponse(Response):
 
 
 class LocationQueryResponse(Response):
-    """What ``POST /location/query`` answers; ``count`` and ``returned_count`` both count this page."""
+    """The answer of ``POST /location/query``; ``count`` and ``returned_count`` both count this page."""
 
     locations: list[JsonObject]
     count: int

@@ -1,4 +1,4 @@
-"""How the user's location changes, and how it is shown and searched."""
+"""Change, show and search the user's location."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -13,7 +13,7 @@ SORT_FIELDS = {name: name for name in ("timestamp", *DETAILS)}
 
 
 def current(state: State) -> dict[str, Any]:
-    """The current place in the form of a history entry; its coordinates are null while it is unknown."""
+    """Return the current place in the form of a history entry; its coordinates are null while it is unknown."""
     return {"timestamp": state["last_updated"], **{name: state[f"current_{name}"] for name in DETAILS}}
 
 
@@ -22,7 +22,7 @@ def is_known(state: State) -> bool:
 
 
 def update(change: Change, payload: LocationInput) -> None:
-    """Move the user. The place left goes into the history, which keeps the newest ``max_history_size``."""
+    """Move the user. The old place is added to the history, which keeps the newest ``max_history_size``."""
     state = change.state
     if is_known(state):
         change.append(("location_history",), current(state))
@@ -44,7 +44,7 @@ def show(view: View, params: StateParams) -> JsonObject:
 
 
 def query(view: View, request: LocationQueryRequest) -> JsonObject:
-    """The answer of ``POST /location/query``. Places that lack the field to sort by come last."""
+    """Answer ``POST /location/query``. Places that lack the sort field come last."""
     field = sort_key(request.sort_by, SORT_FIELDS, "timestamp")
     if request.sort_order not in ("asc", "desc"):
         raise Impossible(f"sort_order {request.sort_order[:40]!r} is neither asc nor desc.")
@@ -61,7 +61,7 @@ def query(view: View, request: LocationQueryRequest) -> JsonObject:
     ]
     descending = request.sort_order == "desc"
     if descending:
-        # Of places alike in the field, the newest first too.
+        # Places with equal values are also ordered newest first.
         matches.reverse()
     lacking = [place for place in matches if place[field] is None]
     having = sorted((p for p in matches if p[field] is not None), key=lambda place: place[field], reverse=descending)

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from proctor.ues.modalities.sms import groups, models, operations, views
-from proctor.ues.modality import Action, Modality, State, operations_in, paged_query, read_by_id
+from proctor.ues.modality import Action, Modality, State, find_operations, paged_query, read_by_id
 from proctor.ues.schema import JsonObject, Request
 
 
@@ -18,7 +18,7 @@ def _action(
     refuse: Callable[[Any, State], str | None] | None = None,
     **fixed: Any,
 ) -> Action:
-    """An action whose request has the fields of the operation's own object, but for those that are ``fixed``."""
+    """Declare an action whose request has the fields of the operation's object, except the ``fixed`` ones."""
 
     def build(request: Any, _state: State) -> JsonObject:
         return {models.PARTS[operation][0]: {**request.model_dump(exclude_none=True), **fixed}}
@@ -33,7 +33,7 @@ MODALITY = Modality(
     input=models.SMSInput,
     discriminator="action",
     neighbours=("contacts",),
-    operations=operations_in(models.SMSInput, "action", operations, groups),
+    operations=find_operations(models.SMSInput, "action", operations, groups),
     initial=lambda now: {"last_updated": now, "user_phone_number": "+15550000000"},
     state_response=(models.SMSStateResponse, models.SMSCompactStateResponse),
     show=views.show,

@@ -1,10 +1,10 @@
-"""What an event can do to groups, and to how the user keeps a conversation."""
+"""The operations of events on groups, and on the user's settings of a conversation."""
 
 from typing import Any
 
 from proctor.ues.modalities.sms import models
 from proctor.ues.modalities.sms.models import SMSInput
-from proctor.ues.modalities.sms.operations import new_conversation, part_of, set_read
+from proctor.ues.modalities.sms.operations import new_conversation, read_part, set_read
 from proctor.ues.modality import Change
 from proctor.ues.people import address_key, same_address
 
@@ -27,7 +27,7 @@ def _group(change: Change, thread_id: str | None) -> Conversation:
 
 def create_group(change: Change, payload: SMSInput) -> None:
     """Make a group; its creator (by default the user) is its admin."""
-    data = part_of(payload, models.GroupData)
+    data = read_part(payload, models.GroupData)
     thread_id = data.thread_id or change.draw_id()
     if thread_id in change.state["conversations"]:
         raise change.fail(f"thread_id {thread_id!r} is taken")
@@ -46,7 +46,7 @@ def create_group(change: Change, payload: SMSInput) -> None:
 
 
 def update_group(change: Change, payload: SMSInput) -> None:
-    data = part_of(payload, models.GroupData)
+    data = read_part(payload, models.GroupData)
     _group(change, data.thread_id)
     news = {"group_name": data.group_name, "group_photo_url": data.group_photo_url}
     change.update(
@@ -55,8 +55,8 @@ def update_group(change: Change, payload: SMSInput) -> None:
 
 
 def add_participant(change: Change, payload: SMSInput) -> None:
-    """Somebody joins a group, or joins it again."""
-    data = part_of(payload, models.ParticipantData)
+    """Add a person to a group, or add them again after they left."""
+    data = read_part(payload, models.ParticipantData)
     group = _group(change, data.thread_id)
     number = data.phone_number
     place = _place(group, number)
@@ -71,13 +71,13 @@ def add_participant(change: Change, payload: SMSInput) -> None:
 
 
 def remove_participant(change: Change, payload: SMSInput) -> None:
-    data = part_of(payload, models.ParticipantData)
+    data = read_part(payload, models.ParticipantData)
     _group(change, data.thread_id)
     _leave(change, data.thread_id, data.phone_number, payload.timestamp)
 
 
 def leave_group(change: Change, payload: SMSInput) -> None:
-    data = part_of(payload, models.GroupData)
+    data = read_part(payload, models.GroupData)
     _group(change, data.thread_id)
     named = [data.phone_number, *(one.phone_number for one in data.people), data.creator_number]
     number = next((number for number in named if number), change.state["user_phone_number"])
@@ -98,8 +98,8 @@ def _place(group: Conversation, number: str) -> int | None:
 
 
 def update_conversation(change: Change, payload: SMSInput) -> None:
-    """The user mutes, pins, archives or renames a conversation, keeps a draft in it, or marks all of it read."""
-    data = part_of(payload, models.ConversationUpdateData)
+    """Mute, pin, archive or rename a conversation for the user, keep a draft in it, or mark all of it read."""
+    data = read_part(payload, models.ConversationUpdateData)
     _conversation(change, data.thread_id)
     news = data.model_dump(exclude={"thread_id", "mark_all_read"}, exclude_none=True)
     change.update(("conversations", data.thread_id), **news)

@@ -1,4 +1,4 @@
-"""SMS's shapes: state, input, requests and answers."""
+"""SMS's models: state, input, requests and answers."""
 
 from typing import Annotated, Any, Literal
 
@@ -14,7 +14,7 @@ Numbers = Annotated[list[str], Field(min_length=1)]
 
 
 class GroupParticipant(Record):
-    """A member of a conversation; ``left_at`` is the time when they left."""
+    """A member of a conversation; ``left_at`` is the time at which they left."""
 
     phone_number: str
     is_admin: bool = False
@@ -23,7 +23,7 @@ class GroupParticipant(Record):
 
 
 class MessageAttachment(Record):
-    """A picture, a voice note, a file: what it is, not its bytes. ``size`` in bytes, ``duration`` in seconds."""
+    """A picture, a voice note or a file, without its bytes. ``size`` is in bytes, ``duration`` in seconds."""
 
     filename: str
     size: Int
@@ -34,7 +34,7 @@ class MessageAttachment(Record):
 
 
 class MessageReaction(Record):
-    """An emoji that somebody put on a message."""
+    """A person's emoji on a message."""
 
     reaction_id: str | None = None
     message_id: str
@@ -96,7 +96,7 @@ class SMSState(StateModel):
 
 
 class MessageData(Record):
-    """``message_data``: a message to be sent or received."""
+    """``message_data``: a message to send or receive."""
 
     message_id: str | None = None
     thread_id: str | None = None
@@ -110,7 +110,7 @@ class MessageData(Record):
 
 
 class DeliveryUpdateData(Record):
-    """``delivery_update_data``: what became of messages; ``read`` and ``unread`` also set the read mark."""
+    """``delivery_update_data``: the delivery status of messages; ``read`` and ``unread`` also set the read mark."""
 
     message_id: str | None = None
     message_ids: list[str] = Field(default_factory=list)
@@ -120,7 +120,7 @@ class DeliveryUpdateData(Record):
 
 
 class ReactionData(Record):
-    """``reaction_data``: which emoji of whom; for a removal ``reaction_id`` alone will do."""
+    """``reaction_data``: an emoji and its author; for a removal, ``reaction_id`` alone is enough."""
 
     message_id: str | None = None
     reaction_id: str | None = None
@@ -137,21 +137,21 @@ class EditData(Record):
 
 
 class DeleteData(Record):
-    """``delete_data``: messages to be deleted."""
+    """``delete_data``: messages to delete."""
 
     message_id: str | None = None
     message_ids: list[str] = Field(default_factory=list)
 
 
 class Invited(Record):
-    """Somebody who is to be in a group."""
+    """A future member of a group."""
 
     phone_number: str
     is_admin: bool = False
 
 
 class GroupData(Record):
-    """``group_data``: a group to be made, changed or left. Who is in it: numbers, or entries as a state has them."""
+    """``group_data``: a group to make, change or leave. Its members are numbers, or entries as in a state."""
 
     thread_id: str | None = None
     group_name: str | None = None
@@ -168,7 +168,7 @@ class GroupData(Record):
 
 
 class ParticipantData(Record):
-    """``participant_data``: somebody who joins or leaves a group."""
+    """``participant_data``: a person who joins or leaves a group."""
 
     thread_id: str
     phone_number: str
@@ -176,7 +176,7 @@ class ParticipantData(Record):
 
 
 class ConversationUpdateData(Record):
-    """``conversation_update_data``: how the user keeps a conversation; a field that is None stays as it is."""
+    """``conversation_update_data``: the user's settings of a conversation; a field that is None doesn't change."""
 
     thread_id: str
     is_pinned: bool | None = None
@@ -202,14 +202,13 @@ PARTS: dict[str, tuple[str, type[Record]]] = {
     "remove_participant": ("participant_data", ParticipantData),
     "update_conversation": ("conversation_update_data", ConversationUpdateData),
 }
-"""Which object of the input an action reads, and its shape. The contract names the objects and not their fields: these
-are called what a state calls them, where it has them (``delivery_status``, ``created_by``, ``participants``), and some
-have a second name. Who leaves a group may also stand in
-``participant_data``."""
+"""The object of the input that each action reads, and its model. The contract names only the objects. Their fields have
+the names of a state's fields, if it has them (``delivery_status``, ``created_by``, ``participants``), and some have a
+second name. The person who leaves a group may also be in ``participant_data``."""
 
 
 class SMSInput(InputModel):
-    """An event's ``data`` for SMS: the action, and that action's own object."""
+    """An event's ``data`` for SMS: the action and its object."""
 
     modality_type: str = "sms"
     action: Literal[
@@ -238,7 +237,7 @@ class SMSInput(InputModel):
 
     @property
     def part(self) -> tuple[str, type[Record]]:
-        """Which of its objects the action reads, and that object's shape."""
+        """The name of the object that the action reads, and its model."""
         if self.action == "leave_group" and self.group_data is None and self.participant_data is not None:
             return "participant_data", GroupData
         return PARTS[self.action]
@@ -260,7 +259,7 @@ class SMSInput(InputModel):
 
 
 class MessageAttachmentRequest(Request):
-    """An attachment to send or receive. ``size`` in bytes, ``duration`` in seconds."""
+    """An attachment to send or receive. ``size`` is in bytes, ``duration`` in seconds."""
 
     filename: str = Field(description="File name with extension.")
     size: Annotated[Int, Field(gt=0)] = Field(description="Size in bytes, at least 1.")
@@ -270,7 +269,7 @@ class MessageAttachmentRequest(Request):
 
 
 class SendSMSRequest(Request):
-    """What ``POST /sms/send`` takes."""
+    """The body of ``POST /sms/send``."""
 
     from_number: str = Field(
         description="The user's own phone number; any other is refused. sms_state shows it as user_phone_number."
@@ -285,25 +284,25 @@ class SendSMSRequest(Request):
 
 
 class ReceiveSMSRequest(SendSMSRequest):
-    """What ``POST /sms/receive`` takes."""
+    """The body of ``POST /sms/receive``."""
 
     sent_at: Instant | None = None
 
 
 class SMSMarkRequest(Request):
-    """What ``POST /sms/read`` and ``/sms/unread`` take."""
+    """The body of ``POST /sms/read`` and ``/sms/unread``."""
 
     message_ids: MessageIds
 
 
 class SMSDeleteRequest(Request):
-    """What ``POST /sms/delete`` takes."""
+    """The body of ``POST /sms/delete``."""
 
     message_ids: MessageIds
 
 
 class SMSReactRequest(Request):
-    """What ``POST /sms/react`` takes."""
+    """The body of ``POST /sms/react``."""
 
     message_id: str = Field(description="Id of the message to react to.")
     phone_number: str = Field(description="The user's own phone number; any other is refused.")
@@ -311,7 +310,7 @@ class SMSReactRequest(Request):
 
 
 class SMSConversationRequest(Request):
-    """What ``POST /sms/conversation`` takes: mute, pin, archive, rename. A field that is left out stays as it is."""
+    """The body of ``POST /sms/conversation``: mute, pin, archive, rename. An omitted field doesn't change."""
 
     thread_id: str
     is_pinned: bool | None = None
@@ -323,7 +322,7 @@ class SMSConversationRequest(Request):
 
 
 class SMSQueryRequest(QueryRequest):
-    """What ``POST /sms/query`` takes."""
+    """The body of ``POST /sms/query``."""
 
     thread_id: str | None = nullable("Id of the conversation, from a message's thread_id.")
     from_number: str | None = nullable("Sender's phone number, in any spelling.")
@@ -343,7 +342,7 @@ class SMSQueryRequest(QueryRequest):
 
 
 class SMSStateResponse(Response):
-    """What ``GET /sms/state`` answers."""
+    """The answer of ``GET /sms/state``."""
 
     modality_type: str = "sms"
     current_time: Instant
@@ -373,8 +372,8 @@ class CompactSMSMessage(Response):
 
 
 class SMSCompactStateResponse(SMSStateResponse):
-    """What ``GET /sms/state?compact=true`` answers: the newest messages and conversations that fit into some 20 kB,
-    without bodies, attachments and reactions. The counts are those of all.
+    """The answer of ``GET /sms/state?compact=true``: the newest messages and conversations that fit into some 20 kB,
+    without bodies, attachments and reactions. The counts are those of all messages.
     """
 
     messages: dict[str, CompactSMSMessage]  # type: ignore[assignment]

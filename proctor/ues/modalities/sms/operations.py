@@ -1,4 +1,4 @@
-"""What an event can do to the phone's messages."""
+"""The operations of events on the phone's messages."""
 
 from collections.abc import Iterable
 from typing import Any, TypeVar
@@ -14,19 +14,19 @@ M = TypeVar("M", bound=BaseModel)
 Message = dict[str, Any]
 
 
-def part_of(payload: SMSInput, kind: type[M]) -> M:
-    """The action's own object; the input's validator has seen that it is there and fits."""
+def read_part(payload: SMSInput, kind: type[M]) -> M:
+    """Return the action's object as a model; the input's validator has already checked it."""
     name, _ = payload.part
     return kind.model_validate(getattr(payload, name))
 
 
 def refuse_another_sender(request: SendSMSRequest, state: State) -> str | None:
-    """Why a participant may not send this: it writes in the user's name alone."""
+    """Return the reason why a participant may not send this: it writes only in the user's name. None if it may."""
     return _refuse_another(state, "from_number", request.from_number)
 
 
 def refuse_anothers_reaction(request: SMSReactRequest, state: State) -> str | None:
-    """Why a participant may not react so: it does it in the user's name alone."""
+    """Return the reason why a participant may not react: it reacts only in the user's name. None if it may."""
     return _refuse_another(state, "phone_number", request.phone_number)
 
 
@@ -38,14 +38,14 @@ def _refuse_another(state: State, field: str, number: str) -> str | None:
 
 
 def send_message(change: Change, payload: SMSInput) -> None:
-    """The user sends a message; it is delivered at once and isn't unread."""
-    data = part_of(payload, models.MessageData)
+    """Send a message as the user; it is delivered at once and counts as read."""
+    data = read_part(payload, models.MessageData)
     sender = data.from_number or change.state["user_phone_number"]
     _deliver(change, payload, data, sender, direction="outgoing")
 
 
 def receive_message(change: Change, payload: SMSInput) -> None:
-    data = part_of(payload, models.MessageData)
+    data = read_part(payload, models.MessageData)
     _deliver(change, payload, data, data.from_number or "", direction="incoming")
 
 
@@ -65,7 +65,7 @@ def _deliver(change: Change, payload: SMSInput, data: models.MessageData, sender
         raise change.fail(f"message_id {message_id!r} is taken")
     incoming = direction == "incoming"
     sent_at = data.sent_at or payload.timestamp
-    thread_id = _thread_of(change, data, sender, recipients, sent_at)
+    thread_id = _find_or_make_thread(change, data, sender, recipients, sent_at)
     attachments = [attachment.model_dump() for attachment in data.attachments]
     for attachment in attachments:
         attachment["attachment_id"] = attachment["attachment_id"] or change.draw_id()
@@ -115,8 +115,8 @@ def _drop_oldest(change: Change, thread_id: str) -> None:
         _remove(change, message_id)
 
 
-def _thread_of(change: Change, data: models.MessageData, sender: str, recipients: list[str], at: str) -> str:
-    """The conversation of exactly these people, made when there is none."""
+def _find_or_make_thread(change: Change, data: models.MessageData, sender: str, recipients: list[str], at: str) -> str:
+    """Return the id of the conversation of exactly these people; it is made if there is none."""
     conversations = change.state["conversations"]
     if data.thread_id is not None and data.thread_id in conversations:
         return data.thread_id
@@ -132,9 +132,10 @@ def _thread_of(change: Change, data: models.MessageData, sender: str, recipients
 
 
 def _by_people(change: Change) -> dict[frozenset[str], str]:
-    """The first conversation of exactly these people, by their numbers' keys. Kept for the next message: to compare the
-    people of every conversation again would take longer with every new one. Each operation that changes who is in
-    a conversation has to empty ``change.index``.
+    """Return the first conversation of each set of people, by their numbers' keys.
+
+    The result is cached: comparing the people of all conversations for every message would get slower with each new
+    one. Each operation that changes the members of a conversation must empty ``change.index``.
     """
     if "by people" not in change.index:
         thread_ids: dict[frozenset[str], str] = {}
@@ -146,9 +147,9 @@ def _by_people(change: Change) -> dict[frozenset[str], str]:
 
 
 def new_conversation(thread_id: str, people: Iterable[str], at: str, created_by: str | None) -> dict[str, Any]:
-    """A conversation of these ``people`` (phone numbers) without messages: a group if there are more than two.
+    """Return a conversation of ``people`` (phone numbers) without messages: a group if there are more than two.
 
-    Numbers stay as they are written; a member named twice, in any form, is in it once. ``at`` is canonical text.
+    Numbers stay as written; a member who is named twice, in any form, is in it once. ``at`` is canonical text.
     """
     distinct: dict[str, str] = {}
     for number in people:
@@ -168,7 +169,7 @@ def _present(conversation: dict[str, Any]) -> list[str]:
 
 
 def _keys(numbers: Iterable[str]) -> frozenset[str]:
-    """Whose numbers these are, however they are written."""
+    """Return the keys of phone numbers, equal for all notations of one number."""
     return frozenset(address_key("phone", number) for number in numbers)
 
 
@@ -185,8 +186,8 @@ def _message(change: Change, message_id: str | None) -> Message:
 
 
 def update_delivery_status(change: Change, payload: SMSInput) -> None:
-    """Messages were delivered, failed, or were read; the user's read mark follows for messages that came in."""
-    data = part_of(payload, models.DeliveryUpdateData)
+    """Set messages to delivered, failed or read; incoming messages also get the user's read mark."""
+    data = read_part(payload, models.DeliveryUpdateData)
     ids: list[str | None] = [*data.message_ids] or [data.message_id]
     for message_id in ids:
         message = _message(change, message_id)
@@ -206,7 +207,7 @@ def update_delivery_status(change: Change, payload: SMSInput) -> None:
 
 def set_read(change: Change, message: Message, *, is_read: bool, at: str | None) -> None:
     """Set a message's read mark and ``read_at`` (``at``), and update the conversation's count of unread messages. For a
-    message that the user sent, ``read_at`` is the time when the other side read it.
+    message that the user sent, ``read_at`` is the time at which the other side read it.
     """
     was_read = message["is_read"]
     if was_read and is_read and message["read_at"] is not None:
@@ -225,8 +226,8 @@ def _count_unread(change: Change, thread_id: str, by: int) -> None:
 
 
 def add_reaction(change: Change, payload: SMSInput) -> None:
-    """Somebody reacts to a message; a second reaction of the same person takes the first one's place."""
-    data = part_of(payload, models.ReactionData)
+    """Add a person's reaction to a message; it replaces the person's earlier reaction."""
+    data = read_part(payload, models.ReactionData)
     message = _message(change, data.message_id)
     if not data.emoji or not data.phone_number:
         raise change.fail("add_reaction needs reaction_data.phone_number and reaction_data.emoji")
@@ -245,8 +246,8 @@ def add_reaction(change: Change, payload: SMSInput) -> None:
 
 
 def remove_reaction(change: Change, payload: SMSInput) -> None:
-    """A reaction is taken back: by its id, or by message and person (and emoji)."""
-    data = part_of(payload, models.ReactionData)
+    """Remove a reaction, by its id, or by message and person (and emoji)."""
+    data = read_part(payload, models.ReactionData)
 
     def is_meant(reaction: dict[str, Any]) -> bool:
         if data.reaction_id is not None:
@@ -265,7 +266,7 @@ def remove_reaction(change: Change, payload: SMSInput) -> None:
 
 
 def edit_message(change: Change, payload: SMSInput) -> None:
-    data = part_of(payload, models.EditData)
+    data = read_part(payload, models.EditData)
     message = _message(change, data.message_id)
     body = data.new_body if data.new_body is not None else data.body
     if body is None:
@@ -276,8 +277,8 @@ def edit_message(change: Change, payload: SMSInput) -> None:
 
 
 def delete_message(change: Change, payload: SMSInput) -> None:
-    """Messages are marked deleted; they stay in the state, and no longer count as unread."""
-    data = part_of(payload, models.DeleteData)
+    """Mark messages as deleted; they stay in the state, but no longer count as unread."""
+    data = read_part(payload, models.DeleteData)
     ids: list[str | None] = [*data.message_ids] or [data.message_id]
     for message_id in ids:
         message = _message(change, message_id)

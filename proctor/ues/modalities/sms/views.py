@@ -1,4 +1,4 @@
-"""How the phone's messages are shown and searched."""
+"""Show and search the phone's messages."""
 
 from collections.abc import Iterator
 from heapq import nlargest
@@ -9,7 +9,7 @@ from proctor.ues.compact import MOST_LOOKED_AT, fit
 from proctor.ues.modalities.sms.models import SMSQueryRequest
 from proctor.ues.modalities.sms.operations import new_conversation
 from proctor.ues.modality import State, StateParams, View, page, sort_key, sortable, threads_since
-from proctor.ues.people import address_key, name_of
+from proctor.ues.people import address_key, lookup_name
 from proctor.ues.schema import JsonObject
 
 LEFT_OUT_OF_COMPACT = frozenset({"body", "attachments", "reactions", "delivered_at", "read_at", "edited_at"})
@@ -44,7 +44,7 @@ def news(view: View, since: str) -> JsonObject:
 
 
 def _compact(state: State) -> JsonObject:
-    """The newest messages without what is in them, and the newest conversations."""
+    """Return the newest messages without their contents, and the newest conversations."""
     messages = nlargest(MOST_LOOKED_AT, state["messages"].items(), key=lambda item: item[1]["sent_at"])
     conversations = nlargest(
         MOST_LOOKED_AT, state["conversations"].items(), key=lambda item: item[1]["last_message_at"]
@@ -100,7 +100,7 @@ def digest(view: View) -> JsonObject:
         "messages": len(view.state["messages"]),
         "unread": _unread(view.state),
         "latest": [
-            f"{name_of(book, 'phone', message['from_number'])[:40]}: {message['body'][:60]}" for message in latest
+            f"{lookup_name(book, 'phone', message['from_number'])[:40]}: {message['body'][:60]}" for message in latest
         ],
     }
 
@@ -116,7 +116,7 @@ def check(state: State) -> Iterator[str]:
 
 
 def complete(state: State) -> None:
-    """After an import: conversations that were left out, ids and counts."""
+    """Complete an import: omitted conversations, ids and counts."""
     for key, message in state["messages"].items():
         message["message_id"] = key
         for place, attachment in enumerate(message["attachments"]):
@@ -127,12 +127,12 @@ def complete(state: State) -> None:
         conversation["thread_id"] = thread_id
         conversation["message_count"] = conversation["unread_count"] = 0
     for message in state["messages"].values():
-        conversation = state["conversations"].setdefault(message["thread_id"], _conversation_of(message))
+        conversation = state["conversations"].setdefault(message["thread_id"], _make_conversation(message))
         conversation["message_count"] += 1
         conversation["unread_count"] += _is_unread(message)
         conversation["last_message_at"] = max(conversation["last_message_at"], message["sent_at"])
 
 
-def _conversation_of(message: dict[str, Any]) -> dict[str, Any]:
+def _make_conversation(message: dict[str, Any]) -> dict[str, Any]:
     people = [message["from_number"], *message["to_numbers"]]
     return new_conversation(message["thread_id"], people, message["sent_at"], created_by=None)

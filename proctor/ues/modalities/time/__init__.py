@@ -1,6 +1,6 @@
-"""Time: the user's preferences on how times are shown. The simulator's clock is not part of it.
+"""Time: the user's preferences for the display of times. The simulator's clock is not part of it.
 
-The contract gives it no routes: it is changed by events and read through ``/environment``.
+The contract gives it no routes: events change it, and callers read it through ``/environment``.
 """
 
 from proctor.ues.modalities.time import models, views

@@ -1,4 +1,4 @@
-"""The shapes of the user's time preferences: state, input and query."""
+"""The models of the user's time preferences: state, input and query."""
 
 from typing import Literal
 
@@ -14,7 +14,7 @@ SETTINGS = ("timezone", "format_preference", "date_format", "locale", "week_star
 
 
 class TimeSettingsHistoryEntry(Record):
-    """Settings that held from ``timestamp`` on, until the next entry or the current ones."""
+    """Settings that applied from ``timestamp`` on, until the next entry or the current ones."""
 
     timestamp: Instant
     timezone: str
@@ -38,7 +38,7 @@ class TimeState(StateModel):
 
 
 class TimeInput(InputModel):
-    """An event's ``data`` for time preferences. A setting that isn't given stays as it is."""
+    """An event's ``data`` for time preferences. An omitted setting doesn't change."""
 
     modality_type: str = "time"
     timezone: str
@@ -49,7 +49,7 @@ class TimeInput(InputModel):
 
 
 class TimeQueryRequest(QueryRequest):
-    """What ``POST /environment/modalities/time/query`` takes: which settings held when."""
+    """The body of ``POST /environment/modalities/time/query``, which finds current and earlier settings."""
 
     since: Instant | None = None
     until: Instant | None = None
@@ -60,6 +60,6 @@ class TimeQueryRequest(QueryRequest):
 
 
 class FoundTimeSettings(TimeSettingsHistoryEntry):
-    """Settings and whether they are those that hold now."""
+    """Settings, and whether they are the current ones."""
 
     is_current: bool

@@ -1,4 +1,4 @@
-"""How the user's time preferences change, and how they are shown and searched."""
+"""Change, show and search the user's time preferences."""
 
 from collections.abc import Iterator
 from datetime import UTC
@@ -12,14 +12,14 @@ from proctor.ues.times import from_text, zone
 
 
 def current(state: State) -> dict[str, Any]:
-    """The current settings in the form of a history entry."""
+    """Return the current settings in the form of a history entry."""
     return {"timestamp": state["last_updated"], **{name: state[name] for name in SETTINGS}}
 
 
 def update(change: Change, payload: TimeInput) -> None:
-    """Change settings. Those before go into the history, which keeps the newest ``max_history_size``.
+    """Change settings. The old ones are added to the history, which keeps the newest ``max_history_size``.
 
-    Fails for a time zone that doesn't exist, as a phone's settings wouldn't offer it.
+    An unknown time zone is an error, as a phone's settings wouldn't offer it.
     """
     if zone(payload.timezone) is None:
         raise change.fail(f"there is no time zone {payload.timezone[:80]!r}; use an IANA name such as Europe/Berlin")
@@ -30,17 +30,17 @@ def update(change: Change, payload: TimeInput) -> None:
 
 
 def local_time(view: View) -> str:
-    """The current time in the user's time zone; in UTC when a scenario file names a zone that doesn't exist."""
+    """Return the current time in the user's time zone, or in UTC if a scenario file names an unknown zone."""
     now = from_text(view.now)
     try:
         return now.astimezone(zone(view.state["timezone"]) or UTC).isoformat()
     except OverflowError:
-        # At the very ends of the calendar the local time lies in the year 0 or 10000.
+        # At the ends of the calendar, the local time is in the year 0 or 10000.
         return now.isoformat()
 
 
 def query(view: View, request: TimeQueryRequest) -> JsonObject:
-    """The settings that held when, each with the instant from which it held."""
+    """Find current and earlier settings, each with the instant from which it applied."""
     entries = [{**entry, "is_current": False} for entry in view.state["settings_history"]]
     if request.include_current:
         entries.append({**current(view.state), "is_current": True})

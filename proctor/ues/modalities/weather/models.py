@@ -1,6 +1,6 @@
-"""Weather's shapes: state, input, requests and answers.
+"""Weather's models: state, input, requests and answers.
 
-A report has the fields of OpenWeather's "one call". It is held in standard units, as it came: kelvin, metres a
+A report has the fields of OpenWeather's "one call". It is stored as it came, in standard units: kelvin, metres a
 second, metres, hectopascal, millimetres. Its times (``dt``, ``sunrise``, …) are Unix seconds.
 """
 
@@ -17,7 +17,7 @@ Units = Literal["standard", "metric", "imperial"]
 
 
 class WeatherCondition(Record):
-    """What the sky looks like."""
+    """A condition of the sky."""
 
     id: Int
     main: str
@@ -85,7 +85,7 @@ class DailyTemperature(Record):
 
 
 class DailyFeelsLike(Record):
-    """Temperatures of a day as they feel."""
+    """Felt temperatures of a day."""
 
     day: float
     night: float
@@ -145,14 +145,14 @@ class WeatherReport(Record):
 
 
 class WeatherReportHistoryEntry(Record):
-    """A report that held from ``timestamp`` on, until the next came."""
+    """A report that applied from ``timestamp`` on, until the next one."""
 
     timestamp: Instant
     report: WeatherReport
 
 
 class WeatherLocationState(Record):
-    """A place: its report since ``last_updated``, and those before."""
+    """A place: its report since ``last_updated``, and the earlier ones."""
 
     latitude: float
     longitude: float
@@ -173,7 +173,7 @@ class WeatherState(StateModel):
 
 
 class UpdateWeatherRequest(Request):
-    """What ``POST /weather/update`` takes: a report in standard units."""
+    """The body of ``POST /weather/update``: a report in standard units."""
 
     latitude: Latitude
     longitude: Longitude
@@ -181,16 +181,16 @@ class UpdateWeatherRequest(Request):
 
 
 class WeatherInput(InputModel, UpdateWeatherRequest):
-    """An event's ``data`` for weather: the report that now holds at a place."""
+    """An event's ``data`` for weather: the new report at a place."""
 
     modality_type: str = "weather"
 
 
 class WeatherQueryRequest(Request):
-    """What ``POST /weather/query`` takes.
+    """The body of ``POST /weather/query``.
 
-    Without ``from_time`` and ``to_time`` the answer is the report that holds now at the place nearest to the
-    coordinates; with either, every report that came within these Unix seconds (inclusive), oldest first.
+    Without ``from_time`` and ``to_time``, the answer is the current report at the place nearest to the coordinates;
+    with either, every report that came within these Unix seconds (inclusive), oldest first.
     """
 
     lat: Latitude = Field(description="Degrees north, -90 to 90.")
@@ -209,8 +209,8 @@ class WeatherQueryRequest(Request):
 
 
 class WeatherStateResponse(Response):
-    """What ``GET /weather/state`` answers, in standard units. Compact, the places carry no history and no
-    forecasts, and those are shown whose weather is newest, as many as fit into some 20 kB.
+    """The answer of ``GET /weather/state``, in standard units. With ``compact``, it has the places with the newest
+    weather, as many as fit into some 20 kB, without history and forecasts.
     """
 
     modality_type: str = "weather"
@@ -222,7 +222,7 @@ class WeatherStateResponse(Response):
 
 
 class WeatherQueryResponse(Response):
-    """What ``POST /weather/query`` answers; ``error`` says why there is no report."""
+    """The answer of ``POST /weather/query``; ``error`` is the reason if there is no report."""
 
     reports: list[WeatherReport]
     count: int

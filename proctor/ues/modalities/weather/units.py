@@ -1,4 +1,4 @@
-"""Converting a report from standard units."""
+"""Convert a report from standard units."""
 
 from collections.abc import Callable
 from typing import Any
@@ -7,11 +7,11 @@ from proctor.ues.modalities.weather.models import Units
 
 TEMPERATURES = frozenset({"temp", "feels_like", "dew_point"})
 AMOUNTS = frozenset({"rain", "snow"})
-"""Millimetres in all units; an hour's are under names of the reporter's own choice, such as ``1h``."""
+"""Amounts, which are millimetres in all units. The reporter chooses the names of an hour's amounts, such as ``1h``."""
 SPEEDS = frozenset({"wind_speed", "wind_gust"})
 
 MILES_AN_HOUR = 3600 / 1609.344
-"""Miles an hour in a metre a second."""
+"""One metre a second, in miles an hour."""
 
 Convert = Callable[[float], float]
 
@@ -28,19 +28,19 @@ def _miles_an_hour(speed: float) -> float:
     return round(speed * MILES_AN_HOUR, 2)
 
 
-def _as_is(value: float) -> float:
+def _keep(value: float) -> float:
     return value
 
 
 CONVERSIONS: dict[Units, tuple[Convert, Convert]] = {
-    "metric": (_celsius, _as_is),
+    "metric": (_celsius, _keep),
     "imperial": (_fahrenheit, _miles_an_hour),
 }
-"""How temperatures and speeds are converted. Everything else is the same in all units, as OpenWeather has it."""
+"""The conversions of temperatures and speeds. All other values are the same in all units, as in OpenWeather."""
 
 
 def converted(part: Any, units: Units) -> Any:
-    """A report, or a part of one, in other units; rounded to two decimals."""
+    """Convert a report, or a part of one, to other units; values are rounded to two decimals."""
     if units == "standard":
         return part
     if isinstance(part, list):

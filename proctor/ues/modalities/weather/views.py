@@ -1,4 +1,4 @@
-"""How the weather changes, and how it is shown and searched."""
+"""Change, show and search the weather."""
 
 import math
 from collections.abc import Iterator
@@ -16,21 +16,22 @@ PARTS = ("current", "minutely", "hourly", "daily", "alerts")
 FORECASTS = ("minutely", "hourly", "daily")
 
 NEAR = 0.1
-"""How many degrees of a great circle, about 11 km, a place may be off to stand for the coordinates of a query."""
+"""The most degrees of a great circle (about 11 km) between a query's coordinates and the place that answers it."""
 
 Report = dict[str, Any]
 
 
-def key_of(latitude: float, longitude: float) -> str:
-    """What a place is stored under: its coordinates to two decimals, so that a kilometre makes no other place."""
+def place_key(latitude: float, longitude: float) -> str:
+    """Return the key of a place: its coordinates to two decimals, which is about a kilometre."""
     # Adding zero turns -0.0 into 0.0.
     return f"{round(latitude, 2) + 0.0:.2f},{round(longitude, 2) + 0.0:.2f}"
 
 
 def update(change: Change, payload: WeatherInput) -> None:
-    """Let a report hold from now on. The one before goes into the place's history, which keeps the newest
-    ``max_history_per_location``."""
-    key = key_of(payload.latitude, payload.longitude)
+    """Set the report of a place. The old one is added to the place's history, which keeps the newest
+    ``max_history_per_location``.
+    """
+    key = place_key(payload.latitude, payload.longitude)
     report = payload.report.model_dump()
     place = change.state["locations"].get(key)
     if place is None:
@@ -115,9 +116,9 @@ def query(view: View, request: WeatherQueryRequest) -> JsonObject:
 
 
 def _nearest(state: State, latitude: float, longitude: float) -> dict[str, Any] | None:
-    """The place at these coordinates, else the nearest within ``NEAR``."""
+    """Find the place at these coordinates, else the nearest within ``NEAR``."""
     places = state["locations"]
-    place: dict[str, Any] | None = places.get(key_of(latitude, longitude))
+    place: dict[str, Any] | None = places.get(place_key(latitude, longitude))
     if place is not None or not places:
         return place
 
@@ -129,7 +130,7 @@ def _nearest(state: State, latitude: float, longitude: float) -> dict[str, Any] 
 
 
 def _degrees_between(latitude: float, longitude: float, other_latitude: float, other_longitude: float) -> float:
-    """The angle between two places, by the haversine formula. NaN-free for any finite numbers."""
+    """Return the angle between two places, by the haversine formula; never NaN for finite numbers."""
     north, other_north = math.radians(latitude), math.radians(other_latitude)
     east = math.radians(math.remainder(other_longitude - longitude, 360))
     half = math.sin((other_north - north) / 2) ** 2 + math.cos(north) * math.cos(other_north) * math.sin(east / 2) ** 2
@@ -137,7 +138,7 @@ def _degrees_between(latitude: float, longitude: float, other_latitude: float, o
 
 
 def _within(place: dict[str, Any], start: int | None, end: int | None) -> Iterator[Report]:
-    """The place's reports that came between two Unix times, oldest first."""
+    """Yield the place's reports that came between two Unix times, oldest first."""
     history = place["report_history"]
     for entry in (*history, {"timestamp": place["last_updated"], "report": place["current_report"]}):
         came = from_text(entry["timestamp"]).timestamp()
@@ -146,7 +147,7 @@ def _within(place: dict[str, Any], start: int | None, end: int | None) -> Iterat
 
 
 def _without(report: Report, parts: list[str]) -> Report:
-    """The report with some of its parts set to null, which is how a report says that it doesn't have one."""
+    """Return the report with some of its parts set to null; a null part is absent."""
     return {name: None if name in PARTS and name in parts else value for name, value in report.items()}
 
 

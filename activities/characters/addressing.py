@@ -1,0 +1,85 @@
+"""Who reads a message: the characters whom it reached, and the users of other roles."""
+
+from collections import Counter
+from collections.abc import Iterable
+
+from proctor.activities.characters.messages import OutgoingMessage
+from proctor.protocol.modalities import Written
+from proctor.protocol.scenario import ScenarioConfig
+
+ANSWERED_IN_A_TURN = 20
+"""How many of a turn's messages one character reads: who gets more in an hour leaves the rest unanswered. Each message
+that somebody reads is a step of its own, and a call of a model where there is one; a participant that writes by the
+thousand must not make the assessment too large for its history, nor the operator pay for it."""
+
+
+def answerable(
+    messages: Iterable[OutgoingMessage], scenario: ScenarioConfig
+) -> list[tuple[OutgoingMessage, list[str]]]:
+    """The messages of a turn that somebody reads, each with the ids of the characters who do, in order.
+
+    A character reads the first ``ANSWERED_IN_A_TURN`` that reach it.
+    """
+    read: Counter[str] = Counter()
+    messages_with_readers = []
+    for message in messages:
+        readers = [key for key in characters_addressed(message, scenario) if read[key] < ANSWERED_IN_A_TURN]
+        read.update(readers)
+        if readers:
+            messages_with_readers.append((message, readers))
+    return messages_with_readers
+
+
+def characters_addressed(message: OutgoingMessage, scenario: ScenarioConfig) -> list[str]:
+    """The ids of the characters whom a message reached and who might reply to it.
+
+    To, CC and BCC alike, each once, in the order of the addresses. The user, whom the participant works for, only by
+    the scenario's ``user_talks``; never another sender of the message. Addresses without an owner are passed over, and
+    so are people whose ``config`` says ``blocked: true``, and those whom other participants work for.
+    """
+    if message.operation in ("delete", "respond"):
+        return []
+    user, user_talks = scenario.user_character, message.modality in scenario.user_talks
+    reached: dict[str, None] = {user: None} if message.modality == "chat" else {}
+    for address in message.recipients:
+        character_id = character_at(address, message.modality, scenario)
+        is_senders = message.modality != "calendar" and address == message.bare_sender
+        # A change to the calendar is the user's own action, whoever organizes the event.
+        if character_id is not None and (not is_senders or character_id == user):
+            reached.setdefault(character_id)
+    return [
+        key
+        for key in reached
+        if (key != user or user_talks)
+        and scenario.characters[key].config.get("blocked") is not True
+        and key not in scenario.colleagues.values()
+    ]
+
+
+def roles_reached(messages: Iterable[OutgoingMessage], scenario: ScenarioConfig) -> list[tuple[OutgoingMessage, str]]:
+    """The messages of a turn that users of other roles read, each with one such role, in order; a user reads the first
+    ``ANSWERED_IN_A_TURN``.
+
+    An RSVP goes to the organizer, other changes of the calendar to those invited.
+    """
+    roles = {user: role for role, user in scenario.colleagues.items()}
+    received: Counter[str] = Counter()
+    reached = []
+    for message in messages if roles else ():
+        if message.modality == "chat":
+            continue
+        addresses = [message.bare_sender] if message.operation == "respond" else message.recipients
+        characters = (character_at(address, message.modality, scenario) for address in addresses)
+        for user in dict.fromkeys(character for character in characters if character in roles):
+            received[user] += 1
+            if received[user] <= ANSWERED_IN_A_TURN:
+                reached.append((message, roles[user]))
+    return reached
+
+
+def character_at(address: str, modality: Written, scenario: ScenarioConfig) -> str | None:
+    """The id of the character at an address, which is in the form to compare."""
+    for key, person in scenario.characters.items():
+        if address and address == (person.bare_phone if modality == "sms" else person.bare_email):
+            return key
+    return None

@@ -1,0 +1,240 @@
+"""An attempt at a step in which the participant acts, and whether it may act itself.
+
+Whichever process dies, the participant must not act twice. Before a message is sent, the simulation is *marked* with
+the current try, in the same request by which the attempt claims it. An attempt that finds the mark of its own try knows
+that the participant may have acted already. It doesn't start over but asks for the answer, by the task that it got or
+by the same message id. An attempt that should find the mark and doesn't knows that the simulator lost the turn.
+
+No overtaken attempt may act or send: an attempt looks whether it was overtaken right before it says something, unless
+it has just claimed the simulation, and its messages carry its fence. Where the participant may still work on an
+abandoned request, it gets a new key, the old one is refused, and it is greeted again. That happens in a new run, in a
+try after one whose end it didn't confirm, and by an attempt that can't know the requests of those before it. The mark
+names the key, by the fence of the attempt that made it. ``tests/model`` goes through what can happen.
+"""
+
+from dataclasses import dataclass
+
+from temporalio import activity
+from temporalio.exceptions import ApplicationError
+
+from proctor.activities.attempts import failures, notes
+from proctor.activities.attempts.elapsed import counting_stops
+from proctor.activities.attempts.fencing import own_fence
+from proctor.activities.attempts.patience import patiently
+from proctor.activities.participant import message_id, participants_time
+from proctor.activities.participant.earlier_tasks import was_asked_in_earlier_run
+from proctor.activities.participant.payloads import GreetInput, ParticipantKey, TurnInput
+from proctor.activities.plan import Model, Plan
+from proctor.activities.simulation.hosts import Access, Conditions, Simulation, SimulationGoneError
+from proctor.activities.simulation.simulations import Simulations
+from proctor.storage.blobs import BlobRef
+from purple_sdk.ues.answers import CurrentCheckpoint
+
+_JUST_SECONDS = 0.03
+"""For how long a claim stands for a look: about as long as it takes to look and to speak after it."""
+
+
+@dataclass(frozen=True)
+class Work:
+    """What a participant is to do, and from where.
+
+    Attributes:
+        plan: the assessment's.
+        checkpoint: where the simulation is at the start of the step.
+        step: its name.
+        turn: the turn's number; 0 for a greeting.
+        issue: the participant's key so far; None if it needs a new one.
+        conditions: those that the participant's requests meet.
+        may_start_over: whether a step whose work was lost begins again.
+    """
+
+    plan: Plan
+    checkpoint: BlobRef
+    step: str
+    turn: int = 0
+    issue: int | None = None
+    conditions: Conditions | None = None
+    may_start_over: bool = False
+
+    @classmethod
+    def of_greeting(cls, payload: GreetInput) -> "Work":
+        return cls(payload.plan, payload.prepared.checkpoint, "start", may_start_over=True)
+
+    @classmethod
+    def of_turn(cls, payload: TurnInput) -> "Work":
+        plan, turn = payload.plan, payload.turn
+        issue = None if payload.needs_new_key or was_asked_in_earlier_run(payload) else payload.key.issue
+        step = f"turn {turn} try {payload.attempt}"
+        return cls(plan, payload.checkpoint, step, turn, issue, Conditions.of(plan, turn))
+
+
+class _Mark(Model):
+    """The mark of a simulation while a step's work is in hand; ``issue`` is the participant's key."""
+
+    step: str
+    fence: int
+    is_again: bool = False
+    issue: int
+
+
+class Attempt:
+    """An attempt at a step, with the simulation that it has claimed (``simulation``)."""
+
+    def __init__(self, simulations: Simulations, work: Work, simulation: Simulation) -> None:
+        self.simulation = simulation
+        self._simulations = simulations
+        self._work = work
+
+    @classmethod
+    async def begin(cls, simulations: Simulations, work: Work) -> "Attempt":
+        """Have the simulation at the start of a step and marked with it; or continue the step, if an earlier attempt
+        has noted the mark that it made, and the simulation still has that. Fails as ``SimulationLost`` if the step was
+        under way and isn't any more, unless it ``may_start_over``; the notes of earlier attempts are void then.
+        """
+        own = simulations.of(work.plan)
+        return cls(own, work, await _claim(own, work))
+
+    async def begin_again(self) -> None:
+        """Bring the simulation back to the start of the step. Messages derive their ids from the mark, and the mark is
+        another one: the next message is new to the participant.
+        """
+        participants_time.forget()
+        self.simulation = await _claim(self._simulations, self._work, again=True)
+
+    @property
+    def plan(self) -> Plan:
+        return self._work.plan
+
+    @property
+    def turn(self) -> int:
+        return self._work.turn
+
+    @property
+    def issue(self) -> int:
+        """Which key of the participant's opens the simulation."""
+        return self._mark.issue
+
+    @property
+    def has_new_key(self) -> bool:
+        """Whether this is another key than before the step."""
+        return self.issue != self._work.issue
+
+    @property
+    def key(self) -> ParticipantKey:
+        """The key of the participant's that opens the simulation."""
+        return ParticipantKey(issue=self.issue, run=own_run(), simulator=self.plan.simulator)
+
+    @property
+    def access(self) -> Access:
+        """What the participant has to know to get into the simulation."""
+        return self.simulation.make_access(self.issue)
+
+    @property
+    def is_own(self) -> bool:
+        """Whether this attempt has begun the work in hand, and not one before it."""
+        return self._mark.fence == own_fence()
+
+    @property
+    def has_own_key(self) -> bool:
+        """Whether this attempt has made the participant's key."""
+        return self.issue == own_fence()
+
+    @property
+    def was_just_claimed(self) -> bool:
+        """Whether the claim is so recent that no look is needed: a stop since then shows by the clock."""
+        now, claimed_at = counting_stops(), self.simulation.claimed_at
+        return now is not None and claimed_at is not None and now - claimed_at < _JUST_SECONDS
+
+    @property
+    def mark(self) -> str:
+        """The simulation's mark while the work is in hand."""
+        return self.simulation.mark or ""
+
+    @property
+    def _mark(self) -> _Mark:
+        return _Mark.model_validate_json(self.mark)
+
+    def message_id(self, *parts: object) -> str:
+        """The id of one of the step's messages."""
+        return message_id(self.plan.assessment_id, self.simulation.mark, *parts)
+
+    async def look(self) -> CurrentCheckpoint:
+        """Look at the simulation. Fails as ``Overtaken`` if a newer attempt has claimed it."""
+        return await patiently(self.simulation.look)
+
+    async def has_mark(self) -> bool:
+        """Whether the simulator still has what was done in the step."""
+        return (await self.look()).mark == self.simulation.mark
+
+    async def require_mark(self) -> CurrentCheckpoint:
+        """Make sure that the simulator still has what was done in the step; fails as ``SimulationLost``."""
+        current = await self.look()
+        if current.mark != self.simulation.mark:
+            raise self.lost_error()
+        return current
+
+    def lost_error(self) -> ApplicationError:
+        return _lost_error(self._work.step)
+
+    async def begin_course(self) -> None:
+        """Set the step's conditions, however far an earlier attempt came: a course that has begun already continues."""
+        await self._set_conditions(self._work.conditions)
+
+    async def lift_conditions(self) -> None:
+        """Set no conditions for now, as the participant is greeted in mid-turn."""
+        await self._set_conditions(None)
+
+    async def _set_conditions(self, conditions: Conditions | None) -> None:
+        simulation = self.simulation
+        if simulation.conditions != conditions and self._work.conditions is not None:
+            simulation_id, mark = self.plan.simulation_id, self.mark
+            await patiently(lambda: self._simulations.set_conditions(simulation_id, mark, conditions))
+            simulation.conditions = conditions
+
+    async def keep(self) -> BlobRef:
+        """Take a checkpoint of the simulation as it is now."""
+        return await patiently(lambda: self._simulations.keep(self.simulation))
+
+    async def keep_changes(self) -> BlobRef:
+        """The checkpoint at the end of the step, a new one if anything changed. Fails as ``SimulationLost``."""
+        current = await self.require_mark()
+        if current.is_untouched and not self.has_new_key:
+            return self._work.checkpoint
+        return await self.keep()
+
+
+async def _claim(simulations: Simulations, work: Work, again: bool = False) -> Simulation:
+    plan = work.plan
+    participants_time.note_wait()
+
+    async def claim() -> Simulation:
+        if noted := notes.noted(notes.MarkNote):
+            try:
+                return await simulations.take_over(plan.simulation_id, mark=noted[-1].mark)
+            except SimulationGoneError:
+                if not work.may_start_over:
+                    raise _lost_error(work.step) from None
+                participants_time.forget()
+        # A later attempt without a note can't know what earlier ones have asked the participant to do.
+        is_first = activity.info().attempt == 1
+        issue = own_fence() if work.issue is None or not is_first else work.issue
+        mark = _Mark(step=f"{own_run()} {work.step}", fence=own_fence(), is_again=again, issue=issue).model_dump_json()
+        conditions = work.conditions if issue == work.issue else None  # else it is greeted first
+        simulation = await simulations.begin(
+            plan.simulation_id, work.checkpoint, mark=mark, issue=issue, conditions=conditions
+        )
+        notes.note(notes.MarkNote(mark=simulation.mark or ""))
+        return simulation
+
+    return await patiently(claim)
+
+
+def own_run() -> str:
+    """The run, which is part of every message id: a run that was reset doesn't repeat the ids of the run before."""
+    return str(activity.info().workflow_run_id)
+
+
+def _lost_error(step: str) -> ApplicationError:
+    return failures.SIMULATION_LOST.final(
+        f"The simulator lost what the participant did in {step}: it has to be played again."
+    )
