@@ -1,1 +1,1 @@
-"""The commands, a file each or for a group: flags and work. What is heavy is imported when a command runs."""
+"""The commands: one file for a command or a group, with flags and work. Heavy modules are imported in functions."""
