@@ -149,15 +149,14 @@ def _write(url: str, table: str) -> Callable[[], object]:
 
 
 def _list(url: str, table: str) -> Callable[[], object]:
-    from proctor.cli import archive_commands
+    from proctor.cli import entries as printing
     from proctor.storage.entry_table import EntryQuery
 
-    archive_commands._running = lambda config: []  # Temporal has its own time
-    vars(archive_commands)["open_archive"] = lambda archive, state, *_names: (Archive(url, table), cast("Any", None))
+    printing._running = lambda config: []  # Temporal has its own time
 
     def list_entries() -> None:
         with redirect_stdout(StringIO()):
-            archive_commands.list_entries(None, None, EntryQuery(), 50, False)
+            printing.print_entries(Archive(url, table), cast("Any", None), EntryQuery(), 50, "")
 
     return list_entries
 

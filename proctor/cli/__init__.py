@@ -1,1 +1,1 @@
-"""The commands, a module each."""
+"""The command line: commands, and displays and reports that they share."""

@@ -1,11 +1,8 @@
-"""``proctor scenarios audit``: progress, the table, and each violation's command."""
+"""``proctor scenarios audit``: its progress, its table and its figures."""
 
-import json
-import os
 import sys
 import time
 from collections.abc import Sequence
-from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any
 
@@ -14,13 +11,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from proctor.cli.scenario_commands import family_folder, manager_of
-from proctor.client.run_settings import seeds_in
-from proctor.common.console import make_console, show
-from proctor.common.errors import ExitCode, UsageError
-from proctor.local.audit.families import Cell, FamilyAudit, cells_of, command_for, run_cells, run_studies, summed_up
+from proctor.local.audit.families import Cell, FamilyAudit, run_cells
 from proctor.local.audit.instances import Report
-from purple_sdk.protocol.instances import DIFFICULTIES
 
 CHECKS = {
     1: "oracle",
@@ -50,62 +42,7 @@ without what is known, and how much is known."""
 _INSTANCES_A_LINE = 25  # in a log, progress is one line for this number of instances
 
 
-def audit_families(
-    families: Sequence[str],
-    scenarios_dir: str | None,
-    difficulties: str,
-    seeds: str,
-    *,
-    processes: int = 0,
-    quick: bool = False,
-    json_file: Path | None = None,
-) -> ExitCode:
-    """Audit families, all of them where none is named; exit code 1 where anything is violated.
-
-    Args:
-        families: their names.
-        scenarios_dir: the folder of scenarios that the command line names, if it does.
-        difficulties, seeds: numbers and ranges, such as ``1-4`` or ``3,7``.
-        processes: how many instances at once; 0 for as many as there are processors.
-        quick: the cheapest form: fewer lapses, and no checks that need many instances.
-        json_file: receives the figures.
-
-    Raises:
-        UsageError: there is no such family, or seeds or difficulties can't be read.
-    """
-    levels = seeds_in(difficulties)
-    if wrong := [level for level in levels if level not in DIFFICULTIES]:
-        raise UsageError(f"--difficulty {difficulties}: {wrong[0]} isn't one of 1 to 4")
-    manager = manager_of(scenarios_dir)
-    directories = [family_folder(manager, name) for name in families or manager.list_families()]
-    if not directories:
-        raise UsageError(f"there are no families in {manager.directory}")
-    cells = cells_of(directories, levels, seeds_in(seeds), quick=quick)
-    began, console = time.monotonic(), make_console()
-    processes = processes or os.cpu_count() or 1
-    reports = _watched(cells, processes, console)
-    with console.status("looking for shortcuts in 250 days of each family and difficulty"):
-        studies = [] if quick else list(run_studies(cells, processes))
-    audits = summed_up(reports, studies, quick=quick)
-    show(console, _table(audits))
-    for sentence in [] if quick else coverage_in_words(audits):
-        show(console, Text(sentence))
-    violations = [(audit.name, *violation) for audit in audits for violation in audit.violations]
-    for name, check, difficulty, seed, sentence in violations:
-        where = f"{name}, difficulty {difficulty}" + (f", seed {seed}" if seed is not None else "")
-        console.print(Text(f"check {check} ({CHECKS[check]}), {where}: {sentence}", style="red"))
-        console.print(Text(f"  {command_for(name, difficulty, seed, scenarios_dir)}"))
-    plays = sum(report.plays for report in reports)
-    console.print(
-        f"{len(reports)} instances, {plays:,} plays, {len(violations)} violations, {time.monotonic() - began:.0f} s",
-        highlight=False,
-    )
-    if json_file is not None:
-        json_file.write_text(json.dumps(_figures(audits), indent=1) + "\n", encoding="utf-8")
-    return ExitCode.FAILED if violations else ExitCode.DONE
-
-
-def _watched(cells: Sequence[Cell], processes: int, console: Console) -> list[Report]:
+def watched(cells: Sequence[Cell], processes: int, console: Console) -> list[Report]:
     """Audit instances, and show how far that is."""
     bar = (TextColumn("audited"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     reports: list[Report] = []
@@ -137,7 +74,7 @@ def _log_progress(reports: Sequence[Report], total: int, bad: int, seconds: floa
         )
 
 
-def _table(audits: Sequence[FamilyAudit]) -> Table:
+def make_table(audits: Sequence[FamilyAudit]) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
     table.add_column("family")
     for name in (
@@ -191,7 +128,7 @@ def _learned(audit: FamilyAudit, difficulty: int) -> tuple[str, str]:
     return (f"{100 * study.gain:+.0f}", str(len(study.known))) if study else ("", "")
 
 
-def _figures(audits: Sequence[FamilyAudit]) -> list[dict[str, Any]]:
+def figures_of(audits: Sequence[FamilyAudit]) -> list[dict[str, Any]]:
     """What the families' pages show; each mean with half the width of its 95 % interval (1.96 standard errors)."""
     return [
         {

@@ -11,45 +11,27 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from proctor.activities.scenario_code.manager import ScenarioManager
-from proctor.cli.assess_commands import AssessOptions, follow
-from proctor.cli.scenario_commands import load_scenario
+from proctor.cli.assessments import AssessOptions, follow
 from proctor.client.api import assessment_request
 from proctor.client.caller import AssessmentCall
-from proctor.common.console import command_name, make_console, show
+from proctor.common.console import make_console, show
 from proctor.common.errors import CancelledError, CommandError
-from proctor.common.settings import LOOPBACK, read_settings, warn, with_scenarios
+from proctor.common.settings import LOOPBACK, warn
 from proctor.common.state import make_folder
 from proctor.local.stack import LocalStack, throwaway_stack
 from proctor.local.up import addresses, started
 from proctor.service.supervisor import Supervisor
 from proctor.settings.config import GreenAgentConfig
-from purple_sdk.protocol.results import AssessmentResults
 
 RESULT_FILE = "assessment_results.json"
 
 
-def run_demo(scenario_id: str, seed: int, keep: bool) -> None:
-    """Play a scenario with the baseline agent, offline, and write ``assessment_results.json`` here.
+async def play_demo(config: GreenAgentConfig, scenario_id: str, seed: int, keep: bool) -> bool:
+    """Play the scenario offline; whether its assessment is archived.
 
     Args:
         keep: whether everything stays up after the assessment, until Ctrl-C.
-
-    Raises:
-        UsageError: there is no such scenario.
-        CommandError: it is broken, something didn't start, or the assessment failed.
     """
-    config = with_scenarios(read_settings(GreenAgentConfig, host=LOOPBACK))
-    load_scenario(ScenarioManager(config.scenarios_dir), scenario_id)
-    is_archived = asyncio.run(_demo(config, scenario_id, seed, keep))
-    console = make_console()
-    console.print(f"All services have ended. `{command_name()} demo --keep` leaves them running.", soft_wrap=True)
-    if is_archived:
-        results = AssessmentResults.model_validate_json(Path(RESULT_FILE).read_bytes())
-        console.print(f"Look at the assessment: {command_name()} view {results.assessment_id[:8]}", soft_wrap=True)
-
-
-async def _demo(config: GreenAgentConfig, scenario_id: str, seed: int, keep: bool) -> bool:
     interrupted = asyncio.Event()
     console = make_console()
     # The supervisor's guard removes the folder even when we are killed; the context does before there is a guard.

@@ -1,68 +1,20 @@
 """``proctor export``: writes entries elsewhere, as an archive, a page or a table."""
 
-import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import Path
 
-from rich.text import Text
-
-from proctor.cli.archive_commands import require_assessments, size_in_words, tell_left_out
-from proctor.client.opened_archive import archive_problems, open_archive
+from proctor.cli.entries import require_assessments, size_in_words, tell_left_out
 from proctor.client.tables import columns_of, rows_of, write_parquet
-from proctor.common.console import make_console
 from proctor.common.errors import CommandError, UsageError
 from proctor.common.phrases import counted
 from proctor.protocol.archive import ArchiveEntry
 from proctor.protocol.roles import name_of_role
-from proctor.storage.archive import Archive, EntryDamagedError
+from proctor.storage.archive import Archive
 from proctor.storage.entry_table import EntryQuery
 from proctor.storage.object_stores import StoreSettingsError
 from proctor.viewer.pages import Pages
-
-
-@archive_problems()
-def export(archive: str | None, state: str | None, names: Sequence[str], to: str) -> None:
-    """Write entries elsewhere.
-
-    Args:
-        names: ids, their beginnings, or ``all`` alone.
-        to: a folder (an archive), or a file that ends with .html, .csv or .parquet.
-
-    Raises:
-        UsageError: ``to`` can't be written, or there is no such entry.
-    """
-    kept, _ = open_archive(archive, state, *names)
-    damaged, newer = list[str](), list[str]()
-    if list(names) == ["all"]:
-        entries = [entry for entry in kept.entries(damaged) if not entry.part_of]
-    else:
-        entries = [kept.find(name) for name in names]
-    if not to.lower().endswith(".html"):
-        entries = _with_members(kept, entries, damaged)
-    path, kind = Path(to), Path(to).suffix.lower()
-    if kind in (".html", ".csv", ".parquet"):
-        if not path.absolute().parent.is_dir():
-            raise UsageError(f"--to {to}: there is no folder {path.parent}")
-        written = _WRITERS[kind](kept, entries, path)
-    elif kind:
-        raise UsageError(f"--to {to}: name a folder, or a file that ends with .html, .csv or .parquet")
-    else:
-        there = opened(to, "--to")
-        copied = list[ArchiveEntry]()
-        for entry in (*entries, *_parts_of(kept, entries)):
-            try:
-                is_newest = kept.copy(entry, there).fence == entry.fence
-            except EntryDamagedError as error:
-                damaged.append(str(error))
-                continue
-            copied.append(entry) if is_newest else newer.append(entry.id)
-        written = entries_in_words(copied)
-    make_console().print(Text(f"{written} written to {to}"), soft_wrap=True)
-    if newer:
-        print(f"left out, since {to} has later ones: {', '.join(newer)}", file=sys.stderr)
-    require_whole(damaged)
 
 
 def require_whole(damaged: Sequence[str]) -> None:
@@ -72,7 +24,7 @@ def require_whole(damaged: Sequence[str]) -> None:
         raise CommandError(f"{counted(len(damaged), 'damaged entry was', 'damaged entries were')} left out")
 
 
-def _with_members(kept: Archive, entries: Sequence[ArchiveEntry], damaged: list[str]) -> list[ArchiveEntry]:
+def with_members(kept: Archive, entries: Sequence[ArchiveEntry], damaged: list[str]) -> list[ArchiveEntry]:
     """The entries, and what is of the campaigns among them."""
     campaigns = {entry.id for entry in entries if entry.kind == "campaign"}
     named = {entry.id for entry in entries}
@@ -80,7 +32,7 @@ def _with_members(kept: Archive, entries: Sequence[ArchiveEntry], damaged: list[
     return [*entries, *(each for some in members for each in some if each.id not in named)]
 
 
-def _parts_of(kept: Archive, entries: Sequence[ArchiveEntry]) -> list[ArchiveEntry]:
+def parts_of(kept: Archive, entries: Sequence[ArchiveEntry]) -> list[ArchiveEntry]:
     """The entries of the single participants of assessments with several."""
     names = [name_of_role(entry.id, role) for entry in entries for role in entry.roles]
     return [part for name in names if (part := kept.get(name)) is not None]
@@ -138,7 +90,7 @@ def _write_parquet(kept: Archive, entries: Sequence[ArchiveEntry], path: Path) -
     return _count_rows(rows, columns_of(rows))
 
 
-_WRITERS: dict[str, Callable[[Archive, Sequence[ArchiveEntry], Path], str]] = {
+WRITERS: dict[str, Callable[[Archive, Sequence[ArchiveEntry], Path], str]] = {
     ".html": _write_page,
     ".csv": _write_csv,
     ".parquet": _write_parquet,
@@ -149,5 +101,5 @@ def opened(place: str, what: str) -> Archive:
     """The archive at a place that a person has named. Raises ``UsageError``."""
     try:
         return Archive(place)
-    except StoreSettingsError as error:
-        raise UsageError(f"{what} is {place}: {error}") from None
+    except StoreSettingsError as problem:
+        raise UsageError(f"{what} is {place}: {problem}") from None

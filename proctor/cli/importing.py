@@ -7,11 +7,6 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from rich.text import Text
-
-from proctor.cli.exporting import entries_in_words, opened, require_whole
-from proctor.client.opened_archive import archive_problems, open_archive
-from proctor.common.console import make_console
 from proctor.common.errors import UsageError
 from proctor.common.phrases import clean, counted
 from proctor.protocol.archive import ArchiveEntry
@@ -21,7 +16,7 @@ _NAMED = 5
 
 
 @dataclass
-class _Coming:
+class Coming:
     """What is imported: entries that are new, and those that are there already, theirs with ours.
 
     ``changing`` has, in words by their ids, those of the new ones that change own results.
@@ -33,38 +28,8 @@ class _Coming:
     damaged: list[str] = field(default_factory=list)
 
 
-@archive_problems()
-def import_from(
-    archive: str | None, state: str | None, folder: str, owner: str = "", *, is_agreed: bool = False
-) -> None:
-    """Take over all entries of another archive, such as ``export`` writes.
-
-    Args:
-        owner: the caller that they belong to then; none by default, so that only administrators see them.
-        is_agreed: also what changes own results; otherwise the person is asked.
-
-    Raises:
-        UsageError: there is no archive, or the person doesn't agree.
-    """
-    kept, _ = open_archive(archive, state)
-    other = opened(folder, "the archive to take over")
-    coming = _look(other, kept)
-    if not (coming.new or coming.known or coming.damaged):
-        raise UsageError(f"{folder} holds no entry of an archive: name a folder that `proctor export` wrote")
-    if coming.changing and not is_agreed:
-        _ask(coming.changing)
-    taken = [entry for entry in coming.new if _take(other, kept, entry, owner, coming.damaged)]
-    for entry, own in coming.known:
-        other.copy_judgements(entry, kept, own)
-    sentence = f"{entries_in_words(taken)} taken over"
-    if coming.known:
-        sentence += f"; {entries_in_words([own for _, own in coming.known])} there already"
-    make_console().print(Text(sentence), soft_wrap=True)
-    require_whole(coming.damaged)
-
-
-def _look(other: Archive, kept: Archive) -> _Coming:
-    coming, ids = _Coming(), set[str]()
+def look(other: Archive, kept: Archive) -> Coming:
+    coming, ids = Coming(), set[str]()
     for entry in other.walk(coming.damaged):
         light = entry.model_copy(update={"message": {}})
         ids.add(entry.id)
@@ -98,7 +63,7 @@ def _is_there(kept: Archive, entry_id: str) -> bool:
         return True
 
 
-def _ask(changing: dict[str, str]) -> None:
+def ask(changing: dict[str, str]) -> None:
     named = "; ".join(list(changing.values())[:_NAMED])
     more = len(changing) - _NAMED
     named += f"; and {more} more" if more > 0 else ""
@@ -110,7 +75,7 @@ def _ask(changing: dict[str, str]) -> None:
         raise UsageError("nothing was taken over")
 
 
-def _take(other: Archive, kept: Archive, light: ArchiveEntry, owner: str, damaged: list[str]) -> bool:
+def take(other: Archive, kept: Archive, light: ArchiveEntry, owner: str, damaged: list[str]) -> bool:
     """Write an entry; what this deployment archives of that id later has a higher fence, and replaces it."""
     fence = max(min(light.fence, time.time_ns() // 1000), kept.newest_fence(light.id) + 1)
     found: Sequence[ArchiveEntry] = other.in_full([light], damaged)

@@ -8,17 +8,20 @@ from typing import Annotated
 
 import typer
 
-from proctor.cli import (
+from proctor.cli.commands import (
     agent,
     archive,
     assessing,
+    datasets,
     harness,
     judge,
     projects,
+    results,
     scenarios,
     services,
     terminal_bench,
     token,
+    under_way,
 )
 from proctor.cli.help_pages import CommandWithExamples, GroupedCommands
 from proctor.common.errors import CommandError, UsageError, ending_as, fit
@@ -80,17 +83,17 @@ _GROUPS = {
     "token": token.app,
 }
 
-for _commands in (assessing.app, archive.app, services.app, projects.app):
+for _commands in (assessing.app, under_way.app, results.app, archive.app, services.app, projects.app):
     app.registered_commands += _commands.registered_commands
 for _name, _group in _GROUPS.items():
     app.add_typer(_group, name=_name)
-for _commands in (app, *_GROUPS.values(), terminal_bench.datasets):
+for _commands in (app, *_GROUPS.values(), datasets.app):
     for _command in _commands.registered_commands:
         _command.cls = CommandWithExamples
 
 
 @cache
-def _built() -> Callable[[], object]:
+def build() -> Callable[..., object]:
     return typer.main.get_command(app)
 
 
@@ -102,7 +105,7 @@ def main() -> None:
         with ending_as(UsageError, BadEnvironmentError):
             require_readable_names()
             keep_loopback_direct()
-            _built()()
-    except CommandError as error:
-        announce(fit(f"proctor: {error}", sys.stderr), "ERROR", sys.stderr)
-        sys.exit(error.exit_code)
+            build()()
+    except CommandError as problem:
+        announce(fit(f"proctor: {problem}", sys.stderr), "ERROR", sys.stderr)
+        sys.exit(problem.exit_code)

@@ -1,53 +1,19 @@
 """``proctor new-agent`` and ``proctor new-scenario``: projects from templates (``templates/``), ready to be played."""
 
 import re
-import subprocess
-import sys
 from collections.abc import Mapping
-from hashlib import sha256
-from importlib.metadata import version
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
 from string import Template
-from uuid import uuid4
 
-from proctor.cli.purple_wheel import write_wheel
-from proctor.common.errors import CommandError, UsageError
+from proctor.common.errors import UsageError
 
 _NAME = re.compile(r"[a-z][a-z0-9]*([-_][a-z0-9]+)*")
 _MARK = ".tmpl"
 
 
-def new_agent(name: str, folder: Path) -> None:
-    """Write the project into ``folder / name`` and say how to continue."""
-    class_name = "".join(word.capitalize() for word in _words_of(name))
-    values = {"class_name": class_name, "version": version("proctor")}
-    target = _write_project("agent", name, folder, "mail-clerk", values)
-    wheel = write_wheel(target / "wheels")
-    with (target / "requirements.lock").open("a", encoding="utf-8") as lock:
-        digest = sha256(wheel.read_bytes()).hexdigest()
-        lock.write(f"proctor-purple=={version('proctor')} \\\n    --hash=sha256:{digest}\n")
-    _say_next("agent", target=target)
-
-
-def new_scenario(name: str, folder: Path) -> None:
-    """Write the scenario into ``folder / name`` and say how to continue."""
-    target = _write_project("scenario", name, folder, "team-lunch", {"canary": str(uuid4())})
-    built = subprocess.run([sys.executable, "build.py"], cwd=target, capture_output=True, text=True, check=False)
-    if built.returncode:
-        raise CommandError(f"{target} is written, but its build.py fails: {built.stderr.strip()}")
-    where = target if target.is_absolute() else f"./{target}"
-    _say_next("scenario", target=target, where=where, folder=folder, name=name)
-
-
-def new_family(name: str, folder: Path) -> None:
-    """Write a family into ``folder / "families" / name`` and say how to continue."""
-    target = _write_project("family", name, folder / "families", "barn_sale", {})
-    _say_next("family", target=target, folder=folder, name=name)
-
-
-def _write_project(kind: str, name: str, folder: Path, example: str, values: Mapping[str, str]) -> Path:
+def write_project(kind: str, name: str, folder: Path, example: str, values: Mapping[str, str]) -> Path:
     """Fill in the templates of a kind, and write them into ``folder / name``.
 
     Args:
@@ -64,7 +30,7 @@ def _write_project(kind: str, name: str, folder: Path, example: str, values: Map
     target = folder / name
     if target.exists():
         raise UsageError(f"{target} is there already: choose another name, or another --folder")
-    title = " ".join(_words_of(name)).capitalize()
+    title = " ".join(words_of(name)).capitalize()
     try:
         _write(files("proctor.cli") / "templates" / kind, target, {"name": name, "title": title, **values})
     except OSError as error:
@@ -72,12 +38,12 @@ def _write_project(kind: str, name: str, folder: Path, example: str, values: Map
     return target
 
 
-def _say_next(kind: str, **values: object) -> None:
+def say_next(kind: str, **values: object) -> None:
     text = (files("proctor.cli") / "templates" / f"{kind}.txt").read_text(encoding="utf-8")
     print(Template(text).substitute(values), end="")
 
 
-def _words_of(name: str) -> list[str]:
+def words_of(name: str) -> list[str]:
     return re.split(r"[-_]", name)
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from proctor.client.deployments import PLACES, Deployment, known_deployments, read_deployment
 from proctor.common.errors import CommandError, UsageError, ending_as
 from proctor.common.settings import read_settings, with_connection
+from proctor.protocol.archive import ArchiveEntry
 from proctor.settings.config import GreenAgentConfig
 from proctor.storage.archive import Archive, EntryDamagedError, NoSuchEntryError, SeveralEntriesError
 from proctor.storage.archive import open_archive as opened
@@ -106,6 +107,16 @@ def _places(config: GreenAgentConfig) -> tuple[list[Deployment], list[GreenAgent
     running = [each for each in known if each.is_running]
     settled = [each.settle(config, chosen) for each in known]
     return running, [*settled[: len(running)], config, *settled[len(running) :]]
+
+
+def find_campaign(kept: Archive, name: str) -> ArchiveEntry | None:
+    """The campaign whose id is ``name``, or alone begins so; None if none has ended."""
+    ids = [each.id for each in kept.select(EntryQuery(kind="campaign")) if each.id.startswith(name)]
+    if len(ids) > 1 and name not in ids:
+        raise UsageError(
+            f"--campaign {name}: {len(ids)} campaigns begin so: {', '.join(ids[:5])}; write more of the id"
+        )
+    return kept.get(name if name in ids else ids[0]) if ids else None
 
 
 def local_archives() -> list[Path]:

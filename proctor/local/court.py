@@ -87,8 +87,8 @@ class Court:
 
     def __init__(self, config: GreenAgentConfig, archive: Archive, *, is_current: bool, judge: str | None) -> None:
         self._archive = archive
-        self._is_current = is_current
-        self._judge = judge
+        self.is_current = is_current
+        self.judge_name = judge
         self._store = HeldBlobs(config.storage_url)
         self.scenarios = Scenarios(config, self._store)
         nowhere: Any = None
@@ -103,10 +103,10 @@ class Court:
         """Who would judge an entry; raises ``NotJudgeableError``."""
         return JudgedBy(
             proctor=version("proctor"),
-            evaluators="current" if self._is_current else "frozen",
+            evaluators="current" if self.is_current else "frozen",
             code=await self._source(entry),
-            judge=self._judge,
-            prompt=PROMPT_VERSION if self._judge else None,
+            judge=self.judge_name,
+            prompt=PROMPT_VERSION if self.judge_name else None,
         )
 
     async def judge(self, entry: ArchiveEntry) -> Judgement:
@@ -120,7 +120,7 @@ class Court:
         if results.status != "completed" and results.failure_kind != failures.EVALUATOR_FAILED:
             raise NotJudgeableError(f"it has no verdict, since it ended as {results.status}")
         sides = await asyncio.to_thread(self._sides, entry, results)
-        code = await (self._current_code(entry, sides) if self._is_current else self._frozen_code(entry, sides))
+        code = await (self._current_code(entry, sides) if self.is_current else self._frozen_code(entry, sides))
         by = (await self.who(entry)).model_copy(
             update={
                 "evaluators": code.evaluators,
@@ -158,7 +158,7 @@ class Court:
             for criterion in scenario.criteria:
                 name = criterion.criterion_id
                 known = first.get(name)
-                if known is not None and self._judge is None and not entry.offline and _needed_model(criterion, known):
+                if known and self.judge_name is None and not entry.offline and _needed_model(criterion, known):
                     verdicts.append(known)
                     kept.append(name)
                 else:
@@ -284,7 +284,7 @@ class Court:
 
     async def _source(self, entry: ArchiveEntry) -> str:
         """The hash of what judges an entry, before anything is made of it."""
-        if not self._is_current:
+        if not self.is_current:
             return entry.package.sha256 if entry.package else ""
         name = entry.scenario_id
         if name not in self._sources:
@@ -310,8 +310,8 @@ class Court:
             participant=entry.participant,
             participant_url=entry.participant_url,
             seed=entry.seed or 0,
-            offline=self._judge is None,
-            judges=[self._judge] if self._judge else [],
+            offline=self.judge_name is None,
+            judges=[self.judge_name] if self.judge_name else [],
             instance=entry.instance,
             verbose_updates=False,
             max_turns=1,

@@ -8,6 +8,7 @@ that proctor would have done it, as days whose truth isn't public, and judged by
 
 import json
 import tarfile
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,6 @@ import pytest
 
 from proctor.activities.archive.assessments import _archived_scenario
 from proctor.activities.scenario_code.evidence import JudgeRecord
-from proctor.cli.judge_again import AgainOptions, judge_again
 from proctor.common.errors import ExitCode
 from proctor.protocol.archive import (
     RESULT,
@@ -33,6 +33,7 @@ from proctor.storage.archive import Archive
 from proctor.storage.blobs import BlobStore
 from purple_sdk.protocol.instances import Instance
 from purple_sdk.protocol.results import CriterionResult, assessment_results
+from tests.cli.commands import run_proctor
 from tests.sentences import says
 
 pytestmark = pytest.mark.usefixtures("quick_fork_servers")
@@ -99,13 +100,13 @@ def write_entry(family: str, archive: Archive, store: BlobStore) -> ArchiveEntry
     return archive.write(entry, files, {"scenario": scenario, "initial_state": json.dumps(before).encode()})
 
 
-def again(folder: Path, *families: str, **how: Any) -> dict[str, Judgement]:
+def again(folder: Path, *families: str, flags: Sequence[str] = ()) -> dict[str, Judgement]:
     """The judgements of plays by ``proctor judge again``, by family."""
     archive, store = Archive(str(folder / "archive")), BlobStore(str(folder / "store"))
     entries = {family: write_entry(family, archive, store) for family in families}
-    places = {"archive": str(folder / "archive"), "storage": str(folder / "store"), "state": str(folder)}
-    asked = AgainOptions([entry.id for entry in entries.values()], **places, **how)
-    assert judge_again(asked) is ExitCode.DONE
+    places = ("--archive", archive.folder.root, "--storage", str(folder / "store"), "--state", str(folder))
+    asked = [*(entry.id for entry in entries.values()), *places, *flags]
+    assert run_proctor("judge", "again", *asked) is ExitCode.DONE
     found = {}
     for family, entry in entries.items():
         (found[family],) = archive.judgements(entry, Judgement)
@@ -129,7 +130,7 @@ def test_what_was_judged_before_is_judged_the_same(tmp_path: Path) -> None:
 
 def test_the_code_of_today_judges_it_otherwise(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """So the test above fails where the frozen code is not what judges."""
-    judgement = again(tmp_path, "broken_tools", is_current=True)["broken_tools"]
+    judgement = again(tmp_path, "broken_tools", flags=["--current"])["broken_tools"]
     assert judgement.scores.overall.score > sum(each["score"] for each in judged_then("broken_tools"))
     assert judgement.by.evaluators == "current kit"
     assert says().within(capsys.readouterr().out)

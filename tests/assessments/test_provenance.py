@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from proctor.activities.scenario_code.freezing import packed
-from proctor.cli.replay import run_replay
 from proctor.client.replay import choose, reset, reset_points
 from proctor.common.errors import UsageError
 from proctor.storage.blobs import blob_ref
@@ -18,6 +17,7 @@ from purple_sdk.protocol.provenance import Provenance
 from purple_sdk.protocol.results import AssessmentResults
 from tests.assessments.packages import write_package
 from tests.assessments.test_replay import follow
+from tests.cli.commands import run_proctor
 from tests.sentences import says
 from tests.stack import Assessed, Stack, assess, serving
 from tests.work import only_nightly
@@ -147,4 +147,4 @@ async def test_a_mended_evaluator_judges_where_that_is_asked_for(
 
 def test_todays_evaluators_are_for_judging_again() -> None:
     with pytest.raises(UsageError, check=says("--with-current-evaluators", "--from-judging")):
-        run_replay("t", "http://127.0.0.1:1", with_current_evaluators=True)
+        run_proctor("replay", "t", "--with-current-evaluators")

@@ -16,7 +16,7 @@ from unittest.mock import patch
 import psutil
 import pytest
 
-from proctor.cli.main import main
+from proctor.cli.main import build, main
 from tests.programs import Process, end, start
 from tests.waiting import PATIENCE, wait_until
 
@@ -26,6 +26,11 @@ DEAD_PROXIES = dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"), "http:/
 
 MARK = "PROCTOR_TEST_MARK"
 RUN = "PROCTOR_TEST_RUN"
+
+
+def run_proctor(*arguments: str) -> object:
+    """Run ``proctor ...`` in this process and environment; its errors are raised, its exit code is returned."""
+    return build()(list(arguments), standalone_mode=False)
 
 
 def marked(name: str, value: str) -> list[psutil.Process]:

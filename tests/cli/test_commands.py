@@ -76,7 +76,7 @@ def test_help_is_there_at_once_and_imports_nothing_that_it_does_not_need() -> No
 
 def test_no_process_imports_what_only_others_need() -> None:
     """A worker does neither: ``test_terminal_extra``."""
-    up, commands = imported_by("proctor.local.up", "proctor.cli.demo, proctor.cli.scenario_commands")
+    up, commands = imported_by("proctor.local.up", "proctor.cli.demo, proctor.cli.scenario_packages")
     assert up.isdisjoint({"temporalio", "a2a", "jwt", "proctor.ues", "starlette.applications", "uvicorn", *MODELS})
     assert commands.isdisjoint({"temporalio.worker", "proctor.ues", "proctor.service.parts", *MODELS})
     [services] = imported_by("proctor.service.services, proctor.ues.server, purple_sdk.examples.triage_agent")
@@ -91,7 +91,7 @@ def test_no_process_imports_what_only_others_need() -> None:
 
 def test_no_module_has_a_second_name() -> None:
     """In a checkout Python finds the folders that are linked into ``proctor`` at the top, too."""
-    (imported,) = imported_by("proctor.service.worker, proctor.a2a_gateway.server, proctor.cli.scenario_commands")
+    (imported,) = imported_by("proctor.service.worker, proctor.a2a_gateway.server, proctor.cli.scenario_packages")
     assert {"proctor.workflows.assessment", "proctor.activities.admission"} <= imported
     assert {name for name in imported if name.partition(".")[0] in LINKED} == set()
 
@@ -397,7 +397,7 @@ def test_the_day_that_is_named_is_validated_of_a_family_by_name_or_by_folder(
     async def note(_code: Any, folder: Path, days: list[Instance], _check: Any) -> None:
         chosen.extend((folder, day.difficulty, day.seed) for day in days)
 
-    monkeypatch.setattr("proctor.cli.scenario_commands.check_days", note)
+    monkeypatch.setattr("proctor.local.families.check_days", note)
     folder = write_family(sandbox.folder / "mine") / "families" / "one_question"
     for named in ("one_question", "mine/families/one_question"):
         for day in (("--difficulty", "3", "--seed", "5"), ()):

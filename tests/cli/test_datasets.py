@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from proctor.cli import dataset_sources
-from proctor.cli.dataset_commands import configured_dataset
+from proctor.cli.known_datasets import configured_dataset
 from proctor.cli.terminal_settings import DatasetSection
 from proctor.common.errors import UsageError
 from proctor.terminal.datasets import KnownDatasets, datasets_home

@@ -14,8 +14,8 @@ from rich.text import Text
 from proctor.cli.campaign_display import CampaignDisplay, build_failures, print_build_failures
 from proctor.cli.display import AssessmentDisplay
 from proctor.cli.report import print_report
-from proctor.cli.terminal_commands import require_built
-from proctor.cli.under_way_commands import UnderWayDisplay
+from proctor.cli.terminal_runs import require_built
+from proctor.cli.under_way import UnderWayDisplay
 from proctor.client.caller import Accepted, ConnectionBack, ConnectionLost, GatewayMessage, Progress
 from proctor.common.console import make_console, plain_table, show
 from proctor.common.errors import CommandError

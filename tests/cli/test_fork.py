@@ -1,61 +1,83 @@
 """What ``proctor fork`` asks for, and what ``proctor forks`` says of an archive."""
 
 import asyncio
+import json
 import re
+from typing import Any
 
 import pytest
 
-from proctor.cli.fork import ForkOptions, run_fork
-from proctor.cli.fork_report import compare_forks
+from proctor.cli.assessments import AssessOptions
+from proctor.client.caller import AssessmentCall
+from proctor.client.run_settings import checked
 from proctor.common.errors import UsageError
+from proctor.protocol.runs import RunRequest
 from proctor.storage.archive import Archive
 from purple_sdk.protocol.forks import ForkedFrom
+from tests.cli.commands import run_proctor
 from tests.sentences import says
 from tests.storage.test_archive import entry
 
 GATEWAY = "http://127.0.0.1:1"
 
 
-def test_one_fork_is_an_assessment_and_several_are_a_campaign() -> None:
-    one = ForkOptions("abc", GATEWAY, from_turn=5)
-    assert one.request() == {"participants": {}, "config": {"fork_of": "abc", "from_turn": 5}}
-    other = ForkOptions("abc", GATEWAY, from_turn=5, agents=("http://a:1",), seed=3, max_turns=9)
-    assert other.request() == {
+def requested(monkeypatch: pytest.MonkeyPatch, *flags: str) -> Any:
+    """What ``proctor fork`` sends, instead of sending it."""
+    sent: list[Any] = []
+
+    async def follow(_shown: AssessOptions, _interrupted: asyncio.Event, call: AssessmentCall) -> None:
+        sent.append(json.loads(call._message.parts[0].text))
+
+    async def run_campaign(request: RunRequest, *_: object, **_more: object) -> None:
+        sent.append(request)
+
+    monkeypatch.setattr("proctor.cli.assessments.follow", follow)
+    monkeypatch.setattr("proctor.cli.campaign_runs.run_campaign", run_campaign)
+    run_proctor("fork", "abc", "--gateway", GATEWAY, *flags)
+    (request,) = sent
+    return request
+
+
+def test_one_fork_is_an_assessment_and_several_are_a_campaign(monkeypatch: pytest.MonkeyPatch) -> None:
+    one = requested(monkeypatch, "--from-turn", "5")
+    assert one == {"participants": {}, "config": {"fork_of": "abc", "from_turn": 5}}
+    other = requested(monkeypatch, "--from-turn", "5", "--agent", "http://a:1", "--seed", "3", "--max-turns", "9")
+    assert other == {
         "participants": {"personal_assistant": "http://a:1"},
         "config": {"fork_of": "abc", "from_turn": 5, "seed": 3, "max_turns": 9},
     }
-    named = ForkOptions("abc", GATEWAY, from_turn=5, agents=("host=http://a:1",))
-    assert named.request()["participants"] == {"host": "http://a:1"}
-    evening = ForkOptions("abc", GATEWAY, evening=2)
-    assert evening.request() == {"participants": {}, "config": {"fork_of": "abc", "from_evening": 2}}
-    several = ForkOptions("abc", GATEWAY, every_turn=True, agents=("a=http://a:1", "b=http://b:1"), repeats=3, seed=3)
-    assert several.request() == {
-        "participants": {"a": "http://a:1", "b": "http://b:1"},
-        "config": {"fork_of": "abc", "from_turns": "every", "seed": 3, "repeats": 3},
-    }
+    named = requested(monkeypatch, "--from-turn", "5", "--agent", "host=http://a:1")
+    assert named["participants"] == {"host": "http://a:1"}
+    evening = requested(monkeypatch, "--evening", "2")
+    assert evening == {"participants": {}, "config": {"fork_of": "abc", "from_evening": 2}}
+    agents = ("--agent", "a=http://a:1", "--agent", "b=http://b:1")
+    several = requested(monkeypatch, "--every-turn", *agents, "--repeats", "3", "--seed", "3")
+    config = {"fork_of": "abc", "from_turns": "every", "seed": 3, "repeats": 3}
+    participants = {"a": "http://a:1", "b": "http://b:1"}
+    assert several == checked({"participants": participants, "config": config}, "proctor fork")
 
 
 @pytest.mark.parametrize(
-    "options",
+    "flags",
     [
-        ForkOptions("abc", GATEWAY),
-        ForkOptions("abc", GATEWAY, from_turn=2, every_turn=True),
-        ForkOptions("abc", GATEWAY, from_turn=2, evening=1),
-        ForkOptions("abc", GATEWAY, evening=1, repeats=2),
-        ForkOptions("abc", GATEWAY, from_turn=2, repeats=2, json_file="r.json"),
-        ForkOptions("abc", GATEWAY, from_turn=2, repeats=2, agents=("nonsense",)),
+        "",
+        "--from-turn 2 --every-turn",
+        "--from-turn 2 --evening 1",
+        "--evening 1 --repeats 2",
+        "--from-turn 2 --repeats 2 --json r.json",
+        "--from-turn 2 --repeats 2 --agent nonsense",
     ],
 )
-def test_what_does_not_fit_together_is_a_sentence(options: ForkOptions) -> None:
+def test_what_does_not_fit_together_is_a_sentence(flags: str) -> None:
     with pytest.raises(UsageError, check=says()):
-        asyncio.run(run_fork(options))
+        run_proctor("fork", "abc", "--gateway", GATEWAY, *flags.split())
 
 
 def test_the_forks_in_an_archive_say_which_turn_decided(tmp_path, capsys) -> None:
     archive = Archive(str(tmp_path))
     archive.write(entry("original", participant="mine", score=8, max_score=10), {}, {})
     with pytest.raises(UsageError, check=says()):
-        compare_forks(str(tmp_path), None, "orig")
+        run_proctor("forks", "orig", "--archive", str(tmp_path))
     for turn, scores in {1: (2, 8), 2: (2, 8), 3: (8, 8)}.items():
         for number, score in enumerate(scores):
             forked_from = ForkedFrom(task_id="original", turn=turn)
@@ -63,7 +85,7 @@ def test_the_forks_in_an_archive_say_which_turn_decided(tmp_path, capsys) -> Non
             archive.write(fork, {}, {})
     failed = entry("failed", status="failed", forked_from=ForkedFrom(task_id="original", turn=1))
     archive.write(failed, {}, {})
-    compare_forks(str(tmp_path), None, "orig")
+    run_proctor("forks", "orig", "--archive", str(tmp_path))
     said = capsys.readouterr().out
     assert says().within(said)
     assert re.search(r"from turn 2 +2 +50.0% +1800.0 +100% +100%", said)

@@ -11,18 +11,15 @@ from pathlib import Path
 import pytest
 
 from proctor.activities.admission.origins import Origins
-from proctor.cli.archive_commands import list_entries, prune, show_entry
-from proctor.cli.exporting import export
-from proctor.cli.importing import import_from
 from proctor.client.tables import write_parquet
 from proctor.common.errors import CommandError, UsageError
 from proctor.settings.config import GreenAgentConfig
 from proctor.storage.archive import Archive
 from proctor.storage.blobs import BlobStore
-from proctor.storage.entry_table import EntryQuery
 from proctor.viewer.pages import Pages
 from purple_sdk.protocol.forks import ForkedFrom
 from purple_sdk.protocol.request import BadRequestError
+from tests.cli.commands import run_proctor
 from tests.sentences import says
 from tests.viewer.entries import write_day
 
@@ -53,18 +50,18 @@ def test_an_import_replaces_own_results_only_if_a_person_agrees(
     place, before = own.folder.root, own.find("mine")
     theirs = sent(tmp_path, own, score=6, fence=10**15, owner="ann")
     with pytest.raises(UsageError, check=says("--replace", "mine")):
-        import_from(place, None, theirs)
+        run_proctor("import", theirs, "--archive", place)
     monkeypatch.setattr("sys.stdin", terminal := io.StringIO("n\n"))
     monkeypatch.setattr(terminal, "isatty", lambda: True)
     with pytest.raises(UsageError, check=says()):
-        import_from(place, None, theirs)
+        run_proctor("import", theirs, "--archive", place)
     assert Archive(place).find("mine") == before
-    import_from(place, None, theirs, is_agreed=True)
+    run_proctor("import", theirs, "--archive", place, "--replace")
     found = Archive(place).find("mine")
     assert (found.score, found.owner) == (6, "")
     assert before.fence < found.fence <= time.time_ns() // 1000
     capsys.readouterr()
-    import_from(place, None, theirs)
+    run_proctor("import", theirs, "--archive", place)
     assert says().within(capsys.readouterr().out)
 
 
@@ -78,14 +75,14 @@ def test_an_import_adds_to_own_results_only_if_a_person_agrees(
 ) -> None:
     theirs = sent(tmp_path, own, **{"id": "new", **changes})
     with pytest.raises(UsageError, check=says()):
-        import_from(own.folder.root, None, theirs)
+        run_proctor("import", theirs, "--archive", own.folder.root)
 
 
 def test_an_import_sets_the_owner_and_bounds_the_fence(own: Archive, tmp_path: Path) -> None:
     """What this deployment archives later of the same id takes its place."""
     place, future = own.folder.root, 9 * 10**15
     theirs = sent(tmp_path, own, id="new", owner="ann", fence=future)
-    import_from(place, None, theirs, "bob")
+    run_proctor("import", theirs, "--archive", place, "--owner", "bob")
     found = Archive(place).find("new")
     assert found.owner == "bob"
     assert found.fence <= time.time_ns() // 1000
@@ -98,17 +95,17 @@ def test_an_import_sets_the_owner_and_bounds_the_fence(own: Archive, tmp_path: P
     said = later.model_copy(update={"fence": 10**18}).model_dump_json()
     (Path(theirs) / "2026-03-10" / "new.1000000000000000000" / "entry.json").write_text(said)
     with pytest.raises(UsageError, check=says()):
-        import_from(place, None, theirs, is_agreed=True)
+        run_proctor("import", theirs, "--archive", place, "--replace")
 
 
 def test_damaged_entries_are_left_out_and_named(
     own: Archive, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write_day(own, "other")
-    export(own.folder.root, None, ["all"], str(tmp_path / "there"))
+    run_proctor("export", "all", "--to", str(tmp_path / "there"), "--archive", own.folder.root)
     next((tmp_path / "there").glob("*/other.*/turns.jsonl")).write_text("{}")
     with pytest.raises(CommandError, check=says()):
-        import_from(str(tmp_path / "new"), None, str(tmp_path / "there"))
+        run_proctor("import", str(tmp_path / "there"), "--archive", str(tmp_path / "new"))
     assert [each.id for each in Archive(str(tmp_path / "new")).entries()] == ["mine"]
     assert says("other.1", "turns.jsonl").within(capsys.readouterr().err)
 
@@ -130,16 +127,16 @@ def test_a_damaged_entry_says_so_in_lists_pages_and_forks(
     path = next(Path(place).glob(f"*/mine.1/{name}"))
     content = DAMAGE[name](path.read_bytes())
     path.unlink() if content is None else path.write_bytes(content)
-    list_entries(place, None, EntryQuery(), 50, False)
+    run_proctor("list", "--archive", place)
     said = capsys.readouterr().out
     assert said.count("damaged\n") == 1
     assert says(f"2026-03-10/mine.1/{name}", place=place, where=PLACE_IN_JSON).within(said)
     assert ">damaged<" in Pages(Archive(place)).overview([])
     if name in ("entry.json", "result.json"):
         with pytest.raises(CommandError, match=rf"mine\.1/{name} "):
-            show_entry(place, None, "mine", False, False)
+            run_proctor("show", "mine", "--archive", place)
     else:
-        show_entry(place, None, "mine", False, False)
+        run_proctor("show", "mine", "--archive", place)
     if name == "updates.jsonl":  # nothing else reads it
         assert says(f"mine.1/{name}").within(capsys.readouterr().err)
         assert "<b>Damaged.</b>" in Pages(Archive(place)).entry(Archive(place).find("mine"))
@@ -163,12 +160,12 @@ def test_a_damaged_entry_without_an_index_is_listed_by_its_folder(
     path.write_bytes(whole[:-9])
     shutil.rmtree(place / "index")
     for _ in range(2):
-        list_entries(str(place), None, EntryQuery(), 50, False)
+        run_proctor("list", "--archive", str(place))
         assert says("2026-03-10/mine.1").within(capsys.readouterr().out)
-    list_entries(str(place), None, EntryQuery(), 50, True)
+    run_proctor("list", "--archive", str(place), "--json")
     assert json.loads(capsys.readouterr().out) == []
     path.write_bytes(whole)
-    list_entries(str(place), None, EntryQuery(), 50, False)
+    run_proctor("list", "--archive", str(place))
     said = capsys.readouterr().out
     assert "damaged" not in said
     assert "secretary" in said
@@ -185,7 +182,7 @@ def test_prune_leaves_what_is_not_a_store_s_and_what_a_damaged_entry_may_need(ow
     for path in (notes, *contents):
         path.touch()
         os.utime(path, (old, old))
-    prune(own.folder.root, None, "30d", True, True)
+    run_proctor("prune", "--older-than", "30d", "--results", "--yes", "--archive", own.folder.root)
     assert notes.read_text() == "mine"
     assert Archive(own.folder.root).entries() == []
     assert all(path.exists() for path in contents)

@@ -12,9 +12,9 @@ from unittest.mock import MagicMock
 import pytest
 from temporalio.client import WorkflowExecutionStatus
 
-from proctor.cli import replay
+from proctor.client.replay import ResetPoint
 from purple_sdk.processes.ports import free_ports
-from tests.cli.commands import Sandbox
+from tests.cli.commands import Sandbox, run_proctor
 from tests.work import only_nightly, some_of
 
 INTERRUPTED_WHILE_IMPORTING = """
@@ -86,9 +86,8 @@ def test_the_question_of_replay_ends_with_the_first_interrupt(monkeypatch: pytes
         return MagicMock(status=WorkflowExecutionStatus.COMPLETED)
 
     monkeypatch.setattr("sys.stdin", Interrupted())
-    monkeypatch.setattr(replay, "_connect", nothing)
-    monkeypatch.setattr(replay, "reset_points", nothing)
-    monkeypatch.setattr(replay, "choose", lambda *_: replay.ResetPoint("run", 1, "the judging"))
-    with pytest.raises(KeyboardInterrupt):
-        replay.run_replay("t", "http://127.0.0.1:1")
+    monkeypatch.setattr("proctor.cli.replay.connect_to_engine", nothing)
+    monkeypatch.setattr("proctor.client.replay.reset_points", nothing)
+    monkeypatch.setattr("proctor.client.replay.choose", lambda *_: ResetPoint("run", 1, "the judging"))
+    assert run_proctor("replay", "t", "--gateway", "http://127.0.0.1:1") == 128 + signal.SIGINT
     assert not answered

@@ -18,10 +18,6 @@ import jsonschema
 import pytest
 from typer.testing import CliRunner
 
-from proctor.cli.archive_commands import prune, show_entry
-from proctor.cli.exporting import export
-from proctor.cli.importing import import_from
-from proctor.cli.judge_again import AgainOptions, judge_again
 from proctor.cli.main import app
 from proctor.common.errors import CancelledError, CommandError, ExitCode, UsageError
 from proctor.local.court import Court
@@ -35,6 +31,7 @@ from purple_sdk.protocol.results import AssessmentResults, Scores
 from tests.archived import Archived, archive_campaign, entries_in
 from tests.assessments.packages import write_package
 from tests.assessments.scripts import diligent, idle
+from tests.cli.commands import run_proctor
 from tests.openai_endpoint import OpenAIEndpoint
 from tests.sentences import says
 from tests.viewer.campaign_entries import write_trial
@@ -87,8 +84,8 @@ def state(played: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path
     return folder
 
 
-def again(*names: str, **how: Any) -> ExitCode:
-    return judge_again(AgainOptions(list(names), **how))
+def again(*arguments: str) -> object:
+    return run_proctor("judge", "again", *arguments)
 
 
 def archive_in(state: Path) -> Archive:
@@ -146,7 +143,7 @@ def test_todays_evaluators_are_told_by_their_shift_and_the_first_verdicts_stay(
 ) -> None:
     (state / "scenarios" / "tiny" / "evaluators.py").write_text(GENEROUS)
     results = [archive_in(state).results(entry) for entry in runs_in(state)]
-    assert again(CAMPAIGN, is_current=True) is ExitCode.DONE
+    assert again(CAMPAIGN, "--current") is ExitCode.DONE
     said = capsys.readouterr().out
     assert says().within(said)
     shift = shift_in(state)
@@ -162,16 +159,16 @@ def test_todays_evaluators_are_told_by_their_shift_and_the_first_verdicts_stay(
     assert [archive_in(state).results(entry) for entry in runs_in(state)] == results
 
     archive = archive_in(state)
-    show_entry(None, None, run.assessment_id, False, False)
-    show_entry(None, None, CAMPAIGN, False, False)
+    run_proctor("show", run.assessment_id)
+    run_proctor("show", CAMPAIGN)
     said = capsys.readouterr().out
     assert says("16/18", **DIFFERING).within(said)
     assert says("16/18", **DIFFERING).within(Pages(archive).entry(archive.find(run.assessment_id)))
     assert says("1 of 4", **DIFFERING).within(Pages(archive).entry(archive.find(CAMPAIGN)))
 
     copy = state / "copy"
-    export(None, None, [CAMPAIGN], str(copy))
-    import_from(str(copy / "there"), None, str(copy))
+    run_proctor("export", CAMPAIGN, "--to", str(copy))
+    run_proctor("import", str(copy), "--archive", str(copy / "there"))
     assert Archive(str(copy / "there")).judgements(archive.find(run.assessment_id), Judgement)
 
 
@@ -182,9 +179,9 @@ def test_a_scenario_with_other_data_is_not_judged_by_todays_checks(
     path = state / "scenarios" / "other" / "initial_state.json"
     path.write_text(path.read_text().replace("ana@home.example", "ana@house.example"))
     with pytest.raises(CommandError, check=says()):
-        again(*(entry.id for entry in runs_in(state) if entry.scenario_id == "other"), is_current=True)
+        again(*(entry.id for entry in runs_in(state) if entry.scenario_id == "other"), "--current")
     with pytest.raises(CommandError, check=says("tiny")):
-        again(*(entry.id for entry in runs_in(state) if entry.scenario_id == "tiny"), is_current=True)
+        again(*(entry.id for entry in runs_in(state) if entry.scenario_id == "tiny"), "--current")
     assert again(CAMPAIGN) is ExitCode.DONE, "what is frozen judges as before"
     assert says().within(capsys.readouterr().out)
 
@@ -195,7 +192,7 @@ def test_an_evaluator_that_gives_no_verdict_is_named(state: Path, capsys: pytest
     asking = GENEROUS.replace('ctx.get_state("email")', "ctx.client.email.get_state()")
     (state / "scenarios" / "other" / "evaluators.py").write_text(asking)
     with pytest.raises(CommandError, check=says()) as problem:
-        again(CAMPAIGN, is_current=True)
+        again(CAMPAIGN, "--current")
     assert "evaluators.py" in str(problem.value)
     assert "--from-judging" in str(problem.value)
 
@@ -310,20 +307,20 @@ def test_what_needed_a_model_stays_unless_one_is_named(
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     with OpenAIEndpoint() as endpoint:
         endpoint.answer("now judge", all_met)
-        assert again(entry.id, judge="openai/new", base_url=endpoint.base_url) is ExitCode.DONE
+        assert again(entry.id, "--judge", "openai/new", "--base-url", endpoint.base_url) is ExitCode.DONE
     judged = next(each for each in archive.judgements(entry, Judgement) if each.by.judge)
     assert judged.kept == []
     assert judged.scores.overall.score > kept.scores.overall.score
     assert {each.judged_by for each in judged.criteria_results} >= {"model:openai/new"}
     with pytest.raises(UsageError, match="--judge strange-1: "):
-        again(entry.id, judge="strange-1")
+        again(entry.id, "--judge", "strange-1")
 
 
 def test_prune_leaves_what_judges_results_that_stay(state: Path, capsys: pytest.CaptureFixture[str]) -> None:
     long_ago = time.time() - 40 * 86_400
     for path in (state / "storage").rglob("*"):
         os.utime(path, (long_ago, long_ago))
-    prune(None, None, "30d", False, True)
+    run_proctor("prune", "--older-than", "30d", "--yes")
     assert says().within(capsys.readouterr().out)
     packages = {get_blob_path(entry.package) for entry in runs_in(state) if entry.package}
     left = {path.relative_to(state / "storage").as_posix() for path in (state / "storage").rglob("*") if path.is_file()}

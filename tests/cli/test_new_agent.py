@@ -11,9 +11,9 @@ from zipfile import ZipFile
 import pytest
 from packaging.requirements import Requirement
 
-from proctor.cli.new_projects import new_agent
 from proctor.cli.purple_wheel import dependencies
 from proctor.common.errors import UsageError
+from tests.cli.commands import run_proctor
 from tests.cli.projects import require_clean, require_in_wheel, run, run_tests
 from tests.cli.test_ten_minutes import edit, guide
 from tests.programs import ROOT
@@ -26,12 +26,12 @@ from tests.work import NIGHTLY, only_nightly
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("made")
-    new_agent("mail-clerk", folder)
+    run_proctor("new-agent", "mail-clerk", "--folder", str(folder))
     return folder / "mail-clerk"
 
 
 def test_it_says_how_to_go_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    new_agent("a1", tmp_path)
+    run_proctor("new-agent", "a1", "--folder", str(tmp_path))
     told = capsys.readouterr().out
     assert f"{tmp_path}/a1: edit execute_turn in agent.py" in told
     assert "proctor assess email_triage_basic --agent http://localhost:8001 --offline" in told
@@ -54,7 +54,7 @@ def test_its_tests_pass_and_ruff_finds_nothing(project: Path) -> None:
 
 @only_nightly  # by default: test_ten_minutes.py
 def test_its_tests_pass_after_the_guides_edit(tmp_path: Path) -> None:
-    new_agent("mail-clerk", tmp_path)
+    run_proctor("new-agent", "mail-clerk", "--folder", str(tmp_path))
     edit(tmp_path / "mail-clerk" / "agent.py", guide()[1])
     assert "1 passed" in run_tests(tmp_path / "mail-clerk")
 
@@ -112,13 +112,13 @@ def test_it_is_typed(project: Path) -> None:
 @pytest.mark.parametrize("name", ["", "Mail", "mail clerk", "../mail", "1mail", "mail-"])
 def test_a_name_that_is_none_is_told(name: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError, check=says()):
-        new_agent(name, tmp_path)
+        run_proctor("new-agent", name, "--folder", str(tmp_path))
     assert list(tmp_path.iterdir()) == []
 
 
 def test_nothing_is_written_over(project: Path) -> None:
     with pytest.raises(UsageError, check=says()):
-        new_agent("mail-clerk", project.parent)
+        run_proctor("new-agent", "mail-clerk", "--folder", str(project.parent))
 
 
 def test_its_templates_are_in_the_wheel() -> None:

@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 
 from proctor.activities.judging.cases import KINDS, read_cases
-from proctor.cli.new_projects import new_scenario
-from proctor.cli.scenario_commands import validate_scenario
 from proctor.common.errors import UsageError
 from proctor.protocol.scenario import ScenarioConfig
+from tests.cli.commands import run_proctor
 from tests.cli.projects import require_clean, require_in_wheel, run, run_tests
 from tests.sentences import says
 from tests.stack import Stack, play
@@ -22,7 +21,7 @@ NAME = "team-lunch"
 @pytest.fixture(scope="module")
 def project(scenarios_dir: Path) -> Path:
     """Written into the folder whose scenarios the shared evaluator plays."""
-    new_scenario(NAME, scenarios_dir)
+    run_proctor("new-scenario", NAME, "--folder", str(scenarios_dir))
     return scenarios_dir / NAME
 
 
@@ -34,7 +33,7 @@ def test_it_says_how_to_go_on(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    new_scenario("s1", Path())
+    run_proctor("new-scenario", "s1", "--folder", ".")
     told = capsys.readouterr().out
     for command in ("python ./s1/build.py", "proctor scenarios validate ./s1", "pytest ./s1", "proctor play ./s1"):
         assert f"  {command}\n" in told
@@ -57,12 +56,12 @@ def test_it_has_what_a_scenario_needs(project: Path) -> None:
 
 
 def test_each_has_a_canary_of_its_own(project: Path, tmp_path: Path) -> None:
-    new_scenario(NAME, tmp_path)
+    run_proctor("new-scenario", NAME, "--folder", str(tmp_path))
     assert scenario_of(project).canary != scenario_of(tmp_path / NAME).canary
 
 
 def test_it_is_valid_without_a_warning(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    validate_scenario(str(project), None)
+    run_proctor("scenarios", "validate", str(project))
     assert capsys.readouterr().out == says("10")
 
 
@@ -90,13 +89,13 @@ def test_it_is_typed(project: Path) -> None:
 @pytest.mark.parametrize("name", ["", "Lunch", "team lunch", "../lunch"])
 def test_a_name_that_is_none_is_told(name: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError, check=says()):
-        new_scenario(name, tmp_path)
+        run_proctor("new-scenario", name, "--folder", str(tmp_path))
     assert list(tmp_path.iterdir()) == []
 
 
 def test_nothing_is_written_over(project: Path) -> None:
     with pytest.raises(UsageError, check=says()):
-        new_scenario(NAME, project.parent)
+        run_proctor("new-scenario", NAME, "--folder", str(project.parent))
 
 
 def test_its_templates_are_in_the_wheel() -> None:

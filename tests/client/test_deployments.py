@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from proctor.cli.archive_commands import list_entries, show_entry
 from proctor.client.opened_archive import deployment_settings, local_archives
 from proctor.common.errors import UsageError
 from proctor.common.settings import read_settings
@@ -16,7 +15,7 @@ from proctor.local.noting import noted
 from proctor.local.stack import LocalStack, Ports
 from proctor.settings.config import GreenAgentConfig
 from proctor.storage.archive import Archive
-from proctor.storage.entry_table import EntryQuery
+from tests.cli.commands import run_proctor
 from tests.sentences import says
 from tests.viewer.entries import write_day
 
@@ -43,7 +42,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def listed(capsys: pytest.CaptureFixture[str], state: Path | None = None) -> str:
-    list_entries(None, str(state) if state else None, EntryQuery(), 50, False)
+    run_proctor("list", *(["--state", str(state)] if state else []))
     return capsys.readouterr().out
 
 
@@ -66,9 +65,9 @@ def test_the_running_deployment_is_listed_and_the_others_are_named(
 def test_an_id_is_found_in_whichever_archive_has_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with running(tmp_path / "x") as stack:
         write_day(Archive(stack.archive_url), "day-of-x")
-        show_entry(None, None, "own", False, False)
+        run_proctor("show", "own")
         assert set(local_archives()) >= {tmp_path / "x" / "archive", tmp_path / "proctor" / "archive"}
-    show_entry(None, None, "day-of", False, False)
+    run_proctor("show", "day-of")
     assert "day-of-x" in capsys.readouterr().out
 
 

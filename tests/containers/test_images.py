@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from proctor.cli.new_projects import new_agent
 from purple_sdk.protocol.results import AssessmentResults
+from tests.cli.commands import run_proctor
 from tests.containers.images import STAND_IN, TARGETS, build, import_stand_in
 from tests.containers.networks import Network, network
 from tests.docker_engine import DockerEngine, own_engine
@@ -78,7 +78,7 @@ def pair(engine: DockerEngine, switch: Network) -> Iterator[tuple[str, str]]:
 
 
 def test_the_image_of_a_new_agent_is_built_and_runs(engine: DockerEngine, tmp_path: Path) -> None:
-    new_agent("mail-clerk", tmp_path)
+    run_proctor("new-agent", "mail-clerk", "--folder", str(tmp_path))
     engine.docker(
         "build", "--network", "host", "--build-arg", f"BASE_IMAGE={STAND_IN}", "--tag", "mail-clerk",
         str(tmp_path / "mail-clerk"), seconds=600,

@@ -1,21 +1,21 @@
 """``proctor terminal-bench``: Terminal-Bench: agents in a terminal, tested."""
 
-from dataclasses import replace
 from typing import Annotated
 
 import typer
 from typer import Argument, Option
 
 from proctor.cli import options
+from proctor.cli.commands import datasets
 from proctor.cli.options import option
 
 app = typer.Typer(no_args_is_help=True, help="Terminal-Bench: agents in a terminal, tested.", rich_markup_mode=None)
-datasets = typer.Typer(no_args_is_help=True, help="Datasets of terminal tasks.", rich_markup_mode=None)
-app.add_typer(datasets, name="datasets")
+app.add_typer(datasets.app, name="datasets")
 
 
 @app.command("run")
 def run_terminal_bench(
+    ctx: typer.Context,
     dataset: str | None = option(
         None, "DIR", "Folder of tasks; or a dataset: NAME[@VERSION], with --gateway one of the gateway's."
     ),
@@ -54,31 +54,22 @@ def run_terminal_bench(
 ) -> None:
     """Have agents work on tasks, and test their work. Ctrl-C cancels the run; results so far are kept."""
     import asyncio
+    from contextlib import AsyncExitStack
+    from dataclasses import replace
 
-    from proctor.cli.dataset_commands import configured_dataset
-    from proctor.cli.terminal_commands import run_terminal_bench as run
-    from proctor.cli.terminal_settings import read_terminal_settings
+    from proctor.cli.known_datasets import configured_dataset
+    from proctor.cli.terminal_runs import make_request, own_evaluator, own_settings, play
+    from proctor.cli.terminal_settings import EvaluationSection, read_terminal_settings
+    from proctor.client.caller import AssessmentCall
     from proctor.client.run_settings import agents_in
+    from proctor.common.console import make_console
     from proctor.common.errors import UsageError
-    from proctor.local.harness_runs import choose_harness
+    from proctor.common.interrupts import on_signals
+    from proctor.local.harness_runs import choose_harness, serving_harness
 
-    flags = {
-        ("evaluation", "task_ids"): task_ids or None,
-        ("evaluation", "exclude_task_ids"): exclude_task_ids or None,
-        ("evaluation", "n_tasks"): n_tasks,
-        ("evaluation", "n_attempts"): n_attempts,
-        ("evaluation", "n_concurrent_trials"): n_concurrent_trials,
-        ("evaluation", "timeout_multiplier"): timeout_multiplier,
-        ("evaluation", "agent_timeout_sec"): agent_timeout_sec,
-        ("evaluation", "test_timeout_sec"): test_timeout_sec,
-        ("evaluation", "cleanup"): cleanup,
-        ("evaluation", "max_cost"): max_cost,
-        ("evaluation", "max_tokens"): max_tokens,
-        ("evaluation", "max_hours"): max_hours,
-        ("evaluation", "access"): access,
-        ("evaluation", "output_path"): output_path,
-        ("dataset", "path"): dataset,
-    }
+    given = {key: value for key, value in ctx.params.items() if value not in (None, (), [])}
+    flags = {("evaluation", key): given.get(key) for key in EvaluationSection.model_fields}  # called as their flags
+    flags["dataset", "path"] = dataset
     settings = read_terminal_settings(flags, config_file)
     folder = settings.dataset.path
     if folder is None:
@@ -97,7 +88,22 @@ def run_terminal_bench(
             "--agent null"
         )
     choice = choice and replace(choice, is_terminal=True)
-    asyncio.run(run(settings, folder, agents, gateway_url, state, grow, choice, quiet=quiet, json_file=json_file))
+
+    async def run() -> None:
+        async with AsyncExitStack() as serving:
+            players, url = agents, gateway_url
+            if choice is not None:
+                players = {choice.name: await serving.enter_async_context(serving_harness(choice, url))}
+            interrupted, console = asyncio.Event(), make_console()
+            if url:
+                on_signals(interrupted)
+            else:
+                config = own_settings(settings, folder, state)
+                url = await serving.enter_async_context(own_evaluator(config, console, interrupted))
+            call = AssessmentCall(url, make_request(settings, folder, players, grow))
+            await play(call, console, interrupted, settings.evaluation.output_path, quiet, json_file)
+
+    asyncio.run(run())
 
 
 @app.command("follow")
@@ -112,12 +118,15 @@ def follow_terminal_bench(
     """Follow a run that is there already, and write its results."""
     import asyncio
 
-    from proctor.cli.terminal_commands import follow_terminal_bench as follow
+    from proctor.cli.terminal_runs import play
     from proctor.cli.terminal_settings import read_terminal_settings
+    from proctor.client.caller import AssessmentCall
+    from proctor.common.console import make_console
     from proctor.common.settings import default_gateway
 
     settings = read_terminal_settings({("evaluation", "output_path"): output_path}, config_file)
-    asyncio.run(follow(task_id, gateway_url or default_gateway(), settings.evaluation.output_path, quiet))
+    call = AssessmentCall.of_task(gateway_url or default_gateway(), task_id)
+    asyncio.run(play(call, make_console(), asyncio.Event(), settings.evaluation.output_path, quiet))
 
 
 @app.command("validate")
@@ -127,9 +136,38 @@ def validate_dataset(
     state: options.State = None,
 ) -> None:
     """Check tasks. Report each one that can't be played, with the reason; exit code 1 if there is one."""
-    from proctor.cli.terminal_commands import validate_dataset
+    from pathlib import Path
 
-    raise typer.Exit(validate_dataset(dataset, task_ids, state))
+    from rich.text import Text
+
+    from proctor.cli.known_datasets import pulled_folder
+    from proctor.common.console import make_console
+    from proctor.common.errors import ExitCode, UsageError, ending_as
+    from proctor.common.phrases import clean
+    from proctor.common.settings import read_settings
+    from proctor.settings.config import GreenAgentConfig
+    from proctor.terminal.failures import TaskError
+    from proctor.terminal.tasks import find_tasks, problems_of
+
+    console = make_console()
+    with ending_as(UsageError, TaskError):
+        place = Path(dataset) if Path(dataset).is_dir() else (pulled_folder(dataset, state) or Path(dataset))
+        folders = find_tasks(place, task_ids)
+    allowed = read_settings(GreenAgentConfig).containers_allow.replace(",", " ").split()
+    broken = warned = 0
+    for folder in folders:
+        problems = problems_of(folder, None, allowed)
+        is_broken = any(each.is_fatal for each in problems)
+        broken += is_broken
+        warned += bool(problems) and not is_broken
+        mark, style = ("broken", "red") if is_broken else ("ok", "green")
+        console.print(Text(f"{mark:<8}", style=style).append(clean(folder.name), style="bold"), soft_wrap=True)
+        for each_problem in problems:
+            style = "red" if each_problem.is_fatal else "yellow"
+            console.print(Text(f"        {clean(each_problem.sentence)}", style=style), soft_wrap=True)
+    console.print()
+    console.print(f"{len(folders)} tasks: {len(folders) - broken} can be played, {broken} can't; {warned} with remarks")
+    raise typer.Exit(ExitCode.FAILED if broken else ExitCode.DONE)
 
 
 @app.command("up")
@@ -147,58 +185,52 @@ def terminal_up(
     is_open: options.Open = False,
 ) -> None:
     """Run the evaluator and the example agent at the seed's ports, as config.toml says, until Ctrl-C."""
-    from proctor.cli.terminal_commands import run_terminal_up
+    import json
+    from pathlib import Path
+
+    from proctor.cli.known_datasets import configured_dataset
+    from proctor.cli.terminal_runs import TASK_QUEUE, request_defaults
     from proctor.cli.terminal_settings import read_terminal_settings
+    from proctor.common.errors import CommandError
+    from proctor.common.settings import LOOPBACK
+    from proctor.local.up import run_up
 
     flags = {("green_agent", "host"): host, ("green_agent", "port"): port, ("white_agent", "port"): agent_port}
     settings = read_terminal_settings(flags, config_file)
-    run_terminal_up(settings, datasets_dir, state, temporal_port, ui_port, is_open=is_open)
-
-
-@datasets.command("add")
-def add_dataset(
-    source: Annotated[
-        str, Argument(metavar="SOURCE", help="A folder, an archive, a git repository, or a registry.json.")
-    ],
-    name: str | None = option(None, "NAME", "Its name.  [default: that of the source]"),
-    version: str | None = option(None, "VERSION", "Its version.  [default: local; of git: the commit, or head]"),
-    path: str = option("", "FOLDER", "The folder of tasks in the source."),
-    commit: str | None = option(None, "COMMIT", "A commit, tag or branch of the git repository."),
-    sha256: options.Pin = None,
-    state: options.State = None,
-) -> None:
-    """Add a dataset and pull its files. Of a registry, only learn which datasets it has."""
-    from proctor.cli.dataset_commands import add_dataset
-
-    add_dataset(source, name, version, path, commit, sha256, state)
-
-
-@datasets.command("pull")
-def pull_dataset(
-    dataset: options.Dataset,
-    sha256: options.Pin = None,
-    is_update: bool = Option(
-        False, "--update", help="Pin the files as they are now, though their hash is another one."
-    ),
-    state: options.State = None,
-) -> None:
-    """Get the files of a dataset from its source. They must have the hash that they had before."""
-    from proctor.cli.dataset_commands import pull_dataset
-
-    pull_dataset(dataset, sha256, state, is_update=is_update)
-
-
-@datasets.command("list")
-def list_datasets(state: options.State = None) -> None:
-    """List the datasets that are known."""
-    from proctor.cli.dataset_commands import list_datasets
-
-    list_datasets(state)
-
-
-@datasets.command("show")
-def show_dataset(dataset: options.Dataset, state: options.State = None) -> None:
-    """Show a dataset: its source, its hash, and its tasks."""
-    from proctor.cli.dataset_commands import show_dataset
-
-    show_dataset(dataset, state)
+    dataset = configured_dataset(settings.dataset, state)
+    is_folder = dataset is not None and Path(dataset).is_dir()
+    if settings.dataset.path and not is_folder:
+        raise CommandError(f"dataset.path is {dataset}, and there is no such folder: name one that holds tasks")
+    agent = settings.white_agent
+    is_own = agent.url is None and not settings.agents
+    run_up(
+        host=settings.green_agent.host if "host" in settings.green_agent.model_fields_set else LOOPBACK,
+        port=settings.green_agent.port,
+        card_url=None,
+        ues_host="127.0.0.1",
+        ues_port=None,
+        ues_public_url=None,
+        temporal_port=temporal_port,
+        ui_port=ui_port,
+        agent_port=agent.port,
+        with_agent=is_own,
+        scenarios_dir=None,
+        state=state,
+        datasets_dir=datasets_dir or (str(Path(dataset).absolute().parent) if dataset and is_folder else None),
+        log_level=settings.logging.level,
+        is_open=is_open,
+        card_subject="terminal-bench",
+        task_queue=TASK_QUEUE,
+        terminal_defaults=json.dumps(request_defaults(settings, dataset if is_folder else None)),
+        terminal_results_dir=str(Path(settings.evaluation.output_path).absolute()),
+        agent=(
+            "terminal",
+            "--model",
+            agent.model,
+            "--max-iterations",
+            str(settings.agent.max_iterations),
+            "--blocked",
+            ",".join(settings.safety.blocked_commands),
+            *(["--base-url", agent.base_url] if agent.base_url else []),
+        ),
+    )

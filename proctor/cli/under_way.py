@@ -1,44 +1,24 @@
-"""``proctor follow`` and ``proctor cancel``: an assessment or a campaign that is under way, by its id."""
+"""An assessment or a campaign that is under way: found by its id, shown to its end."""
 
 import asyncio
 import json
-import sys
 from datetime import datetime
 from typing import Self
 
 from rich.console import Console
 
-from proctor.cli.assess_commands import AssessOptions, conclude_results
+from proctor.cli.assessments import AssessOptions, conclude_results
 from proctor.cli.campaign_display import CampaignDisplay, print_table
 from proctor.cli.campaign_runs import conclude_run
 from proctor.cli.display import AssessmentDisplay
 from proctor.client.caller import Accepted, AssessmentCall, CallEvent, Ended, Progress
 from proctor.client.following import followed, read_results, require_completed
-from proctor.common.console import make_console
-from proctor.common.interrupts import done_before, interruption
 from proctor.protocol.campaigns import CampaignUpdateType
 from proctor.protocol.updates import ErrorOccurredUpdate
 from purple_sdk.protocol.terminal import TerminalResults
 
 
-async def run_follow(gateway_url: str, name: str, output: str | None = None) -> None:
-    """Show an assessment or a campaign from its first update to its end; Ctrl-C leaves it alone.
-
-    Args:
-        name: the id, or a beginning that only one under way has.
-    """
-    interrupted = interruption()
-    task_id = await _find(gateway_url, name)
-    following = asyncio.create_task(_show(gateway_url, task_id, make_console(sys.stdout), output))
-    if await done_before(following, interrupted):
-        following.result()
-    else:
-        following.cancel()
-        await asyncio.gather(following, return_exceptions=True)
-        print(f"{task_id} continues: `proctor follow {task_id}` joins it again")
-
-
-async def _show(gateway_url: str, task_id: str, console: Console, output: str | None) -> None:
+async def show_task(gateway_url: str, task_id: str, console: Console, output: str | None) -> None:
     async with AssessmentCall.of_task(gateway_url, task_id) as call:
         with UnderWayDisplay(console) as display:
             accepted, ended = await followed(call, display, asyncio.Event())
@@ -69,14 +49,7 @@ def _kind_of(exact: bytes) -> str:
         return ""
 
 
-async def run_cancel(gateway_url: str, name: str) -> None:
-    task_id = await _find(gateway_url, name)
-    async with AssessmentCall.of_task(gateway_url, task_id) as call:
-        await call.require_canceled()
-    print(f"{task_id} is cancelled")
-
-
-async def _find(gateway_url: str, name: str) -> str:
+async def find_task(gateway_url: str, name: str) -> str:
     async with AssessmentCall.of_task(gateway_url, name) as call:
         return await call.find(name)
 

@@ -1,11 +1,10 @@
-"""``proctor assess``: ask a running evaluator for an assessment and follow it."""
+"""An assessment that is asked for or joined: followed, concluded, and its result written."""
 
 import asyncio
 import os
 import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AsyncExitStack
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC
 from pathlib import Path
@@ -19,8 +18,6 @@ from proctor.client.caller import AssessmentCall
 from proctor.client.following import followed, read_results, require_completed
 from proctor.common.console import command_name, make_console
 from proctor.common.errors import UsageError
-from proctor.common.interrupts import interruption
-from proctor.local.harness_runs import HarnessChoice, serving_harness
 from proctor.protocol.roles import ROLE_NAME
 from purple_sdk.protocol.results import AssessmentResults
 
@@ -69,25 +66,6 @@ def require_one(scenarios: Sequence[str], agents: Sequence[str]) -> None:
                 f"assess plays one scenario with one agent, and {len(names)} {what} are given: "
                 "`proctor run` plays several"
             )
-
-
-async def run_assess(
-    options: AssessOptions,
-    make_request: Callable[[str | Mapping[str, str]], str],
-    agent: str | Mapping[str, str],
-    harness: HarnessChoice | None = None,
-) -> None:
-    """Play the assessment; Ctrl-C cancels it.
-
-    Args:
-        make_request: makes the request for an agent's address, or for those of several by their roles.
-        harness: the CLI agent to start and to assess, in its place.
-    """
-    interrupted = interruption()
-    async with AsyncExitStack() as started:
-        if harness is not None:
-            agent = await started.enter_async_context(serving_harness(harness, options.gateway_url))
-        await follow(options, interrupted, AssessmentCall(options.gateway_url, make_request(agent)))
 
 
 async def follow(

@@ -6,23 +6,18 @@ import tempfile
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from types import FrameType
 
 import uvicorn
-from anyio.from_thread import start_blocking_portal
 from rich.console import Console
 from rich.text import Text
 
 from proctor.activities.scenario_code.manager import ScenarioManager
-from proctor.cli.assess_commands import AssessOptions, follow
-from proctor.cli.play.participant import Over, TurnQueue, person_agent
-from proctor.cli.play.shell import LeftError, Lines, Shell
-from proctor.cli.scenario_commands import load_scenario
-from proctor.client.api import assessment_request
+from proctor.cli.assessments import AssessOptions, follow
+from proctor.cli.play.participant import TurnQueue, person_agent
+from proctor.cli.scenario_packages import load_scenario
 from proctor.client.caller import AssessmentCall
-from proctor.common.console import make_console
 from proctor.common.errors import CancelledError, UsageError
 from proctor.common.interrupts import STOP_SIGNALS
 from proctor.common.settings import LOOPBACK, read_settings, with_scenarios
@@ -31,57 +26,13 @@ from proctor.local.up import start_unless
 from proctor.service.supervisor import Supervisor
 from proctor.settings.config import GreenAgentConfig
 from purple_sdk import create_app
-from purple_sdk.processes.serving import get_address, listen
+from purple_sdk.processes.serving import address_of, listen
 from purple_sdk.settings.config import PurpleAgentConfig
 
-_PATIENCE = 86_400.0  # seconds that a person has for a turn: the most that a request may ask for
+PATIENCE = 86_400.0  # seconds that a person has for a turn: the most that a request may ask for
 
 
-def run_play(
-    scenario: str,
-    gateway_url: str | None,
-    scenarios_dir: str | None,
-    seed: int | None,
-    max_turns: int | None,
-    *,
-    with_models: bool,
-    json_file: str | None,
-    is_whole: bool,
-) -> None:
-    """Play a scenario at this terminal; Ctrl-C cancels the assessment.
-
-    Args:
-        gateway_url: a running evaluator; None for one that is started for this play.
-    """
-    config, scenario_id, turns = _find(scenario, gateway_url, scenarios_dir, max_turns)
-    make_request = partial(
-        assessment_request,
-        scenario=scenario_id,
-        seed=seed,
-        offline=not with_models,
-        max_turns=max_turns,
-        turn_timeout=_PATIENCE,
-    )
-    has_pages = gateway_url is not None
-    following = AssessOptions(gateway_url or "", json_file, is_whole=is_whole, has_pages=has_pages, has_progress=False)
-    console = make_console()
-    with _signals_interrupt() as as_usual, start_blocking_portal() as portal:
-        interrupted, queue = asyncio.Event(), TurnQueue()
-        playing = portal.start_task_soon(_assess, following, make_request, config, queue, console, interrupted)
-        playing.add_done_callback(lambda _: queue.put(Over()))
-        try:
-            shell = Shell(console, Lines(console), portal, turns)
-            while not isinstance(came := queue.get(), Over):
-                shell.play(came)
-        except (KeyboardInterrupt, LeftError) as error:
-            as_usual()  # a second signal ends us at once; the guard ends the evaluator
-            if isinstance(error, KeyboardInterrupt):
-                console.print()
-            portal.call(interrupted.set)
-        playing.result()
-
-
-def _find(
+def find_scenario(
     scenario: str, gateway_url: str | None, scenarios_dir: str | None, max_turns: int | None
 ) -> tuple[GreenAgentConfig, str, int | None]:
     """The evaluator's settings, the scenario's id, and how many turns it has, where that is known."""
@@ -103,7 +54,7 @@ def _find(
     return config, package.directory.name, min(turns, max_turns or turns)
 
 
-async def _assess(
+async def assess_person(
     following: AssessOptions,
     make_request: Callable[[str], str],
     config: GreenAgentConfig,
@@ -140,7 +91,7 @@ async def _evaluator(
 @asynccontextmanager
 async def _serving(queue: TurnQueue) -> AsyncIterator[str]:
     listener = listen(LOOPBACK, 0, "the participant")
-    url = get_address(listener)
+    url = address_of(listener)
     config = PurpleAgentConfig(host=LOOPBACK, port=listener.getsockname()[1])
     app = create_app(person_agent(queue), config)
     server = uvicorn.Server(uvicorn.Config(app, log_level="critical", timeout_graceful_shutdown=1))
@@ -154,7 +105,7 @@ async def _serving(queue: TurnQueue) -> AsyncIterator[str]:
 
 
 @contextmanager
-def _signals_interrupt() -> Iterator[Callable[[], None]]:
+def signals_interrupt() -> Iterator[Callable[[], None]]:
     """Ctrl-C, SIGTERM and SIGHUP interrupt the terminal's wait; the returned function sets them back."""
 
     def interrupt(number: int, frame: FrameType | None) -> None:

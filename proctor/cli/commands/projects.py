@@ -18,9 +18,20 @@ def new_agent(
     folder: str = option(".", "FOLDER", "Where to make the project's folder."),
 ) -> None:
     """Write a project for an agent of your own: agent, tests, Dockerfile, README."""
-    from proctor.cli.new_projects import new_agent
+    from hashlib import sha256
+    from importlib.metadata import version
 
-    new_agent(name, Path(folder))
+    from proctor.cli.new_projects import say_next, words_of, write_project
+    from proctor.cli.purple_wheel import write_wheel
+
+    class_name = "".join(word.capitalize() for word in words_of(name))
+    values = {"class_name": class_name, "version": version("proctor")}
+    target = write_project("agent", name, Path(folder), "mail-clerk", values)
+    wheel = write_wheel(target / "wheels")
+    with (target / "requirements.lock").open("a", encoding="utf-8") as lock:
+        digest = sha256(wheel.read_bytes()).hexdigest()
+        lock.write(f"proctor-purple=={version('proctor')} \\\n    --hash=sha256:{digest}\n")
+    say_next("agent", target=target)
 
 
 @app.command("check-agent")
@@ -50,9 +61,19 @@ def new_scenario(
     folder: str = option(".", "FOLDER", "Where to make the scenario's folder."),
 ) -> None:
     """Write a scenario of your own: people, mails, criteria, calibration cases, participants that test it."""
-    from proctor.cli.new_projects import new_scenario
+    import subprocess
+    import sys
+    from uuid import uuid4
 
-    new_scenario(name, Path(folder))
+    from proctor.cli.new_projects import say_next, write_project
+    from proctor.common.errors import CommandError
+
+    target = write_project("scenario", name, Path(folder), "team-lunch", {"canary": str(uuid4())})
+    built = subprocess.run([sys.executable, "build.py"], cwd=target, capture_output=True, text=True, check=False)
+    if built.returncode:
+        raise CommandError(f"{target} is written, but its build.py fails: {built.stderr.strip()}")
+    where = target if target.is_absolute() else f"./{target}"
+    say_next("scenario", target=target, where=where, folder=Path(folder), name=name)
 
 
 @app.command("new-family")
@@ -61,6 +82,7 @@ def new_family(
     folder: str = option(".", "FOLDER", "The scenarios folder that gets it."),
 ) -> None:
     """Write a family of your own. It makes days from seeds, and its audit passes as it is."""
-    from proctor.cli.new_projects import new_family
+    from proctor.cli.new_projects import say_next, write_project
 
-    new_family(name, Path(folder))
+    target = write_project("family", name, Path(folder) / "families", "barn_sale", {})
+    say_next("family", target=target, folder=Path(folder), name=name)

@@ -1,6 +1,5 @@
 """Commands that have agents assessed."""
 
-from functools import partial
 from typing import Annotated, Any
 
 import typer
@@ -22,9 +21,25 @@ def demo(
 
     The assessment is kept in the archive: `proctor list` shows it.
     """
-    from proctor.cli.demo import run_demo
+    import asyncio
+    from pathlib import Path
 
-    run_demo(scenario, seed, keep)
+    from proctor.activities.scenario_code.manager import ScenarioManager
+    from proctor.cli.demo import RESULT_FILE, play_demo
+    from proctor.cli.scenario_packages import load_scenario
+    from proctor.common.console import command_name, make_console
+    from proctor.common.settings import LOOPBACK, read_settings, with_scenarios
+    from proctor.settings.config import GreenAgentConfig
+    from purple_sdk.protocol.results import AssessmentResults
+
+    config = with_scenarios(read_settings(GreenAgentConfig, host=LOOPBACK))
+    load_scenario(ScenarioManager(config.scenarios_dir), scenario)
+    is_archived = asyncio.run(play_demo(config, scenario, seed, keep))
+    console = make_console()
+    console.print(f"All services have ended. `{command_name()} demo --keep` leaves them running.", soft_wrap=True)
+    if is_archived:
+        results = AssessmentResults.model_validate_json(Path(RESULT_FILE).read_bytes())
+        console.print(f"Look at the assessment: {command_name()} view {results.assessment_id[:8]}", soft_wrap=True)
 
 
 @app.command("assess")
@@ -60,11 +75,15 @@ def assess(
 ) -> None:
     """Assess an agent and show how it does. Ctrl-C cancels the assessment."""
     import asyncio
+    from contextlib import AsyncExitStack
+    from functools import partial
 
-    from proctor.cli.assess_commands import AssessOptions, participants_in, require_one, run_assess
+    from proctor.cli.assessments import AssessOptions, follow, participants_in, require_one
     from proctor.client.api import assessment_request
+    from proctor.client.caller import AssessmentCall
+    from proctor.common.interrupts import interruption
     from proctor.common.settings import default_gateway
-    from proctor.local.harness_runs import choose_harness
+    from proctor.local.harness_runs import choose_harness, serving_harness
 
     choice = choose_harness(
         harness, model, model_url, program, turn_timeout, max_cost, max_tokens, has_agent=bool(agent_urls)
@@ -72,7 +91,7 @@ def assess(
     require_one(scenarios, agent_urls or [])
     has_warned = False
     if offline and not quiet:
-        from proctor.cli.scenario_commands import warn_of_unscored_points
+        from proctor.cli.scenario_checks import warn_of_unscored_points
 
         has_warned = warn_of_unscored_points(scenarios[0])
     request = partial(
@@ -86,10 +105,18 @@ def assess(
         max_turns=max_turns,
         turn_timeout=turn_timeout,
     )
-    asked = AssessOptions(
-        gateway_url or default_gateway(), json_file=json_file, quiet=quiet, is_whole=is_whole, has_warned=has_warned
-    )
-    asyncio.run(run_assess(asked, request, participants_in(agent_urls or []), choice))
+    url = gateway_url or default_gateway()
+    shown = AssessOptions(url, json_file=json_file, quiet=quiet, is_whole=is_whole, has_warned=has_warned)
+
+    async def run() -> None:
+        interrupted = interruption()
+        async with AsyncExitStack() as started:
+            agents = participants_in(agent_urls or [])
+            if choice is not None:
+                agents = await started.enter_async_context(serving_harness(choice, url))
+            await follow(shown, interrupted, AssessmentCall(url, request(agents)))
+
+    asyncio.run(run())
 
 
 @app.command("play")
@@ -108,18 +135,44 @@ def play(
     scenarios_dir: options.Scenarios = None,
 ) -> None:
     """Be the participant yourself, turn by turn, and see the score. Lines may come from a pipe; Ctrl-C cancels."""
-    from proctor.cli.play.command import run_play
+    import asyncio
+    from functools import partial
 
-    run_play(
-        scenario,
-        gateway_url,
-        scenarios_dir,
-        seed,
-        max_turns,
-        with_models=with_models,
-        json_file=json_file,
-        is_whole=is_whole,
+    from anyio.from_thread import start_blocking_portal
+
+    from proctor.cli.assessments import AssessOptions
+    from proctor.cli.play.participant import Over, TurnQueue
+    from proctor.cli.play.session import PATIENCE, assess_person, find_scenario, signals_interrupt
+    from proctor.cli.play.shell import LeftError, Lines, Shell
+    from proctor.client.api import assessment_request
+    from proctor.common.console import make_console
+
+    config, scenario_id, turns = find_scenario(scenario, gateway_url, scenarios_dir, max_turns)
+    make_request = partial(
+        assessment_request,
+        scenario=scenario_id,
+        seed=seed,
+        offline=not with_models,
+        max_turns=max_turns,
+        turn_timeout=PATIENCE,
     )
+    has_pages = gateway_url is not None
+    following = AssessOptions(gateway_url or "", json_file, is_whole=is_whole, has_pages=has_pages, has_progress=False)
+    console = make_console()
+    with signals_interrupt() as as_usual, start_blocking_portal() as portal:
+        interrupted, queue = asyncio.Event(), TurnQueue()
+        playing = portal.start_task_soon(assess_person, following, make_request, config, queue, console, interrupted)
+        playing.add_done_callback(lambda _: queue.put(Over()))
+        try:
+            shell = Shell(console, Lines(console), portal, turns)
+            while not isinstance(came := queue.get(), Over):
+                shell.play(came)
+        except (KeyboardInterrupt, LeftError) as interruption:
+            as_usual()  # a second signal ends us at once; the guard ends the evaluator
+            if isinstance(interruption, KeyboardInterrupt):
+                console.print()
+            portal.call(interrupted.set)
+        playing.result()
 
 
 @app.command("run")
@@ -194,113 +247,3 @@ def run(
     asked = checked(request, what[0] if is_file else "proctor run")
     url = gateway_url or default_gateway()
     asyncio.run(run_campaign(asked, url, output, harnesses, detach=detach, quiet=quiet))
-
-
-@app.command("follow")
-def follow(
-    name: options.TaskId,
-    gateway_url: options.Gateway = None,
-    output: str | None = option(None, "FOLDER", "Gets a folder with a campaign's results."),
-    token_file: options.TokenFile = None,
-) -> None:
-    """Follow an assessment or a campaign, from its beginning. Ctrl-C leaves it alone."""
-    import asyncio
-
-    from proctor.cli.under_way_commands import run_follow
-    from proctor.common.settings import default_gateway
-
-    asyncio.run(run_follow(gateway_url or default_gateway(), name, output))
-
-
-@app.command("cancel")
-def cancel(
-    name: options.TaskId,
-    gateway_url: options.Gateway = None,
-    token_file: options.TokenFile = None,
-) -> None:
-    """Cancel an assessment, or a campaign as a whole. Results so far are kept."""
-    import asyncio
-
-    from proctor.cli.under_way_commands import run_cancel
-    from proctor.common.settings import default_gateway
-
-    asyncio.run(run_cancel(gateway_url or default_gateway(), name))
-
-
-@app.command("replay")
-def replay(
-    task_id: Annotated[str, Argument(metavar="TASK", help="The assessment's task id, which is its workflow id.")],
-    from_turn: int | None = option(None, "N", "Play again from this turn on.", min=1),
-    from_judging: bool = Option(False, "--from-judging", help="Keep all turns, and judge again."),
-    with_current_evaluators: bool = Option(
-        False,
-        "--with-current-evaluators",
-        help="Judge again by the scenario's evaluators as they are now, not as they were at admission.",
-    ),
-    gateway_url: options.Gateway = None,
-    temporal_address: str | None = Option(None, help="Temporal's front end, host:port (default: the gateway's)."),
-    yes: bool = Option(False, "--yes", "-y", help="Reset a completed assessment without asking."),
-    quiet: bool = Option(False, "--quiet", help="Show nothing but errors."),
-    token_file: options.TokenFile = None,
-) -> None:
-    """Reset an assessment to a turn and follow it. By default it continues from what failed."""
-    from proctor.cli.replay import run_replay
-    from proctor.common.settings import default_gateway
-
-    run_replay(
-        task_id,
-        gateway_url or default_gateway(),
-        temporal_address,
-        from_turn,
-        from_judging=from_judging,
-        with_current_evaluators=with_current_evaluators,
-        is_agreed=yes,
-        quiet=quiet,
-    )
-
-
-@app.command("fork")
-def fork(
-    task_id: Annotated[str, Argument(metavar="TASK", help="The assessment's id, or a beginning that only it has.")],
-    from_turn: int | None = option(None, "N", "The first turn that is played again; those before it stay.", min=1),
-    evening: int | None = option(
-        None, "N", "Instead: the day after whose evening the fork begins, 1 for the first.", min=1
-    ),
-    every_turn: bool = Option(False, "--every-turn", help="Forks from each turn that it has played."),
-    agent: list[str] | None = option(
-        None,
-        "[NAME=]URL",
-        "Who plays the rest; of several roles, ROLE=URL plays that one.  [default: the same agent]",
-        "--agent",
-    ),
-    seed: int | None = option(None, "N", "What characters do from there on.  [default: the same seed]"),
-    repeats: int | None = option(None, "K", "How often each is played.", min=1),
-    at_once: options.AtOnce = None,
-    max_turns: int | None = option(None, "N", "The largest number of turns, inherited ones counted.", min=1),
-    gateway_url: options.Gateway = None,
-    output: str = option("runs", "FOLDER", "Gets a folder with the results of several."),
-    json_file: str | None = option(None, "FILE", "Write the exact result of one; - is standard output.", "--json"),
-    quiet: options.Quiet = False,
-) -> None:
-    """Begin with another assessment's turns, and play the rest. The other one stays as it is."""
-    import asyncio
-
-    from proctor.cli.fork import ForkOptions, run_fork
-    from proctor.common.settings import default_gateway
-
-    asked = ForkOptions(
-        task_id=task_id,
-        gateway_url=gateway_url or default_gateway(),
-        from_turn=from_turn,
-        evening=evening,
-        every_turn=every_turn,
-        agents=tuple(agent or ()),
-        seed=seed,
-        repeats=repeats,
-        at_once=at_once,
-        max_turns=max_turns,
-        json_file=json_file,
-        output=output,
-        quiet=quiet,
-    )
-    asyncio.run(run_fork(asked))

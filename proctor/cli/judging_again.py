@@ -3,7 +3,6 @@
 import asyncio
 import os
 import sys
-import time
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from contextlib import aclosing
@@ -20,9 +19,8 @@ from rich.text import Text
 from proctor.activities.models.factory import ModelSettingsError, missing_setting
 from proctor.activities.scenario_code.evaluator_modules import installed_readers
 from proctor.activities.scenario_code.freezing import packed
-from proctor.client.opened_archive import archive_problems, deployment_settings
 from proctor.common.console import make_console, plain_table, show
-from proctor.common.errors import CancelledError, CommandError, ExitCode, UsageError
+from proctor.common.errors import UsageError
 from proctor.common.interrupts import on_signals
 from proctor.common.phrases import clean, counted
 from proctor.local.court import Court, NotJudgeableError, is_same
@@ -38,7 +36,7 @@ from proctor.protocol.judgements import (
     RunShift,
     Shift,
 )
-from proctor.storage.archive import Archive, EntryDamagedError, NoSuchEntryError, open_archive
+from proctor.storage.archive import Archive, EntryDamagedError, NoSuchEntryError
 from proctor.storage.blobs import blob_ref
 from proctor.storage.entry_table import EntryQuery
 from proctor.storage.folder import StoreUnavailableError
@@ -46,25 +44,12 @@ from purple_sdk.protocol.results import AssessmentResults, CriterionResult, Over
 from purple_sdk.protocol.statistics import Points
 
 _AT_ONCE_WITH_MODEL = 8
-_SHOWN, _WORST = 12, 5
+_SHOWN, WORST = 12, 5
 _A_LINE = 25  # in a log, progress is one line for this number of runs
 
 
-@dataclass(frozen=True)
-class AgainOptions:
-    names: Sequence[str]
-    judge: str | None = None
-    base_url: str | None = None
-    is_current: bool = False
-    as_json: bool = False
-    archive: str | None = None
-    storage: str | None = None
-    state: str | None = None
-    scenarios_dir: str | None = None
-
-
 @dataclass
-class _Work:
+class Work:
     """What is to be judged: entries, campaigns whose shift is kept, and what came of it."""
 
     entries: list[ArchiveEntry] = field(default_factory=list)
@@ -74,61 +59,7 @@ class _Work:
     judged_now: int = 0
 
 
-@archive_problems()
-def judge_again(options: AgainOptions) -> ExitCode:
-    """Judge entries again, all cores at a time; a judgement that is there already is not made once more.
-
-    Returns:
-        ``FAILED`` where an entry could not be judged, ``CANCELLED`` where Ctrl-C ended it early.
-
-    Raises:
-        UsageError: nothing of what is named can be judged, or the model lacks a setting.
-    """
-    config = deployment_settings(
-        *options.names,
-        archive_url=options.archive,
-        storage_url=options.storage,
-        state=options.state,
-        scenarios_dir=options.scenarios_dir,
-        evaluation_model=options.judge,
-        evaluation_base_url=options.base_url,
-    )
-    kept = open_archive(config)
-    if options.judge is not None:
-        _require_model(options.judge, config.evaluation_base_url)
-    work = _chosen(kept, options.names)
-    if not work.entries:
-        raise UsageError("; ".join(f"{each.assessment_id}: {each.reason}" for each in work.refused))
-    court = Court(config, kept, is_current=options.is_current, judge=options.judge)
-    began = time.monotonic()
-    is_interrupted = asyncio.run(_judge_all(court, kept, work, options))
-    seconds = time.monotonic() - began
-    if not work.done and is_interrupted:
-        raise CancelledError("interrupted before anything was judged again")
-    if not work.done:
-        reason = "; ".join(f"{each.assessment_id}: {each.reason}" for each in work.refused[:_WORST])
-        raise CommandError(f"nothing was judged again; {reason}" if reason else "nothing was judged again")
-    only = work.campaigns[0] if len(work.campaigns) == 1 else None
-    shift = _shift(kept, work, work.entries, options, seconds, only)
-    for campaign in work.campaigns if not is_interrupted else ():
-        members = [entry for entry in work.entries if entry.campaign == campaign.id]
-        is_all = campaign is only and len(members) == len(work.entries)
-        own = shift if is_all else _shift(kept, work, members, options, seconds, campaign)
-        ids = {entry.id for entry in members}
-        not_judged = [each for each in own.not_judged if each.assessment_id in ids]
-        kept.keep_judgement(campaign, own.model_copy(update={"not_judged": not_judged}))
-    if options.as_json:
-        print(shift.model_dump_json(indent=1))
-    else:
-        _print(make_console(), shift, len(work.entries), has_judge=options.judge is not None)
-    if is_interrupted:
-        left = len(work.entries) - len(work.done)
-        print(f"interrupted: {counted(left, 'run')} left; the same command continues there", file=sys.stderr)
-        return ExitCode.CANCELLED
-    return ExitCode.FAILED if work.refused else ExitCode.DONE
-
-
-def _require_model(name: str, base_url: str | None) -> None:
+def require_model(name: str, base_url: str | None) -> None:
     try:
         lacking = missing_setting(name, base_url)
     except ModelSettingsError as error:
@@ -137,9 +68,9 @@ def _require_model(name: str, base_url: str | None) -> None:
         raise UsageError(f"--judge {name}: {lacking} is not set: set it, or leave --judge out")
 
 
-def _chosen(kept: Archive, names: Iterable[str]) -> _Work:
+def choose(kept: Archive, names: Iterable[str]) -> Work:
     """The entries of the named assessments and campaigns, each once."""
-    work, found = _Work(), dict[str, ArchiveEntry]()
+    work, found = Work(), dict[str, ArchiveEntry]()
     for name in names:
         try:
             entry = kept.find(name)
@@ -164,12 +95,12 @@ def _chosen(kept: Archive, names: Iterable[str]) -> _Work:
     return work
 
 
-async def _judge_all(court: Court, kept: Archive, work: _Work, options: AgainOptions) -> bool:
+async def judge_all(court: Court, kept: Archive, work: Work) -> bool:
     """Judge every entry, and keep each judgement at once; whether Ctrl-C ended it early."""
     interrupted = asyncio.Event()
     hurry = on_signals(interrupted)
     cores = os.cpu_count() or 1
-    turns = asyncio.Semaphore(max(cores, _AT_ONCE_WITH_MODEL) if options.judge else cores)
+    turns = asyncio.Semaphore(max(cores, _AT_ONCE_WITH_MODEL) if court.judge_name else cores)
     watched = _Watched(make_console(sys.stderr), len(work.entries))
 
     async def judge(entry: ArchiveEntry) -> None:
@@ -197,7 +128,7 @@ def _cancel(task: asyncio.Task[None]) -> None:
     task.cancel()
 
 
-async def _judge_one(court: Court, kept: Archive, work: _Work, entry: ArchiveEntry) -> None:
+async def _judge_one(court: Court, kept: Archive, work: Work, entry: ArchiveEntry) -> None:
     key = (await court.who(entry)).key
     known = {each.key: each for each in await asyncio.to_thread(kept.judgements, entry, Judgement)}
     if key in known:
@@ -229,11 +160,11 @@ class _Watched:
             print(f"judged {self._count} of {self._total} runs{problems}", file=sys.stderr, flush=True)
 
 
-def _shift(
+def shift_of(
+    court: Court,
     kept: Archive,
-    work: _Work,
+    work: Work,
     entries: Sequence[ArchiveEntry],
-    options: AgainOptions,
     seconds: float,
     campaign: ArchiveEntry | None,
 ) -> Shift:
@@ -259,12 +190,12 @@ def _shift(
         for entry, judgement in pairs
         if not _has_same_points(judgement)
     ]
-    evaluators: Evaluators = "current" if options.is_current else "frozen"
+    evaluators: Evaluators = "current" if court.is_current else "frozen"
     return Shift(
         proctor=version("proctor"),
         evaluators=evaluators,
-        code=blob_ref(b"".join(map(packed, installed_readers()))).sha256 if options.is_current else None,
-        judge=options.judge,
+        code=blob_ref(b"".join(map(packed, installed_readers()))).sha256 if court.is_current else None,
+        judge=court.judge_name,
         judged_at=datetime.now(UTC),
         runs=len(pairs),
         judged_now=work.judged_now,
@@ -343,7 +274,7 @@ def _points(overall: OverallScore) -> Points:
     return Points(score=overall.score, max_score=overall.max_score)
 
 
-def _print(console: Console, shift: Shift, named: int, *, has_judge: bool) -> None:
+def print_shift(console: Console, shift: Shift, named: int, *, has_judge: bool) -> None:
     def say(line: str, style: str = "") -> None:
         console.print(Text(line, style=style), soft_wrap=True)
 
@@ -368,7 +299,7 @@ def _print(console: Console, shift: Shift, named: int, *, has_judge: bool) -> No
             say(f"and {len(moved) - _SHOWN} more criteria: --json has all")
     if shift.changed_runs:
         say(f"\nThe largest shifts of {counted(shift.changed, 'run')}:")
-        for run in shift.changed_runs[:_WORST]:
+        for run in shift.changed_runs[:WORST]:
             say(
                 f"  {run.assessment_id}  {clean(run.day)}  {clean(run.agent)}: {_shown(run.before)} → {_shown(run.now)}"
             )

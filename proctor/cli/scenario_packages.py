@@ -1,0 +1,77 @@
+"""Scenario packages as commands name them: found, loaded, held to their paraphrases."""
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import aclosing
+from pathlib import Path
+
+from proctor.activities.scenario_code.manager import (
+    ScenarioError,
+    ScenarioManager,
+    ScenarioNotFoundError,
+    ScenarioPackage,
+)
+from proctor.activities.scenario_code.paraphrases import Held
+from proctor.activities.scenario_code.processes import ScenarioCode
+from proctor.common.errors import CommandError, UsageError, ending_as
+from proctor.common.phrases import clean
+from proctor.common.settings import read_settings
+from proctor.local.families import scenario_code
+from proctor.settings.config import GreenAgentConfig
+from purple_sdk.protocol.instances import did_you_mean
+
+
+async def held_to_paraphrases(directory: Path) -> Held:
+    """Hold the patterns of a scenario's facts to its paraphrases, in a process of their own."""
+    async with aclosing(scenario_code(read_settings(GreenAgentConfig))) as code:
+        return await code.hold(directory)
+
+
+def load_scenario(manager: ScenarioManager, scenario_id: str) -> ScenarioPackage:
+    """Load a scenario, with its problems as errors of a command."""
+    return require_playable(load_packages([find_scenario(manager, scenario_id)])[0])
+
+
+def find_scenario(manager: ScenarioManager, scenario_id: str) -> Path:
+    with ending_as(UsageError, ScenarioNotFoundError):
+        return manager.find(scenario_id)
+
+
+def load_packages(directories: Sequence[Path]) -> list[ScenarioPackage | ScenarioError]:
+    """Load the packages in some folders, their code in processes of its own; each is a package, or what is wrong with
+    it.
+    """
+
+    async def load() -> list[ScenarioPackage | ScenarioError]:
+        async with aclosing(scenario_code(read_settings(GreenAgentConfig))) as code:
+            return await load_all(code, directories)
+
+    return asyncio.run(load())
+
+
+async def load_all(code: ScenarioCode, directories: Sequence[Path]) -> list[ScenarioPackage | ScenarioError]:
+    packages: list[ScenarioPackage | ScenarioError] = []
+    for directory in directories:
+        try:
+            packages.append(await code.load(directory))
+        except ScenarioError as problem:
+            packages.append(problem)
+    return packages
+
+
+def require_playable(package: ScenarioPackage | ScenarioError) -> ScenarioPackage:
+    if isinstance(package, ScenarioError):
+        raise CommandError(clean(str(package)))
+    return package
+
+
+def family_folder(manager: ScenarioManager, name: str) -> Path:
+    folder = manager.find_family(name)
+    if folder is None:
+        known = manager.list_families()
+        raise UsageError(f"family {name} not found; families: {', '.join(known) or 'none'}{did_you_mean(name, known)}")
+    return folder
+
+
+def manager_of(scenarios_dir: str | None) -> ScenarioManager:
+    return ScenarioManager(read_settings(GreenAgentConfig, scenarios_dir=scenarios_dir).scenarios_dir)
