@@ -51,10 +51,10 @@ def asking_model(config: GreenAgentConfig, name: str, base_url: str | None, lost
             timeout=config.judge_timeout,
             max_tokens=config.judge_max_tokens,
         )
-    except ModelSettingsError as problem:
-        raise UsageError(clean(str(problem))) from None
-    except ModelError as problem:
-        raise UnreachableError(f"{clean(str(problem))}{lost}; calibrate again") from None
+    except ModelSettingsError as error:
+        raise UsageError(clean(str(error))) from None
+    except ModelError as error:
+        raise UnreachableError(f"{clean(str(error))}{lost}; calibrate again") from None
 
 
 def show_cases(console: Console, total: int) -> Callable[[CaseOutcome], None]:
@@ -161,8 +161,8 @@ def _write_drafts(scenario_id: str, json_file: str | None, figures: dict[str, di
         return
     try:
         Path(str(json_file)).write_text(text + "\n", encoding="utf-8")
-    except OSError as problem:
-        raise CommandError(f"the figures can't be written into {json_file}: {problem.strerror}") from None
+    except OSError as error:
+        raise CommandError(f"the figures can't be written into {json_file}: {error.strerror}") from None
 
 
 def _print_drafts(scenario_id: str, count: int, figures: dict[str, dict[str, Agreement]]) -> None:

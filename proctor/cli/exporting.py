@@ -101,5 +101,5 @@ def opened(place: str, what: str) -> Archive:
     """The archive at a place that a person has named. Raises ``UsageError``."""
     try:
         return Archive(place)
-    except StoreSettingsError as problem:
-        raise UsageError(f"{what} is {place}: {problem}") from None
+    except StoreSettingsError as error:
+        raise UsageError(f"{what} is {place}: {error}") from None

@@ -60,11 +60,11 @@ def pull(known: KnownDatasets, dataset: KnownDataset, *, is_update: bool) -> Non
         with console.status(f"getting {dataset.label}"), fetched(dataset.source) as fetched_tasks:
             was = dataset.model_copy(update={"commit": fetched_tasks.commit})
             pinned = known.install(was, fetched_tasks.tasks, is_update=is_update)
-    except TaskError as problem:
-        raise UsageError(str(problem)) from None
-    except OSError as problem:
+    except TaskError as error:
+        raise UsageError(str(error)) from None
+    except OSError as error:
         raise CommandError(
-            f"{dataset.label} can't be written: {problem}. Look at the state folder and the disk"
+            f"{dataset.label} can't be written: {error}. Look at the state folder and the disk"
         ) from None
     console.print(Text(f"{pinned.label}: {len(pinned.tasks)} tasks, sha256 {pinned.sha256}"), soft_wrap=True)
 

@@ -106,6 +106,6 @@ def main() -> None:
             require_readable_names()
             keep_loopback_direct()
             build()()
-    except CommandError as problem:
-        announce(fit(f"proctor: {problem}", sys.stderr), "ERROR", sys.stderr)
-        sys.exit(problem.exit_code)
+    except CommandError as error:
+        announce(fit(f"proctor: {error}", sys.stderr), "ERROR", sys.stderr)
+        sys.exit(error.exit_code)

@@ -68,8 +68,8 @@ def _case_problems(package: ScenarioPackage) -> list[str]:
 
     try:
         read_cases(package.directory, package.config)
-    except CasesError as problem:
-        return [str(problem)]
+    except CasesError as error:
+        return [str(error)]
     return []
 
 

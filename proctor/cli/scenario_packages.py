@@ -54,8 +54,8 @@ async def load_all(code: ScenarioCode, directories: Sequence[Path]) -> list[Scen
     for directory in directories:
         try:
             packages.append(await code.load(directory))
-        except ScenarioError as problem:
-            packages.append(problem)
+        except ScenarioError as error:
+            packages.append(error)
     return packages
 
 

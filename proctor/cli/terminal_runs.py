@@ -116,8 +116,8 @@ def own_settings(settings: TerminalSettings, dataset: str, state: str | None) ->
         known = KnownDatasets(datasets_home(config.state))
         try:
             known.folder(known.find(dataset))
-        except TaskError as problem:
-            raise UsageError(f"--dataset {dataset}: there is no such folder. {problem}") from None
+        except TaskError as error:
+            raise UsageError(f"--dataset {dataset}: there is no such folder. {error}") from None
     return with_scenarios(config)
 
 
@@ -135,8 +135,8 @@ async def _write(folder: Path, results: TerminalResults, call: AssessmentCall) -
 
         try:
             return await write_results(folder, results, fetch)
-        except OSError as problem:
-            raise CommandError(f"the results can't be written to {folder}: {problem.strerror or problem}") from None
+        except OSError as error:
+            raise CommandError(f"the results can't be written to {folder}: {error.strerror or error}") from None
 
 
 def request_defaults(settings: TerminalSettings, folder: str | None) -> dict[str, Any]:

@@ -59,8 +59,8 @@ def export(
         for entry in (*entries, *parts_of(kept, entries)):
             try:
                 is_newest = kept.copy(entry, there).fence == entry.fence
-            except EntryDamagedError as problem:
-                damaged.append(str(problem))
+            except EntryDamagedError as error:
+                damaged.append(str(error))
                 continue
             copied.append(entry) if is_newest else newer.append(entry.id)
         written = entries_in_words(copied)
@@ -222,12 +222,12 @@ def view(
     from proctor.common.errors import CommandError, ending_as
     from proctor.common.settings import LOOPBACK, require_guarded
     from proctor.common.state import with_secret
-    from proctor.processes.slow_senders import settings_for
+    from proctor.processes.slow_senders import make_config
     from proctor.service.page_actions import page_actions
     from proctor.service.running import UnderWay
     from proctor.storage.archive import get_table_path
     from proctor.viewer.app import create_app
-    from purple_sdk.processes.serving import Server, address_of, listen
+    from purple_sdk.processes.serving import Server, get_address, listen
 
     kept, config = open_archive(archive, state, *([name] if name else []))
     config = with_secret(config.model_copy(update={"host": host or LOOPBACK, "open": config.open or is_open}))
@@ -244,11 +244,11 @@ def view(
             config.archive_url, config.temporal_ui_url, live, actions, get_table_path(config.state, config.archive_url)
         ),
     )
-    settings = settings_for(app, timeout_graceful_shutdown=2)
+    settings = make_config(app, timeout_graceful_shutdown=2)
     print(f"{kept.folder.place}", flush=True)
-    ready = f"proctor view listening on {address_of(listener)}"
+    ready = f"proctor view listening on {get_address(listener)}"
     if chosen:
-        page = f"{address_of(listener)}/view/{chosen.id}"
+        page = f"{get_address(listener)}/view/{chosen.id}"
         ready += f"\npage: {page}  (Ctrl-C ends it)"
         _open_in_browser(page)
     asyncio.run(Server(settings, ready=ready).serve(sockets=[listener]))

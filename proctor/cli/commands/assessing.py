@@ -167,9 +167,9 @@ def play(
             shell = Shell(console, Lines(console), portal, turns)
             while not isinstance(came := queue.get(), Over):
                 shell.play(came)
-        except (KeyboardInterrupt, LeftError) as interruption:
+        except (KeyboardInterrupt, LeftError) as error:
             as_usual()  # a second signal ends us at once; the guard ends the evaluator
-            if isinstance(interruption, KeyboardInterrupt):
+            if isinstance(error, KeyboardInterrupt):
                 console.print()
             portal.call(interrupted.set)
         playing.result()

@@ -124,7 +124,7 @@ def show_dataset(dataset: options.Dataset, state: options.State = None) -> None:
     from proctor.common.errors import CommandError, ending_as
     from proctor.common.phrases import clean
     from proctor.terminal.failures import TaskError
-    from proctor.terminal.tasks import problems_of
+    from proctor.terminal.tasks import find_problems
 
     known = known_datasets(state)
     found = require_known(known, dataset)
@@ -146,7 +146,7 @@ def show_dataset(dataset: options.Dataset, state: options.State = None) -> None:
         folder = known.folder(found)
     console.print(Text(f"{'folder':<8}  ", style="bold").append(str(folder), style="not bold"), soft_wrap=True)
     for name, digest in list(found.tasks.items())[:_LISTED_TASKS]:
-        is_broken = any(each.is_fatal for each in problems_of(folder / name))
+        is_broken = any(each.is_fatal for each in find_problems(folder / name))
         console.print(Text(f"  {digest[:_SHOWN]}  {clean(name)}{'  (broken: see validate)' if is_broken else ''}"))
     if len(found.tasks) > _LISTED_TASKS:
         console.print(f"  and {len(found.tasks) - _LISTED_TASKS} more")

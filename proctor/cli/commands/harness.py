@@ -107,6 +107,6 @@ def try_harness(
         with agents_files.temporary_folder("proctor-try-") as folder:
             config = read_harness_settings(**flags, homes=folder, turn_seconds=TRY_SECONDS)
             asyncio.run(try_one(harness, config, console))
-    except HarnessError as problem:
-        console.print(Text(f"wrong      {problem}", style="bold red"), soft_wrap=True)
+    except HarnessError as error:
+        console.print(Text(f"wrong      {error}", style="bold red"), soft_wrap=True)
         raise typer.Exit(ExitCode.FAILED) from None

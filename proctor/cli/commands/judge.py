@@ -61,8 +61,8 @@ def calibrate_judge(
         prices = read_prices(config.prices)
         shipped = read_cases(package.directory, package.config)
         paraphrases = read_paraphrases(package.directory)
-    except (PricesError, CasesError, ParaphrasesError) as problem:
-        raise CommandError(clean(str(problem))) from None
+    except (PricesError, CasesError, ParaphrasesError) as error:
+        raise CommandError(clean(str(error))) from None
     audit = asyncio.run(held_to_paraphrases(package.directory))
     facts = fact_cases(paraphrases, audit.statements)
     if not shipped and not facts:
@@ -90,8 +90,8 @@ def calibrate_judge(
         kept = keep(calibration, folder)
         if json_file and json_file != "-":
             Path(json_file).write_text(calibration.model_dump_json(indent=1) + "\n", encoding="utf-8")
-    except OSError as problem:
-        raise CommandError(f"the calibration can't be written: {problem}") from None
+    except OSError as error:
+        raise CommandError(f"the calibration can't be written: {error}") from None
     if json_file == "-":
         print(calibration.model_dump_json(indent=1))
         return

@@ -147,7 +147,7 @@ def validate_dataset(
     from proctor.common.settings import read_settings
     from proctor.settings.config import GreenAgentConfig
     from proctor.terminal.failures import TaskError
-    from proctor.terminal.tasks import find_tasks, problems_of
+    from proctor.terminal.tasks import find_problems, find_tasks
 
     console = make_console()
     with ending_as(UsageError, TaskError):
@@ -156,7 +156,7 @@ def validate_dataset(
     allowed = read_settings(GreenAgentConfig).containers_allow.replace(",", " ").split()
     broken = warned = 0
     for folder in folders:
-        problems = problems_of(folder, None, allowed)
+        problems = find_problems(folder, None, allowed)
         is_broken = any(each.is_fatal for each in problems)
         broken += is_broken
         warned += bool(problems) and not is_broken

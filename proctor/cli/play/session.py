@@ -26,7 +26,7 @@ from proctor.local.up import start_unless
 from proctor.service.supervisor import Supervisor
 from proctor.settings.config import GreenAgentConfig
 from purple_sdk import create_app
-from purple_sdk.processes.serving import address_of, listen
+from purple_sdk.processes.serving import get_address, listen
 from purple_sdk.settings.config import PurpleAgentConfig
 
 PATIENCE = 86_400.0  # seconds that a person has for a turn: the most that a request may ask for
@@ -91,7 +91,7 @@ async def _evaluator(
 @asynccontextmanager
 async def _serving(queue: TurnQueue) -> AsyncIterator[str]:
     listener = listen(LOOPBACK, 0, "the participant")
-    url = address_of(listener)
+    url = get_address(listener)
     config = PurpleAgentConfig(host=LOOPBACK, port=listener.getsockname()[1])
     app = create_app(person_agent(queue), config)
     server = uvicorn.Server(uvicorn.Config(app, log_level="critical", timeout_graceful_shutdown=1))
