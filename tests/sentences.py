@@ -45,12 +45,8 @@ _VARIABLE = [
     (re.compile(r"(?<=known scenarios: )[\w, -]+(?:; families: [\w, -]+)?"), "{scenarios}"),
     (re.compile(r"(?<=errors\.pydantic\.dev/)[\d.]+"), "{version}"),
     (re.compile(r"(?<=:)[1-6]\d{4}\b"), "{port}"),
-    (
-        re.compile(
-            r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b|(?<![0-9a-z])[0-9a-f]{32,64}(?![0-9a-z])|(?<=-)[0-9a-f]{12}\b"
-        ),
-        "{id}",
-    ),
+    (re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b|(?<=-)[0-9a-f]{12}\b"), "{id}"),
+    (re.compile(r"(?<![0-9a-z])[0-9a-f]{32,64}(?![0-9a-z])"), "{id}"),
     (re.compile(r"\btest-\d+\b"), "{model}"),  # tests/openai_endpoint.py counts them
     (re.compile(r"\b20\d\d-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}\b"), "{time}"),
 ]
