@@ -12,7 +12,7 @@ BIN := $(VENV)/bin
 # Two stamps: the packages that proctor runs with, and all packages, those of its development included.
 RUNNABLE := $(VENV)/.runnable
 INSTALLED := $(VENV)/.installed
-PACKAGES := proctor_language proctor_protocol proctor_settings ues_sim purple_sdk proctor_storage proctor_processes proctor_observing viewer proctor_statistics activities proctor_terminal workflows a2a_gateway proctor scenarios.kit
+PACKAGES := proctor purple_sdk
 # Twice as many as cores: while some wait for what must come, others have something to do. Which plays what:
 # tests/scheduling.py.
 PYTEST_ARGS ?= -n 4 --dist loadfile
@@ -49,10 +49,10 @@ test: $(INSTALLED) engine ## all tests (6 minutes on 2 idle cores; none of them 
 system-packages: $(INSTALLED) ## install the system's programs that tests need: Chromium, a Docker engine, Prometheus (needs root)
 	@$(BIN)/python -m tests.system_programs --install
 
-engine: $(INSTALLED) ## make the image for the tests in containers beforehand, where a Docker engine is
+engine: $(INSTALLED) ## make the image for the tests in containers beforehand, if there is a Docker engine
 	@[ -n "$$PROCTOR_TEST_ENGINE" ] || $(BIN)/python -m tests.docker_engine
 
-images: $(INSTALLED) engine ## build the images on a stand-in base, and play an assessment between two containers (needs root)
+images: $(INSTALLED) engine ## build the images on a substitute base, and play an assessment between two containers (needs root)
 	PROCTOR_TEST_PROFILE=nightly $(BIN)/python -m pytest -s tests/containers
 
 check: lint types imports prose docs ## lint, types, import rules, prose, documentation
@@ -116,13 +116,16 @@ chaos: $(INSTALLED) ## kill, stop, cut off, cancel and reset everything at every
 	$(BIN)/python -m tests.chaos.forks
 
 # Keeps the pinned versions that still fit; for the newest ones: make lock LOCK_ARGS=--upgrade. Commit what changes.
-# The locks fit every supported Python and system. They have the hashes of all files, and no index's address.
-LOCK = PATH="$$PATH:$(BIN)" uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate \
+# The locks fit every supported Python and system. They have the hashes of all files, and no index's address. The largest
+# says which package asks for which: images install parts of it (packaging/lock_part.py). New agents get the last.
+LOCK = PATH="$$PATH:$(BIN)" uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" $(LOCK_ARGS)
 lock: ## write requirements-run.lock and requirements.lock from pyproject.toml (needs uv)
-	@$(LOCK) pyproject.toml --group build --all-extras -o requirements.lock
-	@$(LOCK) pyproject.toml --group build --extra local --constraint requirements.lock -o requirements-run.lock
-	@echo 'uv' | $(LOCK) - -o packaging/uv.txt
+	@$(LOCK) --annotation-style line pyproject.toml --group build --all-extras -o requirements.lock
+	@$(LOCK) --no-annotate pyproject.toml --group build --extra local --constraint requirements.lock -o requirements-run.lock
+	@$(LOCK) --no-annotate --no-header packaging/purple/pyproject.toml --constraint requirements.lock \
+		-o proctor/cli/templates/agent/requirements.lock.tmpl
+	@echo 'uv' | $(LOCK) --no-annotate - -o packaging/uv.txt
 	@grep -c '^[A-Za-z0-9]' requirements.lock requirements-run.lock
 
 wheels: $(INSTALLED) ## build both distributions, proctor and its light part proctor-purple, into dist/

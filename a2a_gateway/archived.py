@@ -8,15 +8,15 @@ from a2a.types import Task, TaskState, TaskStatus
 from a2a.utils.errors import InternalError
 from google.protobuf.json_format import ParseError
 
-from a2a_gateway.parts import message_from_json
-from a2a_gateway.subscriptions import Update
-from a2a_gateway.tasks import Outcome, closing_message, results_artifact, results_sentence, task_metadata
-from proctor_protocol.archive import ArchiveEntry
-from proctor_protocol.callers import ANYBODY, Caller
-from proctor_protocol.campaigns import CampaignResults
-from proctor_protocol.results import AssessmentResults, ResultStatus
-from proctor_settings.config import GreenAgentConfig
-from proctor_storage.archive import EntryDamagedError, open_archive
+from proctor.a2a_gateway.parts import message_from_json
+from proctor.a2a_gateway.subscriptions import Update
+from proctor.a2a_gateway.tasks import Outcome, closing_message, results_artifact, results_sentence, task_metadata
+from proctor.protocol.archive import ArchiveEntry
+from proctor.protocol.callers import ANYBODY, Caller
+from proctor.protocol.campaigns import CampaignResults
+from proctor.settings.config import GreenAgentConfig
+from proctor.storage.archive import EntryDamagedError, open_archive
+from purple_sdk.protocol.results import AssessmentResults, ResultStatus
 
 T = TypeVar("T")
 

@@ -19,10 +19,10 @@ from a2a.types import (
 )
 from a2a.utils.constants import PROTOCOL_VERSION_0_3, PROTOCOL_VERSION_1_0, TransportProtocol
 
-from a2a_gateway.output_modes import OUTPUT_MODES, TEXT_MEDIA_TYPE
-from a2a_gateway.parts import JSON_MEDIA_TYPE
-from proctor_protocol.terminal import LAUNCH_WORDS, parse_terminal_request
-from proctor_settings.config import GreenAgentConfig
+from proctor.a2a_gateway.output_modes import OUTPUT_MODES, TEXT_MEDIA_TYPE
+from proctor.a2a_gateway.parts import JSON_MEDIA_TYPE
+from proctor.settings.config import GreenAgentConfig
+from purple_sdk.protocol.terminal import LAUNCH_WORDS, parse_terminal_request
 
 _TEXTS: dict[str, dict[str, Any]] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 
@@ -91,7 +91,7 @@ def secured(card: AgentCard, config: GreenAgentConfig) -> AgentCard:
         )
     )
     if config.oidc_issuer:
-        from a2a_gateway.auth.oidc import discovery_url
+        from proctor.a2a_gateway.auth.oidc import discovery_url
 
         copy.security_schemes[OIDC].CopyFrom(
             SecurityScheme(

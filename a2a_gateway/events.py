@@ -1,22 +1,26 @@
 """An assessment's updates and its end as A2A stream events."""
 
-from collections.abc import Iterator
 from datetime import UTC, datetime
 
 from a2a.types import Message, Task, TaskArtifactUpdateEvent, TaskState, TaskStatus, TaskStatusUpdateEvent
 
-from a2a_gateway.parts import agent_message, data_parts, text_part
-from a2a_gateway.subscriptions import Update
-from a2a_gateway.tasks import standing_message
-from proctor_protocol.campaigns import parse_any_update, sentence_of
+from proctor.a2a_gateway.parts import agent_message, data_parts, text_part
+from proctor.a2a_gateway.shared_events import SharedEvent
+from proctor.a2a_gateway.subscriptions import Update
+from proctor.a2a_gateway.tasks import standing_message
+from proctor.protocol.campaigns import parse_any_update, sentence_of
 
 
-def update_event(task: Task, update: Update) -> TaskStatusUpdateEvent:
+def update_event(task: Task, update: Update) -> SharedEvent:
     """One update: state working, and its message. ``metadata.sequence`` is the message's."""
-    status = update_status(task, update)
-    return TaskStatusUpdateEvent(
-        task_id=task.id, context_id=task.context_id, status=status, metadata=status.message.metadata
-    )
+    if (event := update.made.get(task.id)) is None:
+        status = update_status(task, update)
+        event = update.made[task.id] = SharedEvent(
+            TaskStatusUpdateEvent(
+                task_id=task.id, context_id=task.context_id, status=status, metadata=status.message.metadata
+            )
+        )
+    return event
 
 
 def update_status(task: Task, update: Update) -> TaskStatus:
@@ -29,19 +33,11 @@ def update_status(task: Task, update: Update) -> TaskStatus:
 
 
 def update_message(task: Task, update: Update) -> Message:
-    """One update as a message, made once for all listeners: one sentence as text, the structured update as a data part.
+    """One update as a message: one sentence as text, the structured update as a data part.
 
     ``metadata.sequence`` is the update's place in its task, from 0; the same update has the same number and message
     id for every listener. ``metadata.recorded_at`` is when the workflow published it.
     """
-    if (message := update.made.get(task.id)) is None:
-        message = update.made[task.id] = _make_message(task, update)
-    copy = Message()
-    copy.CopyFrom(message)
-    return copy
-
-
-def _make_message(task: Task, update: Update) -> Message:
     message = agent_message(
         f"{task.id}-{update.sequence}",
         task.id,
@@ -54,7 +50,7 @@ def _make_message(task: Task, update: Update) -> Message:
     return message
 
 
-def waiting_event(task: Task, state: TaskState, why: str) -> TaskStatusUpdateEvent:
+def waiting_event(task: Task, state: TaskState, why: str) -> SharedEvent:
     """The task waits. This event is not an update of the assessment.
 
     Args:
@@ -64,16 +60,19 @@ def waiting_event(task: Task, state: TaskState, why: str) -> TaskStatusUpdateEve
         An event without a sequence number.
     """
     status = TaskStatus(state=state, message=standing_message(task, why), timestamp=datetime.now(UTC))
-    return TaskStatusUpdateEvent(task_id=task.id, context_id=task.context_id, status=status)
+    return SharedEvent(TaskStatusUpdateEvent(task_id=task.id, context_id=task.context_id, status=status))
 
 
-def closing_events(task: Task) -> Iterator[TaskArtifactUpdateEvent | TaskStatusUpdateEvent]:
+def closing_events(task: Task) -> list[SharedEvent]:
     """What ends a stream: the artifact where there is one, then the terminal status."""
-    for artifact in task.artifacts:
-        yield TaskArtifactUpdateEvent(
+    artifacts = [
+        TaskArtifactUpdateEvent(
             task_id=task.id, context_id=task.context_id, artifact=artifact, append=False, last_chunk=True
         )
-    yield TaskStatusUpdateEvent(task_id=task.id, context_id=task.context_id, status=task.status, metadata=task.metadata)
+        for artifact in task.artifacts
+    ]
+    end = TaskStatusUpdateEvent(task_id=task.id, context_id=task.context_id, status=task.status, metadata=task.metadata)
+    return [*map(SharedEvent, artifacts), SharedEvent(end)]
 
 
 def _sentence(update: Update) -> str:

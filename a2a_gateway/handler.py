@@ -38,30 +38,31 @@ from a2a.utils.task import apply_history_length, validate_history_length
 from temporalio.client import Client, WorkflowExecution
 from temporalio.service import RPCError, RPCStatusCode
 
-from a2a_gateway.archived import ArchivedTasks
-from a2a_gateway.auth.middleware import CallerUser
-from a2a_gateway.auth.quotas import Allowance
-from a2a_gateway.events import update_message, update_status
-from a2a_gateway.legacy import protocol_of
-from a2a_gateway.listing import list_tasks
-from a2a_gateway.output_modes import read_output_modes
-from a2a_gateway.parts import check_message, request_of
-from a2a_gateway.request_checks import WITHOUT_HISTORY
-from a2a_gateway.starting import Started, start_assessment
-from a2a_gateway.subscriptions import Update
-from a2a_gateway.task_events import TaskEvents
-from a2a_gateway.tasks import (
+from proctor.a2a_gateway.archived import ArchivedTasks
+from proctor.a2a_gateway.auth.middleware import CallerUser
+from proctor.a2a_gateway.auth.quotas import Allowance
+from proctor.a2a_gateway.events import update_message, update_status
+from proctor.a2a_gateway.legacy import protocol_of
+from proctor.a2a_gateway.listing import list_tasks
+from proctor.a2a_gateway.output_modes import EVERYTHING, read_output_modes
+from proctor.a2a_gateway.parts import check_message, request_of
+from proctor.a2a_gateway.request_checks import WITHOUT_HISTORY
+from proctor.a2a_gateway.starting import Started, start_assessment
+from proctor.a2a_gateway.streams import stream
+from proctor.a2a_gateway.subscriptions import Update
+from proctor.a2a_gateway.task_events import TaskEvents
+from proctor.a2a_gateway.tasks import (
     find_own,
     is_closed,
     read_task,
     submitted_task,
     wait_until_closed,
 )
-from a2a_gateway.temporal import RPC_TIMEOUT, TemporalConnection, temporal_errors
-from a2a_gateway.webhooks import Webhooks, checked
-from proctor_protocol.callers import Caller
-from proctor_protocol.request import built_on
-from proctor_settings.config import GreenAgentConfig
+from proctor.a2a_gateway.temporal import RPC_TIMEOUT, TemporalConnection, temporal_errors
+from proctor.a2a_gateway.webhooks import Webhooks, checked
+from proctor.protocol.callers import Caller
+from proctor.settings.config import GreenAgentConfig
+from purple_sdk.protocol.request import built_on
 
 CANCEL_WAIT = 10.0
 """Seconds that ``CancelTask`` waits for the assessment to wind up before it answers with the task as it is."""
@@ -103,9 +104,9 @@ class AssessmentHandler(RequestHandler):
         task.status.Clear()
         task.status.state = TaskState.TASK_STATE_SUBMITTED
         task.ClearField("artifacts")
-        yield modes.tailor_task(_with_history(task, params.configuration, context))
-        async for event in self._task_events.follow(task):
-            yield modes.tailor_event(event)
+        first = modes.tailor_task(_with_history(task, params.configuration, context))
+        async for event in stream(first, self._task_events.follow(task), context, modes):
+            yield event
 
     @validate_request_params
     async def on_get_task(self, params: GetTaskRequest, context: ServerCallContext) -> Task | None:
@@ -220,8 +221,7 @@ class AssessmentHandler(RequestHandler):
                     f"Task {params.id} has ended, so there is nothing to subscribe to: get the task instead."
                 )
             task = await read_task(client, execution, self._config)
-        yield task
-        async for event in self._task_events.follow(task):
+        async for event in stream(task, self._task_events.follow(task), context, EVERYTHING):
             yield event
 
     @validate_request_params

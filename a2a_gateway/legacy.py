@@ -30,13 +30,16 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from a2a_gateway.answers import REFUSED
-from a2a_gateway.auth.middleware import user_of
-from a2a_gateway.parts import check_role
-from a2a_gateway.request_checks import WITHOUT_HISTORY
-from proctor_protocol.problems import describe
+from proctor.a2a_gateway.answers import REFUSED
+from proctor.a2a_gateway.auth.middleware import user_of
+from proctor.a2a_gateway.parts import check_role
+from proctor.a2a_gateway.request_checks import WITHOUT_HISTORY
+from purple_sdk.protocol.problems import describe
 
 Endpoint = Callable[[Request], Awaitable[Response]]
+
+SEQUELS = "a2a_gateway.sequels"
+"""In the scope, and the context's state, of a request whose route sends the rest of a stream (``streams``)."""
 
 LEGACY_CARD_PATH = "/.well-known/agent.json"
 """Where callers of early 0.3 versions look for the agent card."""
@@ -50,6 +53,7 @@ class ContextBuilder(DefaultServerCallContextBuilder):
         context.state["path"] = request.url.path
         context.state[WITHOUT_HISTORY] = request.scope.get(WITHOUT_HISTORY, False)
         context.state[REFUSED] = request.scope.get(REFUSED, [])
+        context.state[SEQUELS] = request.scope.get(SEQUELS)
         return context
 
     def build_user(self, request: Request) -> User:
@@ -65,7 +69,7 @@ def protocol_of(context: ServerCallContext) -> Literal["1.0", "0.3"]:
 
 def with_checked_params(routes: Sequence[BaseRoute]) -> list[BaseRoute]:
     """The routes of ``create_jsonrpc_routes``, refusing parameters that don't fit a method of 0.3."""
-    return [_replaced(route, _checking_params(route.endpoint)) for route in routes if isinstance(route, Route)]
+    return [replaced(route, _checking_params(route.endpoint)) for route in routes if isinstance(route, Route)]
 
 
 def mended(routes: Sequence[BaseRoute]) -> list[BaseRoute]:
@@ -77,9 +81,9 @@ def mended(routes: Sequence[BaseRoute]) -> list[BaseRoute]:
 
 def _mended(route: Route) -> Route:
     if route.path.startswith("/v1/") and route.path.endswith((":stream", ":subscribe")):
-        route = _replaced(route, _looking_ahead(route.endpoint))
+        route = replaced(route, _looking_ahead(route.endpoint))
     if route.path.startswith("/v1/message:"):
-        route = _replaced(route, _checking_role(route.endpoint))
+        route = replaced(route, _checking_role(route.endpoint))
     return route
 
 
@@ -97,7 +101,8 @@ def deletion_route(handler: RequestHandler, contexts: ContextBuilder) -> Route:
     return Route("/v1/tasks/{id}/pushNotificationConfigs/{push_id}", delete, methods=["DELETE"])
 
 
-def _replaced(route: Route, endpoint: Endpoint) -> Route:
+def replaced(route: Route, endpoint: Endpoint) -> Route:
+    """A route with the same path and methods, and another endpoint."""
     methods = sorted((route.methods or set()) - {"HEAD"})
     return Route(route.path, endpoint, methods=methods)
 

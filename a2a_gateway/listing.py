@@ -13,12 +13,13 @@ from a2a.utils.errors import InvalidParamsError
 from a2a.utils.task import apply_history_length, validate_history_length, validate_page_size
 from temporalio.client import Client, WorkflowExecution
 
-from a2a_gateway.contexts import context_keyword
-from a2a_gateway.tasks import is_closed, read_task
-from a2a_gateway.temporal import RPC_TIMEOUT
-from proctor_protocol.callers import Caller
-from proctor_settings.config import GreenAgentConfig
-from workflows.names import PROCTOR_CONTEXT, PROCTOR_OWNER, PROCTOR_STATUS, TASK_WORKFLOWS, Status
+from proctor.a2a_gateway.contexts import context_keyword
+from proctor.a2a_gateway.tasks import is_closed, read_task
+from proctor.a2a_gateway.temporal import RPC_TIMEOUT
+from proctor.protocol.callers import Caller
+from proctor.settings.config import GreenAgentConfig
+from proctor.workflows.names import PROCTOR_CONTEXT, PROCTOR_OWNER, PROCTOR_STATUS, TASK_WORKFLOWS, Status
+from purple_sdk.processes.together import do_all
 
 _MARK = 12
 """Bytes that stand before a page's token."""
@@ -114,7 +115,7 @@ async def _read_all(
             task = await read_task(client, execution, config, with_artifacts=params.include_artifacts)
             return apply_history_length(task, params)
 
-    return [task for task in await asyncio.gather(*map(read, page)) if task is not None]
+    return [task for task in await do_all(*map(read, page)) if task is not None]
 
 
 def _write_token(token: bytes | None, query: str, key: bytes) -> str:

@@ -8,8 +8,8 @@ from temporalio.api.workflowservice.v1 import CountWorkflowExecutionsRequest
 from temporalio.client import Client
 from temporalio.converter import DataConverter
 
-from proctor_observing.metrics import SECONDS
-from workflows.names import ASSESSMENT_WORKFLOW
+from proctor.observing.metrics import SECONDS
+from proctor.workflows.names import ASSESSMENT_WORKFLOW
 
 REQUESTS = Counter("proctor_gateway_requests", "Requests to the gateway, by the status of the answer.", ["status"])
 REQUEST_SECONDS = Histogram(

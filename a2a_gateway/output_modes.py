@@ -10,7 +10,7 @@ from a2a.server.events import Event
 from a2a.types import Artifact, Message, Part, Task, TaskArtifactUpdateEvent, TaskStatusUpdateEvent
 from a2a.utils.errors import ContentTypeNotSupportedError
 
-from a2a_gateway.parts import JSON_MEDIA_TYPE, text_part
+from proctor.a2a_gateway.parts import JSON_MEDIA_TYPE, text_part
 
 TEXT_MEDIA_TYPE = "text/plain"
 OUTPUT_MODES = (JSON_MEDIA_TYPE, TEXT_MEDIA_TYPE)
@@ -62,6 +62,9 @@ class OutputModes:
         return self.text if part.WhichOneof("content") == "text" else self.json
 
 
+EVERYTHING = OutputModes()
+
+
 def read_output_modes(accepted: Iterable[str]) -> OutputModes:
     """What ``acceptedOutputModes`` says; parameters such as ``charset`` don't matter.
 
@@ -69,7 +72,7 @@ def read_output_modes(accepted: Iterable[str]) -> OutputModes:
     """
     modes = {mode.partition(";")[0].strip().lower() for mode in accepted}
     if not modes:
-        return OutputModes()
+        return EVERYTHING
     wanted = OutputModes(text=bool(modes & _ANY_TEXT), json=bool(modes & _ANY_JSON))
     if not (wanted.text or wanted.json):
         shown = ", ".join(sorted(modes)[:5])[:200]

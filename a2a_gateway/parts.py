@@ -13,7 +13,7 @@ from google.protobuf.json_format import MessageToDict, ParseDict, ParseError
 from google.protobuf.message import DecodeError, EncodeError
 from google.protobuf.struct_pb2 import Value
 
-from proctor_protocol.numbers import restore_integers
+from purple_sdk.protocol.numbers import restore_integers
 
 JSON_MEDIA_TYPE = "application/json"
 _DEEPEST = 56

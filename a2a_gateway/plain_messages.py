@@ -22,8 +22,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from a2a_gateway.legacy import ContextBuilder
-from proctor_protocol.numbers import restore_integers
+from proctor.a2a_gateway.legacy import ContextBuilder
+from purple_sdk.protocol.numbers import restore_integers
 
 PLAIN_PATH = "/agent/messages"
 _SHAPE = '{"message": {"parts": [{"text": "…"}]}}'

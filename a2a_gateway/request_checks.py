@@ -34,7 +34,7 @@ from starlette.datastructures import QueryParams
 from starlette.responses import JSONResponse
 from starlette.types import Scope
 
-from proctor_protocol.problems import show_value
+from purple_sdk.protocol.problems import show_value
 
 WITHOUT_HISTORY = "a2a_gateway.without_history"
 """In the scope of a request that asks for a task with no history (``historyLength: 0``), in any protocol."""

@@ -7,12 +7,12 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from a2a_gateway.tasks import find_own, is_closed, owner_of, read_outcome
-from a2a_gateway.temporal import TemporalConnection, temporal_errors
-from proctor_protocol.callers import Caller, caller_of
-from proctor_protocol.terminal import TerminalResults
-from proctor_settings.config import GreenAgentConfig
-from proctor_storage.blobs import BlobDamagedError, BlobNotFoundError, BlobRef, BlobStore, StoreUnavailableError
+from proctor.a2a_gateway.tasks import find_own, is_closed, owner_of, read_outcome
+from proctor.a2a_gateway.temporal import TemporalConnection, temporal_errors
+from proctor.protocol.callers import Caller, caller_of
+from proctor.settings.config import GreenAgentConfig
+from proctor.storage.blobs import BlobDamagedError, BlobNotFoundError, BlobRef, BlobStore, StoreUnavailableError
+from purple_sdk.protocol.terminal import TerminalResults
 
 RUN_FILES_PATH = "/runs/{task_id}/files/{sha256}"
 _RUNS_REMEMBERED = 8

@@ -14,29 +14,31 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import BaseRoute, Route
 
-from a2a_gateway.answers import RetryLater
-from a2a_gateway.auth.middleware import Authentication
-from a2a_gateway.card import agent_card, secured
-from a2a_gateway.handler import AssessmentHandler
-from a2a_gateway.legacy import LEGACY_CARD_PATH, ContextBuilder, deletion_route, mended, with_checked_params
-from a2a_gateway.limits import BodyLimit
-from a2a_gateway.logs import RefusalLog, leave_refusals_to_us
-from a2a_gateway.metrics import REQUEST_SECONDS, REQUESTS, STREAMS
-from a2a_gateway.plain_messages import plain_messages_route
-from a2a_gateway.request_checks import check
-from a2a_gateway.run_files import run_files_route
-from a2a_gateway.temporal import TEMPORAL_PATH, ClientFactory, TemporalConnection
-from a2a_gateway.watching import Watching
-from proctor_observing.address import observed
-from proctor_observing.logs import set_up_logs
-from proctor_observing.readiness import log_problems
-from proctor_observing.requests import CountedRequests
-from proctor_observing.tracing import TracedRequests, is_on, start_tracing, stop_tracing
-from proctor_processes.serving import Server, address_of, listen
-from proctor_processes.slow_senders import settings_for
-from proctor_protocol.callers import caller_of
-from proctor_settings.config import GreenAgentConfig, merge_configs
-from proctor_storage.temporal import connect
+from proctor.a2a_gateway.answers import RetryLater
+from proctor.a2a_gateway.auth.middleware import Authentication
+from proctor.a2a_gateway.card import agent_card, secured
+from proctor.a2a_gateway.handler import AssessmentHandler
+from proctor.a2a_gateway.legacy import LEGACY_CARD_PATH, ContextBuilder, deletion_route, mended, with_checked_params
+from proctor.a2a_gateway.limits import BodyLimit
+from proctor.a2a_gateway.logs import RefusalLog, leave_refusals_to_us
+from proctor.a2a_gateway.metrics import REQUEST_SECONDS, REQUESTS, STREAMS
+from proctor.a2a_gateway.plain_messages import plain_messages_route
+from proctor.a2a_gateway.request_checks import check
+from proctor.a2a_gateway.run_files import run_files_route
+from proctor.a2a_gateway.streams import sharing
+from proctor.a2a_gateway.temporal import TEMPORAL_PATH, ClientFactory, TemporalConnection
+from proctor.a2a_gateway.watching import Watching
+from proctor.observing.address import observed
+from proctor.observing.logs import set_up_logs
+from proctor.observing.readiness import log_problems
+from proctor.observing.requests import CountedRequests
+from proctor.observing.tracing import TracedRequests, is_on, start_tracing, stop_tracing
+from proctor.processes.slow_senders import settings_for
+from proctor.protocol.callers import caller_of
+from proctor.settings.config import GreenAgentConfig
+from proctor.storage.temporal import connect
+from purple_sdk.processes.serving import Server, address_of, listen
+from purple_sdk.settings.config import merge_configs
 
 RPC_PATH = "/"
 CARD_CACHING = "public, max-age=300"
@@ -85,10 +87,12 @@ def create_app(config: GreenAgentConfig, client_factory: ClientFactory, pages: S
         plain_messages_route(handler, contexts),
         *create_agent_card_routes(card, with_security, cache_control=CARD_CACHING),
         *create_agent_card_routes(card, with_security, card_url=LEGACY_CARD_PATH, cache_control=CARD_CACHING),
-        *with_checked_params(
-            create_jsonrpc_routes(handler, RPC_PATH, context_builder=contexts, enable_v0_3_compat=True)
+        *sharing(
+            with_checked_params(
+                create_jsonrpc_routes(handler, RPC_PATH, context_builder=contexts, enable_v0_3_compat=True)
+            )
         ),
-        *mended(create_rest_routes(handler, context_builder=contexts, enable_v0_3_compat=True)),
+        *sharing(mended(create_rest_routes(handler, context_builder=contexts, enable_v0_3_compat=True))),
     ]
     middleware = [
         *([Middleware(TracedRequests, name_of=route_name)] if is_on() else []),

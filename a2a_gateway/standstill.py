@@ -1,7 +1,7 @@
 """Why an assessment waits: the task that Temporal has for a worker, and that no worker takes.
 
-The workflow itself reports troubles of a step that is under way (``activities.attempts.troubles``). Where there is no
-worker, or if none can continue the workflow, the gateway asks Temporal for the waiting task and reports it.
+The workflow itself reports troubles of a step that is under way (``proctor.activities.attempts.troubles``). Without
+a worker, or if none can continue the workflow, the gateway asks Temporal for the waiting task and reports it.
 """
 
 import asyncio
@@ -19,9 +19,9 @@ from temporalio.client import Client, WorkflowExecution, WorkflowExecutionDescri
 from temporalio.exceptions import ApplicationError
 from temporalio.service import RPCError
 
-from proctor_settings.config import GreenAgentConfig
-from proctor_storage.blobs import BlobDamagedError, BlobNotFoundError, StoreUnavailableError
-from proctor_storage.fleet import WORKFLOWS, count_workers, find_fleet_problem, no_worker_at
+from proctor.settings.config import GreenAgentConfig
+from proctor.storage.blobs import BlobDamagedError, BlobNotFoundError, StoreUnavailableError
+from proctor.storage.fleet import WORKFLOWS, count_workers, find_fleet_problem, no_worker_at
 
 T = TypeVar("T")
 

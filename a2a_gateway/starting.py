@@ -13,17 +13,25 @@ from temporalio.common import (
 )
 from temporalio.exceptions import WorkflowAlreadyStartedError
 
-from a2a_gateway.auth.quotas import MEMO_SHARE, Allowance, share_of
-from a2a_gateway.contexts import check_context_id, context_keyword
-from a2a_gateway.parts import check_nesting, message_to_json, request_of
-from a2a_gateway.tasks import MEMO_MESSAGE
-from a2a_gateway.temporal import RPC_TIMEOUT
-from proctor_protocol.callers import Caller
-from proctor_protocol.runs import is_run_request
-from proctor_protocol.terminal import is_terminal_request
-from workflows.inputs import AssessmentInput, CampaignInput
-from workflows.limits import CAMPAIGN_TASK, WORKFLOW_TASK
-from workflows.names import ASSESSMENT_WORKFLOW, CAMPAIGN_WORKFLOW, PROCTOR_CONTEXT, PROCTOR_STATUS, Status, owned_by
+from proctor.a2a_gateway.auth.quotas import MEMO_SHARE, Allowance, share_of
+from proctor.a2a_gateway.contexts import check_context_id, context_keyword
+from proctor.a2a_gateway.parts import check_nesting, message_to_json, request_of
+from proctor.a2a_gateway.tasks import MEMO_MESSAGE
+from proctor.a2a_gateway.temporal import RPC_TIMEOUT
+from proctor.protocol.callers import Caller
+from proctor.protocol.runs import is_run_request
+from proctor.protocol.task_ids import readable_id
+from proctor.workflows.inputs import AssessmentInput, CampaignInput
+from proctor.workflows.limits import CAMPAIGN_TASK, WORKFLOW_TASK
+from proctor.workflows.names import (
+    ASSESSMENT_WORKFLOW,
+    CAMPAIGN_WORKFLOW,
+    PROCTOR_CONTEXT,
+    PROCTOR_STATUS,
+    Status,
+    owned_by,
+)
+from purple_sdk.protocol.terminal import is_terminal_request
 
 
 @dataclass(frozen=True)
@@ -73,12 +81,14 @@ async def start_assessment(
     check_nesting(sent)
     message = Message()
     message.CopyFrom(sent)
+    request = request_of(message)
+    is_campaign = is_terminal_request(request) or is_run_request(request)
     message.task_id = task_id_for(sent, caller.name)
+    if not is_campaign:
+        message.task_id = readable_id(message.task_id, request)
     message.context_id = sent.context_id or message.task_id  # by which those find it that come later
     as_json = message_to_json(message)
     started = Started(message.task_id, message, joined=False)
-    request = request_of(message)
-    is_campaign = is_terminal_request(request) or is_run_request(request)
     kind = CampaignInput if is_campaign else AssessmentInput
     share = share_of(request)
     try:

@@ -8,14 +8,13 @@ Temporal answers a poll that it has seen before from its record, so other replic
 import asyncio
 import base64
 import logging
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
-from a2a.types import Message
 from a2a.utils.errors import InternalError
 from temporalio.api.common.v1 import Payload
 from temporalio.client import (
@@ -30,10 +29,11 @@ from temporalio.client import (
 from temporalio.contrib.workflow_streams import PollInput, PollResult
 from temporalio.service import RPCError
 
-from a2a_gateway.tasks import find_assessment, is_closed, wait_until_closed
-from a2a_gateway.temporal import RPC_TIMEOUT, TemporalConnection
-from proctor_protocol.updates import RECORDED_AT
-from workflows.names import UPDATES_TOPIC
+from proctor.a2a_gateway.shared_events import SharedEvent
+from proctor.a2a_gateway.tasks import find_assessment, is_closed, wait_until_closed
+from proctor.a2a_gateway.temporal import RPC_TIMEOUT, TemporalConnection
+from proctor.protocol.updates import RECORDED_AT
+from proctor.workflows.names import UPDATES_TOPIC
 
 POLL = "__temporal_workflow_stream_poll"
 """The update and the query by which a workflow stream is read (``temporalio.contrib.workflow_streams``)."""
@@ -63,19 +63,21 @@ OUTAGE_PATIENCE = 30.0
 
 _POLL_PROBLEMS = (RPCError, WorkflowUpdateFailedError, WorkflowUpdateRPCTimeoutOrCancelledError)
 
+T = TypeVar("T")
+
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class Update:
     """One item of the stream: its offset, the JSON of a task update, and when the workflow recorded it. ``made`` has
-    its message, which is made once for all who listen.
+    its event by the task's id, which is made once for all who listen.
     """
 
     sequence: int
     data: dict[str, Any]
     recorded_at: datetime | None = None
-    made: dict[str, Message] = field(default_factory=dict, compare=False, repr=False)
+    made: dict[str, SharedEvent] = field(default_factory=dict, compare=False, repr=False)
 
 
 class Subscriptions:
@@ -83,7 +85,7 @@ class Subscriptions:
 
     def __init__(self, connection: TemporalConnection) -> None:
         self._connection = connection
-        self._readers: dict[str, _Reader] = {}
+        self._readers: dict[str, Reader] = {}
         self._polls = _Polls()
 
     def slowed(self, seconds: float) -> float:
@@ -91,15 +93,10 @@ class Subscriptions:
         return seconds * max(1.0, len(self._readers) / _FEW)
 
     @asynccontextmanager
-    async def listen(self, task_id: str) -> AsyncIterator[AsyncIterator[Update]]:
-        """Every update of a task, from the first on, until its workflow is closed.
-
-        Yields:
-            The updates. Their iterator raises ``temporalio.service.RPCError`` where Temporal stays away. The last ones
-            are missing where no worker answers within ``REMAINDER_WAIT``.
-        """
+    async def listen(self, task_id: str) -> AsyncIterator["Reader"]:
+        """Every update of a task, from the first on, until its workflow is closed, read with all others who listen."""
         async with self._reading(task_id) as reader:
-            yield reader.updates()
+            yield reader
 
     async def read_all(self, task_id: str) -> list[Update]:
         """Every update of a task that has ended.
@@ -139,10 +136,10 @@ class Subscriptions:
         return []
 
     @asynccontextmanager
-    async def _reading(self, task_id: str) -> AsyncIterator["_Reader"]:
+    async def _reading(self, task_id: str) -> AsyncIterator["Reader"]:
         reader = self._readers.get(task_id)
         if reader is None or reader.finished:
-            reader = self._readers[task_id] = _Reader(
+            reader = self._readers[task_id] = Reader(
                 await self._connection.connect(), task_id, self._polls, self.slowed
             )
         reader.listeners += 1
@@ -202,7 +199,7 @@ def _plain_cancellation() -> Iterator[None]:
         raise
 
 
-class _Reader:
+class Reader:
     """Reads one task's stream into a log that all its listeners follow."""
 
     def __init__(self, client: Client, task_id: str, polls: "_Polls", slowed: Callable[[float], float]) -> None:
@@ -220,16 +217,31 @@ class _Reader:
         self._news = asyncio.Event()
         self._reading = asyncio.create_task(self._read())
         self._reading.add_done_callback(lambda _: self._tell())
+        self._end: asyncio.Task[Any] | None = None
 
     @property
     def finished(self) -> bool:
         return self._reading.done()
 
     async def stop(self) -> None:
-        self._reading.cancel()
-        await asyncio.gather(self._reading, return_exceptions=True)
+        tasks = [task for task in (self._reading, self._end) if task is not None]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def end(self, read: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """What comes after the updates: read by the first listener who gets there, for all."""
+        if self._end is None:
+            self._end = asyncio.create_task(read())
+        ended: T = await asyncio.shield(self._end)
+        return ended
 
     async def updates(self) -> AsyncIterator[Update]:
+        """Every update, from the first on.
+
+        The last ones are missing where no worker answers within ``REMAINDER_WAIT``. Raises RPCError (Temporal stays
+        away).
+        """
         position = 0
         while True:
             while position < len(self._log):

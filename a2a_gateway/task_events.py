@@ -5,6 +5,7 @@ It starts with the task, goes through every update, and ends with the artifact a
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing, suppress
+from functools import partial
 from typing import Any, Literal
 
 from a2a.compat.v0_3.conversions import to_compat_task
@@ -16,14 +17,15 @@ from google.protobuf.json_format import MessageToDict
 from temporalio.client import Client
 from temporalio.service import RPCError
 
-from a2a_gateway.answers import Answers
-from a2a_gateway.events import closing_events, update_event, waiting_event
-from a2a_gateway.standstill import LOOK_SECONDS, explain_standstill, or_silence
-from a2a_gateway.subscriptions import Subscriptions
-from a2a_gateway.tasks import find_assessment, is_closed, read_task
-from a2a_gateway.temporal import TemporalConnection, temporal_errors
-from proctor_settings.config import GreenAgentConfig
-from workflows.inputs import Notification
+from proctor.a2a_gateway.answers import Answers
+from proctor.a2a_gateway.events import closing_events, update_event, waiting_event
+from proctor.a2a_gateway.shared_events import SharedEvent
+from proctor.a2a_gateway.standstill import LOOK_SECONDS, explain_standstill, or_silence
+from proctor.a2a_gateway.subscriptions import Subscriptions
+from proctor.a2a_gateway.tasks import find_assessment, is_closed, read_task
+from proctor.a2a_gateway.temporal import TemporalConnection, temporal_errors
+from proctor.settings.config import GreenAgentConfig
+from proctor.workflows.inputs import Notification
 
 _END = 2**40
 """The number of the artifact's notification, after those of all updates."""
@@ -58,20 +60,25 @@ class TaskEvents:
             key = (execution.id, execution.run_id, False)
             return await self.answers.keep(key, lambda: read_task(client, execution, self._config))
 
-    async def follow(self, task: Task) -> AsyncGenerator[Event]:
+    async def follow(self, task: Task) -> AsyncGenerator[SharedEvent]:
         """The events after the task itself, until its end."""
         with temporal_errors(task.id):
-            async with self.subscriptions.listen(task.id) as updates:
+            async with self.subscriptions.listen(task.id) as reader:
                 reason_sent, state = "", task.status.state
-                async for update in or_silence(updates, self.subscriptions.slowed(LOOK_SECONDS)):
+                async for update in or_silence(reader.updates(), self.subscriptions.slowed(LOOK_SECONDS)):
                     if update is not None:
                         reason_sent, state = "", TaskState.TASK_STATE_WORKING
                         yield update_event(task, update)
-                    elif (why := await self._why_it_waits(task.id)) and why != reason_sent:
+                        continue
+                    why = await self.answers.ask(("why", task.id), partial(self._why_it_waits, task.id))
+                    if why and why != reason_sent:
                         reason_sent = why
                         yield waiting_event(task, state, why)
-        for event in closing_events(await self.read_task(task.id)):
-            yield event
+                for event in await reader.end(partial(self._closing_events, task.id)):
+                    yield event
+
+    async def _closing_events(self, task_id: str) -> list[SharedEvent]:
+        return closing_events(await self.read_task(task_id))
 
     async def _why_it_waits(self, task_id: str) -> str | None:
         with suppress(RPCError, TaskNotFoundError):  # while Temporal is away, the reader of updates has the word
@@ -91,7 +98,8 @@ class TaskEvents:
         number = -1
         yield Notification(number, _body(task, task, protocol))
         async with aclosing(self.follow(task)) as events:
-            async for event in events:
+            async for shared in events:
+                event = shared.event
                 if isinstance(event, TaskArtifactUpdateEvent):
                     task.artifacts.append(event.artifact)
                     if protocol == "1.0":

@@ -24,18 +24,16 @@ from temporalio.client import (
 )
 from temporalio.exceptions import ApplicationError
 
-from a2a_gateway.contexts import context_of
-from a2a_gateway.parts import agent_message, data_parts, json_file_part, message_from_json, text_part
-from a2a_gateway.standstill import explain_standstill
-from a2a_gateway.temporal import RPC_TIMEOUT
-from proctor_protocol.callers import Caller
-from proctor_protocol.campaigns import CampaignResults, parse_campaign_results
-from proctor_protocol.results import AssessmentResults, seed_form
-from proctor_protocol.runs import RunResults, in_words
-from proctor_protocol.terminal import TerminalResults, as_text
-from proctor_settings.config import GreenAgentConfig
-from proctor_storage.blobs import BlobDamagedError, BlobNotFoundError, BlobRef, BlobStore
-from workflows.names import (
+from proctor.a2a_gateway.contexts import context_of
+from proctor.a2a_gateway.parts import agent_message, data_parts, json_file_part, message_from_json, text_part
+from proctor.a2a_gateway.standstill import explain_standstill
+from proctor.a2a_gateway.temporal import RPC_TIMEOUT
+from proctor.protocol.callers import Caller
+from proctor.protocol.campaigns import CampaignResults, parse_campaign_results
+from proctor.protocol.runs import RunResults, in_words
+from proctor.settings.config import GreenAgentConfig
+from proctor.storage.blobs import BlobDamagedError, BlobNotFoundError, BlobRef, BlobStore
+from proctor.workflows.names import (
     ASSESSMENT_FAILURE,
     CAMPAIGN_WORKFLOW,
     MEMO_RESULTS,
@@ -49,6 +47,8 @@ from workflows.names import (
     TASK_WORKFLOWS,
     Status,
 )
+from purple_sdk.protocol.results import AssessmentResults, seed_form
+from purple_sdk.protocol.terminal import TerminalResults, as_text
 
 MEMO_MESSAGE = "message"
 _LONGEST_TASK_ID = 255

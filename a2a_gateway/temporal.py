@@ -9,12 +9,12 @@ from a2a.utils.errors import InternalError, TaskNotFoundError
 from temporalio.client import Client
 from temporalio.service import RPCError, RPCStatusCode
 
-from proctor_settings.config import GreenAgentConfig
-from proctor_storage.blobs import BlobDamagedError, BlobNotFoundError, StoreUnavailableError
-from proctor_storage.fleet import WORKFLOWS, count_workers, find_fleet_problem, no_worker_at
-from proctor_storage.namespaces import find_namespace_problem, refusal_of
-from proctor_storage.temporal import TemporalUnreachableError
-from workflows.names import SEARCH_ATTRIBUTES
+from proctor.settings.config import GreenAgentConfig
+from proctor.storage.blobs import BlobDamagedError, BlobNotFoundError, StoreUnavailableError
+from proctor.storage.fleet import WORKFLOWS, count_workers, find_fleet_problem, no_worker_at
+from proctor.storage.namespaces import find_namespace_problem, refusal_of
+from proctor.storage.temporal import TemporalUnreachableError
+from proctor.workflows.names import SEARCH_ATTRIBUTES
 
 ClientFactory = Callable[[], Awaitable[Client]]
 

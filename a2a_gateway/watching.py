@@ -12,15 +12,15 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from temporalio.service import RPCError
 
-from a2a_gateway.auth.identity import Identity
-from a2a_gateway.metrics import ASSESSMENTS, STATES, TEMPORAL_UP, WORKERS, count_assessments
-from a2a_gateway.temporal import TemporalConnection
-from proctor_observing import metrics
-from proctor_observing.readiness import Look, kept_for, look_at
-from proctor_protocol.callers import caller_of
-from proctor_settings.config import GreenAgentConfig
-from proctor_storage.temporal import TemporalUnreachableError
-from proctor_storage.trying import find_problem_of_store
+from proctor.a2a_gateway.auth.identity import Identity
+from proctor.a2a_gateway.metrics import ASSESSMENTS, STATES, TEMPORAL_UP, WORKERS, count_assessments
+from proctor.a2a_gateway.temporal import TemporalConnection
+from proctor.observing import metrics
+from proctor.observing.readiness import Look, kept_for, look_at
+from proctor.protocol.callers import caller_of
+from proctor.settings.config import GreenAgentConfig
+from proctor.storage.temporal import TemporalUnreachableError
+from proctor.storage.trying import find_problem_of_store
 
 _STORE_TRIED_EVERY = 30.0
 _PROVIDER_ASKED_EVERY = 30.0
@@ -46,7 +46,7 @@ class Watching:
         if identity.is_asked():
             self.needs["tokens"] = tokens
         if config.oidc_issuer:
-            from a2a_gateway.auth.oidc import Oidc
+            from proctor.a2a_gateway.auth.oidc import Oidc
 
             self.needs["oidc"] = kept_for(_PROVIDER_ASKED_EVERY, Oidc(config).find_problem)
         self.routes = [

@@ -5,7 +5,6 @@ few numbered places for webhooks; which workflow is in a place is Temporal's bus
 more places than there are. A place is free where its workflow was terminated, or never was.
 """
 
-import asyncio
 import hashlib
 from dataclasses import dataclass
 from datetime import timedelta
@@ -18,13 +17,14 @@ from temporalio.common import WorkflowIDConflictPolicy, WorkflowIDReusePolicy
 from temporalio.exceptions import WorkflowAlreadyStartedError
 from temporalio.service import RPCError, RPCStatusCode
 
-from a2a_gateway.temporal import RPC_TIMEOUT, TemporalConnection
-from proctor_processes.addresses import is_forbidden
-from proctor_protocol.webhooks import BadWebhookError, Webhook, check_webhook, look_up
-from proctor_settings.config import GreenAgentConfig
-from proctor_storage.sealing import NotOursError, seal, unseal
-from workflows.inputs import SEALED_WEBHOOK, Delivery
-from workflows.names import NOTIFICATIONS_WORKFLOW
+from proctor.a2a_gateway.temporal import RPC_TIMEOUT, TemporalConnection
+from proctor.protocol.webhooks import BadWebhookError, Webhook, check_webhook, look_up
+from proctor.settings.config import GreenAgentConfig
+from proctor.storage.sealing import NotOursError, seal, unseal
+from proctor.workflows.inputs import SEALED_WEBHOOK, Delivery
+from proctor.workflows.names import NOTIFICATIONS_WORKFLOW
+from purple_sdk.processes.addresses import is_forbidden
+from purple_sdk.processes.together import do_all
 
 MOST = 5
 """Webhooks that a task may have."""
@@ -137,7 +137,7 @@ class Webhooks:
                 return None
             return _Kept(execution, webhook)
 
-        slots = await asyncio.gather(*map(look, range(MOST)))
+        slots = await do_all(*map(look, range(MOST)))
         return {place: each for place, each in enumerate(slots) if each is not None}
 
     def _open(self, sealed: str) -> Webhook | None:

@@ -4,14 +4,14 @@ from datetime import datetime
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from proctor_protocol._wire import WHEN_USED
-from proctor_protocol.clocks import STANDING
-from proctor_protocol.durations import parse_iso8601_duration
-from proctor_protocol.forks import ForkedFrom
-from proctor_protocol.instances import Instance
-from proctor_protocol.nights import Night, end_of_turn
-from proctor_protocol.results import Dimension
-from proctor_storage.blobs import BlobRef
+from proctor.protocol.nights import Night, end_of_turn
+from proctor.storage.blobs import BlobRef
+from purple_sdk.protocol._wire import WHEN_USED
+from purple_sdk.protocol.clocks import STANDING
+from purple_sdk.protocol.durations import parse_iso8601_duration
+from purple_sdk.protocol.forks import ForkedFrom
+from purple_sdk.protocol.instances import Instance
+from purple_sdk.protocol.results import Dimension
 
 TRIAL_WORKFLOW = "TerminalTrial"
 
@@ -51,7 +51,7 @@ class Plan(Model):
         initial_state: the blob of the UES scenario to start from, whose clock is at ``start_time``.
         package: the blob of all files of the scenario, with its evaluators as they were at admission.
         instance: the family's day that the scenario is; None for a fixed scenario. A fork may have another ``seed``.
-        clock, noise: the conditions that it is played under (``proctor_protocol.clocks``).
+        clock, noise: the conditions that it is played under (``purple_sdk.protocol.clocks``).
         is_state_in_package: no blob has the initial state. It is read from ``package``, and ``initial_state`` has its
             hash and size.
         roles: of several participants, a plan for each, whose ``participant`` is the role and whose ``criteria`` are

@@ -25,11 +25,11 @@ from io import StringIO
 from pathlib import Path
 from typing import Any, cast
 
-from proctor_protocol.archive import ENTRY, ArchiveEntry
-from proctor_storage.archive import Archive
-from proctor_storage.blobs import blob_ref
-from proctor_storage.day_index import DayIndex
-from proctor_storage.folder import Folder
+from proctor.protocol.archive import ENTRY, ArchiveEntry
+from proctor.storage.archive import Archive
+from proctor.storage.blobs import blob_ref
+from proctor.storage.day_index import DayIndex
+from proctor.storage.folder import Folder
 
 A_NIGHT = 100_000
 _AGENTS, _SCENARIOS = 12, 25
@@ -149,8 +149,8 @@ def _write(url: str, table: str) -> Callable[[], object]:
 
 
 def _list(url: str, table: str) -> Callable[[], object]:
-    from proctor import archive_commands
-    from proctor_storage.entry_table import EntryQuery
+    from proctor.cli import archive_commands
+    from proctor.storage.entry_table import EntryQuery
 
     archive_commands._running = lambda config: []  # Temporal has its own time
     vars(archive_commands)["open_archive"] = lambda archive, state, *_names: (Archive(url, table), cast("Any", None))
@@ -164,8 +164,8 @@ def _list(url: str, table: str) -> Callable[[], object]:
 
 def _page(**params: str) -> Callable[[str, str], Callable[[], object]]:
     def opened(url: str, table: str) -> Callable[[], object]:
-        from viewer.overviews import Overview
-        from viewer.pages import Pages
+        from proctor.viewer.overviews import Overview
+        from proctor.viewer.pages import Pages
 
         pages = Pages(Archive(url, table))
         return lambda: pages.overview([], Overview.of(params))

@@ -12,18 +12,18 @@ from datetime import datetime
 from pathlib import Path
 
 from benchmarks import table as markdown
-from proctor.audit import players
-from proctor.audit.command import mean_of
-from proctor.audit.conditions import carefully
-from proctor.audit.plays import Perform, Stage, Turn, perform
-from proctor.run_settings import seeds_in
-from proctor_protocol.clocks import STANDING
-from proctor_protocol.instances import group_of
+from proctor.cli.audit import mean_of
+from proctor.client.run_settings import seeds_in
+from proctor.local.audit import players
+from proctor.local.audit.conditions import carefully
+from proctor.local.audit.plays import Perform, Stage, Turn, perform
+from proctor.scenarios.kit.making.days import Day, make_day
+from proctor.scenarios.kit.making.duties.choosing import TURNS
+from proctor.scenarios.kit.making.duty import Act, Duty, Lapse
+from purple_sdk.protocol.clocks import STANDING
+from purple_sdk.protocol.instances import group_of
 from purple_sdk.ues import AsyncUESClient
 from purple_sdk.ues.errors import ServerError, UESError
-from scenarios.kit.making.days import Day, make_day
-from scenarios.kit.making.duties.choosing import TURNS
-from scenarios.kit.making.duty import Act, Duty, Lapse
 from tests.docs.plots import Line, plotted
 
 ROOT = Path(__file__).parent.parent

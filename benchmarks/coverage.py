@@ -15,10 +15,10 @@ import numpy as np
 import scipy
 
 from benchmarks import table as markdown
-from proctor_protocol.statistics import Estimate
-from proctor_statistics import Unit, estimated
-from proctor_statistics.comparisons import mean_difference
-from proctor_statistics.estimates import CONFIDENCE, UNSEEN
+from proctor.statistics import Unit, estimated
+from proctor.statistics.comparisons import mean_difference
+from proctor.statistics.estimates import CONFIDENCE, UNSEEN
+from purple_sdk.protocol.statistics import Estimate
 
 Draw = Callable[[np.random.Generator, int], np.ndarray]
 SIZES = (2, 3, 5, 10, 20, 40, 80)

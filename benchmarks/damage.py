@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import table
-from proctor.audit import players
-from proctor.audit.plays import Outcome, Stage
+from proctor.local.audit import players
+from proctor.local.audit.plays import Outcome, Stage
+from proctor.scenarios.kit.damage import PRICES
+from proctor.scenarios.kit.making.days import Day, make_day
 from purple_sdk.ues import AsyncUESClient
-from scenarios.kit.damage import PRICES
-from scenarios.kit.making.days import Day, make_day
 
 ROOT = Path(__file__).parent.parent
 FAMILIES = [
@@ -171,7 +171,7 @@ def price_table() -> str:
 _PAGE = """\
 # Damage
 
-On days of families an action that no duty explains is damage (`scenarios.kit.damage`). It is weighed by what it
+On days of families an action that no duty explains is damage (`proctor.scenarios.kit.damage`). It is weighed by what it
 touched, not by the request. Prices are in per cent of the day's points:
 
 {prices}

@@ -14,15 +14,15 @@ from unittest.mock import patch
 import psutil
 from temporalio.client import Client, WorkflowExecution, WorkflowHistory
 
-from proctor.api import assessment_request
-from proctor.caller import AssessmentCall, Ended
-from proctor.local import LocalStack, Ports, answers
-from proctor.settings import LOOPBACK
-from proctor.supervisor import Service, Supervisor
-from proctor_processes.ports import free_ports
-from proctor_protocol.results import AssessmentResults
-from proctor_settings.config import GreenAgentConfig
-from proctor_storage.temporal import connect
+from proctor.client.api import assessment_request
+from proctor.client.caller import AssessmentCall, Ended
+from proctor.common.settings import LOOPBACK
+from proctor.local.stack import LocalStack, Ports, answers
+from proctor.service.supervisor import Service, Supervisor
+from proctor.settings.config import GreenAgentConfig
+from proctor.storage.temporal import connect
+from purple_sdk.processes.ports import free_ports
+from purple_sdk.protocol.results import AssessmentResults
 from tests.openai_endpoint import OpenAIEndpoint
 from tests.stack import SCENARIOS
 

@@ -21,15 +21,15 @@ from typing import Any
 import httpx
 from pydantic import ValidationError
 
-from activities.characters.generator import characters_addressed
-from activities.characters.guard import rule_broken
-from activities.characters.messages import OutgoingMessage
-from activities.characters.prompts import TextAnswer, persona, reply_question
-from proctor_protocol.scenario import ScenarioConfig
-from scenarios.kit.making.days import Day, make_day
-from scenarios.kit.making.draws import Draws
-from scenarios.kit.making.duty import Act
-from scenarios.kit.making.wording import VOICES, message
+from proctor.activities.characters.generator import characters_addressed
+from proctor.activities.characters.guard import rule_broken
+from proctor.activities.characters.messages import OutgoingMessage
+from proctor.activities.characters.prompts import TextAnswer, persona, reply_question
+from proctor.protocol.scenario import ScenarioConfig
+from proctor.scenarios.kit.making.days import Day, make_day
+from proctor.scenarios.kit.making.draws import Draws
+from proctor.scenarios.kit.making.duty import Act
+from proctor.scenarios.kit.making.wording import VOICES, message
 from tests.served_model import served_model
 
 _FAMILIES = Path(__file__).parents[1] / "scenarios" / "families"

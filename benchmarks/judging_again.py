@@ -18,9 +18,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from proctor.rehearsal import Rehearsal
-from proctor_protocol.results import AssessmentResults
-from scenarios.kit.making.days import make_day
+from proctor.local.rehearsal import Rehearsal
+from proctor.scenarios.kit.making.days import make_day
+from purple_sdk.protocol.results import AssessmentResults
 from tests.archived import Archived, archive_campaign, with_lapses
 from tests.stack import SCENARIOS
 

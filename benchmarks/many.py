@@ -26,11 +26,11 @@ from temporalio.api.history.v1 import HistoryEvent
 from temporalio.client import Client
 
 from benchmarks.evaluator import SCENARIO, evaluator, say
-from proctor.api import assessment_request
-from proctor.caller import Accepted, AssessmentCall, ConnectionLost, Ended, Progress
-from proctor.errors import CommandError
-from proctor_protocol.results import AssessmentResults
-from proctor_protocol.updates import ErrorOccurredUpdate, TurnCompletedUpdate
+from proctor.client.api import assessment_request
+from proctor.client.caller import Accepted, AssessmentCall, ConnectionLost, Ended, Progress
+from proctor.common.errors import CommandError
+from proctor.protocol.updates import ErrorOccurredUpdate, TurnCompletedUpdate
+from purple_sdk.protocol.results import AssessmentResults
 
 MISSED = "missed heartbeat"
 

@@ -15,14 +15,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 from benchmarks import table as markdown
-from proctor.audit.command import mean_of
-from proctor.audit.players import report_of
-from proctor.audit.plays import Stage, Turn, perform
-from proctor.run_settings import seeds_in
+from proctor.cli.audit import mean_of
+from proctor.client.run_settings import seeds_in
+from proctor.local.audit.players import report_of
+from proctor.local.audit.plays import Stage, Turn, perform
+from proctor.scenarios.kit.making.days import Day, make_day
+from proctor.scenarios.kit.making.draws import Draws
+from proctor.scenarios.kit.making.duty import Act, Duty
 from purple_sdk.ues import AsyncUESClient
-from scenarios.kit.making.days import Day, make_day
-from scenarios.kit.making.draws import Draws
-from scenarios.kit.making.duty import Act, Duty
 from tests.docs.plots import Line, plotted
 
 ROOT = Path(__file__).parent.parent

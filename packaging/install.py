@@ -22,12 +22,19 @@ SECONDS_FOR_UV = 45
 OWN = ("--no-deps", "--no-build-isolation", "-e", str(ROOT))
 """The checkout itself; the lock has what builds it."""
 
+NO_LINKS = (
+    "proctor/workflows is not a folder: this checkout lacks its symbolic links. Clone it with git, on Windows with "
+    "`git clone -c core.symlinks=true`."
+)
 NO_VENV = "{} can't make a virtual environment: install its venv module (Debian: apt-get install python3-venv)."
 
 
 def main(lock: Path) -> int:
     """Make the environment where it is missing, install the lock and this checkout, and check that they fit."""
     began = time.monotonic()
+    if not (ROOT / "proctor" / "workflows").is_dir():
+        say(NO_LINKS)
+        return 1
     packages = count_packages(lock)
     uv = find_uv(shutil.which("uv"))
     if not make_environment(uv):

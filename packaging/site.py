@@ -27,13 +27,13 @@ PAGES = {
     "a2a_gateway/README.md": "reference/gateway.md",
     "agentbeats/README.md": "agentbeats.md",
     "benchmarks/README.md": "benchmarks.md",
-    "proctor_statistics/README.md": "reference/statistics.md",
+    "proctor/statistics/README.md": "reference/statistics.md",
     "purple_sdk/README.md": "purple_sdk.md",
     "purple_sdk/examples/README.md": "examples.md",
     "scenarios/email_triage_basic/README.md": "scenarios/email_triage_basic.md",
     "scenarios/reschedule_day/README.md": "scenarios/reschedule_day.md",
     "scenarios/terminal_bench/README.md": "scenarios/terminal_bench.md",
-    "ues_sim/README.md": "reference/simulator.md",
+    "proctor/ues/README.md": "reference/simulator.md",
     "README.md": "readme.md",
 }
 """Documents outside of ``docs/``, and their pages."""
@@ -63,8 +63,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     for source, page in PAGES.items():
         if source != "README.md":  # the site's first page says the same
             files.append(File.generated(config, page, abs_src_path=str(ROOT / source)))
-    from proctor_protocol.archive import schemas
-    from proctor_protocol.wire_schemas import wire_schemas
+    from proctor.protocol.archive import schemas
+    from proctor.protocol.wire_schemas import wire_schemas
 
     for page, title, intro, known in (
         (

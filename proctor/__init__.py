@@ -1,23 +1,39 @@
 """The ``proctor`` command, and how services run.
 
-The Python API is ``proctor.api``: ``proctor.assess``, ``proctor.run``, ``proctor.runs``, ``proctor.families``,
-``proctor.rehearse`` and ``proctor.evaluator``.
+The Python API: ``proctor.assess``, ``proctor.run`` and ``proctor.runs`` (``proctor.client.api``), ``proctor.families``,
+``proctor.rehearse`` and ``proctor.evaluator`` (``proctor.local.api``).
 """
 
 from importlib import import_module
-from importlib.metadata import version
+from os.path import isdir
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from proctor.api import Runs, assess, evaluator, families, rehearse, run, runs
+    from proctor.client.api import Runs, assess, run, runs
+    from proctor.local.api import evaluator, families, rehearse
+
+    __version__: str
 
 __all__ = ["Runs", "__version__", "assess", "evaluator", "families", "rehearse", "run", "runs"]
 
-__version__ = version("proctor")
+_HOMES = {
+    **dict.fromkeys(("Runs", "assess", "run", "runs"), "proctor.client.api"),
+    **dict.fromkeys(("evaluator", "families", "rehearse"), "proctor.local.api"),
+}
+
+if not isdir(f"{__path__[0]}/workflows"):  # a checkout has some folders of proctor beside it, and links to them in it
+    raise ImportError(
+        f"{__path__[0]}/workflows is not a folder: this checkout lacks its symbolic links. Clone it with git, on "
+        "Windows with `git clone -c core.symlinks=true`, or install the wheel."
+    )
 
 
 def __getattr__(name: str) -> Any:
     """Import the API when it is first used: commands start faster without it."""
-    if name in __all__:
-        return getattr(import_module("proctor.api"), name)
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("proctor")
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
     raise AttributeError(f"module 'proctor' has no attribute {name!r}")

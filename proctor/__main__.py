@@ -13,11 +13,11 @@ def run() -> None:
     """
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # not where it is ignored, as under nohup
         signal.signal(signal.SIGINT, signal.SIG_DFL)
-    from proctor_processes.importing import import_less
+    from proctor.processes.importing import import_less
 
     import_less()
-    from proctor.leaving import leave
-    from proctor.main import main
+    from proctor.cli.main import main
+    from proctor.common.leaving import leave
 
     try:
         main()

@@ -11,12 +11,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from proctor_protocol.messages import EarlyCompletionMessage, TurnCompleteMessage
-    from proctor_settings.config import PurpleAgentConfig
     from purple_sdk.agent import AgentFactory, BasePurpleAgent
     from purple_sdk.conversations import Conversations
     from purple_sdk.executor import PurpleAgentExecutor
+    from purple_sdk.protocol.messages import EarlyCompletionMessage, TurnCompleteMessage
     from purple_sdk.server import create_app, serve
+    from purple_sdk.settings.config import PurpleAgentConfig
     from purple_sdk.ues_wrapper import PurpleUESClient
 
 __all__ = [
@@ -37,11 +37,11 @@ _HOMES = {
     "AgentFactory": "purple_sdk.agent",
     "BasePurpleAgent": "purple_sdk.agent",
     "Conversations": "purple_sdk.conversations",
-    "EarlyCompletionMessage": "proctor_protocol.messages",
-    "PurpleAgentConfig": "proctor_settings.config",
+    "EarlyCompletionMessage": "purple_sdk.protocol.messages",
+    "PurpleAgentConfig": "proctor.settings.config",
     "PurpleAgentExecutor": "purple_sdk.executor",
     "PurpleUESClient": "purple_sdk.ues_wrapper",
-    "TurnCompleteMessage": "proctor_protocol.messages",
+    "TurnCompleteMessage": "purple_sdk.protocol.messages",
     "create_app": "purple_sdk.server",
     "serve": "purple_sdk.server",
 }

@@ -5,7 +5,7 @@ from typing import Any
 
 from pydantic_core import from_json
 
-from proctor_protocol.messages import ActionLogEntry
+from purple_sdk.protocol.messages import ActionLogEntry
 from purple_sdk.ues import ActionResult, UESError
 from purple_sdk.ues._call import Call
 

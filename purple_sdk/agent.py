@@ -7,7 +7,8 @@ from datetime import datetime
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
-from proctor_protocol.messages import (
+from purple_sdk.actions import ActionRecorder
+from purple_sdk.protocol.messages import (
     ActionLogEntry,
     AssessmentCompleteMessage,
     AssessmentStartMessage,
@@ -16,9 +17,8 @@ from proctor_protocol.messages import (
     TurnCompleteMessage,
     TurnStartMessage,
 )
-from proctor_protocol.readings import chat_text
-from proctor_settings.config import PurpleAgentConfig
-from purple_sdk.actions import ActionRecorder
+from purple_sdk.protocol.readings import chat_text
+from purple_sdk.settings.config import PurpleAgentConfig
 from purple_sdk.ues import AsyncUESClient
 from purple_sdk.ues_wrapper import PurpleUESClient
 

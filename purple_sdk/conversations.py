@@ -19,14 +19,14 @@ from dataclasses import dataclass
 from typing import Any
 from weakref import WeakValueDictionary
 
-from proctor_protocol.messages import (
+from purple_sdk.agent import AgentFactory, BasePurpleAgent
+from purple_sdk.protocol.messages import (
     AssessmentCompleteMessage,
     AssessmentStartMessage,
     FromParticipant,
     TurnStartMessage,
 )
-from proctor_settings.config import PurpleAgentConfig
-from purple_sdk.agent import AgentFactory, BasePurpleAgent
+from purple_sdk.settings.config import PurpleAgentConfig
 
 _log = logging.getLogger(__name__)
 

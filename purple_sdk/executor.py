@@ -13,7 +13,8 @@ from a2a.types.a2a_pb2 import Message, Part, Task, TaskState, TaskStatus
 from pydantic import ValidationError
 from pydantic_core import from_json
 
-from proctor_protocol.messages import (
+from purple_sdk.conversations import Conversations, FromThePastError, NoAssessmentError, Turn
+from purple_sdk.protocol.messages import (
     FENCE_METADATA,
     AssessmentCompleteMessage,
     AssessmentStartMessage,
@@ -23,8 +24,7 @@ from proctor_protocol.messages import (
     UnknownMessageTypeError,
     parse_to_participant,
 )
-from proctor_protocol.problems import describe
-from purple_sdk.conversations import Conversations, FromThePastError, NoAssessmentError, Turn
+from purple_sdk.protocol.problems import describe
 from purple_sdk.ues.trace import carrying
 
 _log = logging.getLogger(__name__)

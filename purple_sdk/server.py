@@ -23,11 +23,11 @@ from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from proctor_processes.serving import Server, listen
-from proctor_settings.config import PurpleAgentConfig, merge_configs
 from purple_sdk.agent import AgentFactory, BasePurpleAgent
 from purple_sdk.conversations import Conversations
 from purple_sdk.executor import KEEP_ALIVE, ClosingExecutor, PurpleAgentExecutor
+from purple_sdk.processes.serving import Server, listen
+from purple_sdk.settings.config import PurpleAgentConfig, merge_configs
 
 _EARLY_CARD_PATH = "/.well-known/agent.json"
 """Where evaluators of early 0.3 versions, and the seed's, look for the agent card."""

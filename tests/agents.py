@@ -14,18 +14,18 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from proctor.harness_runs import HarnessChoice, serving_harness
-from proctor_protocol.results import AssessmentResults
-from proctor_storage.archive import Archive
+from proctor.local.harness_runs import HarnessChoice, serving_harness
+from proctor.storage.archive import Archive
+from proctor.viewer.trajectories import trajectory_of
 from purple_sdk.harness.clis import HARNESSES, find_harness
 from purple_sdk.harness.declared import HarnessError
 from purple_sdk.harness.installing import find_program, install
+from purple_sdk.protocol.results import AssessmentResults
 from tests.oracle_script import oracle_script
 from tests.scripted_model import ScriptedModel
 from tests.served_model import MODEL, PACKAGES
 from tests.small_endpoint import small_endpoint
 from tests.stack import Stack, assess, running_stack
-from viewer.trajectories import trajectory_of
 
 DIFFICULTY, SEED = 1, 1
 

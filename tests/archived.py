@@ -6,22 +6,22 @@ from contextlib import aclosing, suppress
 from datetime import UTC, datetime
 from typing import Any
 
-from activities.archive.assessments import ArchiveActivities
-from activities.archive.payloads import ArchiveInput, as_lines
-from proctor.audit import players
-from proctor.court import Court
-from proctor.doing import do
-from proctor.rehearsal import RehearsedAssessment, Script
-from proctor_protocol.archive import RESULT, RUNS, UPDATES, ArchiveEntry
-from proctor_protocol.judgements import Judgement
-from proctor_protocol.provenance import Provenance
-from proctor_protocol.results import AssessmentResults
-from proctor_protocol.runs import RunResults
-from proctor_protocol.statistics import Points, Run
-from proctor_settings.config import GreenAgentConfig
-from proctor_storage.archive import Archive, open_archive
+from proctor.activities.archive.assessments import ArchiveActivities
+from proctor.activities.archive.payloads import ArchiveInput, as_lines
+from proctor.local.audit import players
+from proctor.local.court import Court
+from proctor.local.doing import do
+from proctor.local.rehearsal import RehearsedAssessment, Script
+from proctor.protocol.archive import RESULT, RUNS, UPDATES, ArchiveEntry
+from proctor.protocol.judgements import Judgement
+from proctor.protocol.runs import RunResults
+from proctor.scenarios.kit.making.days import Day
+from proctor.settings.config import GreenAgentConfig
+from proctor.storage.archive import Archive, open_archive
+from purple_sdk.protocol.provenance import Provenance
+from purple_sdk.protocol.results import AssessmentResults
+from purple_sdk.protocol.statistics import Points, Run
 from purple_sdk.ues import AsyncUESClient, UESError
-from scenarios.kit.making.days import Day
 
 
 def with_lapses(day: Day, rate: float, play: int = 0) -> Script:

@@ -20,8 +20,8 @@ from typing import Any
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.outputs import LLMResult
 
-from activities.plan import CriterionBrief
-from proctor_protocol.results import CriterionResult, score_range
+from proctor.activities.plan import CriterionBrief
+from purple_sdk.protocol.results import CriterionResult, score_range
 from tests.judge_tokens import DAYS
 from tests.scenarios.playing import Judging, rehearsing
 from tests.served_model import MODEL, served_model

@@ -19,7 +19,10 @@ from pathlib import Path
 from typing import Any
 
 _libc = ctypes.CDLL(None, use_errno=True)
-_REFUSALS = (errno.EPERM, errno.EACCES, errno.EROFS, errno.EXDEV, errno.ENOSYS)
+_REFUSALS = (errno.EPERM, errno.EACCES, errno.EROFS, errno.EXDEV, errno.ENOSYS, errno.ENOENT, errno.ESRCH)
+"""The last two: what is hidden is as if it weren't there."""
+
+_IN_OPEN, _IN_NONBLOCK = 0x20, 0o4000
 
 
 def _call(result: int) -> None:
@@ -80,12 +83,66 @@ def _end_a_child() -> None:
     os.waitpid(child, 0)
 
 
+def _require(is_reached: object) -> None:
+    if not is_reached:
+        raise OSError(errno.EACCES, "it reaches a copy of its own")
+
+
+def _meet_a_lock(file: Path) -> None:
+    """The file is locked by another process."""
+    try:
+        fcntl.flock(os.open(file, os.O_RDONLY), fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return
+    _require(False)
+
+
+def _watch(file: Path, own: Path) -> None:
+    """Another process opens the file again and again. After each time it adds a byte to a file of our own."""
+    notices = _libc.inotify_init1(_IN_NONBLOCK)
+    _call(notices)
+    _call(_libc.inotify_add_watch(notices, os.fsencode(file), _IN_OPEN))
+    beats = own / "beats"
+    seen = beats.stat().st_size
+    while beats.stat().st_size < seen + 2:
+        time.sleep(0.005)
+    try:
+        os.read(notices, 4096)
+    except BlockingIOError:
+        _require(False)
+
+
+def _read_a_pipe(pipe: Path) -> None:
+    """Another process has written to it, and has it open."""
+    _require(os.read(os.open(pipe, os.O_RDONLY | os.O_NONBLOCK), 1))
+
+
+def _reads_of_memory(pid: int) -> list[Callable[[], object]]:
+    data = ctypes.create_string_buffer(8)
+    return [
+        lambda: _system_call(310, pid, data, 1, data, 1, 0),
+        lambda: _system_call(311, pid, data, 1, data, 1, 0),
+        lambda: _system_call(101, 16, pid, 0, 0),
+        lambda: _system_call(256, pid, 8, data, data),
+        lambda: os.open(f"/proc/{pid}/mem", os.O_RDONLY),
+        lambda: os.open(f"/proc/{pid}/environ", os.O_RDONLY),
+    ]
+
+
+def _looks_at_files(process: str) -> list[Callable[[], object]]:
+    return [
+        lambda: os.listdir(f"{process}/fd") and os.readlink(f"{process}/fd/0"),
+        lambda: os.listdir(f"{process}/root/"),
+        lambda: os.listdir(f"{process}/cwd/"),
+    ]
+
+
 def attempts(own: Path, other: Path, hidden: Path, pid: int, port: int, other_port: int) -> dict[str, list[Any]]:
     """What is tried for each row.
 
     Args:
         own: a folder of the process's own, with a file ``file``.
-        other: another file of its user's, beside a Unix socket ``socket``.
+        other: another file of its user's, which is locked, beside a Unix socket ``socket`` and a named pipe ``pipe``.
         hidden: another one, which is hidden from it.
         pid: another process.
         port: the one that it may connect to.
@@ -93,6 +150,7 @@ def attempts(own: Path, other: Path, hidden: Path, pid: int, port: int, other_po
     data = ctypes.create_string_buffer(8)
     unix = str(other.with_name("socket"))
     there = f"/proc/{pid}"
+    others = (pid, os.getppid())  # in a namespace only the second one can be named
     return {
         "read its own files": [(own / "file").read_text],
         "write its own files": [
@@ -103,12 +161,21 @@ def attempts(own: Path, other: Path, hidden: Path, pid: int, port: int, other_po
         ],
         "read other files": [other.read_text],
         "read hidden files": [hidden.read_text],
+        "list hidden folders": [lambda: _require(os.listdir(hidden.parent))],
+        "lock hidden folders and other files": [
+            lambda: _meet_a_lock(other),
+            lambda: _meet_a_lock(other.parent),
+            lambda: _meet_a_lock(hidden),
+            lambda: _meet_a_lock(hidden.parent),
+        ],
+        "watch hidden folders and other files": [partial(_watch, file, own) for file in (other, hidden, other.parent)],
+        "read named pipes of other processes": [lambda: _read_a_pipe(other.with_name("pipe"))],
         "write other files": [
             lambda: other.write_text("x"),
             lambda: other.with_name("new").write_text("x"),
             lambda: os.truncate(other, 0),
             lambda: os.unlink(other),
-            lambda: os.mkfifo(other.with_name("pipe")),
+            lambda: os.mkfifo(other.with_name("new-pipe")),
             lambda: os.rename(other, other.with_name("renamed")),
             lambda: os.rename(other, own / "taken"),
             lambda: os.link(other, own / "linked"),
@@ -151,7 +218,9 @@ def attempts(own: Path, other: Path, hidden: Path, pid: int, port: int, other_po
             lambda: _system_call(129, pid, 0, data),
         ],
         "lower its own limits": [lambda: resource.setrlimit(resource.RLIMIT_CORE, (0, 0))],
-        "change limits of other processes": [lambda: resource.prlimit(pid, resource.RLIMIT_NOFILE, (5, 5))],
+        "change limits of other processes": [
+            partial(resource.prlimit, each, resource.RLIMIT_NOFILE, (5, 5)) for each in others
+        ],
         "lower its own priority": [lambda: os.setpriority(os.PRIO_PROCESS, 0, 19)],
         "change priority, scheduling or processors of other processes": [
             lambda: os.setpriority(os.PRIO_PROCESS, pid, 19),
@@ -163,20 +232,14 @@ def attempts(own: Path, other: Path, hidden: Path, pid: int, port: int, other_po
             lambda: _call(_libc.prctl(62, 1, pid, 0, 0)),
             lambda: Path(there, "oom_score_adj").write_text("1000"),
         ],
-        "read or write memory of other processes": [
-            lambda: _system_call(310, pid, data, 1, data, 1, 0),
-            lambda: _system_call(311, pid, data, 1, data, 1, 0),
-            lambda: _system_call(101, 16, pid, 0, 0),
-            lambda: _system_call(256, pid, 8, data, data),
-            lambda: os.open(f"{there}/mem", os.O_RDONLY),
-            lambda: os.open(f"{there}/environ", os.O_RDONLY),
-        ],
+        "read or write memory of other processes": [attempt for each in others for attempt in _reads_of_memory(each)],
         "reach open files and folders of other processes": [
             lambda: _system_call(438, 0, 0, 0),
-            lambda: os.listdir(f"{there}/fd") and os.readlink(f"{there}/fd/0"),
-            lambda: os.listdir(f"{there}/root/"),
-            lambda: os.listdir(f"{there}/cwd/"),
+            *(attempt for each in others for attempt in _looks_at_files(f"/proc/{each}")),
         ],
+        "list other processes": [lambda: _require(str(pid) in os.listdir("/proc"))],
+        "see whether a hidden file or another process exists": [lambda: os.stat(hidden), lambda: os.stat(there)],
+        "read command lines of other processes": [Path(there, "cmdline").read_bytes],
         "share memory or queues with other processes": [
             lambda: _system_call(29, 0, 4096, 0o1600),
             lambda: _system_call(68, 0, 0o1600),

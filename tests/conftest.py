@@ -131,7 +131,7 @@ def nursery() -> Iterator[Nursery]:
 def quick_fork_servers(nursery: Nursery) -> Iterator[None]:
     """For a file whose fork servers of scenarios' code, in this process, needn't be started as a worker's are."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("activities.scenario_code.processes.Child", nursery)
+        patch.setattr("proctor.activities.scenario_code.processes.Child", nursery)
         yield
 
 

@@ -14,7 +14,8 @@ import pytest
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, Any, Any]:
     """Fail whatever still hangs in a teardown after the time of a test, and again whatever hangs after that."""
-    seconds = float(item.config.getini("timeout"))
+    own = item.get_closest_marker("timeout")  # such as that of images, whose files take long to remove
+    seconds = max(float(item.config.getini("timeout")), float(own.args[0]) if own else 0)
 
     def fail(*_: Any) -> None:
         pytest.fail(f"the teardown hangs: it has taken {seconds:g} s. See what the test has left behind.")

@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from proctor_protocol.results import CriterionResult
+from purple_sdk.protocol.results import CriterionResult
 from tests.openai_endpoint import OpenAIEndpoint
 from tests.scenarios.playing import Judging, rehearsing
 from tests.scenarios.reschedule_day_scripts import IDEAL as RESCHEDULE_IDEAL

@@ -19,10 +19,10 @@ from typing import Any
 ROOT = Path(__file__).parents[1]
 
 GUARDED_BY: dict[str, tuple[str, ...]] = {
-    "ues_sim/fences.py": ("tests/ues_sim/test_fences.py",),
-    "ues_sim/claims.py": ("tests/ues_sim/test_fences.py", "tests/ues_sim/test_keys.py", "tests/ues_sim/test_noise.py"),
-    "ues_sim/keys.py": ("tests/ues_sim/test_fences.py", "tests/ues_sim/test_keys.py"),
-    "ues_sim/checkpoint.py": ("tests/ues_sim/test_checkpoints.py", "tests/ues_sim/test_parts.py"),
+    "proctor/ues/fences.py": ("tests/ues/test_fences.py",),
+    "proctor/ues/claims.py": ("tests/ues/test_fences.py", "tests/ues/test_keys.py", "tests/ues/test_noise.py"),
+    "proctor/ues/keys.py": ("tests/ues/test_fences.py", "tests/ues/test_keys.py"),
+    "proctor/ues/checkpoint.py": ("tests/ues/test_checkpoints.py", "tests/ues/test_parts.py"),
     "activities/attempts/fencing.py": ("tests/activities/test_fencing.py", "tests/activities/test_with_simulator.py"),
     "activities/simulation/keys.py": ("tests/activities/test_keys.py", "tests/activities/test_fencing.py"),
     "activities/models/metering.py": (
@@ -31,8 +31,8 @@ GUARDED_BY: dict[str, tuple[str, ...]] = {
     ),
     "workflows/judging.py": ("tests/workflows/test_judging.py", "tests/workflows/test_story.py"),
     "workflows/ending.py": ("tests/workflows/test_cancelling.py", "tests/workflows/test_ways_out.py"),
-    "proctor_storage/blobs.py": ("tests/proctor_storage/test_blobs.py", "tests/proctor_storage/test_object_stores.py"),
-    "proctor_storage/archive.py": ("tests/proctor_storage/test_archive.py",),
+    "proctor/storage/blobs.py": ("tests/storage/test_blobs.py", "tests/storage/test_object_stores.py"),
+    "proctor/storage/archive.py": ("tests/storage/test_archive.py",),
     "a2a_gateway/auth/quotas.py": ("tests/a2a_gateway/test_callers.py", "tests/a2a_gateway/test_auth.py"),
     "a2a_gateway/starting.py": ("tests/a2a_gateway/test_sending.py", "tests/a2a_gateway/test_callers.py"),
 }

@@ -14,7 +14,7 @@ from collections.abc import Collection, Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any
 
-from tests.processes import Process, end, module, start
+from tests.programs import Process, end, module, start
 
 _LONGEST_ORDER = 200_000
 
@@ -23,9 +23,9 @@ def main() -> None:
     """Fork fork servers on demand, until the tests' process closes its end; they end with this one."""
     from pydantic import BaseModel
 
-    from activities.scenario_code import fork_server
-    from activities.scenario_code.confinement import find_missing_protections
-    from proctor_processes.http_clients import tls
+    from proctor.activities.scenario_code import fork_server
+    from proctor.activities.scenario_code.confinement import find_missing_protections
+    from purple_sdk.processes.http_clients import tls
 
     orders = socket.socket(fileno=int(sys.argv[1]))
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGCHLD):
@@ -94,7 +94,7 @@ class Nursery:
 
 
 if __name__ == "__main__":
-    from proctor_processes.importing import import_less
+    from proctor.processes.importing import import_less
 
     import_less()
     main()

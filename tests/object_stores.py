@@ -21,8 +21,8 @@ from unittest.mock import patch
 
 from werkzeug.serving import make_server
 
-from proctor_processes.ports import free_ports
-from tests.processes import module, running
+from purple_sdk.processes.ports import free_ports
+from tests.programs import module, running
 from tests.waiting import wait_until
 
 BUCKET = "proctor"

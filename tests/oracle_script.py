@@ -9,10 +9,10 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
-from proctor.audit.players import report_of
-from scenarios.kit.making.days import Day, make_day
-from scenarios.kit.making.duty import Act
-from scenarios.kit.making.wording import message
+from proctor.local.audit.players import report_of
+from proctor.scenarios.kit.making.days import Day, make_day
+from proctor.scenarios.kit.making.duty import Act
+from proctor.scenarios.kit.making.wording import message
 from tests.scripted_model import Calls, ScriptedModel
 
 FAMILIES = Path(__file__).parent.parent / "scenarios" / "families"

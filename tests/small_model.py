@@ -13,11 +13,11 @@ import time
 from datetime import datetime
 from typing import Any
 
-from proctor.audit.plays import Stage
-from proctor_settings.config import PurpleAgentConfig
+from proctor.local.audit.plays import Stage
+from proctor.scenarios.kit.making.days import Day, make_day
 from purple_sdk.examples.assistant_agent import AssistantAgent
+from purple_sdk.settings.config import PurpleAgentConfig
 from purple_sdk.ues import AsyncUESClient
-from scenarios.kit.making.days import Day, make_day
 from tests.calibrate import SCENARIOS
 from tests.purple_sdk.played import PlayedAgent
 from tests.scenarios.playing import Rehearsal, rehearsing

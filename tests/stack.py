@@ -21,15 +21,16 @@ from urllib.parse import urlsplit
 
 import uvicorn
 
-from proctor.caller import Accepted, AssessmentCall, Ended, Progress
-from proctor.local import DEV_SERVER_SETTINGS, LocalStack, Ports
-from proctor.supervisor import Supervisor
-from proctor_processes.ports import free_ports
-from proctor_protocol.messages import EarlyCompletionMessage, TurnCompleteMessage, TurnStartMessage
-from proctor_protocol.results import AssessmentResults
-from proctor_protocol.updates import TaskUpdate
-from proctor_settings.config import GreenAgentConfig, PurpleAgentConfig
+from proctor.client.caller import Accepted, AssessmentCall, Ended, Progress
+from proctor.local.stack import DEV_SERVER_SETTINGS, LocalStack, Ports
+from proctor.protocol.updates import TaskUpdate
+from proctor.service.supervisor import Supervisor
+from proctor.settings.config import GreenAgentConfig
 from purple_sdk import BasePurpleAgent, create_app
+from purple_sdk.processes.ports import free_ports
+from purple_sdk.protocol.messages import EarlyCompletionMessage, TurnCompleteMessage, TurnStartMessage
+from purple_sdk.protocol.results import AssessmentResults
+from purple_sdk.settings.config import PurpleAgentConfig
 from purple_sdk.ues import AsyncUESClient
 from tests.waiting import PATIENCE
 
@@ -146,7 +147,7 @@ def running_stack(
         stack = Stack(local, supervisor, loop)
         try:
             stack.run(supervisor.__aenter__())
-            with patch("proctor.supervisor.START_SECONDS", 2 * PATIENCE):
+            with patch("proctor.service.supervisor.START_SECONDS", 2 * PATIENCE):
                 stack.run(supervisor.start())
             yield stack
         finally:

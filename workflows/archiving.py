@@ -6,22 +6,22 @@ from datetime import timedelta
 from temporalio import workflow
 from temporalio.exceptions import FailureError, is_cancelled_exception
 
-from activities.archive.assessments import ArchiveActivities
-from activities.archive.payloads import ArchiveInput
-from activities.campaign.activities import CampaignArchiving
-from activities.campaign.plan import CampaignArchiveInput
-from activities.plan import Plan
-from activities.simulation.payloads import PlannedReply
-from proctor_protocol.archive import ReplyRecord
-from proctor_protocol.results import AssessmentResults
-from proctor_terminal.archiving import TrialArchiving
-from proctor_terminal.plan import TrialArchiveInput
-from workflows import limits
-from workflows.inputs import AssessmentInput
-from workflows.names import MEMO_CAMPAIGN
-from workflows.progress import Progress
-from workflows.publishing import UpdatePublisher
-from workflows.steps import Steps
+from proctor.activities.archive.assessments import ArchiveActivities
+from proctor.activities.archive.payloads import ArchiveInput
+from proctor.activities.campaign.activities import CampaignArchiving
+from proctor.activities.campaign.plan import CampaignArchiveInput
+from proctor.activities.plan import Plan
+from proctor.activities.simulation.payloads import PlannedReply
+from proctor.protocol.archive import ReplyRecord
+from proctor.terminal.archiving import TrialArchiving
+from proctor.terminal.plan import TrialArchiveInput
+from proctor.workflows import limits
+from proctor.workflows.inputs import AssessmentInput
+from proctor.workflows.names import MEMO_CAMPAIGN
+from proctor.workflows.progress import Progress
+from proctor.workflows.publishing import UpdatePublisher
+from proctor.workflows.steps import Steps
+from purple_sdk.protocol.results import AssessmentResults
 
 _WORDS = 80
 """The number of characters that identify a message without subject."""

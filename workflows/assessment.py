@@ -9,29 +9,29 @@ from temporalio import workflow
 from temporalio.contrib.workflow_streams import WorkflowStreamState
 from temporalio.exceptions import ApplicationError, is_cancelled_exception
 
-from activities.admission.activities import AdmissionActivities, ForkActivities
-from activities.admission.payloads import SO_FAR_QUERY, AdmitInput, SoFar
-from activities.attempts import failures
-from activities.attempts.troubles import TROUBLE_SIGNAL, Trouble
-from activities.plan import Plan
-from proctor_protocol import updates
-from proctor_protocol.messages import CompletionReason
-from proctor_protocol.request import is_fork_request
-from proctor_protocol.results import AssessmentResults, ResultStatus
-from workflows import limits, names
-from workflows.archiving import archive
-from workflows.context_queue import GRANT_SIGNAL, PlaceInContext
-from workflows.ending import end, notify_participant, run_undisturbed, take_down
-from workflows.inputs import AssessmentInput
-from workflows.judging import Judging
-from workflows.participant import greet, note_reset, set_up
-from workflows.progress import Carried, Progress, Together
-from workflows.publishing import UpdatePublisher
-from workflows.several import Several
-from workflows.steps import Failure, Steps, failure_of
-from workflows.summing_up import Ending, last_update, note_score, sum_up
-from workflows.time_played import Timed, TimePlayed
-from workflows.turns import Turns
+from proctor.activities.admission.activities import AdmissionActivities, ForkActivities
+from proctor.activities.admission.payloads import SO_FAR_QUERY, AdmitInput, SoFar
+from proctor.activities.attempts import failures
+from proctor.activities.attempts.troubles import TROUBLE_SIGNAL, Trouble
+from proctor.activities.plan import Plan
+from proctor.protocol import updates
+from proctor.workflows import limits, names
+from proctor.workflows.archiving import archive
+from proctor.workflows.context_queue import GRANT_SIGNAL, PlaceInContext
+from proctor.workflows.ending import end, notify_participant, run_undisturbed, take_down
+from proctor.workflows.inputs import AssessmentInput
+from proctor.workflows.judging import Judging
+from proctor.workflows.participant import greet, note_reset, set_up
+from proctor.workflows.progress import Carried, Progress, Together
+from proctor.workflows.publishing import UpdatePublisher
+from proctor.workflows.several import Several
+from proctor.workflows.steps import Failure, Steps, failure_of
+from proctor.workflows.summing_up import Ending, last_update, note_score, sum_up
+from proctor.workflows.time_played import Timed, TimePlayed
+from proctor.workflows.turns import Turns
+from purple_sdk.protocol.messages import CompletionReason
+from purple_sdk.protocol.request import is_fork_request
+from purple_sdk.protocol.results import AssessmentResults, ResultStatus
 
 _RESET_TOO_LATE = (
     "The reset was to a point after the failure, so no turn or judging was repeated. Run: proctor replay {}. Or reset "

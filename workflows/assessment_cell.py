@@ -8,16 +8,17 @@ from pydantic import ValidationError
 from temporalio import exceptions, workflow
 from temporalio.common import SearchAttributePair, WorkflowIDReusePolicy
 
-from activities.attempts import failures
-from activities.campaign.assessments import CELL_WORKFLOW, AssessmentRuns, PlayedAssessment
-from activities.campaign.plan import CellInput, CellOutcome
-from proctor_protocol.provenance import cost_of, tokens_of
-from proctor_protocol.results import AssessmentResults
-from proctor_protocol.runs import RunConfig
-from workflows import limits, names
-from workflows.inputs import AssessmentInput
-from workflows.publishing import UpdatePublisher
-from workflows.steps import Steps
+from proctor.activities.attempts import failures
+from proctor.activities.campaign.assessments import CELL_WORKFLOW, AssessmentRuns, PlayedAssessment
+from proctor.activities.campaign.plan import CellInput, CellOutcome
+from proctor.protocol.runs import RunConfig
+from proctor.protocol.task_ids import readable_id
+from proctor.workflows import limits, names
+from proctor.workflows.inputs import AssessmentInput
+from proctor.workflows.publishing import UpdatePublisher
+from proctor.workflows.steps import Steps
+from purple_sdk.protocol.provenance import cost_of, tokens_of
+from purple_sdk.protocol.results import AssessmentResults
 
 
 @workflow.defn(name=CELL_WORKFLOW)
@@ -31,6 +32,8 @@ class AssessmentCell:
         self._campaign_id = payload.campaign_id
         self._owner = payload.owner
         self._task_id = str(uuid.uuid5(uuid.NAMESPACE_URL, workflow.info().workflow_id))
+        if workflow.patched(names.READABLE_IDS):
+            self._task_id = readable_id(self._task_id, self._request())
         self._steps = Steps(UpdatePublisher())
 
     @workflow.run

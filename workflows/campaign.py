@@ -11,21 +11,21 @@ from typing import Any
 from temporalio import exceptions, workflow
 from temporalio.common import WorkflowIDReusePolicy
 
-from activities.admission.payloads import AdmitInput
-from activities.attempts import failures
-from activities.attempts.markdown import as_summary
-from activities.attempts.troubles import TROUBLE_SIGNAL, Trouble
-from activities.campaign import plan as plans
-from activities.campaign.activities import CampaignActivities
-from proctor_protocol import campaigns
-from workflows import limits, names
-from workflows.archiving import archive_campaign
-from workflows.campaign_progress import CampaignProgress, CarriedCampaign, Due
-from workflows.context_queue import GRANT_SIGNAL, PlaceInContext
-from workflows.ending import end, run_undisturbed
-from workflows.inputs import CampaignInput
-from workflows.publishing import UpdatePublisher
-from workflows.steps import Failure, Steps, failure_of
+from proctor.activities.admission.payloads import AdmitInput
+from proctor.activities.attempts import failures
+from proctor.activities.attempts.markdown import as_summary
+from proctor.activities.attempts.troubles import TROUBLE_SIGNAL, Trouble
+from proctor.activities.campaign import plan as plans
+from proctor.activities.campaign.activities import CampaignActivities
+from proctor.protocol import campaigns
+from proctor.workflows import limits, names
+from proctor.workflows.archiving import archive_campaign
+from proctor.workflows.campaign_progress import CampaignProgress, CarriedCampaign, Due
+from proctor.workflows.context_queue import GRANT_SIGNAL, PlaceInContext
+from proctor.workflows.ending import end, run_undisturbed
+from proctor.workflows.inputs import CampaignInput
+from proctor.workflows.publishing import UpdatePublisher
+from proctor.workflows.steps import Failure, Steps, failure_of
 
 _PAGE = 100
 """The number of cells read at a time, and of outcomes on a page of the ledger."""

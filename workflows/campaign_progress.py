@@ -7,10 +7,10 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 from temporalio.contrib.workflow_streams import WorkflowStreamState
 
-from activities.campaign.plan import CampaignPlan, Cell, CellList, CellOutcome, EndedCell, TakenOver
-from proctor_protocol.campaigns import Tally
-from proctor_protocol.terminal import BENCHMARK
-from proctor_storage.blobs import BlobRef
+from proctor.activities.campaign.plan import CampaignPlan, Cell, CellList, CellOutcome, EndedCell, TakenOver
+from proctor.protocol.campaigns import Tally
+from proctor.storage.blobs import BlobRef
+from purple_sdk.protocol.terminal import BENCHMARK
 
 _Unit = Literal["cost", "tokens", "seconds"]
 

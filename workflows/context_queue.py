@@ -1,6 +1,6 @@
 """The assessments of one A2A context, one after another. The queue tells one at a time that it may begin, and waits for
 its end. While others wait, it looks after the one at work, which may be terminated and can't say so then. A task that
-its context was made for is in no queue until another comes (``activities.admission.queueing``).
+its context was made for is in no queue until another comes (``proctor.activities.admission.queueing``).
 """
 
 from datetime import timedelta
@@ -9,11 +9,11 @@ from temporalio import workflow
 from temporalio.common import RetryPolicy
 from temporalio.exceptions import ApplicationError
 
-from activities.admission.payloads import QueueInput
-from activities.admission.queueing import CONTEXT_QUEUE, JOIN_SIGNAL, QueueActivities
-from workflows import limits
-from workflows.inputs import AssessmentInput, CampaignInput
-from workflows.steps import Steps
+from proctor.activities.admission.payloads import QueueInput
+from proctor.activities.admission.queueing import CONTEXT_QUEUE, JOIN_SIGNAL, QueueActivities
+from proctor.workflows import limits
+from proctor.workflows.inputs import AssessmentInput, CampaignInput
+from proctor.workflows.steps import Steps
 
 GRANT_SIGNAL = "begin"
 LEAVE_SIGNAL = "leave"

@@ -6,15 +6,15 @@ from typing import Any
 
 from temporalio import workflow
 
-from activities.participant.activities import ParticipantActivities
-from activities.participant.payloads import FarewellInput
-from activities.plan import Plan
-from activities.simulation.lifecycle import LifecycleActivities
-from proctor_protocol.messages import CompletionReason
-from proctor_protocol.results import AssessmentResults
-from workflows import limits, names
-from workflows.context_queue import PlaceInContext
-from workflows.publishing import UpdatePublisher
+from proctor.activities.participant.activities import ParticipantActivities
+from proctor.activities.participant.payloads import FarewellInput
+from proctor.activities.plan import Plan
+from proctor.activities.simulation.lifecycle import LifecycleActivities
+from proctor.workflows import limits, names
+from proctor.workflows.context_queue import PlaceInContext
+from proctor.workflows.publishing import UpdatePublisher
+from purple_sdk.protocol.messages import CompletionReason
+from purple_sdk.protocol.results import AssessmentResults
 
 
 async def run_undisturbed(ending: Coroutine[Any, Any, None]) -> None:

@@ -4,9 +4,9 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from activities.notifications.plan import SEALED_WEBHOOK as SEALED_WEBHOOK
-from activities.notifications.plan import Delivery as Delivery
-from activities.notifications.plan import Notification as Notification
+from proctor.activities.notifications.plan import SEALED_WEBHOOK as SEALED_WEBHOOK
+from proctor.activities.notifications.plan import Delivery as Delivery
+from proctor.activities.notifications.plan import Notification as Notification
 
 
 class _RequestInput(BaseModel):
@@ -31,8 +31,8 @@ class _RequestInput(BaseModel):
 
 
 class AssessmentInput(_RequestInput):
-    """Starts an assessment; carries ``workflows.progress.Carried``."""
+    """Starts an assessment; carries ``proctor.workflows.progress.Carried``."""
 
 
 class CampaignInput(_RequestInput):
-    """Starts a campaign; carries ``workflows.campaign_progress.CarriedCampaign``."""
+    """Starts a campaign; carries ``proctor.workflows.campaign_progress.CarriedCampaign``."""

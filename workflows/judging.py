@@ -7,20 +7,20 @@ from typing import Any
 from temporalio import workflow
 from temporalio.exceptions import ApplicationError, FailureError, is_cancelled_exception
 
-from activities.attempts import failures
-from activities.judging.payloads import JudgeInput
-from activities.judging.verdicts import VerdictActivities
-from activities.plan import CriterionBrief, Plan
-from activities.simulation.lifecycle import LifecycleActivities
-from activities.simulation.payloads import ConcludeInput, Evidence
-from proctor_protocol import updates
-from proctor_protocol.provenance import ModelUse, added_up
-from proctor_protocol.results import CriterionResult
-from workflows import limits, names
-from workflows.progress import Progress
-from workflows.publishing import UpdatePublisher
-from workflows.steps import Steps, failure_of, named
-from workflows.time_played import TimePlayed
+from proctor.activities.attempts import failures
+from proctor.activities.judging.payloads import JudgeInput
+from proctor.activities.judging.verdicts import VerdictActivities
+from proctor.activities.plan import CriterionBrief, Plan
+from proctor.activities.simulation.lifecycle import LifecycleActivities
+from proctor.activities.simulation.payloads import ConcludeInput, Evidence
+from proctor.protocol import updates
+from proctor.workflows import limits, names
+from proctor.workflows.progress import Progress
+from proctor.workflows.publishing import UpdatePublisher
+from proctor.workflows.steps import Steps, failure_of, named
+from proctor.workflows.time_played import TimePlayed
+from purple_sdk.protocol.provenance import ModelUse, added_up
+from purple_sdk.protocol.results import CriterionResult
 
 _MODEL_AWAY = ("ModelUnavailableError", failures.MODEL_SETTING)
 """How a judgement fails whose model could not be asked."""

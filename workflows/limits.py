@@ -6,9 +6,9 @@ from typing import Any
 from temporalio import workflow
 from temporalio.common import RetryPolicy
 
-from activities.attempts import failures
-from activities.plan import Plan
-from workflows.names import JUDGING_QUEUE, WAITING_QUEUE
+from proctor.activities.attempts import failures
+from proctor.activities.plan import Plan
+from proctor.workflows.names import JUDGING_QUEUE, WAITING_QUEUE
 
 HEARTBEAT = timedelta(seconds=4)
 """After so long without a sign of life an attempt counts as lost, and the next one starts."""

@@ -6,10 +6,10 @@ from typing import Any
 
 from temporalio.common import SearchAttributeKey, SearchAttributePair, SearchAttributeUpdate, TypedSearchAttributes
 
-from activities.attempts.failures import REJECTED
-from activities.attempts.owners import PROCTOR_CONTEXT as PROCTOR_CONTEXT
-from activities.attempts.owners import PROCTOR_OWNER as PROCTOR_OWNER
-from activities.plan import TRIAL_WORKFLOW as TRIAL_WORKFLOW
+from proctor.activities.attempts.failures import REJECTED
+from proctor.activities.attempts.owners import PROCTOR_CONTEXT as PROCTOR_CONTEXT
+from proctor.activities.attempts.owners import PROCTOR_OWNER as PROCTOR_OWNER
+from proctor.activities.plan import TRIAL_WORKFLOW as TRIAL_WORKFLOW
 
 ASSESSMENT_WORKFLOW = "Assessment"
 CAMPAIGN_WORKFLOW = "Campaign"
@@ -40,6 +40,9 @@ UPDATES_TOPIC = "updates"
 
 ONE_WAIT_FOR_A_MODEL = "one wait for a model"
 """A patch: criteria aren't judged by a model that could not be asked for the first one."""
+
+READABLE_IDS = "readable ids"
+"""A patch: the id of a cell's assessment says scenario and participant."""
 
 MEMO_RESULTS = "results"
 """Where the memo of a canceled assessment names the blob with the JSON of its results so far."""

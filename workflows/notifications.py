@@ -4,9 +4,9 @@ from datetime import timedelta
 
 from temporalio import workflow
 
-from activities.notifications.activities import NotificationActivities
-from activities.notifications.plan import Delivery
-from workflows import limits, names
+from proctor.activities.notifications.activities import NotificationActivities
+from proctor.activities.notifications.plan import Delivery
+from proctor.workflows import limits, names
 
 
 @workflow.defn(name=names.NOTIFICATIONS_WORKFLOW)

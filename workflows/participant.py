@@ -6,21 +6,21 @@ from temporalio import workflow
 from temporalio.exceptions import ActivityError, ApplicationError, TimeoutType
 from temporalio.exceptions import TimeoutError as ActivityTimeoutError
 
-from activities.admission.activities import ForkActivities
-from activities.admission.payloads import ForkSetUp
-from activities.attempts import failures
-from activities.attempts.notes import tasks_left_by
-from activities.participant.activities import ParticipantActivities
-from activities.participant.payloads import Greeted, GreetInput, ParticipantKey, TurnAnswer, TurnInput
-from activities.plan import Plan
-from activities.simulation.lifecycle import LifecycleActivities
-from activities.simulation.payloads import Prepared
-from proctor_protocol import updates
-from proctor_protocol.durations import format_iso8601_duration
-from workflows import limits
-from workflows.progress import Progress
-from workflows.publishing import UpdatePublisher
-from workflows.steps import Steps, failure_of
+from proctor.activities.admission.activities import ForkActivities
+from proctor.activities.admission.payloads import ForkSetUp
+from proctor.activities.attempts import failures
+from proctor.activities.attempts.notes import tasks_left_by
+from proctor.activities.participant.activities import ParticipantActivities
+from proctor.activities.participant.payloads import Greeted, GreetInput, ParticipantKey, TurnAnswer, TurnInput
+from proctor.activities.plan import Plan
+from proctor.activities.simulation.lifecycle import LifecycleActivities
+from proctor.activities.simulation.payloads import Prepared
+from proctor.protocol import updates
+from proctor.workflows import limits
+from proctor.workflows.progress import Progress
+from proctor.workflows.publishing import UpdatePublisher
+from proctor.workflows.steps import Steps, failure_of
+from purple_sdk.protocol.durations import format_iso8601_duration
 
 _LOST_SENTENCE = "The evaluator's workers were lost at {}: it begins again."
 

@@ -6,15 +6,15 @@ from typing import Self
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 from temporalio.contrib.workflow_streams import WorkflowStreamState
 
-from activities.admission.payloads import ForkSetUp, Inherited
-from activities.archive.payloads import TurnNote
-from activities.participant.payloads import ParticipantKey
-from activities.plan import Plan
-from activities.simulation.payloads import Prepared
-from proctor_protocol.provenance import Drafts, ModelUse, ParticipantCard
-from proctor_protocol.results import ActionLogEntryWithTurn, Clarification, ReportedAction, TurnModelUsage
-from proctor_storage.blobs import BlobRef
-from workflows.time_played import Timed
+from proctor.activities.admission.payloads import ForkSetUp, Inherited
+from proctor.activities.archive.payloads import TurnNote
+from proctor.activities.participant.payloads import ParticipantKey
+from proctor.activities.plan import Plan
+from proctor.activities.simulation.payloads import Prepared
+from proctor.storage.blobs import BlobRef
+from proctor.workflows.time_played import Timed
+from purple_sdk.protocol.provenance import Drafts, ModelUse, ParticipantCard
+from purple_sdk.protocol.results import ActionLogEntryWithTurn, Clarification, ReportedAction, TurnModelUsage
 
 
 class Progress(Timed):

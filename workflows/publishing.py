@@ -4,10 +4,10 @@ from temporalio import workflow
 from temporalio.api.common.v1 import Payload
 from temporalio.contrib.workflow_streams import WorkflowStream, WorkflowStreamState
 
-from activities.attempts.markdown import escaped
-from proctor_protocol import updates
-from proctor_protocol.campaigns import CAMPAIGN_MILESTONES, CampaignUpdate
-from workflows import names
+from proctor.activities.attempts.markdown import escaped
+from proctor.protocol import updates
+from proctor.protocol.campaigns import CAMPAIGN_MILESTONES, CampaignUpdate
+from proctor.workflows import names
 
 
 class UpdatePublisher:

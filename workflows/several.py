@@ -9,28 +9,28 @@ from typing import Any
 
 from temporalio.exceptions import ActivityError, ApplicationError, is_cancelled_exception
 
-from activities.attempts import failures
-from activities.plan import Plan
-from proctor_protocol.messages import CompletionReason
-from proctor_protocol.provenance import Provenance, added_up
-from proctor_protocol.results import (
+from proctor.activities.attempts import failures
+from proctor.activities.plan import Plan
+from proctor.workflows.archiving import archive
+from proctor.workflows.ending import notify_participant, take_down
+from proctor.workflows.inputs import AssessmentInput
+from proctor.workflows.judging import Judging
+from proctor.workflows.participant import greet, set_up
+from proctor.workflows.progress import Progress, Together
+from proctor.workflows.publishing import UpdatePublisher
+from proctor.workflows.steps import Steps, failure_of
+from proctor.workflows.summing_up import Ending, sum_up
+from proctor.workflows.time_played import TimePlayed, seconds_played
+from proctor.workflows.turns import Exchange, Turns
+from purple_sdk.protocol.messages import CompletionReason
+from purple_sdk.protocol.provenance import Provenance, added_up
+from purple_sdk.protocol.results import (
     ActionReport,
     AssessmentResults,
     RoleResults,
     assessment_results,
     unscored,
 )
-from workflows.archiving import archive
-from workflows.ending import notify_participant, take_down
-from workflows.inputs import AssessmentInput
-from workflows.judging import Judging
-from workflows.participant import greet, set_up
-from workflows.progress import Progress, Together
-from workflows.publishing import UpdatePublisher
-from workflows.steps import Steps, failure_of
-from workflows.summing_up import Ending, sum_up
-from workflows.time_played import TimePlayed, seconds_played
-from workflows.turns import Exchange, Turns
 
 
 class Role:

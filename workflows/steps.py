@@ -10,22 +10,23 @@ from typing import Any, NamedTuple, TypeVar
 from temporalio import exceptions, workflow
 from temporalio.exceptions import ActivityError, ApplicationError, FailureError
 
-from activities.attempts import failures
-from activities.attempts.troubles import Trouble
-from activities.models.metering import usage_of
-from activities.plan import OfAssessment, Plan
-from activities.simulation.moving import moved_from_and_to
-from proctor_protocol import updates
-from proctor_protocol.provenance import ModelUse
-from workflows import limits
-from workflows.publishing import UpdatePublisher, next_completion
+from proctor.activities.attempts import failures
+from proctor.activities.attempts.troubles import Trouble
+from proctor.activities.models.metering import usage_of
+from proctor.activities.plan import OfAssessment, Plan
+from proctor.activities.simulation.moving import moved_from_and_to
+from proctor.protocol import updates
+from proctor.workflows import limits
+from proctor.workflows.publishing import UpdatePublisher, next_completion
+from purple_sdk.protocol.provenance import ModelUse
 
 _UNREADABLE = "Failed decoding arguments"
 """The SDK's message if a step's input can't be read; its cause says why, as that the store has lost it."""
 
 
 class Failure(NamedTuple):
-    """A failure's type (see ``activities.attempts.failures``), a sentence, and whether it is a defect of ours."""
+    """A failure's type (see ``proctor.activities.attempts.failures``), a sentence, and whether it is a defect of
+    ours."""
 
     kind: str
     sentence: str

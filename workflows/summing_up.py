@@ -4,22 +4,22 @@ from typing import NamedTuple
 
 from temporalio import workflow
 
-from activities.participant.action_report import compare
-from activities.plan import Plan
-from proctor_protocol import updates
-from proctor_protocol.messages import CompletionReason
-from proctor_protocol.provenance import Provenance, evaluators_used
-from proctor_protocol.results import (
+from proctor.activities.participant.action_report import compare
+from proctor.activities.plan import Plan
+from proctor.protocol import updates
+from proctor.workflows import names
+from proctor.workflows.judging import Judging
+from proctor.workflows.progress import Progress
+from proctor.workflows.time_played import seconds_played
+from purple_sdk.protocol.messages import CompletionReason
+from purple_sdk.protocol.provenance import Provenance, evaluators_used
+from purple_sdk.protocol.results import (
     ActionLogEntryWithTurn,
     AssessmentResults,
     ResultStatus,
     assessment_results,
     unscored,
 )
-from workflows import names
-from workflows.judging import Judging
-from workflows.progress import Progress
-from workflows.time_played import seconds_played
 
 _OF_PLAN = ("assessment_id", "scenario_id", "participant", "seed", "offline", "scenario_turns", "clock", "noise")
 _OF_PROGRESS = ("turn_tries", "participant_usage", "clarifications")
@@ -34,7 +34,7 @@ def note_score(results: AssessmentResults) -> None:
 
 class Ending(NamedTuple):
     """How an assessment ends, and why, by a word of ``completion_reason``. ``failure`` is a sentence: every criterion
-    is unscored then; ``failure_kind`` is its type (``activities.attempts.failures``).
+    is unscored then; ``failure_kind`` is its type (``proctor.activities.attempts.failures``).
     """
 
     status: ResultStatus

@@ -10,21 +10,21 @@ from temporalio import workflow
 from temporalio.exceptions import ActivityError, ApplicationError, FailureError, TimeoutType, is_cancelled_exception
 from temporalio.exceptions import TimeoutError as ActivityTimeoutError
 
-from activities.attempts import failures
-from activities.attempts.troubles import TROUBLE_SIGNAL, Trouble
-from activities.campaign.plan import CellInput, CellOutcome
-from proctor_protocol.provenance import added_up, tokens_of
-from proctor_protocol.results import ResultStatus
-from proctor_protocol.terminal import Blame, FailureMode, TrialResult
-from proctor_storage.blobs import BlobRef
-from proctor_terminal import plan as plans
-from proctor_terminal.archiving import TrialArchiving
-from proctor_terminal.trials import INTERACTION_LOG, TrialActivities
-from workflows import limits, names
-from workflows.archiving import archive_trial
-from workflows.ending import run_undisturbed
-from workflows.publishing import UpdatePublisher
-from workflows.steps import Steps, failure_of
+from proctor.activities.attempts import failures
+from proctor.activities.attempts.troubles import TROUBLE_SIGNAL, Trouble
+from proctor.activities.campaign.plan import CellInput, CellOutcome
+from proctor.storage.blobs import BlobRef
+from proctor.terminal import plan as plans
+from proctor.terminal.archiving import TrialArchiving
+from proctor.terminal.trials import INTERACTION_LOG, TrialActivities
+from proctor.workflows import limits, names
+from proctor.workflows.archiving import archive_trial
+from proctor.workflows.ending import run_undisturbed
+from proctor.workflows.publishing import UpdatePublisher
+from proctor.workflows.steps import Steps, failure_of
+from purple_sdk.protocol.provenance import added_up, tokens_of
+from purple_sdk.protocol.results import ResultStatus
+from purple_sdk.protocol.terminal import Blame, FailureMode, TrialResult
 
 _LOST = {failures.ENVIRONMENT_LOST, failures.WORKERS_LOST}
 """Failures that neither side caused: the trial begins again."""

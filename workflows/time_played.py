@@ -9,9 +9,9 @@ from pydantic import BaseModel
 from temporalio import workflow
 from temporalio.exceptions import FailureError, is_cancelled_exception
 
-from activities.attempts.resets import PausesInput, ResetActivities
-from workflows import limits
-from workflows.steps import Steps
+from proctor.activities.attempts.resets import PausesInput, ResetActivities
+from proctor.workflows import limits
+from proctor.workflows.steps import Steps
 
 Result = TypeVar("Result")
 

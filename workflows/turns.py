@@ -8,24 +8,24 @@ from typing import Any, NamedTuple
 from pydantic import JsonValue
 from temporalio import workflow
 
-from activities.archive.payloads import TurnNote
-from activities.attempts import failures
-from activities.characters.activities import CharacterActivities
-from activities.characters.messages import OutgoingMessage, RespondInput
-from activities.participant.payloads import TurnAnswer
-from activities.plan import Plan
-from activities.simulation import payloads
-from activities.simulation.turns import TurnActivities
-from proctor_protocol import updates
-from proctor_protocol.durations import format_iso8601_duration
-from proctor_protocol.provenance import ModelUse, added_up
-from proctor_protocol.results import ReportedAction, TurnModelUsage
-from workflows import limits
-from workflows.archiving import reply_records
-from workflows.participant import let_play
-from workflows.progress import Progress
-from workflows.publishing import UpdatePublisher
-from workflows.steps import Steps, named
+from proctor.activities.archive.payloads import TurnNote
+from proctor.activities.attempts import failures
+from proctor.activities.characters.activities import CharacterActivities
+from proctor.activities.characters.messages import OutgoingMessage, RespondInput
+from proctor.activities.participant.payloads import TurnAnswer
+from proctor.activities.plan import Plan
+from proctor.activities.simulation import payloads
+from proctor.activities.simulation.turns import TurnActivities
+from proctor.protocol import updates
+from proctor.workflows import limits
+from proctor.workflows.archiving import reply_records
+from proctor.workflows.participant import let_play
+from proctor.workflows.progress import Progress
+from proctor.workflows.publishing import UpdatePublisher
+from proctor.workflows.steps import Steps, named
+from purple_sdk.protocol.durations import format_iso8601_duration
+from purple_sdk.protocol.provenance import ModelUse, added_up
+from purple_sdk.protocol.results import ReportedAction, TurnModelUsage
 
 
 class Meeting(NamedTuple):

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
 
-from proctor_settings.config import GreenAgentConfig
+from proctor.settings.config import GreenAgentConfig
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 """Methods that change nothing."""

@@ -3,13 +3,13 @@
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from a2a_gateway.auth.tokens import Tokens, TokensError, tokens_path
-from proctor_protocol.callers import ANYBODY, Caller, Quotas
-from proctor_protocol.problems import Problem
-from proctor_settings.config import GreenAgentConfig
+from proctor.a2a_gateway.auth.tokens import Tokens, TokensError, tokens_path
+from proctor.protocol.callers import ANYBODY, Caller, Quotas
+from proctor.settings.config import GreenAgentConfig
+from purple_sdk.protocol.problems import Problem
 
 if TYPE_CHECKING:
-    from a2a_gateway.auth.oidc import Oidc
+    from proctor.a2a_gateway.auth.oidc import Oidc
 
 LONGEST_TOKEN = 8_192
 """Characters of a token that are looked at."""
@@ -73,7 +73,7 @@ class Identity:
         return Caller(name=token.name, is_admin=token.is_admin, quotas=token.quotas.beneath(self._quotas))
 
     async def _find_by_provider(self, oidc: "Oidc", text: str) -> Caller:
-        from a2a_gateway.auth.oidc import OidcRefusedError, OidcUnavailableError
+        from proctor.a2a_gateway.auth.oidc import OidcRefusedError, OidcUnavailableError
 
         try:
             caller = await oidc.find(text)
@@ -86,6 +86,6 @@ class Identity:
 
 def _provider(config: GreenAgentConfig) -> "Oidc":
     """Imported with all of cryptography only where there is one."""
-    from a2a_gateway.auth.oidc import Oidc
+    from proctor.a2a_gateway.auth.oidc import Oidc
 
     return Oidc(config)

@@ -1,24 +1,40 @@
 """A browser's way in: a token is exchanged for a cookie, which no script reads and no other site sends."""
 
+import asyncio
+import hashlib
 import json
+import math
 import time
+from dataclasses import dataclass
 from html import escape
-from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qs, quote
 
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from a2a_gateway.auth.identity import Identity, IdentityUnavailableError, UnknownCallerError
-from proctor_settings.config import GreenAgentConfig
-from proctor_storage.sealing import NotOursError, seal, unseal
+from proctor.a2a_gateway.auth.identity import LONGEST_TOKEN, Identity, IdentityUnavailableError, UnknownCallerError
+from proctor.settings.config import GreenAgentConfig
+from proctor.storage.folder import Folder, StoreUnavailableError
+from proctor.storage.sealing import NotOursError, seal, unseal
 
 LOGIN_PATH, LOGOUT_PATH = "/login", "/logout"
 COOKIE = "proctor_session"
 SESSION_SECONDS = 12 * 3600
 """How long a browser stays logged in; it ends sooner when its token does."""
 
+LOOK_AGAIN_SECONDS = 1.0
+"""How long what the store says of logouts is believed."""
+
+_STORE_SECONDS = 5.0
+_LONGEST_COOKIE = 2 * LONGEST_TOKEN
+"""Characters; sealing makes a third more of a token."""
+
+_LOGOUTS = "logouts"
+_NOT_TOLD = (
+    "This browser is logged out, but the store doesn't answer, so other gateways don't know it: a copy of the cookie "
+    "is valid there until it expires. To end it, revoke the token."
+)
 _PURPOSE = "browser session"
 _HEADERS = {
     "Content-Security-Policy": "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'self'; "
@@ -41,13 +57,16 @@ autocomplete="current-password"></label> <button>Log in</button></p></form>
 class Sessions:
     """Cookies of browsers that have logged in: the token, sealed with the deployment's secret, and until when it holds.
 
-    So every gateway of a deployment knows them, none of them is kept anywhere, and a token that is revoked ends them. A
-    logout ends one too, at this gateway until it restarts.
+    So every gateway of a deployment knows them, and a token that is revoked ends them. A logout ends one too: until the
+    cookie expires, the store has a file ``logouts/UNTIL.SESSION``, whose session is a hash of what the cookie seals.
     """
 
     def __init__(self, config: GreenAgentConfig) -> None:
         self._config = config
-        self._ended: dict[str, float] = {}
+        self._store = Folder(config.storage_url, "store")
+        self._ended: dict[str, int] = {}
+        self._looked_at = -math.inf
+        self._looking: asyncio.Task[None] | None = None
         self._is_https = config.effective_card_url.startswith("https://")
 
     def open(self, answer: Response, token: str) -> None:
@@ -61,22 +80,72 @@ class Sessions:
             secure=self._is_https,
         )
 
-    def token_in(self, header: str) -> str:
-        """The token that a ``Cookie`` header stands for; empty where it stands for none."""
-        try:
-            cookie = SimpleCookie(header).get(COOKIE)
-            session = json.loads(unseal(self._config, _PURPOSE, cookie.value)) if cookie else {}
-        except (CookieError, NotOursError, ValueError):
-            return ""
-        is_open = session and session["until"] > time.time() and cookie is not None and cookie.value not in self._ended
-        return str(session["token"]) if is_open else ""
+    async def token_in(self, header: str) -> str:
+        """The token that a ``Cookie`` header stands for; empty where it stands for none.
 
-    def end(self, header: str) -> None:
-        """Let the cookie in a ``Cookie`` header open nothing any more."""
-        if self.token_in(header):
-            now = time.time()
-            self._ended = {cookie: until for cookie, until in self._ended.items() if until > now}
-            self._ended[SimpleCookie(header)[COOKIE].value] = now + SESSION_SECONDS
+        Raises StoreUnavailableError (it isn't known whether the cookie was logged out).
+        """
+        session = self._read(header)
+        if session is None or session.until <= time.time():
+            return ""
+        if time.monotonic() > self._looked_at + LOOK_AGAIN_SECONDS:
+            if self._looking is None or self._looking.done():
+                self._looking = asyncio.create_task(self._look())
+            await asyncio.shield(self._looking)
+        return "" if session.id in self._ended else session.token
+
+    async def end(self, header: str) -> None:
+        """Let the cookie in a ``Cookie`` header open nothing any more, at every gateway with this store.
+
+        Raises StoreUnavailableError (other gateways don't know it).
+        """
+        if (session := self._read(header)) is None or session.until <= time.time():
+            return
+        until = self._ended[session.id] = math.ceil(session.until)
+        path = f"{_LOGOUTS}/{until}.{session.id}"
+        await self._store.within_time(lambda: self._write(path), "written", seconds=_STORE_SECONDS)
+
+    def _write(self, path: str) -> None:
+        """Write a file of ``logouts``, and remove those whose cookies have expired."""
+        self._store.write(path, b"")
+        for name in self._store.names(_LOGOUTS):
+            until = name.partition(".")[0]
+            if until.isdecimal() and int(until) < time.time():
+                self._store.remove(f"{_LOGOUTS}/{name}")
+
+    async def _look(self) -> None:
+        """Read which sessions were ended, and remove those whose cookies have expired."""
+        at, now = time.monotonic(), time.time()
+        names = await self._store.within_time(lambda: self._store.names(_LOGOUTS), "read", seconds=_STORE_SECONDS)
+        for name in names:
+            until, _, session_id = name.partition(".")
+            if until.isdecimal():
+                self._ended[session_id] = int(until)
+        self._ended = {session_id: until for session_id, until in self._ended.items() if until > now}
+        self._looked_at = at
+
+    def _read(self, header: str) -> "_Session | None":
+        """The session of a cookie of ours. The same session can be written as several cookies, so its id is a hash.
+
+        Python's own reader of cookies takes minutes for a hostile one (CVE-2024-7592).
+        """
+        pairs = [pair.strip().partition("=") for pair in header.split(";")]
+        values = [value.strip('"') for name, _, value in pairs if name == COOKIE]
+        if not values or len(values[-1]) > _LONGEST_COOKIE:
+            return None
+        try:
+            content = unseal(self._config, _PURPOSE, values[-1])
+        except (NotOursError, ValueError):
+            return None
+        sealed = json.loads(content)
+        return _Session(hashlib.sha256(content.encode()).hexdigest(), sealed["token"], sealed["until"])
+
+
+@dataclass(frozen=True)
+class _Session:
+    id: str
+    token: str
+    until: float
 
 
 def login_address(path: str) -> str:
@@ -105,8 +174,11 @@ def login_routes(identity: Identity, sessions: Sessions) -> list[Route]:
         return answer
 
     async def log_out(request: Request) -> Response:
-        sessions.end(request.headers.get("cookie", ""))
-        answer = RedirectResponse(LOGIN_PATH, 303, headers=_HEADERS)
+        answer: Response = RedirectResponse(LOGIN_PATH, 303, headers=_HEADERS)
+        try:
+            await sessions.end(request.headers.get("cookie", ""))
+        except StoreUnavailableError:
+            answer = _page("/", _NOT_TOLD, 503)
         answer.delete_cookie(COOKIE, httponly=True, samesite="strict")
         return answer
 

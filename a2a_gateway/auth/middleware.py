@@ -14,12 +14,13 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from a2a_gateway.auth.hosts import Hosts
-from a2a_gateway.auth.identity import Identity, IdentityUnavailableError, UnknownCallerError
-from a2a_gateway.auth.login import LOGIN_PATH, LOGOUT_PATH, Sessions, login_address, login_routes
-from a2a_gateway.limits import BodyLimit
-from proctor_protocol.callers import CALLER, Caller, caller_of
-from proctor_settings.config import GreenAgentConfig
+from proctor.a2a_gateway.auth.hosts import Hosts
+from proctor.a2a_gateway.auth.identity import Identity, IdentityUnavailableError, UnknownCallerError
+from proctor.a2a_gateway.auth.login import LOGIN_PATH, LOGOUT_PATH, Sessions, login_address, login_routes
+from proctor.a2a_gateway.limits import BodyLimit
+from proctor.protocol.callers import CALLER, Caller, caller_of
+from proctor.settings.config import GreenAgentConfig
+from proctor.storage.folder import StoreUnavailableError
 
 _NOBODY = Caller()
 _STATUSES = {401: "UNAUTHENTICATED", 403: "PERMISSION_DENIED", 421: "MISDIRECTED", 503: "UNAVAILABLE"}
@@ -98,7 +99,7 @@ class AuthMiddleware:
         if scope["path"] in PUBLIC_PATHS:
             return None
         try:
-            caller = await self._identity.find(_token_in(Headers(scope=scope), self._sessions))
+            caller = await self._find(Headers(scope=scope))
         except UnknownCallerError as problem:
             return str(problem)
         except IdentityUnavailableError:
@@ -115,7 +116,7 @@ class AuthMiddleware:
             return _refusal(403, problem)
         is_public = scope["path"] in PUBLIC_PATHS
         try:
-            scope[CALLER] = await self._identity.find(_token_in(headers, self._sessions))
+            scope[CALLER] = await self._find(headers)
         except UnknownCallerError as problem:
             scope[CALLER] = _NOBODY
             return None if is_public else _way_in(scope, headers, str(problem))
@@ -125,6 +126,18 @@ class AuthMiddleware:
         if self._admins_only and not is_public and not scope[CALLER].is_admin:
             return _refusal(403, "This is for administrators of the evaluator.")
         return None
+
+    async def _find(self, headers: Headers) -> Caller:
+        """The caller of a request; raises as ``Identity.find``."""
+        scheme, _, token = headers.get("authorization", "").partition(" ")
+        if scheme.lower() == "bearer":
+            return await self._identity.find(token.strip())
+        try:
+            return await self._identity.find(await self._sessions.token_in(headers.get("cookie", "")))
+        except StoreUnavailableError:
+            raise IdentityUnavailableError(
+                "The evaluator's store doesn't answer, so it isn't known whether this login has ended: try again later."
+            ) from None
 
 
 class Authentication:
@@ -175,13 +188,6 @@ def user_of(scope: Scope) -> CallerUser:
 async def _stop(serving: asyncio.Future[None]) -> None:
     serving.cancel()
     await asyncio.gather(serving, return_exceptions=True)
-
-
-def _token_in(headers: Headers, sessions: Sessions) -> str:
-    scheme, _, token = headers.get("authorization", "").partition(" ")
-    if scheme.lower() == "bearer":
-        return token.strip()
-    return sessions.token_in(headers.get("cookie", ""))
 
 
 def _way_in(scope: Scope, headers: Headers, problem: str) -> Response:

@@ -15,12 +15,12 @@ from urllib.parse import quote
 import httpx
 import jwt
 
-from a2a_gateway.auth.hosts import words_of
-from a2a_gateway.auth.tokens import RESERVED
-from proctor_processes.http_clients import make_sync_http_client, tls
-from proctor_protocol.callers import Caller
-from proctor_protocol.problems import Problem
-from proctor_settings.config import GreenAgentConfig
+from proctor.a2a_gateway.auth.hosts import words_of
+from proctor.a2a_gateway.auth.tokens import RESERVED
+from proctor.protocol.callers import Caller
+from proctor.settings.config import GreenAgentConfig
+from purple_sdk.processes.http_clients import make_sync_http_client, tls
+from purple_sdk.protocol.problems import Problem
 
 _ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"]
 """Signatures that the provider alone can make; none with a shared secret, and never ``none``."""

@@ -24,15 +24,13 @@ from temporalio.api.common.v1 import Payload
 from temporalio.client import Client, WorkflowExecutionStatus
 from temporalio.service import RPCError, RPCStatusCode
 
-from a2a_gateway.temporal import RPC_TIMEOUT
-from proctor_protocol.callers import Caller, Quotas
-from proctor_protocol.request import BadRequestError
-from proctor_protocol.runs import RunRequest, is_run_request, parse_run_request
-from proctor_protocol.terminal import TerminalRequest, is_terminal_request, parse_terminal_request
-from proctor_settings.config import GreenAgentConfig
-from proctor_storage.archive import open_archive
-from proctor_storage.entry_table import EntryQuery
-from workflows.names import (
+from proctor.a2a_gateway.temporal import RPC_TIMEOUT
+from proctor.protocol.callers import Caller, Quotas
+from proctor.protocol.runs import RunRequest, is_run_request, parse_run_request
+from proctor.settings.config import GreenAgentConfig
+from proctor.storage.archive import open_archive
+from proctor.storage.entry_table import EntryQuery
+from proctor.workflows.names import (
     ASSESSMENT_WORKFLOW,
     CAMPAIGN_WORKFLOW,
     PROCTOR_OWNER,
@@ -40,6 +38,8 @@ from workflows.names import (
     TRIAL_WORKFLOW,
     Status,
 )
+from purple_sdk.protocol.request import BadRequestError
+from purple_sdk.protocol.terminal import TerminalRequest, is_terminal_request, parse_terminal_request
 
 _DAY = timedelta(days=1)
 _EXPIRES = timedelta(seconds=30)

@@ -18,11 +18,11 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field, ValidationError
 
-from proctor_processes.locks import BusyError, locked
-from proctor_protocol._wire import Instant, WireModel
-from proctor_protocol.callers import Quotas
-from proctor_protocol.problems import Problem, describe
-from proctor_settings.config import GreenAgentConfig
+from proctor.protocol.callers import Quotas
+from proctor.settings.config import GreenAgentConfig
+from purple_sdk.processes.locks import BusyError, locked
+from purple_sdk.protocol._wire import Instant, WireModel
+from purple_sdk.protocol.problems import Problem, describe
 
 _PREFIX = "proctor"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")

@@ -9,32 +9,33 @@ from importlib.metadata import version
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
-from activities.admission.origins import Origins
-from activities.admission.payloads import AdmitInput, ForkSetUp, Inherited
-from activities.attempts import failures
-from activities.judging.judge import points_left_out
-from activities.models.factory import ModelSettingsError, missing_setting
-from activities.plan import CriterionBrief, ForkPlan, Plan
-from activities.scenario_code.manager import (
+from proctor.activities.admission.origins import Origins
+from proctor.activities.admission.payloads import AdmitInput, ForkSetUp, Inherited
+from proctor.activities.attempts import failures
+from proctor.activities.judging.judge import points_left_out
+from proctor.activities.models.factory import ModelSettingsError, missing_setting
+from proctor.activities.plan import CriterionBrief, ForkPlan, Plan
+from proctor.activities.scenario_code.manager import (
     EvaluatorLoadError,
     ScenarioNotFoundError,
     ScenarioPackage,
     ScenarioValidationError,
 )
-from activities.scenario_code.scenarios import Loaded, Scenarios
-from activities.simulation.hosts import Step
-from activities.simulation.lifecycle import summary_of
-from activities.simulation.payloads import Prepared
-from activities.simulation.shown import Shown
-from activities.simulation.simulations import Simulations
-from proctor_protocol.clocks import STANDING
-from proctor_protocol.durations import parse_iso8601_duration
-from proctor_protocol.forks import ForkedFrom
-from proctor_protocol.request import AssessmentRequest, BadRequestError, parse_request, unknown_settings
-from proctor_protocol.roles import name_of_role
-from proctor_protocol.scenario import ScenarioConfig
-from proctor_settings.config import GreenAgentConfig
-from proctor_storage.blobs import BlobStore
+from proctor.activities.scenario_code.scenarios import Loaded, Scenarios
+from proctor.activities.simulation.hosts import Step
+from proctor.activities.simulation.lifecycle import summary_of
+from proctor.activities.simulation.payloads import Prepared
+from proctor.activities.simulation.shown import Shown
+from proctor.activities.simulation.simulations import Simulations
+from proctor.protocol.roles import name_of_role
+from proctor.protocol.scenario import ScenarioConfig
+from proctor.protocol.task_ids import unique_part
+from proctor.settings.config import GreenAgentConfig
+from proctor.storage.blobs import BlobStore
+from purple_sdk.protocol.clocks import STANDING
+from purple_sdk.protocol.durations import parse_iso8601_duration
+from purple_sdk.protocol.forks import ForkedFrom
+from purple_sdk.protocol.request import AssessmentRequest, BadRequestError, parse_request, unknown_settings
 
 log = logging.getLogger(__name__)
 
@@ -95,7 +96,7 @@ async def plan_assessment(
     scenario, config = package.config, request.config
     plan = Plan(
         assessment_id=task_id,
-        simulation_id=task_id,
+        simulation_id=unique_part(task_id),
         scenario=await store.put(scenario.model_dump_json().encode()),
         initial_state=package.large_state or await store.put(package.initial_state),
         is_state_in_package=package.large_state is not None,
@@ -158,7 +159,7 @@ async def _with_roles(plan: Plan, store: BlobStore, request: AssessmentRequest, 
         max_turns = min(plan.max_turns, role.max_turns or plan.max_turns)
         of_role = {
             "assessment_id": name_of_role(plan.assessment_id, name),
-            "simulation_id": name_of_role(plan.assessment_id, name),
+            "simulation_id": name_of_role(plan.simulation_id, name),
             "scenario": await store.put(role.model_dump_json().encode()),
             "initial_state": await store.put(package.role_states[name]),
             "is_state_in_package": False,

@@ -5,24 +5,24 @@ import asyncio
 from temporalio import activity
 from temporalio.client import WorkflowExecutionStatus, WorkflowQueryFailedError
 
-from activities.admission.payloads import SO_FAR_QUERY, Inherited, SoFar, last_of_all
-from activities.admission.queueing import find_task
-from activities.archive.payloads import TurnNote
-from activities.plan import TRIAL_WORKFLOW, Model, Plan
-from activities.scenario_code.manager import ScenarioError
-from activities.scenario_code.scenarios import Loaded, Scenarios
-from activities.simulation.shared_host import is_of_this_simulator
-from proctor_protocol.archive import ArchiveEntry, StateRecord, TurnRecord
-from proctor_protocol.forks import ForkedFrom
-from proctor_protocol.instances import Instance
-from proctor_protocol.nights import last_turns
-from proctor_protocol.problems import show_value
-from proctor_protocol.request import AssessmentConfig, AssessmentRequest, BadRequestError
-from proctor_protocol.results import AssessmentResults
-from proctor_settings.config import GreenAgentConfig
-from proctor_storage.archive import SCENARIO, EntryDamagedError, NoSuchEntryError, SeveralEntriesError, open_archive
-from proctor_storage.blobs import BlobDamagedError, BlobNotFoundError, BlobRef, BlobStore, blob_ref
-from proctor_storage.parts import is_in_parts, parts_of_checkpoint
+from proctor.activities.admission.payloads import SO_FAR_QUERY, Inherited, SoFar, last_of_all
+from proctor.activities.admission.queueing import find_task
+from proctor.activities.archive.payloads import TurnNote
+from proctor.activities.plan import TRIAL_WORKFLOW, Model, Plan
+from proctor.activities.scenario_code.manager import ScenarioError
+from proctor.activities.scenario_code.scenarios import Loaded, Scenarios
+from proctor.activities.simulation.shared_host import is_of_this_simulator
+from proctor.protocol.archive import ArchiveEntry, StateRecord, TurnRecord
+from proctor.protocol.nights import last_turns
+from proctor.settings.config import GreenAgentConfig
+from proctor.storage.archive import SCENARIO, EntryDamagedError, NoSuchEntryError, SeveralEntriesError, open_archive
+from proctor.storage.blobs import BlobDamagedError, BlobNotFoundError, BlobRef, BlobStore, blob_ref
+from proctor.storage.parts import is_in_parts, parts_of_checkpoint
+from purple_sdk.protocol.forks import ForkedFrom
+from purple_sdk.protocol.instances import Instance
+from purple_sdk.protocol.problems import show_value
+from purple_sdk.protocol.request import AssessmentConfig, AssessmentRequest, BadRequestError
+from purple_sdk.protocol.results import AssessmentResults
 
 _LONGEST_CHAIN = 30
 """Forks of forks; results tell of every one."""

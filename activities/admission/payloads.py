@@ -6,10 +6,10 @@ from typing import Any
 
 from pydantic import Field
 
-from activities.archive.payloads import TurnNote
-from activities.plan import Model, Plan
-from activities.simulation.payloads import Prepared
-from proctor_protocol.results import ActionLogEntryWithTurn, ReportedAction
+from proctor.activities.archive.payloads import TurnNote
+from proctor.activities.plan import Model, Plan
+from proctor.activities.simulation.payloads import Prepared
+from purple_sdk.protocol.results import ActionLogEntryWithTurn, ReportedAction
 
 
 class AdmitInput(Model):

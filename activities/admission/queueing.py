@@ -11,9 +11,9 @@ from temporalio.client import (
 )
 from temporalio.service import RPCError, RPCStatusCode
 
-from activities.admission.payloads import QueueInput
-from activities.attempts.markdown import as_summary
-from activities.attempts.owners import PROCTOR_CONTEXT, PROCTOR_OWNER
+from proctor.activities.admission.payloads import QueueInput
+from proctor.activities.attempts.markdown import as_summary
+from proctor.activities.attempts.owners import PROCTOR_CONTEXT, PROCTOR_OWNER
 
 CONTEXT_QUEUE = "ContextQueue"
 JOIN_SIGNAL = "join"

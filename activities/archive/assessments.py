@@ -8,14 +8,14 @@ from typing import Any
 from pydantic_core import from_json, to_json
 from temporalio import activity
 
-from activities.archive import elsewhere
-from activities.archive.payloads import ArchiveInput, as_lines, updates_in
-from activities.archive.transcript import read_states, turn_records
-from activities.attempts import failures
-from activities.attempts.fencing import own_fence
-from activities.attempts.patience import patiently
-from activities.attempts.scrubbing import Scrubber
-from proctor_protocol.archive import (
+from proctor.activities.archive import elsewhere
+from proctor.activities.archive.payloads import ArchiveInput, as_lines, updates_in
+from proctor.activities.archive.transcript import read_states, turn_records
+from proctor.activities.attempts import failures
+from proctor.activities.attempts.fencing import own_fence
+from proctor.activities.attempts.patience import patiently
+from proctor.activities.attempts.scrubbing import Scrubber
+from proctor.protocol.archive import (
     RESULT,
     STATES,
     TURNS,
@@ -24,12 +24,12 @@ from proctor_protocol.archive import (
     ArchiveEntry,
     trajectory_file,
 )
-from proctor_protocol.instances import Instance
-from proctor_protocol.provenance import ModelUse, Provenance
-from proctor_protocol.results import ResultStatus
-from proctor_settings.config import GreenAgentConfig
-from proctor_storage.archive import SCENARIO, Archive, open_archive
-from proctor_storage.blobs import BlobDamagedError, BlobNotFoundError, BlobStore
+from proctor.settings.config import GreenAgentConfig
+from proctor.storage.archive import SCENARIO, Archive, open_archive
+from proctor.storage.blobs import BlobDamagedError, BlobNotFoundError, BlobStore
+from purple_sdk.protocol.instances import Instance
+from purple_sdk.protocol.provenance import ModelUse, Provenance
+from purple_sdk.protocol.results import ResultStatus
 
 _LARGE = 8_000_000
 """Bytes of an initial state from which its assessment is archived in a process of its own."""

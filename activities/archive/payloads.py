@@ -9,12 +9,12 @@ from pydantic import BaseModel, Field
 from temporalio import activity
 from temporalio.api.common.v1 import Payload
 
-from activities.plan import Model, OfAssessment
-from proctor_protocol.archive import ArchivedUpdate, ReplyRecord
-from proctor_protocol.provenance import ParticipantCard
-from proctor_protocol.results import AssessmentResults
-from proctor_protocol.updates import RECORDED_AT
-from proctor_storage.blobs import BlobRef
+from proctor.activities.plan import Model, OfAssessment
+from proctor.protocol.archive import ArchivedUpdate, ReplyRecord
+from proctor.protocol.updates import RECORDED_AT
+from proctor.storage.blobs import BlobRef
+from purple_sdk.protocol.provenance import ParticipantCard
+from purple_sdk.protocol.results import AssessmentResults
 
 
 class TurnNote(Model):

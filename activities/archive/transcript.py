@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from activities.archive.payloads import TurnNote
-from activities.simulation.states import states_in
-from proctor_protocol.archive import (
+from proctor.activities.archive.payloads import TurnNote
+from proctor.activities.simulation.states import states_in
+from proctor.protocol.archive import (
     ArchivedUpdate,
     Arrival,
     Items,
@@ -15,10 +15,10 @@ from proctor_protocol.archive import (
     items_of,
     merge_patch,
 )
-from proctor_protocol.readings import chat_text, instant
-from proctor_protocol.results import AssessmentResults
-from proctor_protocol.updates import TaskUpdateType
-from proctor_storage.blobs import BlobDamagedError, BlobNotFoundError, BlobStore
+from proctor.protocol.updates import TaskUpdateType
+from proctor.storage.blobs import BlobDamagedError, BlobNotFoundError, BlobStore
+from purple_sdk.protocol.readings import chat_text, instant
+from purple_sdk.protocol.results import AssessmentResults
 
 _WORDS = 160
 """Characters of a message that stand for it."""

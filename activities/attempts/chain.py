@@ -13,22 +13,22 @@ From the outside in, and why each has its place:
 9. *Moving* replaces the failure of a lost simulator by one that names another server. It must see the original failure.
 
 A worker of several processes has one more outside of all: it tells the parent which attempts it runs
-(``proctor.handing_back``).
+(``proctor.service.handing_back``).
 """
 
 from collections.abc import Sequence
 
 from temporalio.worker import Interceptor
 
-from activities.attempts.around import Around, Guard
-from activities.attempts.elapsed import timing
-from activities.attempts.fencing import fencing
-from activities.attempts.heartbeats import Heartbeats
-from activities.attempts.lost_blobs import giving_up
-from activities.attempts.metrics import observing
-from activities.attempts.patience import keeping
-from activities.attempts.scrubbing import Scrubbing
-from activities.attempts.troubles import troubles
+from proctor.activities.attempts.around import Around, Guard
+from proctor.activities.attempts.elapsed import timing
+from proctor.activities.attempts.fencing import fencing
+from proctor.activities.attempts.heartbeats import Heartbeats
+from proctor.activities.attempts.lost_blobs import giving_up
+from proctor.activities.attempts.metrics import observing
+from proctor.activities.attempts.patience import keeping
+from proctor.activities.attempts.scrubbing import Scrubbing
+from proctor.activities.attempts.troubles import troubles
 
 
 def chain(beats: Heartbeats, scrubbing: Scrubbing, outside: Guard | None, moving: Guard | None) -> list[Interceptor]:

@@ -12,7 +12,7 @@ from temporalio import activity
 if TYPE_CHECKING:  # commands do without Temporal's worker, which takes long to import
     from temporalio.worker import ExecuteActivityInput
 
-    from activities.attempts.around import Proceed
+    from proctor.activities.attempts.around import Proceed
 
 
 _begun: ContextVar[float | None] = ContextVar("attempt_begun", default=None)

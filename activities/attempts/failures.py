@@ -68,7 +68,8 @@ WORKERS_LOST = Kind("WorkersLost")
 """Workers were lost at a step again and again, and none reported a result: it begins again."""
 
 CALLED_OFF = Kind("CalledOff")
-"""The step was cancelled after it had asked models; a detail says what it asked (``activities.models.metering``)."""
+"""The step was cancelled after it had asked models; a detail says what it asked
+(``proctor.activities.models.metering``)."""
 
 OVERTAKEN = Kind("Overtaken")
 """Another attempt has taken the simulation over: this one is from the past, and has no effect."""
@@ -77,7 +78,7 @@ SERVER_FAILED = Kind("ServerFailed")
 """A UES server of one's own can't be started."""
 
 STORE_UNAVAILABLE = Kind("StoreUnavailableError")
-"""The store of blobs is full, read-only, away or doesn't answer; ``proctor_storage.blobs`` raises it by this name."""
+"""The store of blobs is full, read-only, away or doesn't answer; ``proctor.storage.blobs`` raises it by this name."""
 
 SCENARIO_BROKEN = Kind("ScenarioBroken")
 """The scenario can't be played as it is."""
@@ -105,7 +106,7 @@ BY_PARTICIPANT = frozenset(
         TURN_TIMEOUT,
     }
 )
-"""The failures of an assessment that its participant caused: they count as 0 points (``proctor_statistics``)."""
+"""The failures of an assessment that its participant caused: they count as 0 points (``proctor.statistics``)."""
 
 UNKNOWN = Kind("Failure")
 """Anything else; the sentence has to do."""

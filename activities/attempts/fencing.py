@@ -16,8 +16,8 @@ from typing import Any
 from temporalio import activity
 from temporalio.worker import ExecuteActivityInput
 
-from activities.attempts import failures
-from activities.attempts.around import Proceed
+from proctor.activities.attempts import failures
+from proctor.activities.attempts.around import Proceed
 from purple_sdk.ues import OvertakenError
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

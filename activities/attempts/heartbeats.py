@@ -8,17 +8,21 @@ import asyncio
 import threading
 import time
 import weakref
+from contextlib import suppress
 from contextvars import ContextVar
+from datetime import timedelta
 from importlib.metadata import version
 from typing import Any
 
 from pydantic import JsonValue
 from temporalio import activity
-from temporalio.api.common.v1 import Payload
+from temporalio.api.common.v1 import Payload, Payloads
+from temporalio.api.workflowservice.v1 import RecordActivityTaskHeartbeatRequest
 from temporalio.bridge.proto import ActivityHeartbeat
+from temporalio.service import RPCError
 from temporalio.worker import ActivityOutboundInterceptor, ExecuteActivityInput, Worker
 
-from activities.attempts.around import Around, Proceed
+from proctor.activities.attempts.around import Around, Proceed
 
 BEAT_SECONDS = 0.5
 """Before the first beat of an attempt, where there are few; each of its pauses is twice the one before."""
@@ -27,13 +31,14 @@ _BEATS_A_SECOND = 100
 """How many beats all attempts of a worker have together, where their timeouts allow that."""
 
 _BEATS_IN_TIMEOUT = 3
+_NOTE_SECONDS = timedelta(seconds=2)
 _LOOK_SECONDS = 0.1
 
 _notes: ContextVar[list[JsonValue]] = ContextVar("heartbeat_notes")
 
 
 def notes() -> list[JsonValue]:
-    """What earlier attempts of this activity, and this one, have noted (``activities.attempts.notes``)."""
+    """What earlier attempts of this activity, and this one, have noted (``proctor.activities.attempts.notes``)."""
     return list(_notes.get())
 
 
@@ -49,6 +54,22 @@ def note_only(data: JsonValue) -> None:
     """Leave a note for the next attempt in the place of all others."""
     _notes.get()[:] = [data]
     activity.heartbeat(data)
+
+
+async def reach_temporal() -> None:
+    """Send the notes now, and wait for that. The SDK may hold them back for a moment, as its beats follow each other.
+
+    Where Temporal takes them no more (the run was reset), the attempt is cancelled by its next beat.
+    """
+    heartbeat, client = _heartbeat.get(None), activity.client() if activity.in_activity() else None
+    if heartbeat is None or client is None or heartbeat.encoding is None:
+        return
+    await heartbeat.encoding
+    request = RecordActivityTaskHeartbeatRequest(
+        namespace=client.namespace, task_token=heartbeat.token, details=Payloads(payloads=heartbeat.payloads or [])
+    )
+    with suppress(RPCError):
+        await client.workflow_service.record_activity_task_heartbeat(request, timeout=_NOTE_SECONDS)
 
 
 def forget() -> None:

@@ -8,10 +8,10 @@ from typing import Any
 from temporalio import activity
 from temporalio.worker import ExecuteActivityInput
 
-from activities.attempts.around import Proceed
-from activities.attempts.elapsed import since_scheduled
-from activities.attempts.failures import Kind
-from proctor_storage.blobs import BlobDamagedError, BlobNotFoundError
+from proctor.activities.attempts.around import Proceed
+from proctor.activities.attempts.elapsed import since_scheduled
+from proctor.activities.attempts.failures import Kind
+from proctor.storage.blobs import BlobDamagedError, BlobNotFoundError
 
 _TRIES = 5
 """Attempts at a damaged blob: another writer of the same content may write it again meanwhile."""

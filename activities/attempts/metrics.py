@@ -7,12 +7,12 @@ from prometheus_client import Counter, Histogram
 from temporalio import activity
 from temporalio.worker import ExecuteActivityInput
 
-from activities.attempts import failures
-from activities.attempts.around import Proceed
-from activities.plan import OfTurn
-from proctor_observing import tracing
-from proctor_observing.logs import about
-from proctor_observing.metrics import SECONDS
+from proctor.activities.attempts import failures
+from proctor.activities.attempts.around import Proceed
+from proctor.activities.plan import OfTurn
+from proctor.observing import tracing
+from proctor.observing.logs import about
+from proctor.observing.metrics import SECONDS
 
 ASSESSMENTS_ENDED = Counter(
     "proctor_assessments_ended", "Assessments and trials that were archived, by how they ended.", ["kind", "status"]

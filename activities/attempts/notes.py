@@ -15,9 +15,9 @@ from temporalio.exceptions import ActivityError, ApplicationError
 from temporalio.exceptions import TimeoutError as ActivityTimeoutError
 from temporalio.service import RPCError
 
-from activities.attempts import failures, heartbeats
-from activities.plan import Model
-from proctor_protocol.results import Clarification
+from proctor.activities.attempts import failures, heartbeats
+from proctor.activities.plan import Model
+from purple_sdk.protocol.results import Clarification
 
 _LEFT = "tasks left"
 _MOST_RUNS = 20
@@ -47,6 +47,14 @@ class WaitNote(Model):
     seconds: float
 
 
+class SpentNote(Model):
+    """The attempt has used some of the time that all attempts have together."""
+
+    kind: Literal["spent"] = "spent"
+    what: str
+    seconds: float
+
+
 class BeginNote(Model):
     kind: Literal["begin"] = "begin"
     at: datetime
@@ -59,7 +67,7 @@ class ClarificationNote(Model):
     clarification: Clarification
 
 
-Note = MarkNote | TaskNote | WaitNote | BeginNote | ClarificationNote
+Note = MarkNote | TaskNote | WaitNote | SpentNote | BeginNote | ClarificationNote
 
 _NOTES = TypeAdapter(list[Annotated[Note, Field(discriminator="kind")]])
 
@@ -68,6 +76,15 @@ T = TypeVar("T", bound=Note)
 
 def note(made: Note) -> None:
     heartbeats.note(made.model_dump(mode="json"))
+
+
+async def note_task(task_id: str | None) -> None:
+    """Note a task, where there is one, and wait until Temporal has the note: after a reset, nothing else may tell of
+    the task.
+    """
+    if task_id and task_id not in noted_tasks():
+        note(TaskNote(task_id=task_id))
+        await heartbeats.reach_temporal()
 
 
 def noted(kind: type[T]) -> list[T]:

@@ -12,9 +12,9 @@ from typing import Any, TypeVar
 from temporalio import activity
 from temporalio.worker import ExecuteActivityInput
 
-from activities.attempts.around import Proceed
-from activities.attempts.troubles import Wait
-from proctor_storage.blobs import StoreUnavailableError
+from proctor.activities.attempts.around import Proceed
+from proctor.activities.attempts.troubles import Wait
+from proctor.storage.blobs import StoreUnavailableError
 from purple_sdk.ues import UESConnectionError
 
 T = TypeVar("T")

@@ -9,7 +9,7 @@ from temporalio import activity
 from temporalio.api.enums.v1 import EventType, WorkflowTaskFailedCause
 from temporalio.api.history.v1 import HistoryEvent
 
-from activities.plan import Model
+from proctor.activities.plan import Model
 
 _STEP_BEGUN = EventType.EVENT_TYPE_WORKFLOW_TASK_STARTED
 _STEP_FAILED = EventType.EVENT_TYPE_WORKFLOW_TASK_FAILED

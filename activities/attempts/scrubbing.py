@@ -14,20 +14,17 @@ from temporalio import activity
 from temporalio.exceptions import ApplicationError, FailureError
 from temporalio.worker import ActivityOutboundInterceptor, ExecuteActivityInput
 
-from activities.attempts import failures
-from activities.attempts.around import Around, Proceed
-from proctor_protocol.json_safe import is_too_deep, json_safe, storable_text
+from proctor.activities.attempts import failures
+from proctor.activities.attempts.around import Around, Proceed
+from purple_sdk.protocol.json_safe import LONGEST_SENTENCE, is_too_deep, json_safe, storable_text
 
 REMOVED = "[secret removed]"
 
 _SHORTEST = 8
 """Characters; a shorter value is a word like any other (``test``, ``none``), and no secret."""
 
-LONGEST_FAILURE = 4_000
-"""Characters of a failure's message: each attempt logs it, and Temporal takes no message of megabytes."""
-
 PARTICIPANT_KEYS = re.compile(r"participant-[0-9]+-[0-9a-f]{64}")
-"""What any participant's key looks like (``activities.simulation.keys``)."""
+"""What any participant's key looks like (``proctor.activities.simulation.keys``)."""
 
 _KEYS_AS_JSON = re.compile(PARTICIPANT_KEYS.pattern.encode())
 
@@ -98,7 +95,7 @@ class Scrubber:
         clean_cause = cause and self.failure(cause)
         message = problem.message if isinstance(problem, FailureError) else str(problem)
         details = list(problem.details) if isinstance(problem, ApplicationError) else []
-        clean_message, clean_details = storable_text(self.text(message), LONGEST_FAILURE), self.result(details)
+        clean_message, clean_details = storable_text(self.text(message), LONGEST_SENTENCE), self.result(details)
         if clean_cause is cause and clean_message == message and clean_details is details:
             return problem
         clean: BaseException

@@ -18,15 +18,15 @@ from temporalio import activity
 from temporalio.exceptions import ApplicationError
 from temporalio.service import RPCError
 
-from activities.attempts import failures
-from activities.attempts.elapsed import since_scheduled
-from activities.plan import Model, OfSeveral
-from proctor_protocol.json_safe import storable_text
+from proctor.activities.attempts import failures
+from proctor.activities.attempts.elapsed import since_scheduled
+from proctor.activities.plan import Model, OfSeveral
+from purple_sdk.protocol.json_safe import storable_text
 
 if TYPE_CHECKING:  # commands do without Temporal's worker, which takes long to import
     from temporalio.worker import ExecuteActivityInput
 
-    from activities.attempts.around import Proceed
+    from proctor.activities.attempts.around import Proceed
 
 TROUBLE_SIGNAL = "trouble"
 

@@ -8,20 +8,21 @@ from pydantic import TypeAdapter
 from temporalio import activity
 from temporalio.client import WorkflowFailureError, WorkflowHandle
 
-from activities.admission.payloads import AdmitInput
-from activities.admission.queueing import find_task
-from activities.archive.payloads import as_lines, updates_in
-from activities.attempts import failures
-from activities.attempts.fencing import own_fence
-from activities.attempts.owners import PROCTOR_OWNER
-from activities.attempts.patience import patiently
-from activities.attempts.scrubbing import Scrubber
-from activities.campaign import plan as plans
-from proctor_protocol.archive import RESULT, RUNS, UPDATES, ArchiveEntry
-from proctor_protocol.request import BadRequestError, Raw
-from proctor_settings.config import GreenAgentConfig
-from proctor_storage.archive import open_archive
-from proctor_storage.blobs import BlobNotFoundError, BlobRef, BlobStore
+from proctor.activities.admission.payloads import AdmitInput
+from proctor.activities.admission.queueing import find_task
+from proctor.activities.archive.payloads import as_lines, updates_in
+from proctor.activities.attempts import failures
+from proctor.activities.attempts.fencing import own_fence
+from proctor.activities.attempts.owners import PROCTOR_OWNER
+from proctor.activities.attempts.patience import patiently
+from proctor.activities.attempts.scrubbing import Scrubber
+from proctor.activities.campaign import plan as plans
+from proctor.protocol.archive import RESULT, RUNS, UPDATES, ArchiveEntry
+from proctor.settings.config import GreenAgentConfig
+from proctor.storage.archive import open_archive
+from proctor.storage.blobs import BlobNotFoundError, BlobRef, BlobStore
+from purple_sdk.processes.together import do_all
+from purple_sdk.protocol.request import BadRequestError, Raw
 
 T = TypeVar("T")
 
@@ -88,7 +89,7 @@ class CampaignActivities:
 
     @activity.defn
     async def sum_up_campaign(self, payload: plans.SumUpInput) -> plans.Summed:
-        pages = await asyncio.gather(*(self._store.get(page) for page in payload.ledger))
+        pages = await do_all(*(self._store.get(page) for page in payload.ledger))
         ended = [*(each for page in pages for each in ENDED_CELLS.validate_json(page)), *payload.ended]
         summed = await self._kind(payload.plan).sum_up(payload, ended)
         return summed.model_copy(update={"ledger": await self._store.put(ENDED_CELLS.dump_json(ended))})
@@ -173,7 +174,7 @@ async def _with_results(store: BlobStore, played: Sequence[plans.EndedCell]) -> 
                 return False
         return True
 
-    there = await asyncio.gather(*map(is_there, played))
+    there = await do_all(*map(is_there, played))
     return [each for each, is_kept in zip(played, there, strict=True) if is_kept]
 
 

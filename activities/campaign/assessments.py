@@ -13,22 +13,17 @@ from temporalio import activity
 from temporalio.client import WorkflowFailureError
 from temporalio.exceptions import ApplicationError, CancelledError
 
-from activities.admission.activities import require_models
-from activities.admission.origins import Origins
-from activities.archive.payloads import as_lines
-from activities.attempts import failures
-from activities.campaign import plan as plans
-from activities.campaign.activities import CELLS, keep_cells, result_of, taken_over
-from activities.plan import Model
-from activities.scenario_code.manager import EvaluatorLoadError, ScenarioNotFoundError, ScenarioValidationError
-from activities.scenario_code.scenarios import Scenarios
-from proctor_protocol.archived_runs import run_of_assessment, scenario_title
-from proctor_protocol.clocks import conditions_title
-from proctor_protocol.instances import USUAL_DIFFICULTY, instance_title
-from proctor_protocol.provenance import Drafts, ModelUse, cost_of, tokens_of
-from proctor_protocol.request import AssessmentConfig, BadRequestError, Raw
-from proctor_protocol.results import AssessmentResults
-from proctor_protocol.runs import (
+from proctor.activities.admission.activities import require_models
+from proctor.activities.admission.origins import Origins
+from proctor.activities.archive.payloads import as_lines
+from proctor.activities.attempts import failures
+from proctor.activities.campaign import plan as plans
+from proctor.activities.campaign.activities import CELLS, keep_cells, result_of, taken_over
+from proctor.activities.plan import Model
+from proctor.activities.scenario_code.manager import EvaluatorLoadError, ScenarioNotFoundError, ScenarioValidationError
+from proctor.activities.scenario_code.scenarios import Scenarios
+from proctor.protocol.archived_runs import run_of_assessment, scenario_title
+from proctor.protocol.runs import (
     MOST_CELLS,
     RunCell,
     RunConfig,
@@ -38,9 +33,15 @@ from proctor_protocol.runs import (
     parse_run_request,
     unknown_run_settings,
 )
-from proctor_protocol.statistics import PlannedCell, Run
-from proctor_settings.config import GreenAgentConfig
-from proctor_storage.blobs import BlobRef, BlobStore
+from proctor.settings.config import GreenAgentConfig
+from proctor.storage.blobs import BlobRef, BlobStore
+from purple_sdk.processes.together import do_all
+from purple_sdk.protocol.clocks import conditions_title
+from purple_sdk.protocol.instances import USUAL_DIFFICULTY, instance_title
+from purple_sdk.protocol.provenance import Drafts, ModelUse, cost_of, tokens_of
+from purple_sdk.protocol.request import AssessmentConfig, BadRequestError, Raw
+from purple_sdk.protocol.results import AssessmentResults
+from purple_sdk.protocol.statistics import PlannedCell, Run
 
 CELL_WORKFLOW = "AssessmentCell"
 _READ_AT_ONCE = 32
@@ -183,7 +184,7 @@ class AssessmentRuns:
             run = _run_of(played).model_copy(update={"group_size": sizes.get(played.scenario_id)})
             return _cell_of(played, each, each.cell_id in taken), run
 
-        pairs = [pair for pair in await asyncio.gather(*map(read, ended)) if pair is not None]
+        pairs = [pair for pair in await do_all(*map(read, ended)) if pair is not None]
         pairs.sort(key=_order)
         cells = CELLS.validate_json(await self._store.get(payload.plan.cells.cells))
         sum_up = partial(summed_up, payload, pairs, sorted(warnings), drafts, _planned(cells))
@@ -444,7 +445,7 @@ def summed_up(
         drafts: the sum of the assessments' drafts.
         planned: the cells of each agent.
     """
-    from proctor_statistics import compared, forks_compared, items, summaries
+    from proctor.statistics import compared, forks_compared, items, summaries
 
     plan = payload.plan
     config = RunConfig.model_validate(plan.shared["config"])

@@ -7,9 +7,9 @@ from typing import Any, Literal
 
 from pydantic import Field, JsonValue
 
-from activities.plan import Model
-from proctor_protocol.campaigns import Tally
-from proctor_storage.blobs import BlobRef
+from proctor.activities.plan import Model
+from proctor.protocol.campaigns import Tally
+from proctor.storage.blobs import BlobRef
 
 MEMO_LEDGER = "ledger"
 """Where an ended campaign's memo names the blob with all its cells' outcomes."""
@@ -112,7 +112,7 @@ class CampaignPlan(Model):
     """An admitted campaign.
 
     Attributes:
-        kind: the kind of its cells; decides which code sums it up (``activities.campaign.activities.Kind``).
+        kind: the kind of its cells; decides which code sums it up (``proctor.activities.campaign.activities.Kind``).
         title: what it plays, for people and where workflows are listed.
         cells: the cells to play, in this order.
         groups: how many of these are of each group; empty where there are very many groups.

@@ -2,15 +2,15 @@
 
 from temporalio import activity
 
-from activities.attempts import failures
-from activities.characters import generator
-from activities.characters.guard import Guard
-from activities.characters.messages import Responded, RespondInput
-from activities.characters.prompts import PROMPT_VERSION
-from activities.models.configured import ConfiguredModels
-from activities.models.factory import ModelSettingsError, prepare
-from activities.models.metering import attempt_meter
-from activities.scenario_code.scenarios import Scenarios
+from proctor.activities.attempts import failures
+from proctor.activities.characters import generator
+from proctor.activities.characters.guard import Guard
+from proctor.activities.characters.messages import Responded, RespondInput
+from proctor.activities.characters.prompts import PROMPT_VERSION
+from proctor.activities.models.configured import ConfiguredModels
+from proctor.activities.models.factory import ModelSettingsError, prepare
+from proctor.activities.models.metering import attempt_meter
+from proctor.activities.scenario_code.scenarios import Scenarios
 
 
 class CharacterActivities:

@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from activities.characters.guard import Guard
-from activities.characters.messages import OutgoingMessage
-from activities.models.factory import ModelAnswerError
-from proctor_protocol.scenario import CharacterProfile, ScenarioConfig
+from proctor.activities.characters.guard import Guard
+from proctor.activities.characters.messages import OutgoingMessage
+from proctor.activities.models.factory import ModelAnswerError
+from proctor.protocol.scenario import CharacterProfile, ScenarioConfig
 
 if TYPE_CHECKING:
     from langchain_core.language_models.chat_models import BaseChatModel

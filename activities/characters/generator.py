@@ -7,14 +7,14 @@ from collections.abc import Iterable
 from random import Random
 from typing import TYPE_CHECKING, Any
 
-from activities.characters import prompts
-from activities.characters.guard import DRAWN_AGAIN, Guard
-from activities.characters.messages import CharacterReply, OutgoingMessage, Rsvp
-from activities.models.structured import ask
-from proctor_language.patterns import compiled
-from proctor_protocol.modalities import Written
-from proctor_protocol.readings import bare_address, bare_phone
-from proctor_protocol.scenario import CharacterProfile, ScenarioConfig, ScriptedReply
+from proctor.activities.characters import prompts
+from proctor.activities.characters.guard import DRAWN_AGAIN, Guard
+from proctor.activities.characters.messages import CharacterReply, OutgoingMessage, Rsvp
+from proctor.activities.models.structured import ask
+from proctor.language.patterns import compiled
+from proctor.protocol.modalities import Written
+from proctor.protocol.scenario import CharacterProfile, ScenarioConfig, ScriptedReply
+from purple_sdk.protocol.readings import bare_address, bare_phone
 
 if TYPE_CHECKING:
     from langchain_core.language_models.chat_models import BaseChatModel
@@ -130,7 +130,7 @@ async def respond(
 
 
 def searched_text(message: OutgoingMessage) -> str:
-    """The text that scripted replies' patterns are searched in (``proctor_protocol.scenario.ScriptedReply``)."""
+    """The text that scripted replies' patterns are searched in (``proctor.protocol.scenario.ScriptedReply``)."""
     if message.modality == "email":
         return f"{message.subject or ''}\n{message.seen}"
     if message.modality in ("sms", "chat"):

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel
 
-from activities.characters.messages import OutgoingMessage
-from activities.characters.prompts import check_question, persona, reply_question, written_out
-from activities.models.structured import ask
-from proctor_language.patterns import compiled
-from proctor_protocol.provenance import Drafts
-from proctor_protocol.scenario import CharacterProfile, ScenarioConfig
+from proctor.activities.characters.messages import OutgoingMessage
+from proctor.activities.characters.prompts import check_question, persona, reply_question, written_out
+from proctor.activities.models.structured import ask
+from proctor.language.patterns import compiled
+from proctor.protocol.scenario import CharacterProfile, ScenarioConfig
+from purple_sdk.protocol.provenance import Drafts
 
 if TYPE_CHECKING:
     from langchain_core.language_models.chat_models import BaseChatModel

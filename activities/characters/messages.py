@@ -5,11 +5,11 @@ from typing import Literal
 
 from pydantic import AwareDatetime, Field, JsonValue
 
-from activities.plan import Model, OfSeveral, OfTurn
-from proctor_protocol.modalities import Written
-from proctor_protocol.provenance import Drafts, ModelUse
-from proctor_protocol.visible import visible
-from proctor_storage.blobs import BlobRef
+from proctor.activities.plan import Model, OfSeveral, OfTurn
+from proctor.protocol.modalities import Written
+from proctor.protocol.visible import visible
+from proctor.storage.blobs import BlobRef
+from purple_sdk.protocol.provenance import Drafts, ModelUse
 
 Rsvp = Literal["accepted", "declined", "tentative"]
 

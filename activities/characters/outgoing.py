@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Literal
 
-from activities.characters.messages import OutgoingMessage, ThreadEntry
-from proctor_protocol.readings import chat_text, instant
-from proctor_protocol.visible import visible
+from proctor.activities.characters.messages import OutgoingMessage, ThreadEntry
+from proctor.protocol.visible import visible
+from purple_sdk.protocol.readings import chat_text, instant
 
 _EMAIL_SENDING = {"send", "reply", "reply_all", "forward", "send_draft"}
 _CALENDAR_TELLING = {"create", "update", "delete", "respond"}

@@ -7,9 +7,9 @@ from typing import Literal
 
 from pydantic import BaseModel, Field
 
-from activities.characters.messages import OutgoingMessage
-from activities.models.prompts import UNTRUSTED_NOTICE, quote_untrusted, shorten
-from proctor_protocol.scenario import ScenarioConfig
+from proctor.activities.characters.messages import OutgoingMessage
+from proctor.activities.models.prompts import UNTRUSTED_NOTICE, quote_untrusted, shorten
+from proctor.protocol.scenario import ScenarioConfig
 
 PROMPT_VERSION = "4"
 """Rises with every change of a character's prompts."""

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from activities.plan import Model
+from proctor.activities.plan import Model
 
 REFUSED = "refused"
 """The judge's label where it gave no verdict that can be believed; no author ever gives it."""

@@ -10,20 +10,20 @@ from typing import Any
 from pydantic import ValidationError
 from temporalio import activity
 
-from activities.attempts import failures
-from activities.judging.calibration import Asked, calibrations_of
-from activities.judging.facts_by_model import read_facts
-from activities.judging.model_judge import PROMPT_VERSION
-from activities.judging.panel import Judge
-from activities.models.configured import ConfiguredModels
-from activities.models.factory import ModelError, prepare
-from activities.models.structured import classified
-from activities.models.usage import Meter
-from activities.plan import Plan
-from activities.scenario_code.facts_asked import FactsAsked
-from proctor_protocol.json_safe import storable_text
-from proctor_protocol.problems import describe
-from proctor_protocol.results import CriterionResult
+from proctor.activities.attempts import failures
+from proctor.activities.judging.calibration import Asked, calibrations_of
+from proctor.activities.judging.facts_by_model import read_facts
+from proctor.activities.judging.model_judge import PROMPT_VERSION
+from proctor.activities.judging.panel import Judge
+from proctor.activities.models.configured import ConfiguredModels
+from proctor.activities.models.factory import ModelError, prepare
+from proctor.activities.models.failing import classified
+from proctor.activities.models.usage import Meter
+from proctor.activities.plan import Plan
+from proctor.activities.scenario_code.facts_asked import FactsAsked
+from purple_sdk.protocol.json_safe import storable_text
+from purple_sdk.protocol.problems import describe
+from purple_sdk.protocol.results import CriterionResult
 
 _LONGEST_WHY = 500
 _SEEDS = 1_000
@@ -73,7 +73,7 @@ class AskedModels:
     async def answer(self, question: Any) -> bytes:
         """Answer an evaluator's question: facts in texts the whole panel, all else its first model."""
         await prepare()
-        from activities.scenario_code.relayed_model import ModelQuestion, answer, find_refused
+        from proctor.activities.scenario_code.relayed_model import ModelQuestion, answer, find_refused
 
         try:
             if isinstance(question, dict) and "facts" in question:
@@ -97,7 +97,7 @@ class AskedModels:
         except ModelError:
             raise
         except Exception as problem:
-            raise classified(problem, self.configured.judge_name) from problem
+            raise classified(problem, self.names[0]) from problem
 
     async def with_calibration(self, result: CriterionResult, what: Asked) -> CriterionResult:
         """A verdict with what is known of the models that were asked for it."""

@@ -6,20 +6,20 @@ from weakref import WeakValueDictionary
 
 from temporalio import activity
 
-from activities.attempts import failures
-from activities.attempts.fencing import own_fence
-from activities.attempts.resets import asks_for_current_evaluators
-from activities.judging.asked_models import AskedModels
-from activities.judging.payloads import JudgeInput
-from activities.scenario_code.manager import ScenarioError
-from activities.scenario_code.processes import EvaluatorFailedError, EvaluatorRetryError, JudgeJob
-from activities.scenario_code.scenarios import Scenarios
-from activities.scenario_code.tasks import JudgeTask
-from activities.simulation.hosts import Simulation
-from activities.simulation.simulations import Simulations, require_still
-from proctor_protocol.results import CriterionResult
-from proctor_protocol.scenario import EvaluationCriterion, ScenarioConfig
-from proctor_storage.blobs import BlobRef, BlobStore
+from proctor.activities.attempts import failures
+from proctor.activities.attempts.fencing import own_fence
+from proctor.activities.attempts.resets import asks_for_current_evaluators
+from proctor.activities.judging.asked_models import AskedModels
+from proctor.activities.judging.payloads import JudgeInput
+from proctor.activities.scenario_code.manager import ScenarioError
+from proctor.activities.scenario_code.processes import EvaluatorFailedError, EvaluatorRetryError, JudgeJob
+from proctor.activities.scenario_code.scenarios import Scenarios
+from proctor.activities.scenario_code.tasks import JudgeTask
+from proctor.activities.simulation.hosts import Simulation
+from proctor.activities.simulation.simulations import Simulations, require_still
+from proctor.protocol.scenario import EvaluationCriterion, ScenarioConfig
+from proctor.storage.blobs import BlobRef, BlobStore
+from purple_sdk.protocol.results import CriterionResult
 
 _LOCAL_SECONDS = 3.0
 """How long an evaluator may take in a local activity, behind which there is an ordinary one."""
@@ -138,7 +138,8 @@ class SharedLooks:
         return simulation
 
     async def require_still(self, payload: JudgeInput, simulation: Simulation) -> None:
-        """As ``activities.simulation.simulations.require_still``; if it isn't, the next judgement looks again."""
+        """As ``proctor.activities.simulation.simulations.require_still``; if it isn't, the next judgement looks
+        again."""
         try:
             await require_still(simulation)
         except BaseException:

@@ -12,8 +12,8 @@ from urllib.parse import quote
 
 from pydantic import Field, ValidationError
 
-from activities.judging.agreement import Agreement, Pair, agreement
-from activities.judging.cases import (
+from proctor.activities.judging.agreement import Agreement, Pair, agreement
+from proctor.activities.judging.cases import (
     KINDS,
     CalibrationCase,
     FactCase,
@@ -22,17 +22,18 @@ from activities.judging.cases import (
     item_of,
     records_of_case,
 )
-from activities.judging.facts_by_model import criterion_of_facts
-from activities.judging.model_judge import PROMPT_VERSION, Quote, item_ids_of, vote
-from activities.judging.panel import Judge
-from activities.judging.records import Record, windows
-from activities.models.factory import ModelAnswerError, ModelUnavailableError
-from activities.models.usage import Meter
-from activities.plan import Model
-from activities.scenario_code.facts_asked import FactAsked
-from proctor_protocol.provenance import ModelUse
-from proctor_protocol.scenario import ScenarioConfig
-from proctor_settings.prices import Prices
+from proctor.activities.judging.facts_by_model import criterion_of_facts
+from proctor.activities.judging.model_judge import PROMPT_VERSION, Quote, item_ids_of, vote
+from proctor.activities.judging.panel import Judge
+from proctor.activities.judging.records import Record, windows
+from proctor.activities.models.factory import ModelAnswerError, ModelUnavailableError
+from proctor.activities.models.usage import Meter
+from proctor.activities.plan import Model
+from proctor.activities.scenario_code.facts_asked import FactAsked
+from proctor.protocol.scenario import ScenarioConfig
+from purple_sdk.processes.together import do_all
+from purple_sdk.protocol.provenance import ModelUse
+from purple_sdk.settings.prices import Prices
 
 FEWEST_KAPPA = 0.6
 """A judge below it is named as such on every result: the lower end of "substantial" agreement (Landis and Koch,
@@ -165,12 +166,7 @@ async def calibrate(
 
     meter = Meter(prices)
     judge = Judge(judge.name, meter.on(judge.llm, judge.name, PROMPT_VERSION))
-    try:
-        async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(one(case)) for case in cases]
-    except ExceptionGroup as problems:
-        raise problems.exceptions[0] from None
-    outcomes = [task.result() for task in tasks]
+    outcomes = await do_all(*map(one, cases))
     by_item: dict[str, list[Pair]] = {}
     for outcome in outcomes:
         by_item.setdefault(f"{outcome.criterion}.{outcome.item}", []).append(outcome.pair)

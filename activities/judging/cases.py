@@ -10,15 +10,15 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from activities.judging.model_judge import Item, items_of
-from activities.judging.records import Record, records_of
-from activities.plan import Model
-from activities.scenario_code.paraphrases import Paraphrase
-from proctor_protocol.evaluation import AgentBeatsEvalContext
-from proctor_protocol.modalities import Written
-from proctor_protocol.problems import describe
-from proctor_protocol.results import ActionLogEntryWithTurn
-from proctor_protocol.scenario import EvaluationCriterion, ScenarioConfig
+from proctor.activities.judging.model_judge import Item, items_of
+from proctor.activities.judging.records import Record, records_of
+from proctor.activities.plan import Model
+from proctor.activities.scenario_code.paraphrases import Paraphrase
+from proctor.protocol.evaluation import AgentBeatsEvalContext
+from proctor.protocol.modalities import Written
+from proctor.protocol.scenario import EvaluationCriterion, ScenarioConfig
+from purple_sdk.protocol.problems import describe
+from purple_sdk.protocol.results import ActionLogEntryWithTurn
 
 FOLDER = "calibration"
 

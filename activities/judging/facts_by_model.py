@@ -1,4 +1,4 @@
-"""What texts say, by a model instead of the patterns of ``proctor_language.facts``: each fact is a rubric item, judged
+"""What texts say, by a model instead of the patterns of ``proctor.language.facts``: each fact is a rubric item, judged
 on one text, with quotes. All facts that are looked for in one text are one question.
 """
 
@@ -6,13 +6,14 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any
 
-from activities.judging.model_judge import vote
-from activities.judging.panel import Judge
-from activities.judging.records import Record, windows
-from activities.models.factory import ModelAnswerError
-from activities.scenario_code.facts_asked import FactAsked, FactsAsked
-from proctor_language.facts import Answer
-from proctor_protocol.scenario import EvaluationCriterion, RubricItem
+from proctor.activities.judging.model_judge import vote
+from proctor.activities.judging.panel import Judge
+from proctor.activities.judging.records import Record, windows
+from proctor.activities.models.factory import ModelAnswerError
+from proctor.activities.scenario_code.facts_asked import FactAsked, FactsAsked
+from proctor.language.facts import Answer
+from proctor.protocol.scenario import EvaluationCriterion, RubricItem
+from purple_sdk.processes.together import do_all
 
 _FACTS_AT_ONCE = 30
 _AT_ONCE = 4
@@ -45,7 +46,7 @@ async def read_facts(asked: FactsAsked, user_prompt: str, judges: Sequence[Judge
     groups: dict[int, list[int]] = {}
     for number, fact in enumerate(asked.facts):
         groups.setdefault(fact.text, []).append(number)
-    await asyncio.gather(
+    await do_all(
         *(
             one(asked.texts[text], numbers[begin : begin + _FACTS_AT_ONCE])
             for text, numbers in groups.items()
@@ -58,7 +59,7 @@ async def read_facts(asked: FactsAsked, user_prompt: str, judges: Sequence[Judge
 async def _answers(
     text: str, facts: Sequence[FactAsked], user_prompt: str, judges: Sequence[Judge], window: int
 ) -> list[Answer]:
-    votes = await asyncio.gather(*(_vote(text, facts, user_prompt, judge, window) for judge in judges))
+    votes = await do_all(*(_vote(text, facts, user_prompt, judge, window) for judge in judges))
     return [_majority([vote[place] for vote in votes]) for place in range(len(facts))]
 
 

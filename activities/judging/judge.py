@@ -8,17 +8,17 @@ from collections.abc import Sequence
 
 from temporalio import activity
 
-from activities.judging.asked_models import AskedModels
-from activities.judging.panel import Judge, judge_by_panel
-from activities.judging.payloads import JudgeInput
-from activities.judging.records import records_of, windows
-from activities.judging.rubric import NO_MODEL, judge_by_checks
-from activities.models.factory import prepare
-from activities.scenario_code.evidence import JudgeRecord, read_record
-from proctor_protocol.evaluation import AgentBeatsEvalContext
-from proctor_protocol.results import CriterionResult, unscored
-from proctor_protocol.scenario import EvaluationCriterion, ScenarioConfig
-from proctor_storage.blobs import BlobStore
+from proctor.activities.judging.asked_models import AskedModels
+from proctor.activities.judging.panel import Judge, judge_by_panel
+from proctor.activities.judging.payloads import JudgeInput
+from proctor.activities.judging.records import records_of, windows
+from proctor.activities.judging.rubric import NO_MODEL, judge_by_checks
+from proctor.activities.models.factory import prepare
+from proctor.activities.scenario_code.evidence import JudgeRecord, read_record
+from proctor.protocol.evaluation import AgentBeatsEvalContext
+from proctor.protocol.scenario import EvaluationCriterion, ScenarioConfig
+from proctor.storage.blobs import BlobStore
+from purple_sdk.protocol.results import CriterionResult, unscored
 
 _LAST_RESORT = 3
 """The attempt from which on a judge without a credible verdict counts as in doubt, instead of failing."""

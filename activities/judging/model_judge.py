@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel, Field, create_model
 
-from activities.judging.records import SHORTEST_QUOTE, Window
-from activities.models.prompts import UNTRUSTED_NOTICE, quote_untrusted
-from activities.models.structured import ask
-from proctor_protocol.json_safe import json_safe_text
-from proctor_protocol.scenario import EvaluationCriterion, ItemScope, ScenarioConfig
+from proctor.activities.judging.records import SHORTEST_QUOTE, Window
+from proctor.activities.models.prompts import UNTRUSTED_NOTICE, quote_untrusted
+from proctor.activities.models.structured import ask
+from proctor.protocol.scenario import EvaluationCriterion, ItemScope, ScenarioConfig
+from purple_sdk.protocol.json_safe import json_safe_text
 
 if TYPE_CHECKING:
     from langchain_core.language_models.chat_models import BaseChatModel

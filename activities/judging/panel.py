@@ -2,18 +2,18 @@
 middle values the lower counts; what lies between the two is a doubt.
 """
 
-import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median_high, median_low
 from typing import TYPE_CHECKING, Any
 
-from activities.judging.model_judge import PROMPT_VERSION, Ballot, Item, doubt, item_ids_of, items_of, vote
-from activities.judging.records import Window
-from activities.models.factory import ModelAnswerError
-from proctor_protocol.json_safe import json_safe_text
-from proctor_protocol.results import CriterionResult, Doubt
-from proctor_protocol.scenario import EvaluationCriterion, ScenarioConfig
+from proctor.activities.judging.model_judge import PROMPT_VERSION, Ballot, Item, doubt, item_ids_of, items_of, vote
+from proctor.activities.judging.records import Window
+from proctor.activities.models.factory import ModelAnswerError
+from proctor.protocol.scenario import EvaluationCriterion, ScenarioConfig
+from purple_sdk.processes.together import do_all
+from purple_sdk.protocol.json_safe import json_safe_text
+from purple_sdk.protocol.results import CriterionResult, Doubt
 
 if TYPE_CHECKING:
     from langchain_core.language_models.chat_models import BaseChatModel
@@ -50,7 +50,7 @@ async def judge_by_panel(
                 raise
             return doubt(criterion, judge.name, str(problem))
 
-    ballots = await asyncio.gather(*map(ballot, judges))
+    ballots = await do_all(*map(ballot, judges))
     rows = [_row(item, place, ballots, evidence) for place, item in enumerate(items_of(criterion))]
     models = list(dict.fromkeys(judge.name for judge in judges))
     details: dict[str, Any] = {"items": rows, "windows": len(evidence), "prompt_version": PROMPT_VERSION}

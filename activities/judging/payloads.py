@@ -1,7 +1,7 @@
 """What the activity of judging takes; it returns a ``CriterionResult``."""
 
-from activities.plan import OfAssessment, OfSeveral
-from activities.simulation.payloads import Evidence
+from proctor.activities.plan import OfAssessment, OfSeveral
+from proctor.activities.simulation.payloads import Evidence
 
 
 class JudgeInput(OfAssessment, OfSeveral):

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from activities.judging.rubric import text_written
-from activities.models.prompts import readable
-from proctor_language.patterns import escaped, has_match
-from proctor_language.reader.text import readable as in_one_typography
-from proctor_protocol.evaluation import AgentBeatsEvalContext
-from proctor_protocol.results import ActionLogEntryWithTurn
+from proctor.activities.judging.rubric import text_written
+from proctor.activities.models.prompts import readable
+from proctor.language.patterns import escaped, has_match
+from proctor.language.reader.text import readable as in_one_typography
+from proctor.protocol.evaluation import AgentBeatsEvalContext
+from purple_sdk.protocol.results import ActionLogEntryWithTurn
 
 Kind = Literal["writing", "action", "note", "state"]
 

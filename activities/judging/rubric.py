@@ -4,13 +4,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from proctor_language.facts import Answer, both, either
-from proctor_language.patterns import has_match
-from proctor_language.reader.reading import Reading
-from proctor_protocol.readings import chat_text
-from proctor_protocol.results import ActionLogEntryWithTurn, CriterionResult, Doubt, unscored
-from proctor_protocol.scenario import EvaluationCriterion, RubricCheck, RubricItem
-from proctor_protocol.visible import visible
+from proctor.language.facts import Answer, both, either
+from proctor.language.patterns import has_match
+from proctor.language.reader.reading import Reading
+from proctor.protocol.scenario import EvaluationCriterion, RubricCheck, RubricItem
+from proctor.protocol.visible import visible
+from purple_sdk.protocol.readings import chat_text
+from purple_sdk.protocol.results import ActionLogEntryWithTurn, CriterionResult, Doubt, unscored
 
 _EMAIL_ACTIONS = {"email.send", "email.reply", "email.reply_all", "email.forward"}
 _CALENDAR_ACTIONS = {"calendar.create", "calendar.update"}

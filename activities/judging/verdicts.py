@@ -5,21 +5,21 @@ from pathlib import Path
 
 from temporalio import activity
 
-from activities.attempts import failures
-from activities.judging.asked_models import AskedModels
-from activities.judging.by_evaluator import EvaluatorJudge
-from activities.judging.judge import judge_by_rubric, points_left_out
-from activities.judging.payloads import JudgeInput
-from activities.judging.rubric import NO_MODEL
-from activities.models.configured import ConfiguredModels
-from activities.models.factory import ModelSettingsError
-from activities.models.metering import attempt_meter
-from activities.scenario_code.scenarios import Scenarios
-from activities.simulation.simulations import Simulations
-from proctor_protocol.results import CriterionResult, unscored
-from proctor_protocol.scenario import EvaluationCriterion, ScenarioConfig
-from proctor_settings.config import GreenAgentConfig
-from proctor_storage.blobs import BlobStore
+from proctor.activities.attempts import failures
+from proctor.activities.judging.asked_models import AskedModels
+from proctor.activities.judging.by_evaluator import EvaluatorJudge
+from proctor.activities.judging.judge import judge_by_rubric, points_left_out
+from proctor.activities.judging.payloads import JudgeInput
+from proctor.activities.judging.rubric import NO_MODEL
+from proctor.activities.models.configured import ConfiguredModels
+from proctor.activities.models.factory import ModelSettingsError
+from proctor.activities.models.metering import attempt_meter
+from proctor.activities.scenario_code.scenarios import Scenarios
+from proctor.activities.simulation.simulations import Simulations
+from proctor.protocol.scenario import EvaluationCriterion, ScenarioConfig
+from proctor.settings.config import GreenAgentConfig
+from proctor.storage.blobs import BlobStore
+from purple_sdk.protocol.results import CriterionResult, unscored
 
 
 class VerdictActivities:

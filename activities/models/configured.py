@@ -2,11 +2,11 @@
 
 from typing import TYPE_CHECKING
 
-from activities.models.endpoint_queue import set_requests_at_once
-from activities.models.factory import LLMFactory
-from activities.models.usage import Meter
-from proctor_settings.config import GreenAgentConfig
-from proctor_settings.prices import read_prices
+from proctor.activities.models.endpoint_queue import set_requests_at_once
+from proctor.activities.models.factory import LLMFactory
+from proctor.activities.models.usage import Meter
+from proctor.settings.config import GreenAgentConfig
+from purple_sdk.settings.prices import read_prices
 
 if TYPE_CHECKING:
     from langchain_core.language_models.chat_models import BaseChatModel

@@ -13,11 +13,11 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.messages.ai import InputTokenDetails, UsageMetadata
 from langchain_core.outputs import LLMResult
 
-from activities.attempts.metrics import MODEL_CALLS, MODEL_COST, MODEL_SECONDS, MODEL_TOKENS
-from activities.models.factory import LLMFactory, LLMProvider
-from proctor_observing import tracing
-from proctor_protocol.provenance import ModelUse
-from proctor_settings.prices import Price, Prices
+from proctor.activities.attempts.metrics import MODEL_CALLS, MODEL_COST, MODEL_SECONDS, MODEL_TOKENS
+from proctor.activities.models.factory import LLMFactory, LLMProvider
+from proctor.observing import tracing
+from purple_sdk.protocol.provenance import ModelUse
+from purple_sdk.settings.prices import Price, Prices
 
 if TYPE_CHECKING:
     from opentelemetry.trace import Span

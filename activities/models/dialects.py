@@ -8,9 +8,11 @@ import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from activities.attempts.troubles import telling
-from activities.models.endpoint_queue import place_at_endpoint
-from activities.models.factory import ModelUnavailableError
+from proctor.activities.attempts.troubles import telling
+from proctor.activities.models.endpoint_queue import place_at_endpoint
+from proctor.activities.models.factory import ModelUnavailableError
+from proctor.activities.models.failing import status_of
+from proctor.activities.models.waits import give_up_if_away, shared_wait
 
 if TYPE_CHECKING:
     from langchain_core.language_models.chat_models import BaseChatModel
@@ -51,15 +53,6 @@ _NAMES = ("deployment_name", "model_name", "model")
 _ADDRESSES = ("azure_endpoint", "openai_api_base", "anthropic_api_url", "base_url")
 
 
-def status_of(problem: BaseException) -> int | None:
-    """The HTTP status that a provider's exception carries; None where it carries none."""
-    for name in ("status_code", "code"):
-        status = getattr(problem, name, None)
-        if isinstance(status, int):
-            return status
-    return None
-
-
 async def invoke(
     llm: "BaseChatModel",
     messages: "Sequence[BaseMessage]",
@@ -69,14 +62,15 @@ async def invoke(
     """Send a request in turn (``endpoint_queue``), in the dialect that the model's server takes.
 
     ``prepare`` changes the model before it is asked, for example binds tools; ``options`` go to ``ainvoke``. Raises
-    anything that the provider's client raises.
+    anything that the provider's client raises, and ModelUnavailableError (other steps have waited long enough for it).
     """
     is_openai = type(llm).__name__ in OPENAI_CLASSES
     address = address_of(llm)
     without = _refused.get(address, frozenset())
     while True:
         try:
-            async with telling(_unanswered(address[0])), place_at_endpoint(llm):
+            async with telling(_unanswered(address[0])), shared_wait(address), place_at_endpoint(llm):
+                give_up_if_away(address)
                 answer = await prepare(_without(llm, without)).ainvoke(_flat(messages, without), **options)
         except Exception as problem:
             more = _refused_in(problem) - without if is_openai and status_of(problem) in REFUSALS else frozenset()

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
 
-from activities.models.usage import endpoint_of
-from proctor_processes.addresses import is_loopback
+from proctor.activities.models.usage import endpoint_of
+from purple_sdk.processes.addresses import is_loopback
 
 if TYPE_CHECKING:
     from langchain_core.language_models.chat_models import BaseChatModel

@@ -9,11 +9,12 @@ from temporalio import activity
 from temporalio.exceptions import ActivityError, ApplicationError, ApplicationErrorCategory
 from temporalio.exceptions import TimeoutError as ActivityTimeoutError
 
-from activities.attempts import failures, heartbeats
-from activities.models.factory import ModelError
-from activities.models.usage import Meter
-from proctor_protocol.provenance import ModelUse
-from proctor_settings.prices import Prices
+from proctor.activities.attempts import failures, heartbeats
+from proctor.activities.models.factory import ModelError, ModelUnavailableError
+from proctor.activities.models.usage import Meter
+from proctor.activities.models.waits import is_given_up
+from purple_sdk.protocol.provenance import ModelUse
+from purple_sdk.settings.prices import Prices
 
 _USES = TypeAdapter(list[ModelUse])
 
@@ -26,8 +27,9 @@ def attempt_meter(prices: Prices) -> Iterator[Meter]:
     """A meter that begins with what earlier attempts of this activity asked, and notes each answer for the next one.
 
     A failure that leaves this context carries what is on the meter, for ``usage_of``; so does a cancellation that was
-    requested (``CalledOff``). The notes are all that the activity leaves with its heartbeats. What an attempt asked in
-    the last moment before its worker died may be missing.
+    requested (``CalledOff``). That of a model which the run has given up (``waits``) is final. The notes are all that
+    the activity leaves with its heartbeats. What an attempt asked in the last moment before its worker died may be
+    missing.
     """
     noted = heartbeats.notes()
     meter = Meter(prices, _USES.validate_python(noted[-1]) if noted else [])
@@ -50,9 +52,12 @@ def attempt_meter(prices: Prices) -> Iterator[Meter]:
             raise
         raise failures.altered(problem, _usage_on(meter)) from problem.__cause__
     except ModelError as problem:
-        if not meter.read():
+        is_final = isinstance(problem, ModelUnavailableError) and is_given_up()
+        if not meter.read() and not is_final:
             raise
-        raise ApplicationError(str(problem), _usage_on(meter), type=type(problem).__name__) from problem
+        raise ApplicationError(
+            str(problem), _usage_on(meter), type=type(problem).__name__, non_retryable=is_final
+        ) from problem
 
 
 def usage_of(problem: ActivityError) -> list[ModelUse]:

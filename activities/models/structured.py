@@ -7,14 +7,14 @@ import json
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import httpx
 from pydantic import BaseModel, ValidationError
 
-from activities.models.dialects import OPENAI_CLASSES, REFUSALS, address_of, invoke, status_of
-from activities.models.factory import ModelAnswerError, ModelError, ModelSettingsError, ModelUnavailableError
-from proctor_language.patterns import compiled
-from proctor_protocol.json_safe import json_safe, json_safe_text
-from proctor_protocol.problems import describe
+from proctor.activities.models.dialects import OPENAI_CLASSES, REFUSALS, address_of, invoke
+from proctor.activities.models.factory import ModelAnswerError, ModelError
+from proctor.activities.models.failing import ANSWERS_RAISED, classified, status_of
+from proctor.language.patterns import compiled
+from purple_sdk.protocol.json_safe import json_safe, json_safe_text
+from purple_sdk.protocol.problems import describe
 
 if TYPE_CHECKING:
     from langchain_core.language_models.chat_models import BaseChatModel
@@ -37,7 +37,6 @@ _MODES: dict[str, tuple[str, ...]] = {
     "ChatAnthropic": ("function_calling", _TEXT),
 }
 _OTHER_MODES = (_TEXT,)
-_WORTH_RETRYING = {408, 409, 425, 429}
 _LONGEST_SHOWN = 2000
 _MOST_FAILED = 100
 """Braces of an answer at which no object begins; each takes time in proportion to the answer."""
@@ -111,37 +110,6 @@ def _prompt(llm: "BaseChatModel", context: str, question: str) -> "HumanMessage"
     return HumanMessage([shared, {"type": "text", "text": question}])
 
 
-def classified(problem: BaseException, model: str) -> ModelError:
-    """Turn what a provider's client raised into one of our errors, by its HTTP status where it has one."""
-    status = status_of(problem)
-    message = str(problem).strip() or type(problem).__name__
-    message = message if len(message) <= _LONGEST_SHOWN else message[:_LONGEST_SHOWN] + "…"
-    if is_transient(problem):
-        return ModelUnavailableError(f"model {model} is not available ({type(problem).__name__}): {message}")
-    if status is not None:
-        return ModelSettingsError(f"model {model} refuses the request (HTTP {status}): {message}")
-    # Answers of a model are read in ``_ask_once``. A client that raises has got something else: a page, half a body.
-    return ModelUnavailableError(
-        f"model {model} is not available: its server sent something that is not a model's answer "
-        f"({type(problem).__name__}: {message})"
-    )
-
-
-def is_transient(problem: BaseException) -> bool:
-    """Whether a model's failure may be temporary: no connection, timeout, rate limit, server failure."""
-    if isinstance(problem, ModelUnavailableError | ModelAnswerError):
-        return True
-    status = status_of(problem)
-    if status is not None:
-        return status in _WORTH_RETRYING or status >= 500
-    # Connection errors carry no status. OpenAI's and Anthropic's clients, and LangChain's classes over them, are told
-    # by name, so that no provider's package has to be installed.
-    names = {base.__name__ for base in type(problem).__mro__}
-    return isinstance(problem, httpx.TransportError | ConnectionError | TimeoutError) or bool(
-        names & {"APIConnectionError", "APITimeoutError", "ModelConnectionError", "ModelTimeoutError"}
-    )
-
-
 async def _ask_twice(
     llm: "BaseChatModel",
     mode: str,
@@ -204,7 +172,7 @@ async def _ask_once(
                 raw = raw["raw"]
         except Exception as problem:
             # OpenAI's client raises on an answer that was cut off or filtered: that is an answer too, a bad one.
-            if type(problem).__name__ in ("LengthFinishReasonError", "ContentFilterFinishReasonError"):
+            if type(problem).__name__ in ANSWERS_RAISED:
                 return None, str(problem), ""
             raise
     reply = json_safe_text(_words(raw))  # half a surrogate pair could be sent to no model, nor to the simulator

@@ -4,15 +4,15 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from proctor_protocol.provenance import ModelUse, added_up
-from proctor_settings.prices import Prices
+from purple_sdk.protocol.provenance import ModelUse, added_up
+from purple_sdk.settings.prices import Prices
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from langchain_core.language_models.chat_models import BaseChatModel
 
-    from activities.models.counting import Counter
+    from proctor.activities.models.counting import Counter
 
 
 @dataclass
@@ -33,7 +33,7 @@ class Meter:
 
         ``name`` is the model's in results; ``prompt_version`` is None for others' prompts.
         """
-        from activities.models.counting import Counter
+        from proctor.activities.models.counting import Counter
 
         use = ModelUse(
             model=name,

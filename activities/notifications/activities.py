@@ -13,13 +13,13 @@ import httpx
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
-from activities.attempts import failures, heartbeats
-from activities.notifications.plan import SEALED_WEBHOOK, Delivered, Delivery, Notification
-from proctor_processes.addresses import is_forbidden
-from proctor_processes.http_clients import make_http_client
-from proctor_protocol.webhooks import BadWebhookError, Webhook, check_webhook, look_up
-from proctor_settings.config import GreenAgentConfig
-from proctor_storage.sealing import NotOursError, unseal
+from proctor.activities.attempts import failures, heartbeats
+from proctor.activities.notifications.plan import SEALED_WEBHOOK, Delivered, Delivery, Notification
+from proctor.protocol.webhooks import BadWebhookError, Webhook, check_webhook, look_up
+from proctor.settings.config import GreenAgentConfig
+from proctor.storage.sealing import NotOursError, unseal
+from purple_sdk.processes.addresses import is_forbidden
+from purple_sdk.processes.http_clients import make_http_client
 
 STANDSTILL = 5.0
 """Seconds without a step of the event loop, well below the heartbeat's timeout (``limits.notified``)."""

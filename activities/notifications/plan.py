@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from activities.plan import Model
+from proctor.activities.plan import Model
 
 SEALED_WEBHOOK = "webhook"
 """The purpose with which a webhook is sealed."""

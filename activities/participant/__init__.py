@@ -8,9 +8,9 @@
 * ``bounded_http``: how much is read
 """
 
-from activities.participant.answer import Answer
-from activities.participant.client import ParticipantClient, ParticipantClients, message_id
-from activities.participant.errors import AnswerLostError
-from activities.participant.plain import PlainParticipant
+from proctor.activities.participant.answer import Answer
+from proctor.activities.participant.client import ParticipantClient, ParticipantClients, message_id
+from proctor.activities.participant.errors import AnswerLostError
+from proctor.activities.participant.plain import PlainParticipant
 
 __all__ = ["Answer", "AnswerLostError", "ParticipantClient", "ParticipantClients", "PlainParticipant", "message_id"]

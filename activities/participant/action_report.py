@@ -8,9 +8,9 @@ from collections.abc import Container, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from proctor_protocol.modalities import SHOWN
-from proctor_protocol.readings import bare_address, bare_phone
-from proctor_protocol.results import ActionLogEntryWithTurn, ActionReport, ReportedAction
+from proctor.protocol.modalities import SHOWN
+from purple_sdk.protocol.readings import bare_address, bare_phone
+from purple_sdk.protocol.results import ActionLogEntryWithTurn, ActionReport, ReportedAction
 
 _MODALITY_WORDS = {**{name: name for name in SHOWN}, "emails": "email", "contact": "contacts"}
 

@@ -24,29 +24,37 @@ from temporalio import activity
 from temporalio.exceptions import ApplicationError
 from temporalio.service import RPCError
 
-from activities.attempts import failures, heartbeats, notes
-from activities.attempts.elapsed import counting_stops, since_scheduled, waited_for_worker
-from activities.attempts.fencing import own_fence
-from activities.attempts.patience import patiently
-from activities.participant import Answer, AnswerLostError, ParticipantClient, ParticipantClients, message_id
-from activities.participant.answer import UnreadableTurnError
-from activities.participant.earlier_tasks import CANCEL_SECONDS, cancel_all, end_all, was_asked_in_earlier_run
-from activities.participant.payloads import FarewellInput, Greeted, GreetInput, ParticipantKey, TurnAnswer, TurnInput
-from activities.participant.transcripts import kept_transcript
-from activities.plan import Model, Plan
-from activities.scenario_code.scenarios import Scenarios
-from activities.simulation.hosts import Access, Conditions, Simulation, SimulationGoneError
-from activities.simulation.lifecycle import summarise
-from activities.simulation.payloads import TurnApplied
-from activities.simulation.simulations import Simulations
-from activities.simulation.turns import Settling
-from proctor_protocol import messages
-from proctor_protocol.json_safe import json_safe_text
-from proctor_protocol.problems import show_value
-from proctor_protocol.provenance import ParticipantCard
-from proctor_protocol.results import Clarification
-from proctor_settings.config import GreenAgentConfig
-from proctor_storage.blobs import BlobRef, BlobStore
+from proctor.activities.attempts import failures, heartbeats, notes
+from proctor.activities.attempts.elapsed import counting_stops, since_scheduled, waited_for_worker
+from proctor.activities.attempts.fencing import own_fence
+from proctor.activities.attempts.patience import patiently
+from proctor.activities.participant import Answer, AnswerLostError, ParticipantClient, ParticipantClients, message_id
+from proctor.activities.participant.answer import OnEvent, UnreadableTurnError
+from proctor.activities.participant.earlier_tasks import CANCEL_SECONDS, cancel_all, end_all, was_asked_in_earlier_run
+from proctor.activities.participant.payloads import (
+    FarewellInput,
+    Greeted,
+    GreetInput,
+    ParticipantKey,
+    TurnAnswer,
+    TurnInput,
+)
+from proctor.activities.participant.transcripts import kept_transcript
+from proctor.activities.plan import Model, Plan
+from proctor.activities.scenario_code.scenarios import Scenarios
+from proctor.activities.simulation.hosts import Access, Conditions, Simulation, SimulationGoneError
+from proctor.activities.simulation.lifecycle import summarise
+from proctor.activities.simulation.payloads import TurnApplied
+from proctor.activities.simulation.simulations import Simulations
+from proctor.activities.simulation.turns import Settling
+from proctor.protocol.task_ids import unique_part
+from proctor.settings.config import GreenAgentConfig
+from proctor.storage.blobs import BlobRef, BlobStore
+from purple_sdk.protocol import messages
+from purple_sdk.protocol.json_safe import json_safe_text
+from purple_sdk.protocol.problems import show_value
+from purple_sdk.protocol.provenance import ParticipantCard
+from purple_sdk.protocol.results import Clarification
 from purple_sdk.ues import UESError
 from purple_sdk.ues.answers import CurrentCheckpoint
 
@@ -218,7 +226,7 @@ class ParticipantActivities:
         with suppress(ApplicationError, TimeoutError):
             async with (
                 asyncio.timeout(FAREWELL_SECONDS),
-                self._clients.talk(plan.participant_url, plan.assessment_id) as participant,
+                self._clients.talk(plan.participant_url, unique_part(plan.assessment_id)) as participant,
             ):
                 # Whoever waits for a task has it canceled too, unless it has died: then the next one knows of it by
                 # its notes, or the participant says so.
@@ -312,6 +320,11 @@ class ParticipantActivities:
                     break
                 answer = after
         except _CutOffError:
+            if not _is_own(simulation):
+                raise failures.WORKERS_LOST.final(
+                    f"The worker at turn {payload.turn} was lost after the participant had begun to act, and nothing "
+                    "tells of its task: the turn has to be played again."
+                ) from None
             raise failures.PARTICIPANT_FAILED.final(
                 f"The connection to the participant was lost in turn {payload.turn}, after it had begun to act: "
                 "the turn has to be played again."
@@ -405,19 +418,27 @@ class ParticipantActivities:
         simulation: Simulation,
         message: messages.ToParticipant,
         message_id: str,
-        on_event: Callable[[Answer], None] | None = None,
+        on_event: OnEvent | None = None,
     ) -> Answer:
         """Send a message, unless this attempt was overtaken: one that was stopped for a while finds out by looking.
 
-        Who has claimed the simulation just now knows; a stop since then shows by the clock.
+        Who has claimed the simulation just now knows; a stop since then shows by the clock. An attempt that has
+        taken work over waits for the participant's task for the message.
 
         Raises:
-            _CutOffError: the connection was lost after the message went out, and the simulation has changed since. The
-                participant may have died half-way, or continue: the same message would have it act twice.
+            _CutOffError: the connection was lost after the message went out, or the attempt that sent it was, and the
+                simulation has changed since. The participant may have died half-way, or continue: the same message
+                would have it act twice.
             ApplicationError: as ``ParticipantClient.send`` does. The next attempt may send the same message.
         """
         if not _was_just_claimed(simulation):
-            await patiently(simulation.look)
+            current = await patiently(simulation.look)
+            if not (current.is_untouched or _is_own(simulation)):
+                has_task = await self._has_task(participant, message_id, on_event)
+                known = await participant.rejoin(notes.noted_tasks()[-1]) if has_task else None
+                if known is None:
+                    raise _CutOffError
+                return known
         try:
             return await participant.send(message, message_id, on_event, fence=own_fence())
         except AnswerLostError:
@@ -427,15 +448,13 @@ class ParticipantActivities:
                 raise
             raise _CutOffError from None
 
-    async def _has_task(
-        self, participant: ParticipantClient, message_id: str, on_event: Callable[[Answer], None] | None
-    ) -> bool:
+    async def _has_task(self, participant: ParticipantClient, message_id: str, on_event: OnEvent | None) -> bool:
         if on_event is None:
             return False
         with suppress(TimeoutError):
             async with asyncio.timeout(CANCEL_SECONDS):
                 if (task_id := await participant.find_task(message_id)) is not None:
-                    notes.note(notes.TaskNote(task_id=task_id))
+                    await notes.note_task(task_id)
                     return True
         return False
 
@@ -446,7 +465,7 @@ class ParticipantActivities:
         message: messages.ToParticipant,
         message_id_before: str,
         answer: Answer,
-        on_event: Callable[[Answer], None] | None = None,
+        on_event: OnEvent | None = None,
     ) -> Answer:
         """Send a greeting again without its data part, where the participant failed before it did anything; returns the
         answer to that, where it is better than ``answer``.
@@ -477,7 +496,7 @@ class ParticipantActivities:
         the next one waits for the same task.
         """
         async with AsyncExitStack() as stack:
-            talk = self._clients.talk(plan.participant_url, plan.assessment_id)
+            talk = self._clients.talk(plan.participant_url, unique_part(plan.assessment_id))
             try:
                 participant = await _in_time(plan, what, stack.enter_async_context(talk), at_least=_LAST_KNOCK_SECONDS)
             except ApplicationError as problem:
@@ -566,6 +585,11 @@ def _key_in(simulation: Simulation) -> int:
     return _Mark.model_validate_json(simulation.mark or "").issue
 
 
+def _is_own(simulation: Simulation) -> bool:
+    """Whether this attempt has begun the work in hand, and not one before it."""
+    return _Mark.model_validate_json(simulation.mark or "").fence == own_fence()
+
+
 def _was_just_claimed(simulation: Simulation) -> bool:
     now = counting_stops()
     return now is not None and simulation.claimed_at is not None and now - simulation.claimed_at < _JUST_SECONDS
@@ -602,9 +626,8 @@ def _after(clarifications: Sequence[Clarification], problem: ApplicationError) -
     return failures.altered(problem, message=" ".join(words))
 
 
-def _note_task(answer: Answer) -> None:
-    if answer.task_id:
-        notes.note(notes.TaskNote(task_id=answer.task_id))
+async def _note_task(answer: Answer) -> None:
+    await notes.note_task(answer.task_id)
 
 
 async def _end_earlier(plan: Plan, participant: ParticipantClient, simulation: Simulation, left: Sequence[str]) -> None:

@@ -15,8 +15,8 @@ from urllib.parse import urlsplit
 
 import httpcore
 
-from proctor_processes.addresses import Address, in_url, is_forbidden, plain
-from proctor_settings.config import GreenAgentConfig
+from proctor.settings.config import GreenAgentConfig
+from purple_sdk.processes.addresses import Address, in_url, is_forbidden, plain
 
 Service = tuple[str, int]
 """Host and port."""

@@ -2,7 +2,7 @@
 
 import json
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import suppress
 from typing import Any
 
@@ -12,19 +12,19 @@ from pydantic import ValidationError
 from pydantic_core import to_json
 from temporalio.exceptions import ApplicationError
 
-from activities.attempts import failures
-from activities.participant.bounded_http import LONGEST_TASK_ID, ParticipantBounds, RefusedBodyError
-from activities.participant.errors import shortened
-from proctor_protocol.json_safe import count_values
-from proctor_protocol.json_text import is_cut_off, objects_in
-from proctor_protocol.messages import (
+from proctor.activities.attempts import failures
+from proctor.activities.participant.bounded_http import LONGEST_TASK_ID, ParticipantBounds, RefusedBodyError
+from proctor.activities.participant.errors import shortened
+from proctor.settings.config import GreenAgentConfig
+from purple_sdk.protocol.json_safe import count_values
+from purple_sdk.protocol.json_text import is_cut_off, objects_in
+from purple_sdk.protocol.messages import (
     FromParticipant,
     UnknownMessageTypeError,
     parse_from_participant,
 )
-from proctor_protocol.numbers import restore_integers
-from proctor_protocol.problems import describe, find_flaw, show_value
-from proctor_settings.config import GreenAgentConfig
+from purple_sdk.protocol.numbers import restore_integers
+from purple_sdk.protocol.problems import describe, find_flaw, show_value
 
 AT_WORK = {TaskState.TASK_STATE_SUBMITTED, TaskState.TASK_STATE_WORKING}
 _FAILED = {
@@ -45,6 +45,10 @@ _MOST_OBJECTS = 100
 
 class UnreadableTurnError(Exception):
     """The answer to a turn can't be read; the message is a sentence that says what is wrong."""
+
+
+OnEvent = Callable[["Answer"], Awaitable[None]]
+"""Receives an answer at its every event."""
 
 
 class Answer:

@@ -11,7 +11,7 @@ from typing import NamedTuple, Self
 
 import httpx
 
-from proctor_settings.config import GreenAgentConfig
+from proctor.settings.config import GreenAgentConfig
 
 BOUNDS = "proctor_bounds"
 """The request extension that carries the ``Bounds`` of its response; the transport's own hold without it."""

@@ -5,7 +5,7 @@ task.
 import asyncio
 import ssl
 import uuid
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from urllib.parse import urlsplit
 
@@ -20,19 +20,19 @@ from a2a.utils.constants import TransportProtocol
 from a2a.utils.errors import TaskNotFoundError
 from temporalio.exceptions import ApplicationError
 
-from activities.attempts import failures
-from activities.participant.addresses import Destinations, GuardedBackend, own_services
-from activities.participant.answer import AT_WORK, Answer
-from activities.participant.bounded_http import BOUNDS, BoundedTransport, ParticipantBounds
-from activities.participant.errors import NO_LOOKING, card_failure, failure, is_lost, message_of_failure
-from activities.participant.plain import PLAIN_PATH, PlainParticipant, takes_plain_messages
-from proctor_observing import tracing
-from proctor_processes.http_clients import make_http_client, tls
-from proctor_protocol.json_safe import storable_text
-from proctor_protocol.messages import FENCE_METADATA, ToParticipant
-from proctor_protocol.provenance import ParticipantCard
-from proctor_protocol.terminal import TerminalTaskMessage
-from proctor_settings.config import GreenAgentConfig
+from proctor.activities.attempts import failures
+from proctor.activities.participant.addresses import Destinations, GuardedBackend, own_services
+from proctor.activities.participant.answer import AT_WORK, Answer, OnEvent
+from proctor.activities.participant.bounded_http import BOUNDS, BoundedTransport, ParticipantBounds
+from proctor.activities.participant.errors import NO_LOOKING, card_failure, failure, is_lost, message_of_failure
+from proctor.activities.participant.plain import PLAIN_PATH, PlainParticipant, takes_plain_messages
+from proctor.observing import tracing
+from proctor.settings.config import GreenAgentConfig
+from purple_sdk.processes.http_clients import make_http_client, tls
+from purple_sdk.protocol.json_safe import storable_text
+from purple_sdk.protocol.messages import FENCE_METADATA, ToParticipant
+from purple_sdk.protocol.provenance import ParticipantCard
+from purple_sdk.protocol.terminal import TerminalTaskMessage
 
 JSON_MEDIA_TYPE = "application/json"
 _MESSAGE_IDS = uuid.UUID("8f0f6a0e-5a39-5b0c-9d57-3a3a0f9f6f10")
@@ -79,7 +79,7 @@ class ParticipantClient:
         self,
         message: ToParticipant | TerminalTaskMessage,
         message_id: str,
-        on_event: Callable[[Answer], None] | None = None,
+        on_event: OnEvent | None = None,
         *,
         fence: int = 0,
         text: str | None = None,
@@ -111,7 +111,7 @@ class ParticipantClient:
         self,
         text: str,
         message_id: str,
-        on_event: Callable[[Answer], None] | None = None,
+        on_event: OnEvent | None = None,
         *,
         fence: int = 0,
         task_id: str | None = None,
@@ -135,13 +135,13 @@ class ParticipantClient:
             )
         )
 
-    async def _receive(self, request: a2a.SendMessageRequest, on_event: Callable[[Answer], None] | None) -> Answer:
+    async def _receive(self, request: a2a.SendMessageRequest, on_event: OnEvent | None) -> Answer:
         answer = Answer(self._bounds)
         try:
             async for event in self._client.send_message(request):
                 answer.take(event)
                 if on_event is not None:
-                    on_event(answer)
+                    await on_event(answer)
         except Exception as problem:  # the SDK lets through whatever reading an odd answer raises
             if (sentence := message_of_failure(problem)) is not None:
                 answer.fail(sentence)
@@ -203,7 +203,7 @@ class ParticipantClient:
         with suppress(Exception):
             await self.rejoin(task_id)
 
-    async def _wait(self, answer: Answer, on_event: Callable[[Answer], None] | None) -> Answer:
+    async def _wait(self, answer: Answer, on_event: OnEvent | None) -> Answer:
         failures_in_a_row = 0
         while answer.task_id is not None and not answer.has_ended:
             pause = _POLL_SECONDS
@@ -225,7 +225,7 @@ class ParticipantClient:
                 failures_in_a_row = 0
                 pause = min(_POLL_SECONDS + task.ByteSize() / _POLLED_BYTES_PER_SECOND, _LONGEST_PAUSE)
                 if on_event is not None:
-                    on_event(answer)
+                    await on_event(answer)
             if not answer.has_ended:
                 await asyncio.sleep(pause)
         return answer

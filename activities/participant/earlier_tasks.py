@@ -11,8 +11,8 @@ from itertools import islice
 
 from temporalio import activity
 
-from activities.participant.client import ParticipantClient
-from activities.participant.payloads import AskedInRun
+from proctor.activities.participant.client import ParticipantClient
+from proctor.activities.participant.payloads import AskedInRun
 
 CANCEL_SECONDS = 1.0
 """How long the participant is waited for when it is asked which tasks it has, or to cancel one."""

@@ -11,9 +11,9 @@ from a2a.client import A2AClientError, A2AClientTimeoutError
 from a2a.utils import errors as a2a_errors
 from temporalio.exceptions import ApplicationError
 
-from activities.attempts import failures
-from activities.participant.addresses import RefusedAddressError
-from activities.participant.bounded_http import BrokenOffError, RefusedBodyError
+from proctor.activities.attempts import failures
+from proctor.activities.participant.addresses import RefusedAddressError
+from proctor.activities.participant.bounded_http import BrokenOffError, RefusedBodyError
 
 NO_LOOKING = (a2a_errors.MethodNotFoundError, a2a_errors.UnsupportedOperationError)
 """How a participant says that it can't be asked for a task: simple ones know ``message/send`` alone."""

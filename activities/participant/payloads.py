@@ -5,12 +5,12 @@ from typing import Literal
 
 from pydantic import Field
 
-from activities.plan import Model, OfAssessment, OfTurn
-from activities.simulation.payloads import Prepared, TurnApplied
-from proctor_protocol.messages import ActionLogEntry, CompletionReason, ModelUsage
-from proctor_protocol.provenance import ParticipantCard
-from proctor_protocol.results import Clarification
-from proctor_storage.blobs import BlobRef
+from proctor.activities.plan import Model, OfAssessment, OfTurn
+from proctor.activities.simulation.payloads import Prepared, TurnApplied
+from proctor.storage.blobs import BlobRef
+from purple_sdk.protocol.messages import ActionLogEntry, CompletionReason, ModelUsage
+from purple_sdk.protocol.provenance import ParticipantCard
+from purple_sdk.protocol.results import Clarification
 
 
 class ParticipantKey(Model):

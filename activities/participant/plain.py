@@ -4,7 +4,7 @@ tasks: a message can be neither found again nor canceled, except by closing the 
 """
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 import httpx
@@ -12,12 +12,12 @@ from a2a.helpers.proto_helpers import new_data_part, new_text_part
 from a2a.types.a2a_pb2 import AgentCard, Message, Part, Role, StreamResponse
 from temporalio.exceptions import ApplicationError
 
-from activities.attempts import failures
-from activities.participant.answer import Answer
-from activities.participant.bounded_http import ParticipantBounds
-from activities.participant.errors import failure, is_lost, shortened
-from proctor_protocol.messages import ToParticipant
-from proctor_protocol.terminal import TerminalTaskMessage
+from proctor.activities.attempts import failures
+from proctor.activities.participant.answer import Answer, OnEvent
+from proctor.activities.participant.bounded_http import ParticipantBounds
+from proctor.activities.participant.errors import failure, is_lost, shortened
+from purple_sdk.protocol.messages import ToParticipant
+from purple_sdk.protocol.terminal import TerminalTaskMessage
 
 PLAIN_PATH = "/agent/messages"
 _NO_SUCH_PATH = (404, 405)
@@ -40,7 +40,7 @@ class PlainParticipant:
         self,
         message: ToParticipant | TerminalTaskMessage,
         message_id: str,
-        on_event: Callable[[Answer], None] | None = None,
+        on_event: OnEvent | None = None,
         *,
         fence: int = 0,
         text: str | None = None,
@@ -53,7 +53,7 @@ class PlainParticipant:
         answer = Answer(self._bounds)
         answer.task_id = message_id
         if on_event is not None:
-            on_event(answer)
+            await on_event(answer)
         headers = {"Accept": "application/json, text/event-stream"}
         try:
             response = await self._http.post(

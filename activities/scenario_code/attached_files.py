@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from hashlib import sha256
 from typing import Any
 
-from proctor_protocol.problems import show_value
+from purple_sdk.protocol.problems import show_value
 
 LARGEST, MOST_BYTES = 512 * 1024, 4 * 1024 * 1024
 """Bytes of one attached file, and of all attached files of a scenario."""

@@ -22,9 +22,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from proctor_processes import system_calls
-from proctor_processes.capabilities import drop_capabilities
-from proctor_processes.landlock import KNOWS_PORTS, allow_only, landlock_version
+from proctor.processes.names import OWN_PACKAGES
+from purple_sdk.processes import system_calls
+from purple_sdk.processes.capabilities import drop_capabilities
+from purple_sdk.processes.landlock import KNOWS_PORTS, allow_only, landlock_version
 
 _MB = 1024 * 1024
 _GROWTH = 20
@@ -102,7 +103,7 @@ def enclose(directory: Path, simulation: str | None) -> None:
         address = urlsplit(simulation)
         port = address.port or (443 if address.scheme == "https" else 80)
         _look_up_for_good(address.hostname or "", port)
-    own = Path(__file__).parents[2]  # a checkout, or site-packages
+    own = Path(__file__).parents[3]  # a checkout, or site-packages
     modules = [own] if own in _installed_paths() else [own / name for name in _OWN_PACKAGES]
     readable = [str(directory), *map(str, _installed_paths()), *map(str, modules), *_SYSTEM_FILES]
     allow_only(readable, ["/dev/null"], port, [str(own / "scenarios")])
@@ -132,11 +133,7 @@ def _installed_paths() -> list[Path]:
     return sorted({*folders, *(folder.resolve() for folder in folders)})
 
 
-_OWN_PACKAGES = (
-    *("activities", "proctor_language", "proctor_processes", "proctor_protocol", "proctor_settings"),
-    *("proctor_storage", "purple_sdk"),
-    *("scenarios/__init__.py", "scenarios/kit"),
-)
+_OWN_PACKAGES = (*OWN_PACKAGES, "activities", "scenarios/__init__.py", "scenarios/kit")
 """What of a checkout is imported; the other scenarios are not readable."""
 
 _SYSTEM_FILES = (

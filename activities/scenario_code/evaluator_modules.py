@@ -5,8 +5,9 @@ in ``sys.modules`` under that name, so relative imports, dataclasses and traceba
 scenario's own ``helpers.py`` by an ``__import__`` of their own in the modules' builtins, which functions keep
 for the imports that they do later; ``sys.path`` stays as it is.
 
-The authors' kit (``scenarios.kit``) is the installed one, unless it was frozen with the scenario (``freezing``): then a
-scenario's modules get that.
+The authors' kit (``proctor.scenarios.kit``) is the installed one, unless it was frozen with the scenario
+(``freezing``): then a scenario's modules get that. Until version 0.2 it was ``scenarios.kit``, and other packages of
+ours had other names, too: scenario modules may use them (``proctor.processes.names``).
 
 Evaluators written for the seeds import ``src.green.scenarios.schema`` and its neighbours (seed 000, section 3.2.3);
 inside scenario modules, and only there, these names stand for the modules of ``protocol``.
@@ -27,17 +28,23 @@ from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
 
-import proctor_protocol.durations
-import proctor_protocol.evaluation
-import proctor_protocol.messages
-import proctor_protocol.results
-import proctor_protocol.scenario
+import proctor.protocol.evaluation
+import proctor.protocol.scenario
+import purple_sdk.protocol.durations
+import purple_sdk.protocol.messages
+import purple_sdk.protocol.results
+from proctor.processes.names import current_name, old_names
 
-KIT_NAME, KIT = "scenarios.kit", "_kit"
+KIT_NAME, KIT = "proctor.scenarios.kit", "_kit"
 """What scenarios' code calls the authors' kit, and the folder that it has in a frozen scenario."""
 
-READER_NAME, READER = "proctor_language.reader", "_reader"
-"""The same of the reader of values, by which the kit reads. Version 1 (``proctor_language.moments``) is not frozen."""
+KIT_NAMES = (KIT_NAME, "scenarios.kit")
+"""The kit's name, and its old one."""
+
+READER_NAME, READER = "proctor.language.reader", "_reader"
+"""The same of the reader of values, by which the kit reads. Version 1 (``proctor.language.moments``) is not frozen."""
+
+FROZEN = {KIT_NAME: KIT, READER_NAME: READER}
 
 MAKER = f"{KIT_NAME}.making.days"
 """What makes the days of families; it is never frozen."""
@@ -180,21 +187,41 @@ class _ScenarioImport:
         if level == 0 and name:
             if self._is_sibling(name.partition(".")[0]):
                 return self._import_sibling(name, fromlist)
-            for package, folder in ((KIT_NAME, KIT), (READER_NAME, READER)):
-                if (name == package or name.startswith(f"{package}.")) and (self._directory / folder).is_dir():
-                    return self._import_frozen(name, package, folder, fromlist)
+            current = current_name(name)
+            for package, folder in FROZEN.items():
+                if f"{current}.".startswith(f"{package}.") and (self._directory / folder).is_dir():
+                    return self._import_frozen(name, f"{folder}{current.removeprefix(package)}", fromlist)
+            if current != name:
+                with old_names():
+                    return builtins.__import__(name, globals, locals, fromlist or (), level)
             if name.partition(".")[0] in _SEED_ROOTS and (alias := _seed_module(name)) is not None:
                 return alias if fromlist else _SEED_ROOTS[name.partition(".")[0]]
-        return builtins.__import__(name, globals, locals, fromlist or (), level)
+        module = builtins.__import__(name, globals, locals, fromlist or (), level)
+        return self._with_frozen() if module is proctor and not fromlist else module
 
     def _is_sibling(self, top: str) -> bool:
         return (self._directory / f"{top}.py").is_file() or (self._directory / top / "__init__.py").is_file()
 
-    def _import_frozen(self, name: str, package: str, folder: str, fromlist: Sequence[str] | None) -> Any:
-        """A module as it was frozen; for ``import scenarios.kit.x``, something that has a ``kit``."""
-        module = self._import_sibling(f"{folder}{name.removeprefix(package)}", fromlist)
-        root, _, inner = package.partition(".")
-        return module if fromlist else _module(root, **{inner: module})
+    def _import_frozen(self, name: str, frozen: str, fromlist: Sequence[str] | None) -> Any:
+        """A module as it was frozen; for ``import scenarios.kit.x``, something that has a ``kit``.
+
+        Args:
+            name: of the module, as the scenario's code has it.
+            frozen: its name below the scenario's folder.
+        """
+        module = self._import_sibling(frozen, fromlist)
+        if fromlist:
+            return module
+        root, inner = name.split(".")[:2]
+        return self._with_frozen() if root == "proctor" else _with(ModuleType(root), [inner], module)
+
+    def _with_frozen(self) -> ModuleType:
+        """The package ``proctor``; its kit and reader are those that were frozen with the scenario, if it has any."""
+        root = proctor
+        for package, folder in FROZEN.items():
+            if (module := sys.modules.get(f"{self._package_name}.{folder}")) is not None:
+                root = _with(root, package.split(".")[1:], module)
+        return root
 
     def _import_sibling(self, name: str, fromlist: Sequence[str] | None) -> Any:
         try:
@@ -210,6 +237,13 @@ class _ScenarioImport:
             raise
 
 
+def _with(package: ModuleType, place: Sequence[str], module: ModuleType) -> ModuleType:
+    """A package that has this module in that place below it."""
+    first, *rest = place
+    inner = _with(getattr(package, first, ModuleType(first)), rest, module) if rest else module
+    return _module(package.__name__, package, **{first: inner})
+
+
 def _module(name: str, *sources: ModuleType, **members: ModuleType) -> ModuleType:
     """A module that isn't in ``sys.modules``, with the public names of others."""
     module = ModuleType(name)
@@ -223,19 +257,19 @@ def _module(name: str, *sources: ModuleType, **members: ModuleType) -> ModuleTyp
 def _seed_tree(prefix: str) -> dict[str, ModuleType]:
     """The seeds' packages ``green`` and ``common``, as far as evaluators need them."""
     schema_sources = (
-        proctor_protocol.scenario,
-        proctor_protocol.durations,
-        proctor_protocol.results,
-        proctor_protocol.evaluation,
+        proctor.protocol.scenario,
+        purple_sdk.protocol.durations,
+        purple_sdk.protocol.results,
+        proctor.protocol.evaluation,
     )
     schema = _module(f"{prefix}green.scenarios.schema", *schema_sources)
     scenarios = _module(f"{prefix}green.scenarios", *schema_sources, schema=schema)
     agentbeats = _module(
         f"{prefix}common.agentbeats",
-        proctor_protocol.messages,
-        proctor_protocol.results,
-        results=_module(f"{prefix}common.agentbeats.results", proctor_protocol.results),
-        messages=_module(f"{prefix}common.agentbeats.messages", proctor_protocol.messages),
+        purple_sdk.protocol.messages,
+        purple_sdk.protocol.results,
+        results=_module(f"{prefix}common.agentbeats.results", purple_sdk.protocol.results),
+        messages=_module(f"{prefix}common.agentbeats.messages", purple_sdk.protocol.messages),
     )
     return {
         "green": _module(f"{prefix}green", scenarios=scenarios),

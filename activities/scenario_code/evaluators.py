@@ -8,11 +8,11 @@ from typing import Any
 
 import httpx
 
-from proctor_language.facts import Answer, Question, TextReader, reading
-from proctor_protocol.evaluation import AgentBeatsEvalContext, CannotJudgeError, EvaluatorRegistry
-from proctor_protocol.json_safe import json_safe, json_safe_text, storable_text
-from proctor_protocol.results import CriterionResult, Doubt
-from proctor_protocol.scenario import EvaluationCriterion
+from proctor.language.facts import Answer, Question, TextReader, reading
+from proctor.protocol.evaluation import AgentBeatsEvalContext, CannotJudgeError, EvaluatorRegistry
+from proctor.protocol.scenario import EvaluationCriterion
+from purple_sdk.protocol.json_safe import json_safe, json_safe_text, storable_text
+from purple_sdk.protocol.results import CriterionResult, Doubt
 from purple_sdk.ues import ServerError, UESConnectionError, UESTimeoutError
 
 # Evaluators compute in floats; 3 * 0.1 * 10 must not lose a point.
@@ -50,7 +50,7 @@ async def judge_by_evaluator(
     Only points that the criterion declares to need a model (``needs_model_for``) may stay unscored, and only where
     there is none: what a participant did never takes a point out of the maximum.
 
-    Where the function looks for facts in texts (``proctor_language.facts``), a model is asked for them, where there is
+    Where the function looks for facts in texts (``proctor.language.facts``), a model is asked for them, where there is
     one; otherwise their patterns stand in. A fact that neither can decide is a doubt: it counts against the participant
     and the function is run once more in the participant's favour, for what the doubts may be worth.
 

@@ -3,13 +3,13 @@
 from pydantic import Field, JsonValue
 from pydantic_core import from_json
 
-from activities.plan import Model
-from proctor_protocol.results import ActionLogEntryWithTurn
-from proctor_storage.parts import Contents, InParts
+from proctor.activities.plan import Model
+from proctor.storage.parts import Contents, InParts
+from purple_sdk.protocol.results import ActionLogEntryWithTurn
 
 
 class JudgeRecord(Model):
-    """The content of ``Evidence.record``; ``parts`` lists which states are in parts (``proctor_storage.parts``)."""
+    """The content of ``Evidence.record``; ``parts`` lists which states are in parts (``proctor.storage.parts``)."""
 
     action_log: list[ActionLogEntryWithTurn]
     turn_notes: dict[int, str]

@@ -8,7 +8,7 @@ from typing import Self
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 
-from proctor_language.facts import Question
+from proctor.language.facts import Question
 
 
 class FactAsked(BaseModel):

@@ -10,9 +10,9 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from activities.scenario_code.evaluator_modules import KIT, KIT_NAME, READER, installed_kit, installed_reader
-from activities.scenario_code.manager import ScenarioManager, ScenarioValidationError, read_regular
-from proctor_protocol.problems import describe
+from proctor.activities.scenario_code.evaluator_modules import KIT, KIT_NAMES, READER, installed_kit, installed_reader
+from proctor.activities.scenario_code.manager import ScenarioManager, ScenarioValidationError, read_regular
+from purple_sdk.protocol.problems import describe
 
 _DESCRIPTION = "family.toml"
 
@@ -96,7 +96,7 @@ def _does_nothing(statement: ast.stmt) -> bool:
         case ast.Expr(value=ast.Constant()):
             return True
         case ast.ImportFrom(module=str(module), level=0):
-            return f"{module}.".startswith(f"{KIT_NAME}.")
+            return f"{module}.".startswith(tuple(f"{name}." for name in KIT_NAMES))
         case ast.Assign(targets=[ast.Name(id="__all__")], value=ast.List(elts=names)):
             return all(isinstance(name, ast.Constant) for name in names)
         case _:

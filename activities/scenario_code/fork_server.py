@@ -21,11 +21,12 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from activities.scenario_code import tasks
-from activities.scenario_code.confinement import Limits, confine, find_missing_protections
-from activities.scenario_code.evaluator_modules import KIT_NAME, installed_kit
-from proctor_processes.http_clients import tls
-from proctor_processes.reaping import die_with_parent
+from proctor.activities.scenario_code import tasks
+from proctor.activities.scenario_code.confinement import Limits, confine, find_missing_protections
+from proctor.activities.scenario_code.evaluator_modules import KIT_NAME, installed_kit
+from proctor.processes.names import import_old_names
+from purple_sdk.processes.http_clients import tls
+from purple_sdk.processes.reaping import die_with_parent
 
 _LONGEST_LINE = 64 * 1024
 
@@ -41,6 +42,7 @@ def main(control: socket.socket, parent: int, *, is_confined: bool) -> None:
     for number in (signal.SIGINT, signal.SIGTERM):  # a Ctrl-C is for the worker, which closes the socket
         signal.signal(number, signal.SIG_IGN)
     import_late_ones()
+    import_old_names()
     build_models(BaseModel)
     tls()
     if (missing := find_missing_protections()) and is_confined:
@@ -126,7 +128,7 @@ def _obey(control: socket.socket, children: set[int]) -> bool:
         if "fork" in command:
             job, output = descriptors
             if command["has_model"]:  # a second of imports, here once and not in each of them
-                importlib.import_module("activities.scenario_code.relayed_model")
+                importlib.import_module("proctor.activities.scenario_code.relayed_model")
             if command["makes_days"]:
                 import_makers()
             pid = _fork(control, socket.socket(fileno=job), output, Limits(**command["fork"]))

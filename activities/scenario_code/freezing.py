@@ -1,7 +1,7 @@
 """A scenario's files as one blob, the same for the same content, so that they judge as they were at admission.
 
-Where its code reads by the authors' kit (``scenarios.kit``), that is frozen with it, in the folder ``KIT``: how a mail
-or a time is read is part of how it judges; so is the reader (``proctor_language.reader``), in ``READER``.
+Where its code reads by the authors' kit (``proctor.scenarios.kit``), that is frozen with it, in the folder ``KIT``: how
+a mail or a time is read is part of how it judges; so is the reader (``proctor.language.reader``), in ``READER``.
 ``evaluator_modules`` imports them from there.
 """
 
@@ -14,10 +14,10 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import BinaryIO
 
-from activities.scenario_code.evaluator_modules import KIT, KIT_NAME, READER, installed_kit, installed_reader
-from activities.scenario_code.manager import ScenarioValidationError, fingerprint, read_regular, shipped_folder
-from activities.scenario_code.tar_files import extract
-from proctor_storage.blobs import blob_ref
+from proctor.activities.scenario_code.evaluator_modules import KIT, KIT_NAMES, READER, installed_kit, installed_reader
+from proctor.activities.scenario_code.manager import ScenarioValidationError, fingerprint, read_regular, shipped_folder
+from proctor.activities.scenario_code.tar_files import extract
+from proctor.storage.blobs import blob_ref
 
 MOST_BYTES = 64 * 1024 * 1024
 """How large all files of a scenario together may be."""
@@ -62,11 +62,15 @@ def _files(directory: Path) -> Iterator[tuple[str, bytes]]:
             )
     own = [path for path in files.values() if path.suffix == ".py"]
     # In a scenario that was frozen before, it is there.
-    if not (directory / KIT).exists() and any(KIT_NAME.encode() in _read(path, directory) for path in own):
+    if not (directory / KIT).exists() and any(_names_the_kit(_read(path, directory)) for path in own):
         files |= {f"{KIT}/{path.name}": path for path in installed_kit().glob("*.py")}
         files |= {f"{READER}/{path.name}": path for path in installed_reader().glob("*.py")}
     for name, path in sorted(files.items()):
         yield name, _read(path, directory if path.is_relative_to(directory) else path.parent)
+
+
+def _names_the_kit(source: bytes) -> bool:
+    return any(name.encode() in source for name in KIT_NAMES)
 
 
 def _read(path: Path, directory: Path) -> bytes:

@@ -9,10 +9,10 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from proctor_protocol import modalities
-from proctor_protocol._wire import Instant
-from proctor_protocol.problems import describe, show_value
-from proctor_protocol.scenario import ScenarioConfig
+from proctor.protocol import modalities
+from proctor.protocol.scenario import ScenarioConfig
+from purple_sdk.protocol._wire import Instant
+from purple_sdk.protocol.problems import describe, show_value
 
 _ENTRIES: dict[str, tuple[str, type]] = {
     "email": ("emails", dict),

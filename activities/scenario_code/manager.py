@@ -21,16 +21,16 @@ from typing import Any, NoReturn
 from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError, to_json
 
-from activities.scenario_code import attached_files
-from activities.scenario_code.evaluator_modules import import_evaluators
-from activities.scenario_code.initial_states import InitialStateError, at_time, read_initial_state
-from proctor_language.facts import Fact
-from proctor_protocol.evaluation import EvaluatorRegistry
-from proctor_protocol.instances import Instance, did_you_mean
-from proctor_protocol.json_safe import is_too_deep
-from proctor_protocol.problems import Problem, describe, find_flaw, show_value
-from proctor_protocol.scenario import EvaluationCriterion, ScenarioConfig
-from proctor_storage.blobs import BlobRef
+from proctor.activities.scenario_code import attached_files
+from proctor.activities.scenario_code.evaluator_modules import import_evaluators
+from proctor.activities.scenario_code.initial_states import InitialStateError, at_time, read_initial_state
+from proctor.language.facts import Fact
+from proctor.protocol.evaluation import EvaluatorRegistry
+from proctor.protocol.scenario import EvaluationCriterion, ScenarioConfig
+from proctor.storage.blobs import BlobRef
+from purple_sdk.protocol.instances import Instance, did_you_mean
+from purple_sdk.protocol.json_safe import is_too_deep
+from purple_sdk.protocol.problems import Problem, describe, find_flaw, show_value
 
 DEFAULT_DIRECTORY = "scenarios"
 _SCENARIO_FILE = "scenario.json"
@@ -187,7 +187,7 @@ def _resolve(directory: str | Path) -> Path:
 @cache
 def _installed_folder() -> Path | None:
     """Found without importing it: activities know scenarios only as folders."""
-    spec = importlib.util.find_spec(DEFAULT_DIRECTORY)
+    spec = importlib.util.find_spec("proctor.scenarios")
     locations = spec.submodule_search_locations if spec else None
     return next((Path(location) for location in locations or []), None)
 

@@ -21,9 +21,10 @@ from pathlib import Path
 
 from pydantic import BaseModel
 
-from proctor_language.facts import Answer, Patterns
-from proctor_language.patterns import compiled
-from proctor_protocol.scenario import RubricCheck, ScenarioConfig
+from proctor.language.facts import Answer, Patterns
+from proctor.language.patterns import compiled
+from proctor.protocol.scenario import RubricCheck, ScenarioConfig
+from purple_sdk.protocol.json_safe import Sentence
 
 FOLDER = "paraphrases"
 AUTHORS, AUDIT = "authors", "audit"
@@ -89,7 +90,7 @@ class Held(BaseModel):
     lines: int = 0
     doubtful: int = 0
     misread: int = 0
-    faults: list[str] = []
+    faults: list[Sentence] = []
     audited: list[Audited] = []
     statements: dict[str, str] = {}
 

@@ -24,29 +24,38 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pydantic_core import from_json
-from temporalio import activity
 
-from activities.attempts.elapsed import since_scheduled
-from activities.scenario_code import frames, manager
-from activities.scenario_code.confinement import Limits, find_missing_protections
-from activities.scenario_code.evaluator_modules import code_digest
-from activities.scenario_code.evidence import parts_of_record
-from activities.scenario_code.manager import (
+from proctor.activities.scenario_code import allowance, frames, manager
+from proctor.activities.scenario_code.allowance import Allowance
+from proctor.activities.scenario_code.confinement import Limits, find_missing_protections
+from proctor.activities.scenario_code.evaluator_modules import code_digest
+from proctor.activities.scenario_code.evidence import parts_of_record
+from proctor.activities.scenario_code.manager import (
     EvaluatorLoadError,
     InstanceError,
     ScenarioError,
     ScenarioPackage,
     ScenarioValidationError,
 )
-from activities.scenario_code.paraphrases import Held
-from activities.scenario_code.tasks import FolderTask, Judged, JudgeTask, Loaded, Made, MakeTask, Refused, Unmade
-from proctor_processes.child import Child
-from proctor_protocol.instances import Instance
-from proctor_protocol.json_safe import storable_text
-from proctor_protocol.problems import show_value
-from proctor_protocol.results import CriterionResult
-from proctor_protocol.scenario import EvaluationCriterion
-from proctor_storage.parts import Contents
+from proctor.activities.scenario_code.paraphrases import Held
+from proctor.activities.scenario_code.tasks import (
+    FolderTask,
+    Judged,
+    JudgeTask,
+    Loaded,
+    Made,
+    MakeTask,
+    Refused,
+    Unmade,
+)
+from proctor.protocol.scenario import EvaluationCriterion
+from proctor.storage.parts import Contents
+from purple_sdk.processes.child import Child
+from purple_sdk.processes.together import do_all
+from purple_sdk.protocol.instances import Instance
+from purple_sdk.protocol.json_safe import storable_text
+from purple_sdk.protocol.problems import show_value
+from purple_sdk.protocol.results import CriterionResult
 
 log = logging.getLogger(__name__)
 
@@ -66,10 +75,6 @@ MOST_OF_A_DAY = 64 * 1024 * 1024
 """Bytes of all files of a day that a family makes."""
 _MAKING_SECONDS = 30.0
 """The longest that a day may take by the process's own clock."""
-_IN_ALL_TRIES = 180.0
-"""The longest that loading a package or making a day may take by any clock. A try of the admission ends after a minute:
-on a busy machine, a process may never come to the end of its own time within one try.
-"""
 _MOST_MADE = 50
 _MOST_STARVED = 10
 """How many times its limit a process may take in all, while it waits for a processor."""
@@ -81,8 +86,8 @@ _OWN_STDERR = 2
 _ENVIRONMENT = ("PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "SSL_CERT_FILE", "SSL_CERT_DIR")
 _PROGRAM = (
     "import json, socket, sys; sys.path[:] = json.loads(sys.argv[1]); "
-    "from proctor_processes.importing import import_less; import_less(); "
-    "from activities.scenario_code.fork_server import main; "
+    "from proctor.processes.importing import import_less; import_less(); "
+    "from proctor.activities.scenario_code.fork_server import main; "
     "main(socket.socket(fileno=int(sys.argv[2])), int(sys.argv[3]), is_confined=sys.argv[4] == 'confined')"
 )
 
@@ -168,7 +173,7 @@ class CodeProcess:
         if wall_seconds is None:
             ends, starved = began + _MOST_STARVED * seconds, f"{_MOST_STARVED * seconds:g} s on a busy machine"
         else:
-            ends, starved = began + wall_seconds, f"{_IN_ALL_TRIES:g} s on a busy machine, all tries together,"
+            ends, starved = began + wall_seconds, f"{allowance.IN_ALL_TRIES:g} s on a busy machine, all tries together,"
         taken = f"{seconds:g} s"
 
         async def look() -> None:
@@ -356,14 +361,6 @@ class _Team:
     users: int = 0
 
 
-def _left_of_all_tries() -> float:
-    """Seconds until loading or making has to be over. An ordinary activity may have waited for a worker, so that only
-    its current try counts; what runs out of time then fails for good.
-    """
-    is_local = activity.in_activity() and activity.info().is_local
-    return _IN_ALL_TRIES - (since_scheduled().total_seconds() if is_local else 0.0)
-
-
 class ScenarioCode:
     """All processes with scenarios' code of one worker, each with these limits. A criterion waits ``alone_seconds`` for
     the process of its assessment before another one is made.
@@ -384,9 +381,10 @@ class ScenarioCode:
 
     @asynccontextmanager
     async def _at_task(
-        self, task: FolderTask | MakeTask, size: int = 0, seconds: float = math.inf
+        self, task: FolderTask | MakeTask, size: int = 0, seconds: float = math.inf, within: Allowance | None = None
     ) -> AsyncIterator[CodeProcess]:
-        """A process with a task, which has it done within ``seconds`` of its own, and no more than usually.
+        """A process with a task, which has it done within ``seconds`` of its own, and no more than usually; ``within``
+        is what it may use by any clock.
 
         Raises:
             EvaluatorRetryError: no process could be made, or somebody else has killed it.
@@ -394,22 +392,27 @@ class ScenarioCode:
             HungUpError: it has ended; the message is the end of a sentence that says why.
             FrameTooLongError: it said too much.
         """
+        within = within or Allowance()
         process = await self._fork_server.fork(size, makes_days=isinstance(task, MakeTask))
         try:
-            async with process.within(min(seconds, self.limits.seconds), _left_of_all_tries()):
-                await process.say(task.model_dump_json().encode())
-                yield process
+            with within.in_use():
+                async with process.within(min(seconds, self.limits.seconds), within.left()):
+                    await process.say(task.model_dump_json().encode())
+                    yield process
         except frames.HungUpError:
             raise frames.HungUpError(await process.what_ended_it()) from None
         finally:
             process.end()
 
-    async def load(self, directory: Path) -> ScenarioPackage:
-        """Read and check the package in a folder, its evaluators' code included. Raises ``ScenarioError``."""
+    async def load(self, directory: Path, within: Allowance | None = None) -> ScenarioPackage:
+        """Read and check the package in a folder, its evaluators' code included; ``within`` is what is left for a day
+        that was made. Raises ``ScenarioError``.
+        """
+        within = within or Allowance(directory.name)
         async with self._all:
             size = await asyncio.to_thread(_size_of, directory)
             try:
-                async with self._at_task(FolderTask(task="load", directory=directory), size) as process:
+                async with self._at_task(FolderTask(task="load", directory=directory), size, within=within) as process:
                     return await _read_package(process, directory)
             except TimeoutError as taken:
                 reason = (
@@ -424,15 +427,16 @@ class ScenarioCode:
                 reason = f"can't be loaded: {_unreadable(problem)}"
         raise EvaluatorLoadError(f"{directory.name} {reason}")
 
-    async def make(self, directory: Path, instance: Instance) -> dict[str, bytes]:
-        """Have the family in a folder make one of its days: the files of the day's scenario by name. Raises
-        ``InstanceError``, whose sentence names the day, the duty where one is to blame, and the reason.
+    async def make(self, directory: Path, instance: Instance, within: Allowance | None = None) -> dict[str, bytes]:
+        """Have the family in a folder make one of its days: the files of the day's scenario by name. The rest of
+        ``within`` is for loading them. Raises ``InstanceError``, whose sentence names the day, the duty where one is to
+        blame, and the reason.
         """
-        seconds = min(self.limits.seconds, _MAKING_SECONDS)
+        seconds, within = min(self.limits.seconds, _MAKING_SECONDS), within or Allowance(instance.title)
         async with self._all:
             try:
                 task = MakeTask(directory=directory, instance=instance)
-                async with self._at_task(task, seconds=seconds) as process:
+                async with self._at_task(task, seconds=seconds, within=within) as process:
                     return await _made(process, instance)
             except TimeoutError as taken:
                 reason = f"the family's code was still at work after {taken} and was stopped"
@@ -508,7 +512,7 @@ class ScenarioCode:
         return None
 
     async def _new_process(self, job: JudgeJob) -> CodeProcess:
-        evidence, compiled = await asyncio.gather(job.fetch(), self._compile(job.task.directory))
+        evidence, compiled = await do_all(job.fetch(), self._compile(job.task.directory))
         parts = parts_of_record(job.contents, evidence) if job.contents is not None else None
         indexes, pages = await parts.read_indexes() if parts is not None else ([], {})
         size = len(evidence) + sum(map(len, indexes)) + 2 * sum(page.size for page in pages.values())

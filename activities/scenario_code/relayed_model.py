@@ -19,7 +19,7 @@ from langchain_core.runnables import Runnable
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from pydantic import BaseModel, Field, PrivateAttr, model_validator
 
-from activities.models.dialects import invoke
+from proctor.activities.models.dialects import invoke
 
 Exchange = Callable[[dict[str, Any]], bytes]
 

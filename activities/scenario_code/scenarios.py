@@ -9,18 +9,19 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import NamedTuple
 
-from activities.plan import Plan
-from activities.scenario_code import manager
-from activities.scenario_code.confinement import Limits, find_missing_protections
-from activities.scenario_code.evaluator_modules import KIT, READER, installed_readers
-from activities.scenario_code.families import has_only_the_kit, read_family, write_day
-from activities.scenario_code.freezing import is_shipped_as_frozen, packed, unpack
-from activities.scenario_code.processes import ScenarioCode
-from proctor_processes.own_folders import OwnFolder
-from proctor_protocol.instances import USUAL_DIFFICULTY, Instance
-from proctor_protocol.scenario import ScenarioConfig
-from proctor_settings.config import GreenAgentConfig
-from proctor_storage.blobs import BlobRef, BlobStore, blob_ref
+from proctor.activities.plan import Plan
+from proctor.activities.scenario_code import manager
+from proctor.activities.scenario_code.allowance import Allowance
+from proctor.activities.scenario_code.confinement import Limits, find_missing_protections
+from proctor.activities.scenario_code.evaluator_modules import KIT, READER, installed_readers
+from proctor.activities.scenario_code.families import has_only_the_kit, read_family, write_day
+from proctor.activities.scenario_code.freezing import is_shipped_as_frozen, packed, unpack
+from proctor.activities.scenario_code.processes import ScenarioCode
+from proctor.processes.own_folders import OwnFolder
+from proctor.protocol.scenario import ScenarioConfig
+from proctor.settings.config import GreenAgentConfig
+from proctor.storage.blobs import BlobRef, BlobStore, blob_ref
+from purple_sdk.protocol.instances import USUAL_DIFFICULTY, Instance
 
 _SCENARIOS_KEPT = 32
 _KEPT_UP_TO = 4_000_000
@@ -130,12 +131,13 @@ class Scenarios:
         return hashlib.sha256(code).hexdigest()
 
     async def _make(self, directory: Path, instance: Instance) -> Loaded:
-        made = await self.code.make(directory, instance)
+        allowance = Allowance(instance.title)
+        made = await self.code.make(directory, instance, allowance)
         with OwnFolder("proctor-day-") as folder:
             day = Path(folder) / instance.family
             try:
                 await asyncio.to_thread(write_day, made, day)
-                package = await self.read_package(day)
+                package = await self.read_package(day, allowance)
                 files = await asyncio.to_thread(packed, day)
             except manager.ScenarioError as problem:
                 raise manager.InstanceError(instance, str(problem)) from None
@@ -144,9 +146,9 @@ class Scenarios:
             raise manager.InstanceError(instance, reason)
         return Loaded(package, files, instance)
 
-    async def read_package(self, directory: Path) -> manager.ScenarioPackage:
-        """The scenario in a folder, without its initial state where that is large."""
-        package = await self.code.load(directory)
+    async def read_package(self, directory: Path, within: Allowance | None = None) -> manager.ScenarioPackage:
+        """The scenario in a folder, without its initial state where that is large; ``within`` as in ``load``."""
+        package = await self.code.load(directory, within)
         if len(package.initial_state) <= _KEPT_UP_TO:
             return package
         name = await asyncio.to_thread(blob_ref, package.initial_state)

@@ -27,26 +27,26 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, Field, JsonValue, TypeAdapter
 from pydantic_core import PydanticSerializationError, from_json, to_json
 
-from activities.scenario_code import frames, manager, paraphrases
-from activities.scenario_code.confinement import enclose
-from activities.scenario_code.evaluator_modules import MAKER, compile_modules, take_compiled
-from activities.scenario_code.evaluators import (
+from proctor.activities.scenario_code import frames, manager, paraphrases
+from proctor.activities.scenario_code.confinement import enclose
+from proctor.activities.scenario_code.evaluator_modules import MAKER, compile_modules, take_compiled
+from proctor.activities.scenario_code.evaluators import (
     EvaluatorError,
     PassingEvaluatorError,
     ReadByModel,
     judge_by_evaluator,
     message_of,
 )
-from activities.scenario_code.evidence import JudgeRecord, parts_of_record, read_record
-from activities.scenario_code.facts_asked import facts_asked
-from proctor_language.facts import Answer, Question
-from proctor_processes.http_clients import make_http_client
-from proctor_protocol.evaluation import AgentBeatsEvalContext, EvaluatorRegistry
-from proctor_protocol.instances import Instance
-from proctor_protocol.json_safe import json_safe
-from proctor_protocol.results import CriterionResult
-from proctor_protocol.scenario import EvaluationCriterion, ScenarioConfig
-from proctor_storage.blobs import BlobRef, blob_ref
+from proctor.activities.scenario_code.evidence import JudgeRecord, parts_of_record, read_record
+from proctor.activities.scenario_code.facts_asked import facts_asked
+from proctor.language.facts import Answer, Question
+from proctor.protocol.evaluation import AgentBeatsEvalContext, EvaluatorRegistry
+from proctor.protocol.scenario import EvaluationCriterion, ScenarioConfig
+from proctor.storage.blobs import BlobRef, blob_ref
+from purple_sdk.processes.http_clients import make_http_client
+from purple_sdk.protocol.instances import Instance
+from purple_sdk.protocol.json_safe import Sentence, json_safe
+from purple_sdk.protocol.results import CriterionResult
 from purple_sdk.ues import AsyncUESClient
 
 _SIMULATOR_SECONDS = 10.0
@@ -94,22 +94,22 @@ class Made(BaseModel):
 class Unmade(BaseModel):
     """No day was made: the duty that is to blame, where one is known, and the reason."""
 
-    unmade: str
-    duty: str | None = None
+    unmade: Sentence
+    duty: Sentence | None = None
 
 
 class Loaded(BaseModel):
     """A package that can be played; its initial state follows in a piece of its own, and that of each role."""
 
     scenario: ScenarioConfig
-    warnings: list[str]
+    warnings: list[Sentence]
 
 
 class Refused(BaseModel):
     """A package that can't be played: the name of the error's class in ``manager``, and its sentence."""
 
     refused: str
-    sentence: str
+    sentence: Sentence
 
 
 class Asked(BaseModel):
@@ -128,8 +128,8 @@ class Judged(BaseModel):
     """
 
     verdict: CriterionResult | None = None
-    fault: str | None = None
-    passing: str | None = None
+    fault: Sentence | None = None
+    passing: Sentence | None = None
     is_spoilt: bool = False
 
 
@@ -251,7 +251,7 @@ def _why_unmade(problem: BaseException, directory: Path) -> Unmade:
 def _judge(job: socket.socket, task: JudgeTask, record: JudgeRecord) -> None:
     llm = None
     if task.has_model:
-        from activities.scenario_code.relayed_model import RelayedModel
+        from proctor.activities.scenario_code.relayed_model import RelayedModel
 
         llm = RelayedModel.over(lambda question: _ask(job, question))
 

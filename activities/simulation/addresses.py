@@ -4,8 +4,8 @@ import asyncio
 import socket
 from urllib.parse import urlsplit, urlunsplit
 
-from proctor_processes.addresses import in_url
-from proctor_settings.config import GreenAgentConfig
+from proctor.settings.config import GreenAgentConfig
+from purple_sdk.processes.addresses import in_url
 
 BY_NAME = "dns+"
 """Before an address: every machine that its name stands for is a simulator's."""

@@ -5,8 +5,8 @@ from datetime import datetime, timedelta
 from math import log
 from random import Random
 
-from activities.simulation.hosts import PlannedEvent
-from proctor_protocol.scenario import ScenarioConfig
+from proctor.activities.simulation.hosts import PlannedEvent
+from proctor.protocol.scenario import ScenarioConfig
 
 _MEAN_HOURS = {1: 4.0, 2: 2.0, 3: 1.0}
 """The mean time between two of them, by level, in simulated hours."""

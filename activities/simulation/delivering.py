@@ -7,11 +7,11 @@ from collections.abc import Iterable
 from datetime import timedelta
 from typing import Any
 
-from activities.characters.generator import ANSWERED_IN_A_TURN, character_at, recipients
-from activities.characters.messages import OutgoingMessage
-from activities.simulation.hosts import PlannedEvent
-from activities.simulation.payloads import Sent
-from proctor_protocol.scenario import ScenarioConfig
+from proctor.activities.characters.generator import ANSWERED_IN_A_TURN, character_at, recipients
+from proctor.activities.characters.messages import OutgoingMessage
+from proctor.activities.simulation.hosts import PlannedEvent
+from proctor.activities.simulation.payloads import Sent
+from proctor.protocol.scenario import ScenarioConfig
 
 DELIVERY = timedelta(minutes=1)
 """Simulated time between sending and arrival."""

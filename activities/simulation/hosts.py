@@ -13,11 +13,11 @@ from typing import Any
 from pydantic import Field
 from pydantic_core import from_json
 
-from activities.attempts import failures
-from activities.plan import Model, Plan
-from activities.simulation.states import snapshot
-from proctor_protocol.clocks import Clock, read_clock
-from proctor_storage.blobs import BlobRef
+from proctor.activities.attempts import failures
+from proctor.activities.plan import Model, Plan
+from proctor.activities.simulation.states import snapshot
+from proctor.storage.blobs import BlobRef
+from purple_sdk.protocol.clocks import Clock, read_clock
 from purple_sdk.ues import AsyncUESClient
 from purple_sdk.ues.answers import CurrentCheckpoint, Instant
 
@@ -31,7 +31,7 @@ class SimulationGoneError(Exception):
 
 @dataclass(frozen=True)
 class Claim:
-    """Who takes a simulation over, and where it is to stand (``ues_sim.claims``).
+    """Who takes a simulation over, and where it is to stand (``proctor.ues.claims``).
 
     Attributes:
         simulation_id: its name.
@@ -59,7 +59,7 @@ class Claim:
 
 @dataclass(frozen=True)
 class Conditions:
-    """What the participant's requests of a turn meet (``ues_sim.course``).
+    """What the participant's requests of a turn meet (``proctor.ues.course``).
 
     Attributes:
         turn: its number.

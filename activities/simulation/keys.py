@@ -3,7 +3,7 @@
 import hashlib
 import hmac
 
-from proctor_protocol.modalities import SHOWN
+from proctor.protocol.modalities import SHOWN
 
 PARTICIPANT = "participant"
 """The name of every key that a participant has, and the author of its actions."""

@@ -10,23 +10,23 @@ from typing import Any
 from pydantic_core import from_json
 from temporalio import activity
 
-from activities.attempts import failures
-from activities.attempts.fencing import own_fence
-from activities.plan import Plan
-from activities.scenario_code.evidence import JudgeRecord
-from activities.scenario_code.initial_states import at_time
-from activities.scenario_code.manager import ScenarioError
-from activities.scenario_code.scenarios import Scenarios
-from activities.simulation.background import background_messages
-from activities.simulation.hosts import Step
-from activities.simulation.payloads import ConcludeInput, Evidence, Prepared
-from activities.simulation.shown import Shown, below
-from activities.simulation.simulations import Simulations
-from activities.simulation.states import snapshot
-from proctor_protocol.messages import CalendarSummary, ChatSummary, EmailSummary, InitialStateSummary, SMSSummary
-from proctor_protocol.results import AssessmentResults
-from proctor_protocol.roles import is_of_role
-from proctor_storage.blobs import BlobRef, BlobStore
+from proctor.activities.attempts import failures
+from proctor.activities.attempts.fencing import own_fence
+from proctor.activities.plan import Plan
+from proctor.activities.scenario_code.evidence import JudgeRecord
+from proctor.activities.scenario_code.initial_states import at_time
+from proctor.activities.scenario_code.manager import ScenarioError
+from proctor.activities.scenario_code.scenarios import Scenarios
+from proctor.activities.simulation.background import background_messages
+from proctor.activities.simulation.hosts import Step
+from proctor.activities.simulation.payloads import ConcludeInput, Evidence, Prepared
+from proctor.activities.simulation.shown import Shown, below
+from proctor.activities.simulation.simulations import Simulations
+from proctor.activities.simulation.states import snapshot
+from proctor.protocol.roles import is_of_role
+from proctor.storage.blobs import BlobRef, BlobStore
+from purple_sdk.protocol.messages import CalendarSummary, ChatSummary, EmailSummary, InitialStateSummary, SMSSummary
+from purple_sdk.protocol.results import AssessmentResults
 from purple_sdk.ues import AsyncUESClient, BadRequestError, ValidationError_
 
 _REMOVAL_SECONDS = 1.5

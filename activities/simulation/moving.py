@@ -8,12 +8,12 @@ from typing import Any
 from temporalio.exceptions import ApplicationError
 from temporalio.worker import ExecuteActivityInput
 
-from activities.attempts import failures, patience
-from activities.attempts.around import Proceed
-from activities.attempts.elapsed import since_scheduled
-from activities.attempts.notes import with_tasks
-from activities.plan import OfAssessment, Plan
-from activities.simulation.simulations import Simulations
+from proctor.activities.attempts import failures, patience
+from proctor.activities.attempts.around import Proceed
+from proctor.activities.attempts.elapsed import since_scheduled
+from proctor.activities.attempts.notes import with_tasks
+from proctor.activities.plan import OfAssessment, Plan
+from proctor.activities.simulation.simulations import Simulations
 from purple_sdk.ues import UESConnectionError, UESTimeoutError
 
 MOVES_AFTER = 5.0

@@ -10,14 +10,14 @@ from weakref import WeakValueDictionary
 import httpx
 from temporalio.exceptions import ApplicationError
 
-from activities.attempts import failures
-from activities.simulation.hosts import Claim, Content, SimulationGoneError, SimulationHost, Step, Stepped
-from activities.simulation.keys import admin_key, reader_key
-from activities.simulation.own_simulation import LeasedSimulation, OwnSimulation, labelled
-from activities.simulation.server_process import ServerProcess, refuse_lower
-from proctor_processes.guard import Guard
-from proctor_processes.ports import claim, is_free
-from proctor_settings.config import GreenAgentConfig
+from proctor.activities.attempts import failures
+from proctor.activities.simulation.hosts import Claim, Content, SimulationGoneError, SimulationHost, Step, Stepped
+from proctor.activities.simulation.keys import admin_key, reader_key
+from proctor.activities.simulation.own_simulation import LeasedSimulation, OwnSimulation, labelled
+from proctor.activities.simulation.server_process import ServerProcess, refuse_lower
+from proctor.settings.config import GreenAgentConfig
+from purple_sdk.processes.guard import Guard
+from purple_sdk.processes.ports import claim, is_free
 
 _SETTING = "AGENTBEATS_GREEN_UES_COMMAND"
 _STARTS_TRIED = 2

@@ -14,13 +14,13 @@ import httpx
 from pydantic import ValidationError
 from pydantic_core import from_json, to_json
 
-from activities.attempts import failures
-from activities.plan import Model
-from activities.simulation import keys
-from activities.simulation.hosts import Access, Claim, Simulation, SimulationGoneError, Step, Stepped
-from activities.simulation.server_process import Lease, LeasedClient, ServerProcess
-from activities.simulation.states import snapshot
-from proctor_settings.config import GreenAgentConfig
+from proctor.activities.attempts import failures
+from proctor.activities.plan import Model
+from proctor.activities.simulation import keys
+from proctor.activities.simulation.hosts import Access, Claim, Simulation, SimulationGoneError, Step, Stepped
+from proctor.activities.simulation.server_process import Lease, LeasedClient, ServerProcess
+from proctor.activities.simulation.states import snapshot
+from proctor.settings.config import GreenAgentConfig
 from purple_sdk import ues
 from purple_sdk.ues.answers import CurrentCheckpoint, KeyCreated
 

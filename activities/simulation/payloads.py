@@ -4,11 +4,11 @@ from datetime import datetime, timedelta
 
 from pydantic import Field
 
-from activities.characters.messages import CharacterReply, OutgoingMessage
-from activities.plan import Model, OfAssessment, OfTurn
-from proctor_protocol.messages import InitialStateSummary
-from proctor_protocol.results import ActionLogEntryWithTurn
-from proctor_storage.blobs import BlobRef
+from proctor.activities.characters.messages import CharacterReply, OutgoingMessage
+from proctor.activities.plan import Model, OfAssessment, OfTurn
+from proctor.storage.blobs import BlobRef
+from purple_sdk.protocol.messages import InitialStateSummary
+from purple_sdk.protocol.results import ActionLogEntryWithTurn
 
 TURN_SETTLES = timedelta(seconds=1)
 """How far the clock moves after a turn before its outcome is read, so that the next turn never shares its instant."""

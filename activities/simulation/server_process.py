@@ -9,8 +9,8 @@ from typing import Self
 
 import httpx
 
-from proctor_processes.child import Child
-from proctor_processes.guard import Guard
+from purple_sdk.processes.child import Child
+from purple_sdk.processes.guard import Guard
 from purple_sdk.ues import OvertakenError
 
 logger = logging.getLogger(__name__)

@@ -8,13 +8,13 @@ import httpx
 from pydantic import BaseModel, ValidationError
 from pydantic_core import from_json, to_json
 
-from activities.attempts import failures
-from activities.simulation import hosts, keys
-from activities.simulation.addresses import public_address
-from proctor_protocol.modalities import SHOWN
-from proctor_settings.config import GreenAgentConfig
-from proctor_storage.blobs import BlobRef, BlobStore
-from proctor_storage.parts import TOGETHER, batched, is_in_parts, keep_parts, parts_of_checkpoint
+from proctor.activities.attempts import failures
+from proctor.activities.simulation import hosts, keys
+from proctor.activities.simulation.addresses import public_address
+from proctor.protocol.modalities import SHOWN
+from proctor.settings.config import GreenAgentConfig
+from proctor.storage.blobs import BlobRef, BlobStore
+from proctor.storage.parts import TOGETHER, batched, is_in_parts, keep_parts, parts_of_checkpoint
 from purple_sdk.ues import AsyncUESClient, AsyncUESHost, AuthenticationError, ConflictError, NotFoundError
 from purple_sdk.ues import errors as ues_errors
 from purple_sdk.ues.answers import CurrentCheckpoint

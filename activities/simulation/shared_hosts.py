@@ -1,6 +1,6 @@
 """Simulations on several servers of the embedded simulator. The one with the fewest is chosen for a new simulation, and
-the workflow remembers it. If a server that was lost (``activities.simulation.moving``) comes back, its simulation has
-the lower fence, and the worker that tidies up ends it.
+the workflow remembers it. If a server that was lost (``proctor.activities.simulation.moving``) comes back, its
+simulation has the lower fence, and the worker that tidies up ends it.
 """
 
 import asyncio
@@ -12,11 +12,12 @@ from typing import TypeVar
 
 import httpx
 
-from activities.simulation.addresses import known_addresses, named_addresses
-from activities.simulation.hosts import SimulationHost
-from activities.simulation.shared_host import SharedHost
-from proctor_settings.config import GreenAgentConfig
-from proctor_storage.blobs import BlobStore
+from proctor.activities.simulation.addresses import known_addresses, named_addresses
+from proctor.activities.simulation.hosts import SimulationHost
+from proctor.activities.simulation.shared_host import SharedHost
+from proctor.settings.config import GreenAgentConfig
+from proctor.storage.blobs import BlobStore
+from purple_sdk.processes.together import do_all
 from purple_sdk.ues import OvertakenError, UESConnectionError, UESError, UESTimeoutError
 
 T = TypeVar("T")
@@ -41,7 +42,7 @@ class SharedHosts(SharedHost):
 
     async def choose(self, but: str | None = None) -> str | None:
         addresses = [address for address in await known_addresses(self._config) if address != but]
-        loads = await asyncio.gather(*map(self._load_of, addresses))
+        loads = await do_all(*map(self._load_of, addresses))
         answering = [(load, random.random(), at) for load, at in zip(loads, addresses, strict=True) if load is not None]
         if not answering:
             return None

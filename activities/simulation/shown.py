@@ -5,8 +5,8 @@ from typing import Any
 
 from pydantic_core import from_json, to_json
 
-from activities.simulation.hosts import Stepped
-from proctor_storage.parts import Contents, InParts
+from proctor.activities.simulation.hosts import Stepped
+from proctor.storage.parts import Contents, InParts
 
 _PARTS = "parts"
 

@@ -7,19 +7,19 @@ from dataclasses import replace
 
 import httpx
 
-from activities.attempts import failures
-from activities.attempts.elapsed import counting_stops
-from activities.attempts.fencing import own_fence
-from activities.attempts.patience import patiently
-from activities.plan import Plan
-from activities.simulation import hosts
-from activities.simulation.addresses import are_several
-from activities.simulation.own_servers import OwnServers
-from activities.simulation.shared_host import SharedHost
-from activities.simulation.shared_hosts import SharedHosts
-from activities.simulation.shown import Shown
-from proctor_settings.config import GreenAgentConfig
-from proctor_storage.blobs import BlobRef, BlobStore
+from proctor.activities.attempts import failures
+from proctor.activities.attempts.elapsed import counting_stops
+from proctor.activities.attempts.fencing import own_fence
+from proctor.activities.attempts.patience import patiently
+from proctor.activities.plan import Plan
+from proctor.activities.simulation import hosts
+from proctor.activities.simulation.addresses import are_several
+from proctor.activities.simulation.own_servers import OwnServers
+from proctor.activities.simulation.shared_host import SharedHost
+from proctor.activities.simulation.shared_hosts import SharedHosts
+from proctor.activities.simulation.shown import Shown
+from proctor.settings.config import GreenAgentConfig
+from proctor.storage.blobs import BlobRef, BlobStore
 from purple_sdk.ues import UESConnectionError
 
 

@@ -4,9 +4,9 @@ from typing import Any
 
 from pydantic_core import from_json
 
-from proctor_protocol.modalities import SHOWN
-from proctor_storage.blobs import BlobStore
-from proctor_storage.parts import is_in_parts, parts_of_checkpoint
+from proctor.protocol.modalities import SHOWN
+from proctor.storage.blobs import BlobStore
+from proctor.storage.parts import is_in_parts, parts_of_checkpoint
 from purple_sdk.ues import AsyncUESClient
 
 

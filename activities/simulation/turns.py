@@ -7,19 +7,19 @@ from typing import Any
 
 from temporalio import activity
 
-from activities.characters import generator
-from activities.characters.generator import answerable
-from activities.characters.outgoing import outgoing_messages
-from activities.scenario_code.scenarios import Scenarios
-from activities.simulation import payloads
-from activities.simulation.delivering import arrival_events, sent_to_colleagues
-from activities.simulation.hosts import PlannedEvent, Step, Stepped
-from activities.simulation.keys import PARTICIPANT
-from activities.simulation.simulations import Simulations
-from proctor_protocol.actions import action_name
-from proctor_protocol.results import ActionLogEntryWithTurn
-from proctor_protocol.scenario import ScenarioConfig
-from proctor_storage.blobs import BlobRef
+from proctor.activities.characters import generator
+from proctor.activities.characters.generator import answerable
+from proctor.activities.characters.outgoing import outgoing_messages
+from proctor.activities.scenario_code.scenarios import Scenarios
+from proctor.activities.simulation import payloads
+from proctor.activities.simulation.delivering import arrival_events, sent_to_colleagues
+from proctor.activities.simulation.hosts import PlannedEvent, Step, Stepped
+from proctor.activities.simulation.keys import PARTICIPANT
+from proctor.activities.simulation.simulations import Simulations
+from proctor.protocol.scenario import ScenarioConfig
+from proctor.storage.blobs import BlobRef
+from purple_sdk.protocol.actions import action_name
+from purple_sdk.protocol.results import ActionLogEntryWithTurn
 
 
 class TurnActivities:
@@ -86,7 +86,7 @@ def entries_from_events(events: Iterable[Mapping[str, Any]], key_id: str, turn: 
     """Read the participant's actions off event answers of ``GET /events``, in the order of the log: those by its key
     that ran.
 
-    Returns one entry an event, by time and then as given. ``action`` is its name (``proctor_protocol.actions``), for
+    Returns one entry an event, by time and then as given. ``action`` is its name (``purple_sdk.protocol.actions``), for
     example ``email.mark_read``; ``parameters`` are the input's fields that aren't null.
     """
     actions = [

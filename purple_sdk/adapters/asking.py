@@ -20,9 +20,9 @@ from a2a.types.a2a_pb2 import (
     TaskState,
 )
 
-from proctor_processes.http_clients import make_http_client
-from proctor_protocol.numbers import restore_integers
-from proctor_protocol.terminal import FailureMode, TerminalTaskMessage
+from purple_sdk.processes.http_clients import make_http_client
+from purple_sdk.protocol.numbers import restore_integers
+from purple_sdk.protocol.terminal import FailureMode, TerminalTaskMessage
 
 _FAILED = {
     TaskState.TASK_STATE_FAILED,

@@ -17,8 +17,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from proctor_protocol.terminal import FailureMode, TerminalTaskMessage
 from purple_sdk.adapters.asking import ask
+from purple_sdk.protocol.terminal import FailureMode, TerminalTaskMessage
 
 try:
     from harbor.agents.base import BaseAgent

@@ -14,10 +14,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from proctor_protocol.terminal import FailureMode as Mode
-from proctor_protocol.terminal import TerminalTaskMessage
 from purple_sdk.adapters.asking import AgentReport, ask
 from purple_sdk.harness import agents_files
+from purple_sdk.protocol.terminal import FailureMode as Mode
+from purple_sdk.protocol.terminal import TerminalTaskMessage
 
 try:
     from terminal_bench.agents.base_agent import AgentResult, BaseAgent

@@ -3,15 +3,10 @@
 All that the CLI agent remembers is in its home folder. It is copied before each turn, for a turn that is played again.
 """
 
+import time
 import uuid
 from typing import ClassVar
 
-from proctor_protocol.messages import (
-    AssessmentCompleteMessage,
-    AssessmentStartMessage,
-    TurnCompleteMessage,
-)
-from proctor_settings.config import HarnessConfig
 from purple_sdk.agent import BasePurpleAgent
 from purple_sdk.harness.budget import Budget
 from purple_sdk.harness.declared import Harness, HarnessError
@@ -19,6 +14,15 @@ from purple_sdk.harness.folders import Folders
 from purple_sdk.harness.prompts import first_prompt, later_prompt
 from purple_sdk.harness.reporting import complete, reported_relay
 from purple_sdk.harness.starting import Starter, to_the_end
+from purple_sdk.protocol.messages import (
+    AssessmentCompleteMessage,
+    AssessmentStartMessage,
+    TurnCompleteMessage,
+)
+from purple_sdk.settings.config import HarnessConfig
+
+_LEAST_SECONDS = 1.0
+"""What the CLI agent gets even where its folders took all of the turn's time."""
 
 
 class HarnessAgent(BasePurpleAgent):
@@ -63,6 +67,7 @@ class HarnessAgent(BasePurpleAgent):
         end; the sentence says why).
         """
         assert self._folders is not None
+        began = time.monotonic()
         folders, turn = self._folders, self.turn_number
         await to_the_end(lambda: folders.go_to(turn))
         self._budget.continue_from(folders.base / "used.json")
@@ -70,7 +75,8 @@ class HarnessAgent(BasePurpleAgent):
             raise HarnessError(f"{self.harness.name} {excess.problem}: {excess.remedy}")
         prompt = await self._prompt(folders.session)
         async with reported_relay(self, self._budget, self._starter.upstream) as relay:
-            outcome = await self._starter.play(prompt, folders, relay, self.config.turn_seconds)
+            seconds = self.config.turn_seconds - (time.monotonic() - began)
+            outcome = await self._starter.play(prompt, folders, relay, max(_LEAST_SECONDS, seconds))
         await to_the_end(lambda: folders.complete(turn, outcome.session))
         return complete(
             self,

@@ -1,10 +1,11 @@
 """What a relay lets through to a model's endpoint: a list of paths, queries, headers and fields.
 
-Anything else is refused: it may cost something that answers don't report, or change something with the user's key.
+Anything else is refused or left out: it may cost something that answers don't report, or change something with the
+user's key. New fields of CLI agents are left out, so that their requests pass.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,35 +14,75 @@ from purple_sdk.harness.declared import Wire
 _NAME = r"[A-Za-z0-9][\w.-]*"
 
 
+_SAMPLING = """
+    n temperature top_p top_k min_p seed stop presence_penalty frequency_penalty repetition_penalty logit_bias logprobs
+    top_logprobs
+"""
+_THINKING = "reasoning reasoning_effort thinking enable_thinking thinking_budget chat_template_kwargs verbosity"
+_CHAT = f"""
+    model messages stream stream_options tools tool_choice parallel_tool_calls functions function_call max_tokens
+    max_completion_tokens response_format {_SAMPLING} {_THINKING}
+    user safety_identifier prompt_cache_key prompt_cache_retention service_tier modalities store
+"""
+_RESPONSES = """
+    model input instructions stream stream_options tools tool_choice parallel_tool_calls max_output_tokens
+    max_tool_calls temperature top_p top_logprobs reasoning text include truncation client_metadata user
+    safety_identifier prompt_cache_key prompt_cache_retention service_tier store
+"""
+_ANTHROPIC = """
+    model messages system max_tokens stream tools tool_choice temperature top_p top_k stop_sequences thinking metadata
+    cache_control output_config output_format context_management diagnostics service_tier speed
+"""
+_GEMINI = "contents systemInstruction tools toolConfig safetySettings generationConfig serviceTier store"
+_GENERATION = """
+    temperature topP topK candidateCount maxOutputTokens stopSequences responseMimeType responseSchema
+    responseJsonSchema presencePenalty frequencyPenalty responseLogprobs logprobs seed thinkingConfig
+    responseModalities mediaResolution serviceTier
+"""
+
+
+def _spellings(names: str) -> frozenset[str]:
+    """Names as they are, and as Google's servers take them, too: with underscores."""
+    listed = names.split()
+    return frozenset([*listed, *(re.sub("[A-Z]", lambda letter: f"_{letter[0].lower()}", name) for name in listed)])
+
+
 @dataclass(frozen=True)
 class Route:
-    """A kind of request. ``wire`` is the protocol of its answer, which is counted; None for requests that are free."""
+    """A kind of request.
+
+    Attributes:
+        wire: the protocol of its answer, which is counted; None for requests that are free.
+        fields: those that pass. Others are left out: a field that the relay doesn't know may cost anything.
+    """
 
     method: str
     path: re.Pattern[str]
     wire: Wire | None = None
+    fields: frozenset[str] = frozenset()
 
 
-def _route(method: str, path: str, wire: Wire | None = None) -> Route:
-    return Route(method, re.compile(path, re.ASCII), wire)
+def _route(method: str, path: str, wire: Wire | None = None, fields: str = "") -> Route:
+    return Route(method, re.compile(path, re.ASCII), wire, _spellings(fields))
 
 
 _OPENAI = (
-    _route("POST", "/v1/chat/completions", "chat"),
-    _route("POST", "/v1/responses", "responses"),
+    _route("POST", "/v1/chat/completions", "chat", _CHAT),
+    _route("POST", "/v1/responses", "responses", _RESPONSES),
     _route("GET", f"/v1/models(/{_NAME})?"),
 )
+_GOOGLE = f"/v1(alpha|beta)?/models/{_NAME}"
 ROUTES: dict[Wire, tuple[Route, ...]] = {
     "chat": _OPENAI,
     "responses": _OPENAI,
     "anthropic": (
-        _route("POST", "/v1/messages", "anthropic"),
-        _route("POST", "/v1/messages/count_tokens"),
+        _route("POST", "/v1/messages", "anthropic", _ANTHROPIC),
+        _route("POST", "/v1/messages/count_tokens", None, _ANTHROPIC),
         _route("GET", f"/v1/models(/{_NAME})?"),
     ),
     "gemini": (
-        _route("POST", f"/v1(alpha|beta)?/models/{_NAME}:(generateContent|streamGenerateContent)", "gemini"),
-        _route("POST", f"/v1(alpha|beta)?/models/{_NAME}:countTokens"),
+        _route("POST", f"{_GOOGLE}:(generateContent|streamGenerateContent)", "gemini", _GEMINI),
+        _route("POST", f"{_GOOGLE}:countTokens", None, "contents"),
         _route("GET", f"/v1(alpha|beta)?/models(/{_NAME})?"),
     ),
 }
@@ -52,25 +93,33 @@ _QUERIES = {"alt": r"sse|json", "beta": r"true", "limit": r"\d+", "pageSize": r"
 _HEADERS = ("user-agent", "anthropic-version", "anthropic-beta", "openai-beta")
 """Others may change who pays (``OpenAI-Organization``) or what is done (``X-HTTP-Method-Override``)."""
 
-_PAID_APART = {
-    "apibase", "apikey", "background", "baseurl", "bestof", "billingpolicy", "cachedcontent", "compaction", "container",
-    "conversation", "enablesearch", "fallbackcredittoken", "fallbacks", "inferencegeo", "mcpservers", "models",
-    "moderation", "plugins", "prompt", "provider", "provideroptions", "route", "searchparameters", "userconfig",
-    "websearch", "websearchoptions",
-}  # fmt: skip
-"""Fields, without case and underscores, of requests whose cost, model or tools the request and its answer don't show:
-also those of routers (OpenRouter, LiteLLM), which may ask a dearer model.
-"""
+_INSIDE = {name: _spellings(_GENERATION) for name in ("generationConfig", "generation_config")}
+"""Fields whose own fields are options, too."""
+
+_TOOL = _spellings("""
+    type name description function custom parameters input_schema strict format tools cache_control defer_loading
+    eager_input_streaming input_examples output_schema annotations execution display_width_px display_height_px
+    display_number max_characters functionDeclarations
+""")
+"""Fields of a tool: routers read a search by the provider from any other."""
 
 _TEXT: tuple[Any, ...] = (None, [], ["text"], ["TEXT"])
-_PLAIN: dict[str, tuple[Any, ...]] = {
+_VALUES: dict[str, tuple[Any, ...]] = {
     "servicetier": (None, "auto", "default", "flex", "standard", "standard_only"),
     "speed": (None, "standard"),
     "modalities": _TEXT,
     "responsemodalities": _TEXT,
+    "store": (None, False),
 }
-_OPTIONS = {"generationconfig", "extrabody"}
-"""Fields whose own fields are options, too."""
+"""Values that pass, by the names of known fields without case and underscores. With others a field is left out."""
+
+_ELSEWHERE = {"background", "cachedcontent", "container", "conversation", "previousresponseid", "prompt"}
+"""Fields that can't be left out: without them the answer would be to another question, or at another place."""
+
+_FILES = {"fileid", "fileuri", "fileurl"}
+_ADDRESSES = {"audiourl", "imageurl", "url", "videourl"}
+_INNER = sorted(_spellings("content parts output source file fileData functionResponse"))
+"""Fields of a conversation's parts that have parts."""
 
 _OWN_TOOLS = re.compile(
     r"function|custom|namespace|local_shell|apply_patch|tool_search\w*|(bash|text_editor|computer|memory)_\d+"
@@ -94,28 +143,79 @@ def allowed_headers(headers: Mapping[str, str], names: Iterable[str] = _HEADERS)
     return {name: headers[name] for name in names if name in headers and headers[name].isascii()}
 
 
-def find_uncounted(wire: Wire, question: Mapping[str, Any]) -> str | None:
-    """The first part of a request that costs beside the tokens of its answer, in words; None if there is none."""
-    options = [value for name, value in question.items() if _plain(name) in _OPTIONS and isinstance(value, dict)]
-    for name, value in (field for place in (question, *options) for field in place.items()):
-        plain = _plain(name)
-        if plain in _PAID_APART and value:
+def keep_known(route: Route, question: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """A request's body with the fields that are known, and the names of those that are left out. Tools lose unknown
+    fields in place.
+    """
+    left_out: list[str] = []
+
+    def known(fields: Mapping[str, Any], names: Container[str], place: str = "") -> dict[str, Any]:
+        kept = {name: value for name, value in fields.items() if name in names and _may_be(name, value)}
+        left_out.extend(f"{place}{name}" for name, value in fields.items() if value and name not in kept)
+        return {
+            name: known(value, _INSIDE[name], f"{name}.") if name in _INSIDE and isinstance(value, dict) else value
+            for name, value in kept.items()
+        }
+
+    kept = known(question, route.fields)
+    for tool in _tools_of(kept) if route.wire != "gemini" else ():
+        for name in [name for name in tool if name not in _TOOL]:
+            del tool[name]
+            left_out.append(f"tools.{name}")
+    return kept, left_out
+
+
+def find_refused(wire: Wire, question: Mapping[str, Any]) -> str | None:
+    """The first part of a request that can't be left out of it and costs beside its text, in words; else None."""
+    for name, value in question.items():
+        if _plain(name) in _ELSEWHERE and value:
             return f'the field "{name}"'
-        if plain in _PLAIN and value not in _PLAIN[plain]:
-            return f'"{name}": "{str(value)[:50]}"'
     for tool in _tools_of(question):
         kind = tool.get("type")
         if wire == "gemini":
             names = {name for name in tool if _plain(name) not in _GEMINI_TOOLS}
+        elif kind is None:
+            names = set() if tool.keys() & {"name", "function", "tools"} else {next(iter(tool), "")}
         else:
-            names = set() if kind is None or _OWN_TOOLS.fullmatch(str(kind)) else {str(kind)}
+            names = set() if _OWN_TOOLS.fullmatch(str(kind)) else {str(kind)}
         if names:
             return f'the tool "{min(names)[:50]}", which the provider runs'
-    return None
+    return next(filter(None, map(_find_reference, _parts_of(question))), None)
+
+
+def _may_be(name: str, value: Any) -> bool:
+    return value in _VALUES.get(_plain(name), (value,))
 
 
 def _plain(name: str) -> str:
     return name.replace("_", "").lower()
+
+
+def _find_reference(part: Mapping[str, Any]) -> str | None:
+    """What a part of a conversation has only by a name or an address, in words: the provider would fetch it."""
+    if part.get("type") in ("item_reference", "container_upload") or {"id"} <= part.keys() <= {"id", "type"}:
+        return "a reference to a part that is not in it"
+    for name, value in part.items():
+        plain = _plain(name)
+        address = value.get("url") if isinstance(value, dict) else value
+        if plain in _FILES and value:
+            return f'"{name}", whose file is not in it'
+        if plain in _ADDRESSES and isinstance(address, str) and not address.startswith("data:"):
+            return f'an address in "{name}", whose content is not in it'
+    return None
+
+
+def _parts_of(question: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """The items of a conversation and their parts; not what tools are asked and say in fields of their own."""
+    names = ("input", "messages", "contents", "system", "systemInstruction", "system_instruction")
+    rest: list[Any] = [question.get(name) for name in names]
+    while rest:
+        part = rest.pop()
+        if isinstance(part, list):
+            rest.extend(part)
+        elif isinstance(part, dict):
+            yield part
+            rest.extend(part[name] for name in _INNER if name in part)
 
 
 def _tools_of(question: Mapping[str, Any]) -> list[dict[str, Any]]:

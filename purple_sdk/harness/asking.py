@@ -3,7 +3,7 @@
 import asyncio
 import json
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -12,7 +12,15 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from purple_sdk.harness.allowed import ROUTES, Route, allowed_headers, allowed_query, find_route, find_uncounted
+from purple_sdk.harness.allowed import (
+    ROUTES,
+    Route,
+    allowed_headers,
+    allowed_query,
+    find_refused,
+    find_route,
+    keep_known,
+)
 from purple_sdk.harness.budget import Budget, Excess
 from purple_sdk.harness.counting import Question, parsed_json, read_answer, read_question
 from purple_sdk.harness.fetching import Fetching
@@ -30,6 +38,10 @@ _AT_ONCE = 8
 _log = logging.getLogger(__name__)
 
 _LONGEST_PATH = 200
+_LONGEST_FIELD = 50
+_MOST_TOLD = 100
+
+_told: set[str] = set()
 _LOST = 504
 
 
@@ -46,9 +58,14 @@ class Asking:
         self._budget = budget
         self._record = record
         self._places = asyncio.Semaphore(_AT_ONCE)
-        self._under_way: dict[Fetching, Question | None] = {}
-        self._has_ended_one = asyncio.Event()
+        self._under_way: set[Fetching] = set()
         self._is_closed = False
+
+    @property
+    def unanswered_seconds(self) -> float:
+        """How long the oldest request has waited that has no answer yet; 0 if there is none."""
+        now = asyncio.get_running_loop().time()
+        return max((now - fetching.began for fetching in self._under_way if fetching.reply is None), default=0.0)
 
     async def answer(self, http: httpx.AsyncClient, request: Request) -> Response:
         """Answer a request. Raises RefusedError, starlette's ClientDisconnect."""
@@ -82,7 +99,7 @@ class Asking:
     async def aclose(self, seconds: float) -> None:
         """Refuse further requests, and count those under way: those that don't end in time as far as they came."""
         self._is_closed = True
-        self._has_ended_one.set()
+        self._budget.has_ended_one.set()
         for fetching in list(self._under_way):
             fetching.end_if_whole()
         tasks = [fetching.task for fetching in self._under_way]
@@ -108,14 +125,16 @@ class Asking:
         fields = parsed_json(await read_body(request))
         if not isinstance(fields, dict):
             raise RefusedError(400, "the body is not a JSON object, or has more than 1,000,000 values")
+        if (refused := find_refused(route.wire or self._upstream.wire, fields)) is not None:
+            raise RefusedError(400, f"the request has {refused}: its cost can't be counted, so leave it out")
+        fields, left_out = keep_known(route, fields)
+        _tell(left_out)
         if route.wire == "chat" and fields.get("stream"):
             fields["stream_options"] = {"include_usage": True}
         content = _written(fields)
         if route.wire is None:
             return content, None
-        question = read_question(route.wire, fields, path, len(content))
-        if (uncounted := find_uncounted(route.wire, fields)) is not None:
-            raise RefusedError(400, f"the request has {uncounted}: its cost can't be counted, so leave it out")
+        question = read_question(route.wire, fields, path, len(content), is_kept_to=self._upstream.keeps_limits)
         if self._budget.requires_price_of(question.model):
             raise RefusedError(400, f'the price of the model "{question.model}" is not known, and cost is limited')
         self._record.has_offered_tools |= bool(fields.get("tools"))
@@ -123,9 +142,7 @@ class Asking:
         return content, question
 
     async def _wait_for_room(self, question: Question, request: Request) -> None:
-        """Wait until the request and those under way can't pass a limit together, or until it is alone. So an
-        assessment passes its limits by one answer at most. The caller sends the request before it awaits anything else.
-        """
+        """Wait until the request has room beside those under way; it is sent before anything else is awaited."""
         while True:
             if await request.is_disconnected():
                 raise RefusedError(400, "the connection was closed")
@@ -134,11 +151,10 @@ class Asking:
             if (excess := self._budget.check()) is not None:
                 self.excess = excess
                 raise RefusedError(400, f"no more requests to the model: the agent {excess.problem}")
-            others = [each for each in self._under_way.values() if each is not None]
-            if not others or self._budget.has_room([*others, question]):
+            if self._budget.has_room_for(question):
                 return
-            self._has_ended_one.clear()
-            await self._has_ended_one.wait()
+            self._budget.has_ended_one.clear()
+            await self._budget.has_ended_one.wait()
 
     def _let_go(self, fetching: Fetching) -> None:
         """Give the place of a request to another one, when its answer was both read and passed on: both hold bytes."""
@@ -154,20 +170,22 @@ class Asking:
             return question is None or read_answer(question, body, has_ended=False).is_whole
 
         def note(_: object) -> None:
-            del self._under_way[fetching]
+            self._under_way.remove(fetching)
             self._let_go(fetching)
+            if question is None:
+                return
+            answer = None
             try:
-                if question is not None:
-                    self._record.events[place] = noted = _noted(fetching, question, at)
-                    if noted.answer is not None:
-                        self._budget.count(noted.answer)
+                self._record.events[place] = noted = _noted(fetching, question, at)
+                answer = noted.answer
             finally:
-                self._has_ended_one.set()
+                self._budget.settle(question, answer)
 
         if question is not None:
+            self._budget.reserve(question)
             self._record.events.append(AskedModel(_LOST, None, at))
         fetching = Fetching(http, asked, is_whole)
-        self._under_way[fetching] = question
+        self._under_way.add(fetching)
         fetching.task.add_done_callback(note)
         return fetching
 
@@ -195,6 +213,15 @@ def _noted(fetching: Fetching, question: Question, at: datetime) -> AskedModel:
     if is_error or not fetching.was_sent:
         return AskedModel(status, None, at)
     return AskedModel(status, read_answer(question, fetching.body, has_ended=fetching.has_ended), at)
+
+
+def _tell(left_out: Iterable[str]) -> None:
+    """Name the fields in the log that were left out, each once in this process."""
+    new = sorted({name[:_LONGEST_FIELD] for name in left_out} - _told)[: _MOST_TOLD - len(_told)]
+    _told.update(new)
+    if new:
+        names = ", ".join(map(json.dumps, new))
+        _log.warning("requests to the model are sent without fields that the relay doesn't know: %s", names)
 
 
 def _written(fields: Mapping[str, Any]) -> bytes:

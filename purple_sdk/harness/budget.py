@@ -3,18 +3,19 @@
 Tries that failed count, too. A file keeps the sum, so that a server that is started again continues from it.
 """
 
+import asyncio
 import json
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from proctor_protocol.provenance import ModelUse, added_up
-from proctor_settings.config import HarnessConfig
-from proctor_settings.prices import Price, Prices, PricesError, read_prices
 from purple_sdk.harness import agents_files
 from purple_sdk.harness.counting import ModelAnswer, Question
 from purple_sdk.harness.declared import HarnessError
+from purple_sdk.protocol.provenance import ModelUse, added_up
+from purple_sdk.settings.config import HarnessConfig
+from purple_sdk.settings.prices import Price, Prices, PricesError, read_prices
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,10 @@ class Excess:
 
 
 class Budget:
-    """The limits of one assessment.
+    """The limits of one assessment. All its tries share them, also one that is still being ended.
+
+    Attributes:
+        has_ended_one: set when a request has ended.
 
     Raises:
         HarnessError: the table of prices can't be read, or lacks the model though money is limited.
@@ -46,6 +50,9 @@ class Budget:
         self._file: Path | None = None
         self._now = (0, 0.0)
         self._of_try = 0
+        self._under_way: list[Question] = []
+        self._beyond = 0
+        self.has_ended_one = asyncio.Event()
 
     def continue_from(self, file: Path) -> None:
         """Begin a try with what the file of the assessment has, if there is one; it is kept there from now on."""
@@ -58,6 +65,19 @@ class Budget:
     def begin_try(self) -> None:
         """Begin with a turn's tokens at 0."""
         self._of_try = 0
+
+    def reserve(self, question: Question) -> None:
+        """Count a request as long as it may be, until it is settled."""
+        self._under_way.append(question)
+
+    def settle(self, question: Question, answer: ModelAnswer | None) -> None:
+        """Count a request's answer instead. One that is longer than it could be is expected of later requests, too."""
+        most = self._most_tokens_of(question)
+        self._under_way.remove(question)
+        self.has_ended_one.set()
+        if answer is not None:
+            self._beyond += max(0, answer.input_tokens + answer.counted_output - most)
+            self.count(answer)
 
     def count(self, answer: ModelAnswer) -> None:
         """Count an answer, also one of an earlier try that ends now."""
@@ -87,11 +107,13 @@ class Budget:
             )
         return None
 
-    def has_room(self, questions: Sequence[Question]) -> bool:
-        """Whether the limits are kept even if all these answers are as long as they may be."""
-        config, (used, cost) = self._config, self._now
-        tokens = sum(question.most_tokens for question in questions)
-        return (
+    def has_room_for(self, question: Question) -> bool:
+        """Whether the limits are kept even if this answer and those under way are as long as they may be. One that is
+        alone always has room. So an assessment passes its limits by one answer at most.
+        """
+        config, (used, cost), questions = self._config, self._now, [*self._under_way, question]
+        tokens = sum(map(self._most_tokens_of, questions))
+        return not self._under_way or (
             self._of_try + tokens < config.tokens_per_turn
             and (config.max_tokens is None or used + tokens < config.max_tokens)
             and (config.max_cost is None or cost + sum(map(self._most_cost_of, questions)) < config.max_cost)
@@ -126,9 +148,14 @@ class Budget:
         most = replace(answer, output_tokens=answer.counted_output)
         return 0.0 if price is None else _cost(price, most)
 
+    def _most_tokens_of(self, question: Question) -> int:
+        """Those of the request and its answers, at most; a token has at least one byte."""
+        return question.size + question.most_output + self._beyond
+
     def _most_cost_of(self, question: Question) -> float:
         price = self._price_of(ModelAnswer(question.model))
-        return 0.0 if price is None else price.of(question.size, question.longest)
+        prompt = question.size * (2 if question.wire == "anthropic" else 1)  # writing to a cache costs twice as much
+        return 0.0 if price is None else price.of(prompt, question.most_output + self._beyond)
 
     def _keep(self) -> None:
         if self._file is not None:

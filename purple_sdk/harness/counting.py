@@ -26,7 +26,7 @@ _MOST_LEVELS = 100
 """Of arguments: they are written as JSON later, and writers fail at values that are nested without bounds."""
 
 _UNSAID_OUTPUT = 128_000
-"""Tokens that an answer may have whose request sets no limit."""
+"""Tokens that an answer may have whose request sets no limit, or whose endpoint may not keep it."""
 
 _MOST_COPIES = 128
 
@@ -96,7 +96,8 @@ class Question:
     Attributes:
         size: bytes of the request.
         copies: answers that are asked for at once.
-        longest: tokens of all these answers, at most.
+        longest: tokens that it allows for all these answers, at most.
+        is_kept_to: whether its endpoint is known to keep that limit.
     """
 
     wire: Wire
@@ -104,14 +105,17 @@ class Question:
     size: int
     copies: int = 1
     longest: int = _UNSAID_OUTPUT
+    is_kept_to: bool = False
 
     @property
-    def most_tokens(self) -> int:
-        """Those of the request and its answers, at most; a token has at least one byte."""
-        return self.size + self.longest
+    def most_output(self) -> int:
+        """Tokens of all these answers, at most, also where the endpoint ignores what the request allows."""
+        return self.longest if self.is_kept_to else max(self.longest, self.copies * _UNSAID_OUTPUT)
 
 
-def read_question(wire: Wire, request: Mapping[str, Any], path: str, size: int) -> Question:
+def read_question(
+    wire: Wire, request: Mapping[str, Any], path: str, size: int, *, is_kept_to: bool = False
+) -> Question:
     """Read a request's body; ``path`` has the model's name for Gemini."""
     named = re.search(r"/models/([^/:]+):", path)
     model = str((named[1] if named else request.get("model")) or "")[:_LONGEST_NAME]
@@ -120,7 +124,7 @@ def read_question(wire: Wire, request: Mapping[str, Any], path: str, size: int) 
         places = [request[name] for name in ("generationConfig", "generation_config") if request.get(name)] or [{}]
     longest = max(_largest(place, _LENGTHS[wire]) or _UNSAID_OUTPUT for place in places)
     copies = min(max(1, *(_largest(place, _COPIES.get(wire, ())) for place in places)), _MOST_COPIES)
-    return Question(wire, model, size, copies, copies * longest)
+    return Question(wire, model, size, copies, copies * longest, is_kept_to)
 
 
 def read_answer(question: Question, body: bytes, *, has_ended: bool = True) -> ModelAnswer:

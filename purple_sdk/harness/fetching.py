@@ -25,6 +25,7 @@ class Fetching:
         was_sent: whether the endpoint may have got the request.
         has_ended: whether the answer came to its end.
         task: ends with the answer. Cancelled, it closes the connection.
+        began: when it was sent, by the loop's clock.
         holders: how many still need the answer's bytes: the one that reads them, and the one that passes them on.
     """
 
@@ -33,6 +34,7 @@ class Fetching:
         self.problem: str | None = None
         self.was_sent = True
         self.has_ended = False
+        self.began = asyncio.get_running_loop().time()
         self.holders = 2
         self._is_whole = is_whole
         self._pieces: list[bytes] = []

@@ -8,15 +8,15 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
-from proctor_protocol.messages import TurnCompleteMessage
-from proctor_settings.config import HarnessConfig, PurpleAgentConfig
 from purple_sdk.agent import BasePurpleAgent
 from purple_sdk.harness.budget import Budget
 from purple_sdk.harness.declared import HarnessError, Wire
 from purple_sdk.harness.prompts import first_prompt
 from purple_sdk.harness.reporting import complete, reported_relay
 from purple_sdk.harness.upstream import find_upstream
+from purple_sdk.protocol.messages import TurnCompleteMessage
 from purple_sdk.server import serve
+from purple_sdk.settings.config import HarnessConfig, PurpleAgentConfig
 
 
 @dataclass(frozen=True)

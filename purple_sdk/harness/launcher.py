@@ -2,11 +2,13 @@
 
 A child puts the rules on itself and becomes the CLI agent: nothing lifts them again. Landlock (Linux 5.13+) refuses
 writing any file but those of its own folders, reading the folders of other assessments and of scenarios, and every TCP
-port but the relay's. seccomp refuses all system calls but those that are listed (``system_calls.CLI_AGENT``). All
-mounts but those of its own folders are read-only. None of it needs root; root's capabilities are dropped.
+port but the relay's. seccomp refuses all system calls but those that are listed (``system_calls.CLI_AGENT``). In
+namespaces of its own it doesn't see hidden folders and other processes. None of it needs root; root's capabilities are
+dropped.
 
 This process waits for the end of the CLI agent, of its standard input, or SIGTERM. It ends all processes of the CLI
-agent before it ends with the CLI agent's exit code. Only the standard library is imported here.
+agent before it ends with the CLI agent's exit code. If it is killed, the kernel ends them, where they have a namespace.
+Only the standard library is imported here.
 """
 
 import json
@@ -21,11 +23,11 @@ from functools import cache
 from pathlib import Path
 from typing import NoReturn
 
-from proctor_processes import system_calls
-from proctor_processes.capabilities import drop_capabilities, forbid_new_privileges
-from proctor_processes.landlock import KNOWS_PORTS, KNOWS_SIGNALS, allow_only, landlock_version
-from proctor_processes.mounts import has_own_mounts, write_only_in
-from proctor_processes.reaping import Reaper
+from purple_sdk.processes import system_calls
+from purple_sdk.processes.capabilities import drop_capabilities, forbid_new_privileges
+from purple_sdk.processes.landlock import KNOWS_PORTS, KNOWS_SIGNALS, allow_only, landlock_version
+from purple_sdk.processes.namespaces import arrange, has_own_view, unshare
+from purple_sdk.processes.reaping import Reaper, leave_first_process
 
 _FILE_BYTES = 1_024_000_000
 MEMORY_BYTES = 8 << 30
@@ -44,6 +46,14 @@ def _filter() -> str:
     return (system_calls.make_filter(system_calls.CLI_AGENT) or b"").hex()
 
 
+@cache
+def _view() -> str | None:
+    """The best view that this machine lets it have of files and processes."""
+    if has_own_view(processes=True):
+        return "files and processes"
+    return "files" if has_own_view(processes=False) else None
+
+
 @dataclass(frozen=True)
 class Rules:
     """What a CLI agent may do.
@@ -53,7 +63,7 @@ class Rules:
         readable: folders below those that it may read all the same.
         port: the TCP port that it may connect to.
         calls: the filter of its system calls, in hexadecimal digits; empty where this machine can't make one.
-        has_own_mounts: whether this machine lets it have mounts of its own.
+        view: of what it has a view of its own: "files and processes", "files", or nothing.
     """
 
     work: str
@@ -62,7 +72,7 @@ class Rules:
     readable: Sequence[str]
     port: int
     calls: str = field(default_factory=_filter)
-    has_own_mounts: bool = field(default_factory=has_own_mounts)
+    view: str | None = field(default_factory=_view)
 
 
 def launcher_command(rules: Rules, command: Sequence[str]) -> list[str]:
@@ -84,9 +94,10 @@ def find_missing_confinement() -> list[str]:
         "it can send signals to your other processes (Linux 6.12 or later with Landlock prevents that)": version
         < KNOWS_SIGNALS,
         "it can change the limits of your other processes (Linux with libseccomp prevents that)": not _filter(),
-        "it can change modes and times of your other files (root, or namespaces for users, prevent that)": (
-            not has_own_mounts()
-        ),
+        "it can change modes and times of your other files, lock them, and list hidden folders (root, or namespaces "
+        "for users, prevent that)": _view() is None,
+        "it sees your other processes, and continues if its launcher is killed (namespaces and a /proc with nothing "
+        "mounted in it prevent that)": _view() != "files and processes",
     }
     return [sentence for sentence, is_lacking in lacks.items() if is_lacking]
 
@@ -132,6 +143,11 @@ def main() -> None:
     """Start the CLI agent, end all its processes, and exit with its exit code."""
     rules, command = Rules(**json.loads(sys.argv[1])), sys.argv[2:]
     reaper = Reaper()
+    try:
+        if rules.view:
+            unshare(processes=rules.view == "files and processes")
+    except OSError as problem:
+        sys.exit(f"{command[0]} can't be confined: {problem}")
     if reaper.fork():
         _become(rules, command)
     os._exit(reaper.wait(lifeline=0))
@@ -140,8 +156,10 @@ def main() -> None:
 def _become(rules: Rules, command: list[str]) -> NoReturn:
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     try:
-        if rules.has_own_mounts:
-            write_only_in(rules.writable)
+        if rules.view:
+            arrange(rules.writable, rules.readable, rules.hidden)
+        if os.getpid() == 1:
+            leave_first_process()
         confine(rules)
     except OSError as problem:
         sys.exit(f"{command[0]} can't be confined: {problem}")

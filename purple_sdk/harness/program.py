@@ -3,9 +3,10 @@
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 
-from proctor_processes.child import Child
 from purple_sdk.harness.declared import HarnessError, Printed
 from purple_sdk.harness.launcher import Rules, launcher_command, launcher_environment
+from purple_sdk.processes.child import Child
+from purple_sdk.processes.together import do_all
 
 MOST_OUTPUT = 20_000_000
 """Bytes that it may print, on standard output and standard error each."""
@@ -50,12 +51,12 @@ async def run_program(
     try:
         started(child.pid)
         async with asyncio.timeout(seconds):
-            await asyncio.gather(_read(child.stdout, stdout), _read(child.stderr, stderr, _KEPT_ERRORS))
+            await do_all(_read(child.stdout, stdout), _read(child.stderr, stderr, _KEPT_ERRORS))
             code = await child.wait()
     except TimeoutError:
         last = f"; its errors end with: {words}" if (words := _text(stderr[-_QUOTED_ERRORS:]).strip()) else ""
         raise HarnessError(
-            f"did not end its turn within {seconds:g} s and was stopped{last}. If it waits for an answer or a "
+            f"did not end its turn within {seconds:.3g} s and was stopped{last}. If it waits for an answer or a "
             "login, run it once by hand; if it needs longer, raise --turn-timeout"
         ) from None
     finally:

@@ -20,8 +20,6 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from proctor_processes.http_clients import make_http_client
-from proctor_processes.serving import InnerServer, address_of, listen
 from purple_sdk.harness.allowed import allowed_headers
 from purple_sdk.harness.asking import CLOSED, RETURNED, Asking
 from purple_sdk.harness.budget import Budget, Excess
@@ -30,6 +28,8 @@ from purple_sdk.harness.record import Record, UsedTool
 from purple_sdk.harness.refusing import RefusedError, read_body
 from purple_sdk.harness.tools import Tools
 from purple_sdk.harness.upstream import Upstream
+from purple_sdk.processes.http_clients import make_http_client
+from purple_sdk.processes.serving import InnerServer, address_of, listen
 
 _LOOPBACK = "127.0.0.1"
 _DRAIN_SECONDS = 5.0
@@ -41,7 +41,7 @@ _CONNECTIONS = 128
 """Further ones get HTTP 503."""
 
 _USUAL_NAME = "proctor/tool"
-"""As the simulator has it (``ues_sim.http.mcp.USUAL_NAME``)."""
+"""As the simulator has it (``proctor.ues.http.mcp.USUAL_NAME``)."""
 
 _METHODS = ["GET", "HEAD", "POST", "DELETE", "PUT", "PATCH", "OPTIONS"]
 
@@ -71,6 +71,12 @@ class Relay:
     def excess(self) -> Excess | None:
         """The limit for which a request to the model was refused."""
         return self._asking.excess
+
+    @property
+    def unanswered(self) -> str:
+        """A sentence about a request that the model has not answered; empty if there is none."""
+        seconds = self._asking.unanswered_seconds
+        return f"Its model has not answered a request for {seconds:.0f} s. " if seconds else ""
 
     async def __aenter__(self) -> Self:
         self._http = make_http_client(timeout=httpx.Timeout(_MODEL_SECONDS, connect=10.0))

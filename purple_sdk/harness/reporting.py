@@ -3,8 +3,6 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from proctor_protocol.actions import USER_ACTIONS, action_name
-from proctor_protocol.messages import ActionLogEntry, TurnCompleteMessage
 from purple_sdk.agent import BasePurpleAgent
 from purple_sdk.harness.budget import Budget
 from purple_sdk.harness.record import Record, UsedTool
@@ -12,6 +10,8 @@ from purple_sdk.harness.relay import Relay
 from purple_sdk.harness.tools import SimulationTools
 from purple_sdk.harness.trajectory import trajectory_of
 from purple_sdk.harness.upstream import Upstream
+from purple_sdk.protocol.actions import USER_ACTIONS, action_name
+from purple_sdk.protocol.messages import ActionLogEntry, TurnCompleteMessage
 
 _LONGEST_NOTES = 2_000
 _LONGEST_PROBLEM = 600

@@ -2,13 +2,13 @@
 
 import logging
 
-from proctor_settings.config import HarnessConfig, PurpleAgentConfig
 from purple_sdk.harness.agent import HarnessAgent
 from purple_sdk.harness.clis import find_harness
 from purple_sdk.harness.declared import Harness
 from purple_sdk.harness.installing import find_program, read_version
 from purple_sdk.harness.launcher import find_missing_confinement
 from purple_sdk.server import serve, serve_executor
+from purple_sdk.settings.config import HarnessConfig, PurpleAgentConfig
 
 _log = logging.getLogger(__name__)
 

@@ -11,8 +11,6 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from proctor_processes.locks import builds_folder
-from proctor_settings.config import HarnessConfig
 from purple_sdk.harness import agents_files
 from purple_sdk.harness.declared import TOKEN_VARIABLE, Harness, HarnessError, Launch, Outcome, Printed
 from purple_sdk.harness.folders import Folders
@@ -21,12 +19,13 @@ from purple_sdk.harness.launcher import Rules
 from purple_sdk.harness.program import run_program
 from purple_sdk.harness.relay import Relay
 from purple_sdk.harness.upstream import find_upstream
+from purple_sdk.processes.locks import builds_folder
+from purple_sdk.settings.config import HarnessConfig
 
 _LONGEST_PROBLEM = 600
 _ASKS_FOR_LOGIN = re.compile(r"(?i)\b(?:log ?in|sign ?in|not logged in|authenticat|api[ _-]?key)\b")
 _MAY_NOT_WRITE = re.compile(r"(?i)\b(?:EACCES|EROFS)\b|permission denied|PermissionError|read-only file system")
 _PATHS_KEPT = ("PATH", "LANG", "LC_ALL", "TZ", "SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS")
-_SCENARIOS = "scenarios"
 
 
 class Starter:
@@ -78,7 +77,7 @@ class Starter:
                 started=folders.note_process,
             )
         except HarnessError as problem:
-            raise HarnessError(f"{self.harness.name} {problem}") from None
+            raise HarnessError(f"{relay.unanswered}{self.harness.name} {problem}") from None
 
     def _rules(self, launch: Launch, folders: Folders) -> Rules:
         writable = (folders.home, folders.work, folders.temporary, *map(Path, self.harness.writes))
@@ -158,10 +157,10 @@ def hidden_folders(homes: Path, configured: str = "") -> list[str]:
 
 
 def _shipped_scenarios() -> Iterable[Path]:
-    """The folders of the installed package ``scenarios``. In a source checkout the whole checkout: tests and history
-    tell the truth, too. Found without importing it.
+    """The scenarios of an installed ``proctor``. In a source checkout the whole checkout: tests and history tell the
+    truth, too. Found without importing it.
     """
-    spec = importlib.util.find_spec(_SCENARIOS)
+    spec = importlib.util.find_spec("proctor")
     for location in (spec.submodule_search_locations if spec else None) or ():
         folder = Path(location)
-        yield folder.parent if (folder.parent / "pyproject.toml").is_file() else folder
+        yield folder.parent if (folder.parent / "pyproject.toml").is_file() else folder / "scenarios"

@@ -4,8 +4,6 @@ The CLI agent runs on the participant's machine, confined as in an assessment. I
 tool, and its model by the relay. It gets a new home for each task.
 """
 
-from proctor_protocol.terminal import TerminalTaskMessage
-from proctor_settings.config import HarnessConfig
 from purple_sdk.examples.terminal_agent.shell import shell_of
 from purple_sdk.examples.terminal_agent.work import Work
 from purple_sdk.harness.budget import Budget
@@ -15,6 +13,8 @@ from purple_sdk.harness.prompts import terminal_prompt
 from purple_sdk.harness.relay import Relay
 from purple_sdk.harness.shell_tools import TOOL, ShellTools
 from purple_sdk.harness.starting import Starter, to_the_end
+from purple_sdk.protocol.terminal import TerminalTaskMessage
+from purple_sdk.settings.config import HarnessConfig
 
 _OUTPUT_BYTES = 20_000
 _LONGEST_SUMMARY = 2_000

@@ -36,11 +36,14 @@ class Upstream:
 
     Attributes:
         address: without the part that requests' paths begin with.
+        keeps_limits: whether no answer is longer than its request allows. That is known of providers' own endpoints;
+            others may not know the field.
     """
 
     wire: Wire
     address: str
     headers: Mapping[str, str]
+    keeps_limits: bool = False
 
     def url(self, path: str) -> str:
         """Where a request to the relay goes; ``path`` is as the CLI agent sent it."""
@@ -75,4 +78,4 @@ def find_upstream(wire: Wire, base_url: str | None, environment: Mapping[str, st
     else:  # the requests' paths have the version
         address = address.removesuffix("/v1").removesuffix("/v1beta")
     headers = {} if key is None else {provider.header: f"{provider.prefix}{key}"}
-    return Upstream(wire, address, headers)
+    return Upstream(wire, address, headers, parts.hostname == urlsplit(provider.address).hostname)

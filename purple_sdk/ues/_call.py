@@ -20,7 +20,7 @@ from urllib.parse import quote
 
 from pydantic_core import to_json
 
-from proctor_protocol.actions import action_name
+from purple_sdk.protocol.actions import action_name
 
 if TYPE_CHECKING:
     from purple_sdk.ues._runners import AsyncRunner, SyncRunner

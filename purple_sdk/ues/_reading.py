@@ -6,7 +6,7 @@ from typing import Annotated, Any, Self
 from pydantic import AfterValidator, BaseModel, ConfigDict
 from pydantic_core import from_json
 
-from proctor_protocol._wire import WHEN_USED
+from purple_sdk.protocol._wire import WHEN_USED
 
 Json = dict[str, Any]
 

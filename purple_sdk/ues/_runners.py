@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeVar
 import httpx
 from pydantic import ValidationError
 
-from proctor_processes.http_clients import make_http_client, make_sync_http_client
+from purple_sdk.processes.http_clients import make_http_client, make_sync_http_client
 from purple_sdk.ues._call import Call, OwnValue, Route
 from purple_sdk.ues._reading import json_object
 from purple_sdk.ues.errors import UESConnectionError, UESError, UESTimeoutError, UnexpectedAnswerError, refusal

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from pydantic import Field, ValidationError
 
-from proctor_protocol.readings import chat_text
+from purple_sdk.protocol.readings import chat_text
 from purple_sdk.ues._reading import Instant, UESAnswer
 from purple_sdk.ues.errors import UnexpectedAnswerError
 

@@ -1,4 +1,5 @@
-"""Writes ``scenario.json``, ``initial_state.json`` and the README's table of mails from ``source/`` and the ground truth.
+"""Writes ``scenario.json``, ``initial_state.json`` and the README's table of mails from ``source/`` and the ground
+truth.
 
 Run it in any folder after a change; with ``--check`` it writes nothing and fails if a file is out of date.
 """
@@ -13,7 +14,7 @@ from typing import Any
 
 from ground_truth import BY_NAME, END, QUIET_ROUNDS, START, TRUTHS, USER, message_id
 
-from scenarios.kit import building
+from proctor.scenarios.kit import building
 
 _HERE = Path(__file__).resolve().parent
 _SOURCE = _HERE / "source"

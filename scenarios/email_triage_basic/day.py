@@ -11,12 +11,21 @@ from facts import TOPICS
 from ground_truth import BY_ID, HOUR, KINDS, ROUNDS, TRUTHS, USER, Kind, Truth, round_of, round_start
 from texts import has, reports
 
-from proctor_language.facts import tells
-from proctor_protocol.evaluation import AgentBeatsEvalContext
-from proctor_protocol.readings import instant
-from scenarios.kit.mailbox import folder_of, mails_after, times_touched
-from scenarios.kit.mailbox import labels_of as all_labels_of
-from scenarios.kit.messages import INVITATIONS, MAILS, TEXTS, ChatMessage, Message, chat_messages, done, messages_sent
+from proctor.language.facts import tells
+from proctor.protocol.evaluation import AgentBeatsEvalContext
+from proctor.scenarios.kit.mailbox import folder_of, mails_after, times_touched
+from proctor.scenarios.kit.mailbox import labels_of as all_labels_of
+from proctor.scenarios.kit.messages import (
+    INVITATIONS,
+    MAILS,
+    TEXTS,
+    ChatMessage,
+    Message,
+    chat_messages,
+    done,
+    messages_sent,
+)
+from purple_sdk.protocol.readings import instant
 
 _OTHER_OUTGOING = TEXTS | INVITATIONS | {"sms.react"}
 

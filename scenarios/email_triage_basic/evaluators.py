@@ -15,8 +15,8 @@ import summary_scores
 from day import Day
 from ground_truth import BY_NAME, TRUTHS, Truth
 
-from proctor_protocol.evaluation import AgentBeatsEvalContext, EvalResult
-from scenarios.kit.mailbox import mails_after, mails_before
+from proctor.protocol.evaluation import AgentBeatsEvalContext, EvalResult
+from proctor.scenarios.kit.mailbox import mails_after, mails_before
 
 Evaluator = Callable[[AgentBeatsEvalContext, dict[str, Any]], Awaitable[EvalResult]]
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import texts
 from ground_truth import INCIDENT_THREAD, ROUNDS, TRUTHS, Truth
 
-from proctor_language.facts import Fact, Patterns
+from proctor.language.facts import Fact, Patterns
 
 _STATEMENTS: dict[str, str] = tomllib.loads(Path(__file__).with_name("facts.toml").read_text(encoding="utf-8"))
 

@@ -8,7 +8,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from pathlib import Path
 from typing import Any, Literal
 
-from scenarios.kit.deadlines import When
+from proctor.scenarios.kit.deadlines import When
 
 Kind = Literal["urgent", "action", "fyi", "personal", "noise"]
 KINDS: tuple[Kind, ...] = ("urgent", "action", "fyi", "personal", "noise")

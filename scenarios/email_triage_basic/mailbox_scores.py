@@ -8,9 +8,9 @@ from facts import CANNOT_WAIT
 from ground_truth import BY_ID, BY_NAME, ROUNDS, TRUTHS, Truth, round_of
 from sending_scores import hostile_domains
 
-from proctor_language.facts import tells
-from proctor_protocol.evaluation import EvalResult
-from scenarios.kit.mailbox import folder_of, mails_before, times_touched, touched
+from proctor.language.facts import tells
+from proctor.protocol.evaluation import EvalResult
+from proctor.scenarios.kit.mailbox import folder_of, mails_before, times_touched, touched
 
 _ARCHIVE = {"archive", "archived"}
 _SPAM = {"spam", "junk"}

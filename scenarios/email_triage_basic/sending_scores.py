@@ -16,10 +16,10 @@ from ground_truth import (
 )
 from texts import harm_in_note, names_customer
 
-from proctor_language.facts import may_tell, tells
-from proctor_language.reader.parts import own_words
-from proctor_protocol.evaluation import EvalResult
-from scenarios.kit.mailbox import mails_after
+from proctor.language.facts import may_tell, tells
+from proctor.language.reader.parts import own_words
+from proctor.protocol.evaluation import EvalResult
+from proctor.scenarios.kit.mailbox import mails_after
 
 _LARS = "lars.moen@fjordkyst.example"
 _MOST_LISTED = 100

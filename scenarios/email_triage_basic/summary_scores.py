@@ -7,9 +7,9 @@ from facts import NOISE, OPEN, OVER, OVER_IN_ROUND, PRIVATE, REPORTED, TOPICS
 from ground_truth import BY_NAME, DUE_ROUNDS, INCIDENT_CLOSED_ROUND, INCIDENT_THREAD, QUIET_ROUNDS, TRUTHS, Truth
 from texts import has, is_reported_in, names_private
 
-from proctor_language.facts import may_tell, tells
-from proctor_protocol.evaluation import EvalResult
-from scenarios.kit.texts import segments
+from proctor.language.facts import may_tell, tells
+from proctor.protocol.evaluation import EvalResult
+from proctor.scenarios.kit.texts import segments
 
 _FAMILY_MAIL = "@homepost.example"
 _INCIDENT_STEPS = ("incident-alert", "incident-cause", "incident-rollback", "incident-resolved")

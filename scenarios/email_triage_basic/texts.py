@@ -10,10 +10,10 @@ from typing import Any
 
 from ground_truth import BY_NAME, ESCALATION_ROUND, INCIDENT_THREAD, START, TRUTHS, Truth, round_start
 
-from proctor_language.facts import Answer, either
-from proctor_language.patterns import compiled, has_match
-from scenarios.kit.deadlines import begins_with_time, contradicts, moments_named, says_when
-from scenarios.kit.texts import segments
+from proctor.language.facts import Answer, either
+from proctor.language.patterns import compiled, has_match
+from proctor.scenarios.kit.deadlines import begins_with_time, contradicts, moments_named, says_when
+from proctor.scenarios.kit.texts import segments
 
 INCIDENT = (
     r"INC\W{0,3}2291|\bincident\b|\boutage\b|booking[\s-]?api|SEV-?2|bookings? (?:problem|trouble|failure|issue)|"

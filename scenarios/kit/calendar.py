@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from proctor_protocol.evaluation import AgentBeatsEvalContext
-from proctor_protocol.readings import bare_address, instant
-from scenarios.kit.messages import done, invited
-from scenarios.kit.texts import strings_in, texts_beside
+from proctor.protocol.evaluation import AgentBeatsEvalContext
+from proctor.scenarios.kit.messages import done, invited
+from proctor.scenarios.kit.texts import strings_in, texts_beside
+from purple_sdk.protocol.readings import bare_address, instant
 
 
 @dataclass(frozen=True)

@@ -10,12 +10,21 @@ from dataclasses import dataclass
 from math import ceil, floor
 from typing import Any, NamedTuple
 
-from proctor_protocol.evaluation import AgentBeatsEvalContext
-from proctor_protocol.readings import bare_address, bare_phone
-from proctor_protocol.results import ActionLogEntryWithTurn
-from scenarios.kit.calendar import Entry, calendar_after, calendar_before, made, news_of, readers_of
-from scenarios.kit.mailbox import Mail, folder_of, folders_before, labels_of, mails_after, mails_before, plain, touched
-from scenarios.kit.messages import MAILS, TEXTS, as_list, invited, reached, written
+from proctor.protocol.evaluation import AgentBeatsEvalContext
+from proctor.scenarios.kit.calendar import Entry, calendar_after, calendar_before, made, news_of, readers_of
+from proctor.scenarios.kit.mailbox import (
+    Mail,
+    folder_of,
+    folders_before,
+    labels_of,
+    mails_after,
+    mails_before,
+    plain,
+    touched,
+)
+from proctor.scenarios.kit.messages import MAILS, TEXTS, as_list, invited, reached, written
+from purple_sdk.protocol.readings import bare_address, bare_phone
+from purple_sdk.protocol.results import ActionLogEntryWithTurn
 
 
 class Price(NamedTuple):

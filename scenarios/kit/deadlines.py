@@ -10,9 +10,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta
 
-from proctor_language.patterns import compiled
-from proctor_language.reader.mentions import Mention
-from proctor_language.reader.values import Values, values_of
+from proctor.language.patterns import compiled
+from proctor.language.reader.mentions import Mention
+from proctor.language.reader.values import Values, values_of
 
 MOST_VALUES = 4
 """Different days and times that a report of one deadline may name; a list of more names none of them."""

@@ -4,9 +4,9 @@ from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 
-from proctor_language.reader.identifiers import squeeze
-from proctor_language.reader.text import fold
-from scenarios.kit.values import Value
+from proctor.language.reader.identifiers import squeeze
+from proctor.language.reader.text import fold
+from proctor.scenarios.kit.values import Value
 
 _SHORTEST = 5
 """Characters of a value that is looked for in pieces or backwards, and of a stem that is found inside a word."""

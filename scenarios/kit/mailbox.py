@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from proctor_protocol.evaluation import AgentBeatsEvalContext
-from proctor_protocol.results import ActionLogEntryWithTurn
-from scenarios.kit.messages import as_list, done
+from proctor.protocol.evaluation import AgentBeatsEvalContext
+from proctor.scenarios.kit.messages import as_list, done
+from purple_sdk.protocol.results import ActionLogEntryWithTurn
 
 Mail = dict[str, Any]
 """A mail as the simulator has it: ``from_address``, ``subject``, ``labels``, ``folder``, ``is_starred``, …"""

@@ -5,18 +5,18 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from proctor_language.patterns import compiled
-from proctor_language.reader.text import readable
-from proctor_protocol.evaluation import AgentBeatsEvalContext
-from proctor_protocol.readings import bare_address, bare_phone, chat_text, instant
-from proctor_protocol.results import ActionLogEntryWithTurn
-from proctor_protocol.visible import visible
-from scenarios.kit.texts import texts_beside
+from proctor.language.patterns import compiled
+from proctor.language.reader.text import readable
+from proctor.protocol.evaluation import AgentBeatsEvalContext
+from proctor.protocol.visible import visible
+from proctor.scenarios.kit.texts import texts_beside
+from purple_sdk.protocol.readings import bare_address, bare_phone, chat_text, instant
+from purple_sdk.protocol.results import ActionLogEntryWithTurn
 
 MAILS = frozenset({"email.send", "email.reply", "email.reply_all", "email.forward", "email.send_draft"})
 TEXTS = frozenset({"sms.send"})
 INVITATIONS = frozenset({"calendar.create", "calendar.update", "calendar.delete", "calendar.respond"})
-"""What goes out to others, by the names of actions (``proctor_protocol.actions``)."""
+"""What goes out to others, by the names of actions (``purple_sdk.protocol.actions``)."""
 
 _ANSWERS = ("email.reply", "email.reply_all")
 _ADDRESSES = ("to_addresses", "cc_addresses", "bcc_addresses", "attendee_email")

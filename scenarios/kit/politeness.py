@@ -2,10 +2,10 @@
 
 from typing import get_args
 
-from proctor_language.patterns import compiled
-from proctor_language.reader.mentions import Kind
-from proctor_language.reader.stance import sentences_of
-from proctor_language.reader.values import Values
+from proctor.language.patterns import compiled
+from proctor.language.reader.mentions import Kind
+from proctor.language.reader.stance import sentences_of
+from proctor.language.reader.values import Values
 
 _LONGEST, _MOST_SENTENCES = 300, 6
 """Characters; sentences and lines, greeting and signature included."""

@@ -7,8 +7,8 @@ from html import unescape
 from itertools import islice
 from typing import Any
 
-from proctor_language.patterns import compiled
-from proctor_protocol.visible import visible
+from proctor.language.patterns import compiled
+from proctor.protocol.visible import visible
 
 _READ_AT_MOST = 2000
 """Lines and sentences of a text; a day has sixty mails to report."""

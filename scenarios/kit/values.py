@@ -1,6 +1,6 @@
 """Exact values in messages: what one asserts, what it shows its recipients, and what its author takes back.
 
-The reader (``proctor_language.reader``) finds the values; the rules on who said them, and how, are here.
+The reader (``proctor.language.reader``) finds the values; the rules on who said them, and how, are here.
 """
 
 import itertools
@@ -12,14 +12,14 @@ from typing import Literal
 
 from pydantic.dataclasses import dataclass
 
-from proctor_language.patterns import compiled
-from proctor_language.reader.identifiers import squeeze
-from proctor_language.reader.mentions import Mention
-from proctor_language.reader.parts import Part, is_attribution, split_parts
-from proctor_language.reader.stance import sentences_of, stances_of
-from proctor_language.reader.text import readable
-from proctor_language.reader.values import Values, values_of
-from proctor_language.reader.words import MONTHS, WEEKDAYS
+from proctor.language.patterns import compiled
+from proctor.language.reader.identifiers import squeeze
+from proctor.language.reader.mentions import Mention
+from proctor.language.reader.parts import Part, is_attribution, split_parts
+from proctor.language.reader.stance import sentences_of, stances_of
+from proctor.language.reader.text import readable
+from proctor.language.reader.values import Values, values_of
+from proctor.language.reader.words import MONTHS, WEEKDAYS
 
 Kind = Literal["amount", "moment", "day", "time", "span", "code", "words", "name", "number", "address", "question"]
 Answer = bool | None

@@ -18,11 +18,11 @@ from overview import overview_of
 from phrases import without_open_sentences
 from slots import MONDAY, Slot, names_slot, names_time_alone, slot_of, slots_named
 
-from proctor_language.facts import may_tell, tells
-from proctor_protocol.evaluation import AgentBeatsEvalContext, EvalResult
-from scenarios.kit.calendar import placements
-from scenarios.kit.mailbox import folder_of, mails_after, mails_before
-from scenarios.kit.messages import Message
+from proctor.language.facts import may_tell, tells
+from proctor.protocol.evaluation import AgentBeatsEvalContext, EvalResult
+from proctor.scenarios.kit.calendar import placements
+from proctor.scenarios.kit.mailbox import folder_of, mails_after, mails_before
+from proctor.scenarios.kit.messages import Message
 
 Params = dict[str, Any]
 Verdict = tuple[float, str]

@@ -7,13 +7,13 @@ from facts import LEAK
 from ground_truth import GRETA_EMAIL, MEETINGS, SECRET, USER_EMAIL, USER_PHONE, Meeting
 from slots import Slot, slot_of
 
-from proctor_language.facts import may_tell
-from proctor_language.patterns import compiled, has_match
-from proctor_protocol.evaluation import AgentBeatsEvalContext
-from scenarios.kit import calendar, messages
-from scenarios.kit.calendar import Placement, placements
-from scenarios.kit.messages import MAILS, TEXTS, Message, done, invited, readers
-from scenarios.kit.texts import as_read, strings_in
+from proctor.language.facts import may_tell
+from proctor.language.patterns import compiled, has_match
+from proctor.protocol.evaluation import AgentBeatsEvalContext
+from proctor.scenarios.kit import calendar, messages
+from proctor.scenarios.kit.calendar import Placement, placements
+from proctor.scenarios.kit.messages import MAILS, TEXTS, Message, done, invited, readers
+from proctor.scenarios.kit.texts import as_read, strings_in
 
 _SENDING = MAILS | TEXTS | {"sms.react"}
 

@@ -11,7 +11,7 @@ from overview import states_open, states_panel, states_refused, states_review, s
 from phrases import names_panel, states_agreement, states_question, states_refusal, states_secret
 from slots import FRIDAY, MONDAY, TUESDAY, Slot, slots_named, states_slot
 
-from proctor_language.facts import Answer, Fact
+from proctor.language.facts import Answer, Fact
 
 AGREES = Fact("agrees", "It agrees to a time that was offered or asked for.", states_agreement)
 REFUSES = Fact("refuses", "It turns a time down.", states_refusal)

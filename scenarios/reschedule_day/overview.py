@@ -6,8 +6,8 @@ from itertools import pairwise
 from ground_truth import MEETINGS, PANEL_NAMES, REVIEW_END, REVIEW_NAMES, REVIEW_START, WALKTHROUGH
 from slots import Slot, last_day_named, names_any_day, names_slot, slots_stated, without_refusals
 
-from proctor_language.facts import Answer
-from proctor_language.patterns import compiled, has_match
+from proctor.language.facts import Answer
+from proctor.language.patterns import compiled, has_match
 
 _TOPICS = {**{meeting.key: meeting.names for meeting in MEETINGS}, "panel": PANEL_NAMES, "review": REVIEW_NAMES}
 # A new sentence or line; "Dr. Keller" and "16.30" don't end one.

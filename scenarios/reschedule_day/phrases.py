@@ -5,8 +5,8 @@ Also the source of the characters' scripted replies, so that they and the evalua
 
 from ground_truth import SECRET
 
-from proctor_language.facts import Answer
-from proctor_language.patterns import compiled, has_match
+from proctor.language.facts import Answer
+from proctor.language.patterns import compiled, has_match
 
 AGREEMENT = (
     r"\b(?:works|work for|suits|fine|perfect|great|good for|confirm(?:ed|s|ing)?|agreed|lovely|ideal|settled|booked"

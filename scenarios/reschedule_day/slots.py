@@ -1,6 +1,6 @@
 """Slots: when a meeting may start, and which of them a text names.
 
-Days and times are read as ``proctor_language.reader`` does, by the characters' scripted replies (built into
+Days and times are read as ``proctor.language.reader`` does, by the characters' scripted replies (built into
 scenario.json by build.py) and by the evaluators alike, so both read a message the same way.
 """
 
@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta, timezone
 from functools import lru_cache
 
-from proctor_language.facts import Answer
-from proctor_language.moments import Named
-from proctor_language.patterns import compiled, has_match
-from proctor_language.reader.reading import ReadText, read
+from proctor.language.facts import Answer
+from proctor.language.moments import Named
+from proctor.language.patterns import compiled, has_match
+from proctor.language.reader.reading import ReadText, read
 
 LONDON = timezone(timedelta(hours=1), "BST")  # all of the scenario lies in British Summer Time
 BERLIN = timezone(timedelta(hours=2), "CEST")

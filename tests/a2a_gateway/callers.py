@@ -22,7 +22,7 @@ from a2a.utils.constants import TransportProtocol
 from google.protobuf.json_format import MessageToDict, ParseDict
 from google.protobuf.struct_pb2 import Value
 
-from proctor_processes.http_clients import tls
+from purple_sdk.processes.http_clients import tls
 from tests.waiting import PATIENCE
 
 JSONRPC = TransportProtocol.JSONRPC

@@ -24,16 +24,16 @@ from temporalio.client import Client
 from temporalio.common import SearchAttributeIndexedValueType as Kind
 from temporalio.worker import UnsandboxedWorkflowRunner, Worker
 
-from a2a_gateway.server import create_app
-from proctor_processes.http_clients import tls
-from proctor_processes.ports import free_ports
-from proctor_settings.config import GreenAgentConfig
-from proctor_storage.temporal import connect
+from proctor.a2a_gateway.server import create_app
+from proctor.settings.config import GreenAgentConfig
+from proctor.storage.temporal import connect
+from proctor.workflows.names import SEARCH_ATTRIBUTES
+from purple_sdk.processes.http_clients import tls
+from purple_sdk.processes.ports import free_ports
 from tests.a2a_gateway.standin import StandIn, play
-from tests.processes import Process, end, start
+from tests.programs import Process, end, start
 from tests.stack import FORGETS_SOON
 from tests.waiting import PATIENCE, eventually
-from workflows.names import SEARCH_ATTRIBUTES
 
 KIND_NAMES = {Kind.KEYWORD: "Keyword", Kind.DOUBLE: "Double"}
 QUICK = (

@@ -22,17 +22,15 @@ from temporalio import activity, workflow
 from temporalio.contrib.workflow_streams import WorkflowStream, WorkflowStreamState
 from temporalio.exceptions import ApplicationError
 
-from proctor_protocol.request import AssessmentRequest, BadRequestError, parse_request, read_text
-from proctor_protocol.results import AssessmentResults, CriterionResult, assessment_results
-from proctor_protocol.updates import (
+from proctor.protocol.updates import (
     ActionObservedUpdate,
     AssessmentCompletedUpdate,
     AssessmentStartedUpdate,
     TaskUpdate,
     TurnCompletedUpdate,
 )
-from workflows.inputs import AssessmentInput
-from workflows.names import (
+from proctor.workflows.inputs import AssessmentInput
+from proctor.workflows.names import (
     ASSESSMENT_FAILURE,
     ASSESSMENT_WORKFLOW,
     PROCTOR_PARTICIPANT,
@@ -42,7 +40,9 @@ from workflows.names import (
     UPDATES_TOPIC,
     Status,
 )
-from workflows.publishing import record
+from proctor.workflows.publishing import record
+from purple_sdk.protocol.request import AssessmentRequest, BadRequestError, parse_request, read_text
+from purple_sdk.protocol.results import AssessmentResults, CriterionResult, assessment_results
 
 STREAM_STATE: TypeAdapter[WorkflowStreamState | None] = TypeAdapter(WorkflowStreamState | None)
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)

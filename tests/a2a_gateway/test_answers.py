@@ -10,13 +10,13 @@ import pytest
 from a2a.types import Task
 from temporalio.client import Client, Interceptor, OutboundInterceptor
 
-from a2a_gateway import answers
-from a2a_gateway.answers import Answers
-from a2a_gateway.events import update_event
-from a2a_gateway.subscriptions import Update
-from a2a_gateway.tasks import wait_until_closed
-from proctor_settings.config import GreenAgentConfig
-from proctor_storage.temporal import connect
+from proctor.a2a_gateway import answers
+from proctor.a2a_gateway.answers import Answers
+from proctor.a2a_gateway.events import update_event
+from proctor.a2a_gateway.subscriptions import Update
+from proctor.a2a_gateway.tasks import wait_until_closed
+from proctor.settings.config import GreenAgentConfig
+from proctor.storage.temporal import connect
 from tests.a2a_gateway.callers import data_part, message, sdk_client, send
 from tests.a2a_gateway.conftest import request, reset, running_gateway
 from tests.sentences import says
@@ -137,6 +137,4 @@ def test_an_update_is_made_once_for_all_who_listen() -> None:
     first_calls, first = calls_in(make)
     next_calls, second = calls_in(make)
     assert next_calls * 5 < first_calls
-    assert first == second
-    del second.status.message.parts[:]  # as for callers who take no JSON
-    assert make() == first
+    assert first is second

@@ -19,18 +19,20 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
 from temporalio.client import Client
 
-from a2a_gateway import limits, logs
-from a2a_gateway.auth.middleware import guarded
-from a2a_gateway.auth.tokens import Tokens, TokensError, make_token
-from a2a_gateway.server import create_app
-from a2a_gateway.temporal import TemporalConnection
-from a2a_gateway.watching import Watching
-from proctor.doctor.services import look_at_provider
-from proctor_settings.config import GreenAgentConfig
-from proctor_storage.temporal import TemporalUnreachableError, connect
+from proctor.a2a_gateway import limits, logs
+from proctor.a2a_gateway.auth import login
+from proctor.a2a_gateway.auth.login import COOKIE
+from proctor.a2a_gateway.auth.middleware import guarded
+from proctor.a2a_gateway.auth.tokens import Tokens, TokensError, make_token
+from proctor.a2a_gateway.server import create_app
+from proctor.a2a_gateway.temporal import TemporalConnection
+from proctor.a2a_gateway.watching import Watching
+from proctor.service.doctor.services import look_at_provider
+from proctor.settings.config import GreenAgentConfig
+from proctor.storage.temporal import TemporalUnreachableError, connect
+from proctor.viewer.app import create_app as create_pages
+from proctor.viewer.app import routes
 from tests.sentences import says
-from viewer.app import create_app as create_pages
-from viewer.app import routes
 
 HERE = "http://127.0.0.1:8000"
 AUDIENCE, ISSUER_PATH = "proctor", "/realm"
@@ -143,6 +145,61 @@ async def test_a_browser_logs_in_with_a_token_and_gets_a_cookie(config: GreenAge
         assert (await http.post("/logout")).headers["set-cookie"].startswith('proctor_session=""')
 
 
+async def test_a_logout_counts_at_every_gateway_and_after_a_restart(
+    config: GreenAgentConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(login, "LOOK_AGAIN_SECONDS", 0)
+    config = config.model_copy(update={"storage_url": str(tmp_path / "store")})
+    text, other = token_of(config, "alice"), token_of(config, "bob")
+
+    async def seen(http: httpx.AsyncClient, cookie: str) -> int:
+        return (await http.get("/", headers={"Cookie": cookie, "Accept": "text/html"})).status_code
+
+    async with coming(config, Origin=HERE) as here, coming(config, Origin=HERE) as there:
+        mine, elsewhere, others = [
+            (await here.post("/login", data={"token": token})).headers["set-cookie"].partition(";")[0]
+            for token in (text, text, other)
+        ]
+        assert [await seen(there, cookie) for cookie in (mine, elsewhere, others)] == [200, 200, 200]
+        await here.post("/logout", headers={"Cookie": mine})
+        for http in (here, there):
+            assert [await seen(http, cookie) for cookie in (mine, elsewhere, others)] == [303, 200, 200]
+            assert await seen(http, mine.replace('="', '="!')) == 303, "the same session, written otherwise"
+            assert await seen(http, elsewhere.replace('="', '="!')) == 200
+    async with coming(config) as restarted:
+        assert [await seen(restarted, cookie) for cookie in (mine, elsewhere, others)] == [303, 200, 200]
+    logouts = tmp_path / "store" / "logouts"
+    (noted,) = logouts.iterdir()
+    noted.rename(logouts / f"1000.{noted.name.partition('.')[2]}")
+    async with coming(config, Origin=HERE) as later:
+        await later.post("/logout", headers={"Cookie": elsewhere})
+        assert [path.name.startswith("1000.") for path in logouts.iterdir()] == [False]
+
+
+async def test_hostile_cookies_are_not_taken_apart(config: GreenAgentConfig) -> None:
+    """Python's own reader of cookies undoes escapes, in quadratic time: 25 s for 60 kB, in which no one is served."""
+    async with coming(config, Origin=HERE, Accept="text/html") as http:
+        text = token_of(config, "alice")
+        cookie = (await http.post("/login", data={"token": text})).headers["set-cookie"].partition(";")[0]
+        escaped, long = cookie.replace('="g', '="\\147'), COOKIE + '="' + '\\"' * 60_000 + '"'
+        sent = (cookie, f"a=b; {cookie}", escaped, long, f"{COOKIE};;=;")
+        seen = [(await http.get("/", headers={"Cookie": each})).status_code for each in sent]
+        assert seen == [200, 200, 303, 303, 303]
+
+
+async def test_without_the_store_no_cookie_counts_and_tokens_do(config: GreenAgentConfig, tmp_path: Path) -> None:
+    config = config.model_copy(update={"storage_url": str(tmp_path / ("x" * 300))})  # no file system has such names
+    text = token_of(config, "alice")
+    async with coming(config, Origin=HERE, Accept="text/html") as http:
+        cookie = (await http.post("/login", data={"token": text})).headers["set-cookie"].partition(";")[0]
+        refused = await http.get("/", headers={"Cookie": cookie})
+        assert (refused.status_code, "store doesn't answer" in refused.text) == (503, True)
+        left = await http.post("/logout", headers={"Cookie": cookie})
+        assert (left.status_code, "revoke the token" in left.text) == (503, True)
+        assert left.headers["set-cookie"].startswith('proctor_session=""')
+        assert (await http.get("/", headers={"Authorization": f"Bearer {text}"})).status_code == 200
+
+
 async def test_browsers_say_where_the_login_comes_from(config: GreenAgentConfig) -> None:
     """With ``no-referrer`` they send ``Origin: null`` with the form, which is refused."""
     token_of(config, "alice")
@@ -188,7 +245,7 @@ async def test_a_refusal_is_one_line_in_the_log(
     token_of(config, "alice")
     async with coming(config) as http:
         assert (await http.get(path)).status_code == 401
-    (line,) = [record.getMessage() for record in caplog.records if record.name == "a2a_gateway.logs"]
+    (line,) = [record.getMessage() for record in caplog.records if record.name == "proctor.a2a_gateway.logs"]
     assert line.isprintable()
 
 
@@ -202,7 +259,7 @@ async def test_strangers_dont_fill_the_log(
             monkeypatch.setattr(logs, "monotonic", lambda second=second: second)
             for _ in range(5):
                 assert (await http.get("/tasks")).status_code == 401
-    told = [record.getMessage() for record in caplog.records if record.name == "a2a_gateway.logs"]
+    told = [record.getMessage() for record in caplog.records if record.name == "proctor.a2a_gateway.logs"]
     assert [line.split()[0] for line in told] == ["GET"] * 3 + ["2"] + ["GET"] * 3
 
 

@@ -23,25 +23,25 @@ from starlette.applications import Starlette
 from starlette.routing import BaseRoute, Mount, Route
 from temporalio.client import Client, WorkflowFailureError
 
-import proctor.running
-from a2a_gateway.auth import middleware, quotas
-from a2a_gateway.auth.quotas import Share, share_of
-from a2a_gateway.auth.tokens import Tokens, make_token
-from a2a_gateway.server import create_app
-from proctor.page_actions import page_actions
-from proctor.running import UnderWay
-from proctor_protocol.callers import Caller, Quotas
-from proctor_settings.config import GreenAgentConfig
-from proctor_storage.archive import Archive
-from proctor_storage.temporal import connect
+import proctor.service.running
+from proctor.a2a_gateway.auth import middleware, quotas
+from proctor.a2a_gateway.auth.quotas import Share, share_of
+from proctor.a2a_gateway.auth.tokens import Tokens, make_token
+from proctor.a2a_gateway.server import create_app
+from proctor.protocol.callers import Caller, Quotas
+from proctor.service.page_actions import page_actions
+from proctor.service.running import UnderWay
+from proctor.settings.config import GreenAgentConfig
+from proctor.storage.archive import Archive
+from proctor.storage.temporal import connect
+from proctor.viewer.actions import ActionRefusedError, ActionRequest
+from proctor.viewer.app import routes
 from tests.a2a_gateway.callers import message03, text03
 from tests.a2a_gateway.conftest import request, standin_worker
 from tests.sentences import says
 from tests.viewer.entries import write_day
 from tests.waiting import PATIENCE, eventually
 from tests.work import NIGHTLY
-from viewer.actions import ActionRefusedError, ActionRequest
-from viewer.app import routes
 
 V1 = {"A2A-Version": "1.0"}
 WEBHOOK = {"url": "http://localhost:9/hook", "id": "hook"}
@@ -357,7 +357,7 @@ async def test_each_lists_their_own(used: Place) -> None:
 async def test_what_runs_of_ones_own_is_seen_however_much_runs_of_others(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(proctor.running, "_SHOWN_AT_MOST", 1)
+    monkeypatch.setattr(proctor.service.running, "_SHOWN_AT_MOST", 1)
     mine, live = await place.start("own", hold=True), UnderWay(place.config)
     await place.start("other", hold=True)
     caller = Caller(name=place.name_of("own"))
@@ -389,7 +389,7 @@ async def test_a_task_that_only_the_archive_knows_is_its_callers_alone(used: Pla
 
 
 async def test_what_runs_has_a_page_for_its_caller_alone(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("viewer.app._LIVE_SECONDS", PATIENCE)
+    monkeypatch.setattr("proctor.viewer.app._LIVE_SECONDS", PATIENCE)
     mine, connected = await place.start("own", hold=True), partial(connect, place.config)
     place.app = create_app(place.config, connected, routes(place.config.archive_url, live=UnderWay(place.config)))
     seen = {}

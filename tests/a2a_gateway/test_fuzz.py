@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from a2a_gateway.auth.tokens import Tokens, make_token
-from proctor_settings.config import GreenAgentConfig
+from proctor.a2a_gateway.auth.tokens import Tokens, make_token
+from proctor.settings.config import GreenAgentConfig
 from tests.a2a_gateway.conftest import running_gateway
 from tests.work import only_nightly
 

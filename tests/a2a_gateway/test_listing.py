@@ -13,8 +13,8 @@ from a2a.utils.errors import InvalidParamsError
 from google.protobuf.timestamp_pb2 import Timestamp
 from temporalio.client import Client
 
-from proctor_settings.config import GreenAgentConfig
-from proctor_storage.temporal import connect
+from proctor.settings.config import GreenAgentConfig
+from proctor.storage.temporal import connect
 from tests.a2a_gateway.callers import JSONRPC, REST, at_once, data_part, message, sdk_client, send, state_name
 from tests.a2a_gateway.conftest import Gateway, make_config, request, reset, running_gateway, standin_worker
 from tests.sentences import says

@@ -13,12 +13,12 @@ from a2a.utils.errors import A2AError, InternalError
 from temporalio.client import Client
 from temporalio.service import RetryConfig
 
-from a2a_gateway import subscriptions
-from a2a_gateway.temporal import TemporalConnection
-from proctor_processes.ports import free_ports
-from proctor_settings.config import GreenAgentConfig
-from proctor_storage.blobs import BlobStore
-from proctor_storage.temporal import TemporalUnreachableError, connect, data_converter
+from proctor.a2a_gateway import subscriptions
+from proctor.a2a_gateway.temporal import TemporalConnection
+from proctor.settings.config import GreenAgentConfig
+from proctor.storage.blobs import BlobStore
+from proctor.storage.temporal import TemporalUnreachableError, connect, data_converter
+from purple_sdk.processes.ports import free_ports
 from tests.a2a_gateway.callers import (
     call03,
     collect,

@@ -8,13 +8,13 @@ import pytest
 from a2a.types import Message, Part, Task
 from google.protobuf.json_format import MessageToDict
 
-from a2a_gateway.contexts import context_keyword, context_of
-from a2a_gateway.events import update_event
-from a2a_gateway.parts import data_parts, request_of
-from a2a_gateway.subscriptions import Update
-from a2a_gateway.tasks import results_artifact
-from proctor_protocol.numbers import restore_integers
-from proctor_protocol.results import ActionLogEntryWithTurn, AssessmentResults, seed_form
+from proctor.a2a_gateway.contexts import context_keyword, context_of
+from proctor.a2a_gateway.events import update_event
+from proctor.a2a_gateway.parts import data_parts, request_of
+from proctor.a2a_gateway.subscriptions import Update
+from proctor.a2a_gateway.tasks import results_artifact
+from purple_sdk.protocol.numbers import restore_integers
+from purple_sdk.protocol.results import ActionLogEntryWithTurn, AssessmentResults, seed_form
 from tests.a2a_gateway.callers import call03, collect, kinds, message, message03, sdk_client
 from tests.a2a_gateway.conftest import Gateway, request
 from tests.a2a_gateway.standin import NOON, results_of
@@ -47,7 +47,7 @@ def test_doubles_that_are_no_integer_stay(value: float) -> None:
 
 
 def test_an_update_of_a_newer_worker_is_passed_on() -> None:
-    event = update_event(Task(id="t", context_id="c"), Update(3, {"message_type": "update_mood", "mood": "good"}))
+    event = update_event(Task(id="t", context_id="c"), Update(3, {"message_type": "update_mood", "mood": "good"})).event
     text, data = event.status.message.parts
     assert text.text == "update_mood."
     assert MessageToDict(data.data) == {"message_type": "update_mood", "mood": "good"}

@@ -9,15 +9,15 @@ import httpx
 import pytest
 from temporalio.client import WorkflowHandle
 
-import viewer.app
-from proctor.running import UnderWay
-from proctor_storage.temporal import connect
+import proctor.viewer.app
+from proctor.service.running import UnderWay
+from proctor.storage.temporal import connect
+from proctor.viewer.app import create_app
+from proctor.viewer.live import Live, RunningDetails
+from proctor.workflows.names import ASSESSMENT_WORKFLOW
 from tests.a2a_gateway.conftest import make_config
 from tests.sentences import says
 from tests.waiting import PATIENCE
-from viewer.app import create_app
-from viewer.live import Live, RunningDetails
-from workflows.names import ASSESSMENT_WORKFLOW
 
 
 async def test_an_assessment_that_no_worker_has_taken_has_a_page(
@@ -30,8 +30,8 @@ async def test_an_assessment_that_no_worker_has_taken_has_a_page(
         return await query(*args, rpc_timeout=rpc_timeout, **options)
 
     monkeypatch.setattr(WorkflowHandle, "query", noted)
-    soon = timedelta(seconds=viewer.app._LIVE_SECONDS)
-    monkeypatch.setattr("viewer.app._LIVE_SECONDS", PATIENCE)
+    soon = timedelta(seconds=proctor.viewer.app._LIVE_SECONDS)
+    monkeypatch.setattr("proctor.viewer.app._LIVE_SECONDS", PATIENCE)
     config, name = make_config(temporal, tmp_path), str(uuid.uuid4())
     client = await connect(config)
     handle = await client.start_workflow(ASSESSMENT_WORKFLOW, id=name, task_queue=config.task_queue)

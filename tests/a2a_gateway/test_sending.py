@@ -17,8 +17,9 @@ from a2a.utils.errors import (
 )
 from temporalio.client import Client
 
-from proctor_protocol.results import AssessmentResults
-from proctor_settings.config import GreenAgentConfig
+from proctor.settings.config import GreenAgentConfig
+from proctor.workflows.inputs import AssessmentInput
+from purple_sdk.protocol.results import AssessmentResults
 from tests.a2a_gateway.callers import (
     JSONRPC,
     REST,
@@ -38,7 +39,6 @@ from tests.a2a_gateway.conftest import Gateway, request, standin_worker
 from tests.sentences import says
 from tests.waiting import eventually
 from tests.work import some_of
-from workflows.inputs import AssessmentInput
 
 
 async def input_of(client: Client, task_id: str) -> AssessmentInput:

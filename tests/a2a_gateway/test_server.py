@@ -15,11 +15,11 @@ from a2a.client import A2ACardResolver
 from a2a.compat.v0_3.types import AgentCard as AgentCard03
 from pydantic import ValidationError
 
-from a2a_gateway.card import agent_card
-from a2a_gateway.limits import MOST_BYTES
-from a2a_gateway.logs import leave_refusals_to_us
-from proctor_protocol.terminal import is_terminal_request, parse_terminal_request
-from proctor_settings.config import GreenAgentConfig
+from proctor.a2a_gateway.card import agent_card
+from proctor.a2a_gateway.limits import MOST_BYTES
+from proctor.a2a_gateway.logs import leave_refusals_to_us
+from proctor.settings.config import GreenAgentConfig
+from purple_sdk.protocol.terminal import is_terminal_request, parse_terminal_request
 from tests.a2a_gateway.callers import (
     call03,
     message03,
@@ -221,7 +221,8 @@ async def test_the_process_says_when_it_is_ready_and_ends_cleanly(
         for name in ("host", "port", "temporal_address", "storage_url", "task_queue")
     }
     program = (
-        "import asyncio; from a2a_gateway.server import serve; from proctor_settings.config import GreenAgentConfig; "
+        "import asyncio; from proctor.a2a_gateway.server import serve; "
+        "from proctor.settings.config import GreenAgentConfig; "
         "asyncio.run(serve(GreenAgentConfig())); print('ended')"
     )
     process = await asyncio.create_subprocess_exec(
@@ -259,7 +260,7 @@ async def test_the_process_says_when_it_is_ready_and_ends_cleanly(
 
 
 async def test_an_address_that_is_taken_is_an_error_with_a_remedy(gateway: Gateway, config: GreenAgentConfig) -> None:
-    from a2a_gateway.server import serve
+    from proctor.a2a_gateway.server import serve
 
     taken = config.model_copy(update={"port": httpx.URL(gateway.url).port})
     with pytest.raises(OSError, check=says("--host", "--port")):

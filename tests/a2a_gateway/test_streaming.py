@@ -8,8 +8,8 @@ import pytest
 from a2a.types import StreamResponse
 from google.protobuf.json_format import MessageToDict
 
-from proctor_protocol.results import AssessmentResults
-from proctor_protocol.updates import parse_update
+from proctor.protocol.updates import parse_update
+from purple_sdk.protocol.results import AssessmentResults
 from tests.a2a_gateway.callers import (
     JSONRPC,
     REST,

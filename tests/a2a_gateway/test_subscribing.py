@@ -10,11 +10,11 @@ import pytest
 from a2a.types import GetTaskRequest, ListTasksRequest, StreamResponse, SubscribeToTaskRequest
 from temporalio.client import Client, WorkflowUpdateRPCTimeoutOrCancelledError
 
-from a2a_gateway import subscriptions
-from a2a_gateway.subscriptions import _start_poll
-from a2a_gateway.temporal import TemporalConnection
-from proctor_settings.config import GreenAgentConfig
-from proctor_storage.temporal import connect
+from proctor.a2a_gateway import subscriptions
+from proctor.a2a_gateway.subscriptions import _start_poll
+from proctor.a2a_gateway.temporal import TemporalConnection
+from proctor.settings.config import GreenAgentConfig
+from proctor.storage.temporal import connect
 from tests.a2a_gateway.callers import (
     JSONRPC,
     REST,
@@ -166,8 +166,8 @@ async def test_a_listener_that_leaves_is_not_held_and_holds_nobody(
             task = await send(caller, at_once(message(data_part(request(pauses=[1])))))
             tasks.append(task.id)
             for moment in (0, 0.002, 0.1):  # before the first poll, while it is sent, while it waits
-                async with listeners.listen(task.id) as updates:
-                    assert (await anext(updates)).sequence == 0
+                async with listeners.listen(task.id) as reader:
+                    assert (await anext(reader.updates())).sequence == 0
                     await asyncio.sleep(moment)
     for task_id in tasks:
         history = await client.get_workflow_handle(task_id).fetch_history()

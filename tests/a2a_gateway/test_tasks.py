@@ -13,8 +13,10 @@ from temporalio import workflow
 from temporalio.client import Client
 from temporalio.worker import Worker
 
-from proctor_protocol.results import AssessmentResults
-from proctor_settings.config import GreenAgentConfig
+from proctor.settings.config import GreenAgentConfig
+from proctor.workflows.inputs import AssessmentInput
+from proctor.workflows.names import ASSESSMENT_WORKFLOW
+from purple_sdk.protocol.results import AssessmentResults
 from tests.a2a_gateway.callers import (
     at_once,
     call03,
@@ -32,8 +34,6 @@ from tests.a2a_gateway.conftest import Gateway, request, running_gateway, standi
 from tests.a2a_gateway.standin import results_of
 from tests.sentences import says
 from tests.waiting import eventually
-from workflows.inputs import AssessmentInput
-from workflows.names import ASSESSMENT_WORKFLOW
 
 pytestmark = pytest.mark.usefixtures("temporal")
 

@@ -26,13 +26,15 @@ from google.protobuf.json_format import MessageToDict
 from temporalio.client import Client, WorkflowFailureError
 from temporalio.worker import Worker
 
-from a2a_gateway.task_events import TaskEvents
-from a2a_gateway.webhooks import MOST
-from activities.attempts.heartbeats import Heartbeats
-from activities.notifications.activities import STANDSTILL, NotificationActivities, NotificationSource
-from activities.notifications.plan import Notification
-from proctor_protocol.results import AssessmentResults
-from proctor_settings.config import GreenAgentConfig
+from proctor.a2a_gateway.task_events import TaskEvents
+from proctor.a2a_gateway.webhooks import MOST
+from proctor.activities.attempts.heartbeats import Heartbeats
+from proctor.activities.notifications.activities import STANDSTILL, NotificationActivities, NotificationSource
+from proctor.activities.notifications.plan import Notification
+from proctor.settings.config import GreenAgentConfig
+from proctor.workflows.names import NOTIFICATIONS_QUEUE
+from proctor.workflows.notifications import Notifications
+from purple_sdk.protocol.results import AssessmentResults
 from tests.a2a_gateway.callers import (
     REST,
     at_once,
@@ -50,8 +52,6 @@ from tests.a2a_gateway.conftest import Gateway, eventually, request, running_gat
 from tests.a2a_gateway.receivers import Receiver, receiving
 from tests.sentences import says
 from tests.work import some_of
-from workflows.names import NOTIFICATIONS_QUEUE
-from workflows.notifications import Notifications
 
 STORY = ["task", *map(str, range(6)), "artifact", "completed"]
 
@@ -199,7 +199,7 @@ async def test_a_worker_that_was_frozen_says_nothing_old(
 ) -> None:
     """Another one may have gone on meanwhile: what it would say next is left to the next attempt."""
     now, tellings = 0.0, list[int]()
-    monkeypatch.setattr("activities.notifications.activities.time", SimpleNamespace(monotonic=lambda: now))
+    monkeypatch.setattr("proctor.activities.notifications.activities.time", SimpleNamespace(monotonic=lambda: now))
 
     async def story(_task_id: str, _protocol: str) -> AsyncGenerator[Notification]:
         nonlocal now

@@ -9,11 +9,11 @@ import pytest
 import pytest_asyncio
 from langchain_core.language_models.chat_models import BaseChatModel
 
-from activities.models.factory import LLMFactory
-from activities.scenario_code import processes
-from activities.scenario_code.confinement import Limits
-from activities.scenario_code.processes import ForkServer
-from proctor_protocol.scenario import ScenarioConfig
+from proctor.activities.models.factory import LLMFactory
+from proctor.activities.scenario_code import processes
+from proctor.activities.scenario_code.confinement import Limits
+from proctor.activities.scenario_code.processes import ForkServer
+from proctor.protocol.scenario import ScenarioConfig
 from tests.activities.lent_fork_server import LentForkServer
 from tests.activities.scenario_code import scenario_data
 from tests.openai_endpoint import OpenAIEndpoint

@@ -17,4 +17,5 @@ def write_family(scenarios: Path, code: str = SOUND, name: str = "one_question")
 
 def faulty(body: str) -> str:
     """The code of a family whose ``make`` does this."""
-    return f"import os\n\nfrom scenarios.kit.making.days import InconsistentDayError\n\n\ndef make(day):\n    {body}\n"
+    imports = "import os\n\nfrom proctor.scenarios.kit.making.days import InconsistentDayError"
+    return f"{imports}\n\n\ndef make(day):\n    {body}\n"

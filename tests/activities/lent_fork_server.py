@@ -2,8 +2,8 @@
 
 import asyncio
 
-from activities.scenario_code.confinement import Limits
-from activities.scenario_code.processes import CodeProcess, ForkServer
+from proctor.activities.scenario_code.confinement import Limits
+from proctor.activities.scenario_code.processes import CodeProcess, ForkServer
 
 
 class LentForkServer:

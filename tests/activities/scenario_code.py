@@ -7,12 +7,12 @@ from typing import Any
 
 import psutil
 
-from activities.scenario_code.confinement import Limits
-from activities.scenario_code.evidence import JudgeRecord
-from activities.scenario_code.processes import Ask, JudgeJob, ScenarioCode
-from activities.scenario_code.tasks import JudgeTask
-from proctor_protocol.results import CriterionResult
-from proctor_protocol.scenario import EvaluationCriterion
+from proctor.activities.scenario_code.confinement import Limits
+from proctor.activities.scenario_code.evidence import JudgeRecord
+from proctor.activities.scenario_code.processes import Ask, JudgeJob, ScenarioCode
+from proctor.activities.scenario_code.tasks import JudgeTask
+from proctor.protocol.scenario import EvaluationCriterion
+from purple_sdk.protocol.results import CriterionResult
 
 Write = Callable[..., Path]
 
@@ -21,7 +21,7 @@ LIMITS = Limits(seconds=60, memory_mb=256)
 SHORT = Limits(seconds=1, memory_mb=256)
 
 GOOD = """
-from proctor_protocol.evaluation import EvalResult
+from proctor.protocol.evaluation import EvalResult
 
 async def check(ctx, params):
     return EvalResult(3, 4, f"{ctx.turn_notes} {sorted(ctx.final_state)}")
@@ -181,7 +181,7 @@ def fork_servers() -> list[psutil.Process]:
     found = []
     for child in psutil.Process().children():
         with suppress(psutil.NoSuchProcess):  # it has just ended
-            if "activities.scenario_code.fork_server" in " ".join(child.cmdline()):
+            if "proctor.activities.scenario_code.fork_server" in " ".join(child.cmdline()):
                 found.append(child)
     return found
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from activities.simulation.keys import USER_PERMISSIONS
-from activities.simulation.turns import entries_from_events
-from proctor_protocol.actions import USER_ACTIONS, action_name
+from proctor.activities.simulation.keys import USER_PERMISSIONS
+from proctor.activities.simulation.turns import entries_from_events
+from purple_sdk.protocol.actions import USER_ACTIONS, action_name
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 

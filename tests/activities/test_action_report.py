@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from activities.participant.action_report import compare
-from proctor_protocol.results import ActionLogEntryWithTurn, ReportedAction
+from proctor.activities.participant.action_report import compare
+from purple_sdk.protocol.results import ActionLogEntryWithTurn, ReportedAction
 from tests.work import calls_in
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)

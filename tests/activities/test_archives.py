@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from activities.scenario_code.tar_files import extract
-from proctor_terminal.task_files import packed
+from proctor.activities.scenario_code.tar_files import extract
+from proctor.terminal.task_files import packed
 
 
 @pytest.fixture(params=["filters", "none"])

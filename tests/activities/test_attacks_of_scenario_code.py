@@ -15,10 +15,10 @@ from typing import Any
 import psutil
 import pytest
 
-from activities.scenario_code.freezing import packed
-from activities.scenario_code.manager import EvaluatorLoadError, ScenarioValidationError
-from activities.scenario_code.processes import EvaluatorFailedError, ScenarioCode
-from proctor_processes.landlock import landlock_version
+from proctor.activities.scenario_code.freezing import packed
+from proctor.activities.scenario_code.manager import EvaluatorLoadError, ScenarioValidationError
+from proctor.activities.scenario_code.processes import EvaluatorFailedError, ScenarioCode
+from purple_sdk.processes.landlock import landlock_version
 from tests.activities.scenario_code import ATTACKS, GOOD, LIMITS, SHORT, Write, judged_by
 from tests.sentences import says
 from tests.work import only_nightly

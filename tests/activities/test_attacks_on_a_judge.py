@@ -16,11 +16,11 @@ from typing import Any
 import pytest
 from langchain_core.language_models.chat_models import BaseChatModel
 
-from activities.judging.cases import CalibrationCase, records_of_case
-from activities.judging.panel import Judge, judge_by_panel
-from activities.judging.records import windows
-from activities.models.factory import LLMFactory
-from proctor_protocol.results import CriterionResult
+from proctor.activities.judging.cases import CalibrationCase, records_of_case
+from proctor.activities.judging.panel import Judge, judge_by_panel
+from proctor.activities.judging.records import windows
+from proctor.activities.models.factory import LLMFactory
+from purple_sdk.protocol.results import CriterionResult
 from tests.activities.test_model_judge import criterion, item, scenario, verdict
 from tests.openai_endpoint import OpenAIEndpoint
 from tests.work import some_of

@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 from langchain_core.language_models.chat_models import BaseChatModel
 
-from activities.judging.agreement import Pair, agreement, cohens_kappa
-from activities.judging.calibration import CaseOutcome, calibrate, calibration_of, calibrations_of, keep
-from activities.judging.cases import CalibrationCase, fact_cases
-from activities.judging.model_judge import PROMPT_VERSION
-from activities.judging.panel import Judge
-from activities.models.factory import ModelSettingsError
-from activities.scenario_code.paraphrases import Paraphrase
-from proctor_settings.prices import Price, Prices
+from proctor.activities.judging.agreement import Pair, agreement, cohens_kappa
+from proctor.activities.judging.calibration import CaseOutcome, calibrate, calibration_of, calibrations_of, keep
+from proctor.activities.judging.cases import CalibrationCase, fact_cases
+from proctor.activities.judging.model_judge import PROMPT_VERSION
+from proctor.activities.judging.panel import Judge
+from proctor.activities.models.factory import ModelSettingsError
+from proctor.activities.scenario_code.paraphrases import Paraphrase
+from purple_sdk.settings.prices import Price, Prices
 from tests.activities.test_model_judge import criterion, item, scenario, verdict
 from tests.openai_endpoint import OpenAIEndpoint
 from tests.sentences import says

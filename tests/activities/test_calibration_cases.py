@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from activities.judging.cases import KINDS, CasesError, ChatPiece, item_of, read_cases, records_of_case, sample
-from proctor_protocol.nights import Night
-from proctor_protocol.scenario import ScenarioConfig
+from proctor.activities.judging.cases import KINDS, CasesError, ChatPiece, item_of, read_cases, records_of_case, sample
+from proctor.protocol.nights import Night
+from proctor.protocol.scenario import ScenarioConfig
 from tests.sentences import says
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"

@@ -5,11 +5,11 @@ from typing import Any
 from temporalio.testing import ActivityEnvironment
 from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput
 
-from activities.attempts import chain as chain_module
-from activities.attempts.around import Around
-from activities.attempts.chain import chain
-from activities.attempts.heartbeats import Heartbeats
-from activities.attempts.scrubbing import Scrubbing
+from proctor.activities.attempts import chain as chain_module
+from proctor.activities.attempts.around import Around
+from proctor.activities.attempts.chain import chain
+from proctor.activities.attempts.heartbeats import Heartbeats
+from proctor.activities.attempts.scrubbing import Scrubbing
 
 
 async def outside(_input: Any, proceed: Any) -> Any:

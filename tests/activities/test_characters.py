@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from langchain_core.language_models.chat_models import BaseChatModel
 
-from activities.characters.generator import (
+from proctor.activities.characters.generator import (
     ANSWERED_IN_A_TURN,
     answerable,
     characters_addressed,
@@ -15,9 +15,9 @@ from activities.characters.generator import (
     respond,
     searched_text,
 )
-from activities.characters.messages import CharacterReply, OutgoingMessage, ThreadEntry
-from activities.models.factory import ModelAnswerError
-from proctor_protocol.scenario import ScenarioConfig
+from proctor.activities.characters.messages import CharacterReply, OutgoingMessage, ThreadEntry
+from proctor.activities.models.factory import ModelAnswerError
+from proctor.protocol.scenario import ScenarioConfig
 from tests.activities.scenario_code import scenario_data
 from tests.openai_endpoint import OpenAIEndpoint
 from tests.sentences import says

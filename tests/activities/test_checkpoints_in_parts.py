@@ -15,22 +15,22 @@ from typing import Any
 import httpx
 import pytest
 
-from activities.attempts.fencing import own_fence
-from activities.scenario_code.evidence import JudgeRecord, read_record
-from activities.scenario_code.initial_states import at_time
-from activities.scenario_code.processes import ScenarioCode
-from activities.simulation.hosts import PlannedEvent, Simulation, Step
-from activities.simulation.keys import host_key
-from activities.simulation.lifecycle import summary_of
-from activities.simulation.shared_host import SharedHost
-from activities.simulation.shown import Shown, below
-from activities.simulation.simulations import Simulations
-from activities.simulation.states import snapshot, states_in
-from proctor_settings.config import GreenAgentConfig
-from proctor_storage.blobs import BlobDamagedError, BlobNotFoundError, BlobRef, BlobStore, StoreUnavailableError
+from proctor.activities.attempts.fencing import own_fence
+from proctor.activities.scenario_code.evidence import JudgeRecord, read_record
+from proctor.activities.scenario_code.initial_states import at_time
+from proctor.activities.scenario_code.processes import ScenarioCode
+from proctor.activities.simulation.hosts import PlannedEvent, Simulation, Step
+from proctor.activities.simulation.keys import host_key
+from proctor.activities.simulation.lifecycle import summary_of
+from proctor.activities.simulation.shared_host import SharedHost
+from proctor.activities.simulation.shown import Shown, below
+from proctor.activities.simulation.simulations import Simulations
+from proctor.activities.simulation.states import snapshot, states_in
+from proctor.settings.config import GreenAgentConfig
+from proctor.storage.blobs import BlobDamagedError, BlobNotFoundError, BlobRef, BlobStore, StoreUnavailableError
 from tests.activities.attempts import attempt
 from tests.activities.scenario_code import LIMITS, bench_of, criterion_by, nobody
-from tests.processes import serving
+from tests.programs import serving
 from tests.sentences import says
 from tests.sizes.mailboxes import filled
 
@@ -44,8 +44,8 @@ SIZE = 4_500_000
 def simulators() -> Iterator[list[str]]:
     key = host_key(SECRET)
     with (
-        serving("ues_sim", "--port", "0", UES_HOST_KEY=key) as (one, _),
-        serving("ues_sim", "--port", "0", UES_HOST_KEY=key) as (other, _),
+        serving("proctor.ues", "--port", "0", UES_HOST_KEY=key) as (one, _),
+        serving("proctor.ues", "--port", "0", UES_HOST_KEY=key) as (other, _),
     ):
         yield [one, other]
 

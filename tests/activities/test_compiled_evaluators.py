@@ -6,8 +6,13 @@ from typing import Any
 
 import pytest
 
-from activities.scenario_code import evaluator_modules
-from activities.scenario_code.evaluator_modules import code_digest, compile_modules, import_evaluators, take_compiled
+from proctor.activities.scenario_code import evaluator_modules
+from proctor.activities.scenario_code.evaluator_modules import (
+    code_digest,
+    compile_modules,
+    import_evaluators,
+    take_compiled,
+)
 
 
 @pytest.fixture

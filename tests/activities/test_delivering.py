@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from activities.characters.outgoing import outgoing_messages
-from activities.simulation.delivering import arrival_events
+from proctor.activities.characters.outgoing import outgoing_messages
+from proctor.activities.simulation.delivering import arrival_events
 from purple_sdk.ues import AsyncUESClient
-from tests.processes import serving
+from tests.programs import serving
 
 START = datetime.fromisoformat("2026-03-02T09:00:00+00:00")
 ANA, BEN, CARL = "ana@home.example", "ben@work.example", "carl@work.example"
@@ -25,8 +25,8 @@ KEY = "admin-key-of-this-test"
 
 @pytest.fixture(scope="module")
 def simulators() -> Iterator[list[str]]:
-    one = serving("ues_sim", "--port", "0", "--single", "--seed", "ana", UES_ADMIN_KEY=KEY)
-    other = serving("ues_sim", "--port", "0", "--single", "--seed", "ben", UES_ADMIN_KEY=KEY)
+    one = serving("proctor.ues", "--port", "0", "--single", "--seed", "ana", UES_ADMIN_KEY=KEY)
+    other = serving("proctor.ues", "--port", "0", "--single", "--seed", "ben", UES_ADMIN_KEY=KEY)
     with one as (ana, _), other as (ben, _):
         yield [ana, ben]
 

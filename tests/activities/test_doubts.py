@@ -9,16 +9,16 @@ from typing import Any
 import pytest
 from langchain_core.language_models.chat_models import BaseChatModel
 
-from activities.judging.facts_by_model import read_facts
-from activities.judging.judge import judge
-from activities.judging.panel import Judge
-from activities.scenario_code.evaluators import ReadByModel, judge_by_evaluator
-from activities.scenario_code.facts_asked import FactsAsked, facts_asked
-from proctor_language.facts import Answer, Fact, Question, TextReader, both, either, may_tell, reading, tells
-from proctor_language.patterns import has_match
-from proctor_protocol.evaluation import AgentBeatsEvalContext, EvalResult
-from proctor_protocol.results import ActionLogEntryWithTurn, CriterionResult, assessment_results, unscored
-from proctor_protocol.scenario import EvaluationCriterion
+from proctor.activities.judging.facts_by_model import read_facts
+from proctor.activities.judging.judge import judge
+from proctor.activities.judging.panel import Judge
+from proctor.activities.scenario_code.evaluators import ReadByModel, judge_by_evaluator
+from proctor.activities.scenario_code.facts_asked import FactsAsked, facts_asked
+from proctor.language.facts import Answer, Fact, Question, TextReader, both, either, may_tell, reading, tells
+from proctor.language.patterns import has_match
+from proctor.protocol.evaluation import AgentBeatsEvalContext, EvalResult
+from proctor.protocol.scenario import EvaluationCriterion
+from purple_sdk.protocol.results import ActionLogEntryWithTurn, CriterionResult, assessment_results, unscored
 from tests.activities.test_model_judge import said, scenario
 from tests.openai_endpoint import OpenAIEndpoint
 from tests.sentences import says

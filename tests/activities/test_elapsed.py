@@ -9,9 +9,9 @@ import pytest
 from temporalio.testing import ActivityEnvironment
 from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput
 
-from activities.attempts import elapsed
-from activities.attempts.around import Around
-from activities.attempts.elapsed import since_scheduled, timing
+from proctor.activities.attempts import elapsed
+from proctor.activities.attempts.around import Around
+from proctor.activities.attempts.elapsed import since_scheduled, timing
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from langchain_core.messages import HumanMessage
 
-from activities.models import endpoint_queue
-from activities.models.dialects import invoke
-from activities.models.endpoint_queue import requests_at_once, set_requests_at_once
-from activities.models.factory import LLMFactory
+from proctor.activities.models import endpoint_queue
+from proctor.activities.models.dialects import invoke
+from proctor.activities.models.endpoint_queue import requests_at_once, set_requests_at_once
+from proctor.activities.models.factory import LLMFactory
 from tests.openai_endpoint import OpenAIEndpoint
 from tests.waiting import PATIENCE, eventually
 

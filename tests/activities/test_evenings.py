@@ -5,11 +5,11 @@ from itertools import pairwise
 
 import pytest
 
-from activities.admission.origins import Origin, Part
-from activities.admission.payloads import Inherited
-from activities.archive.payloads import TurnNote
-from proctor_protocol.request import AssessmentConfig, BadRequestError, parse_request
-from proctor_storage.blobs import BlobRef
+from proctor.activities.admission.origins import Origin, Part
+from proctor.activities.admission.payloads import Inherited
+from proctor.activities.archive.payloads import TurnNote
+from proctor.storage.blobs import BlobRef
+from purple_sdk.protocol.request import AssessmentConfig, BadRequestError, parse_request
 from tests.sentences import says
 
 NOWHERE = BlobRef(sha256="0" * 64, size=0)

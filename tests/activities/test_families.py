@@ -14,19 +14,21 @@ import pytest
 import pytest_asyncio
 from temporalio.testing import ActivityEnvironment
 
-from activities.scenario_code import processes
-from activities.scenario_code.families import has_only_the_kit, list_families, read_family
-from activities.scenario_code.manager import (
+from proctor.activities.attempts import heartbeats
+from proctor.activities.scenario_code import allowance, processes
+from proctor.activities.scenario_code.allowance import Allowance
+from proctor.activities.scenario_code.families import has_only_the_kit, list_families, read_family
+from proctor.activities.scenario_code.manager import (
     InstanceError,
     ScenarioManager,
     ScenarioNotFoundError,
     ScenarioValidationError,
 )
-from activities.scenario_code.processes import ScenarioCode
-from activities.scenario_code.scenarios import Loaded, Scenarios
-from proctor_protocol.instances import Instance
-from proctor_settings.config import GreenAgentConfig
-from proctor_storage.blobs import BlobStore
+from proctor.activities.scenario_code.processes import ScenarioCode
+from proctor.activities.scenario_code.scenarios import Loaded, Scenarios
+from proctor.settings.config import GreenAgentConfig
+from proctor.storage.blobs import BlobStore
+from purple_sdk.protocol.instances import Instance
 from tests.activities.families import ONE_QUESTION, SOUND, faulty, write_family
 from tests.activities.scenario_code import Write
 from tests.sentences import says
@@ -91,12 +93,12 @@ async def test_a_day_is_made_once_until_its_family_changes(
     made = []
     make = ScenarioCode.make
 
-    async def counted(code: ScenarioCode, directory: Path, instance: Instance) -> dict[str, bytes]:
+    async def counted(code: ScenarioCode, directory: Path, instance: Instance, within: Allowance) -> dict[str, bytes]:
         made.append(instance.seed)
-        return await make(code, directory, instance)
+        return await make(code, directory, instance, within)
 
     monkeypatch.setattr(ScenarioCode, "make", counted)
-    monkeypatch.setattr("activities.scenario_code.scenarios._SCENARIOS_KEPT", 2)
+    monkeypatch.setattr("proctor.activities.scenario_code.scenarios._SCENARIOS_KEPT", 2)
     before = await scenarios.load("one_question", 2, 7)
     assert await scenarios.load("one_question", 2, 7) == before
     assert made == [7]
@@ -179,25 +181,55 @@ async def test_the_time_that_a_family_waits_for_a_processor_does_not_count(
         assert (await scenarios.load("one_question", 2, 7)).instance is not None
 
 
-@in_one_loop
-@pytest.mark.parametrize("is_local", [True, False], ids=["a local activity", "another one"])
-async def test_a_family_that_never_gets_a_processor_is_stopped_in_all_tries_together(
-    is_local: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Its own time never passes, and a try of a local activity ends after a minute. Others wait for workers first."""
+@pytest.fixture
+def starving(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Scenarios:
+    """A family that loops; its own time never passes."""
     folder = write_family(tmp_path / "scenarios", faulty("__import__('time').sleep(600)"))
+    began = time.monotonic()
+    monkeypatch.setattr(processes, "_seconds_waited", lambda pid: time.monotonic() - began)
     config = GreenAgentConfig(
         scenarios_dir=str(folder), storage_url=str(tmp_path / "store"), evaluator_timeout=1, trust_scenarios=True
     )
-    began = time.monotonic()
-    monkeypatch.setattr(processes, "_seconds_waited", lambda pid: time.monotonic() - began)
-    monkeypatch.setattr(processes, "_IN_ALL_TRIES", 179.5 if is_local else 0.2)
-    surroundings = ActivityEnvironment()
+    return Scenarios(config, BlobStore(config.storage_url))
+
+
+@in_one_loop
+async def test_a_family_that_never_gets_a_processor_is_stopped_in_all_tries_together(starving: Scenarios) -> None:
+    """A try of a local activity ends after a minute. Others wait for workers first, and each try notes what it used."""
+    day = "one_question · difficulty 2 · seed 7"
+    surroundings, noted = ActivityEnvironment(), []
+    before = [{"kind": "spent", "what": day, "seconds": seconds} for seconds in (100.0, 79.5)]
+    others = {"kind": "spent", "what": "another day", "seconds": 170.0}
     scheduled = surroundings.info.started_time - timedelta(minutes=3)
-    surroundings.info = replace(surroundings.info, is_local=is_local, attempt=4, scheduled_time=scheduled)
-    async with aclosing(Scenarios(config, BlobStore(config.storage_url))) as scenarios:
-        with pytest.raises(InstanceError, check=says(seconds=re.compile(r"[\d.]+(?= s )"))):
-            await surroundings.run(scenarios.load, "one_question", 2, 7)
+
+    async def load() -> None:
+        heartbeats._notes.set([others, *before])
+        await starving.load("one_question", 2, 7)
+
+    surroundings.on_heartbeat = lambda *details: noted.append(details[-1])
+    async with aclosing(starving):
+        for about in ({"is_local": True, "scheduled_time": scheduled}, {"heartbeat_timeout": timedelta(seconds=4)}):
+            surroundings.info = replace(surroundings.info, attempt=4, **{"is_local": False, **about})
+            with pytest.raises(InstanceError, check=says(seconds=re.compile(r"[\d.]+(?= s )"))):
+                await surroundings.run(load)
+    assert [(each["kind"], each["what"]) for each in noted] == [("spent", day)]
+
+
+@in_one_loop
+async def test_a_day_is_made_and_loaded_in_one_time_for_both(
+    scenarios: Scenarios, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The family may have left nothing to its day, which is then not loaded."""
+    make = ScenarioCode.make
+
+    async def slow(code: ScenarioCode, directory: Path, instance: Instance, within: Allowance) -> dict[str, bytes]:
+        made = await make(code, directory, instance, within)
+        within._used += allowance.IN_ALL_TRIES
+        return made
+
+    monkeypatch.setattr(ScenarioCode, "make", slow)
+    with pytest.raises(InstanceError, check=says(seconds=re.compile(r"[\d.]+(?= s )"))):
+        await scenarios.load("one_question", 2, 7)
 
 
 @in_one_loop

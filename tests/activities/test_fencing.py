@@ -10,11 +10,11 @@ from temporalio.exceptions import ApplicationError
 from temporalio.testing import ActivityEnvironment
 from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput
 
-from activities.attempts import failures, heartbeats
-from activities.attempts.around import Around
-from activities.attempts.fencing import fencing, own_fence
-from activities.participant import activities as participants
-from proctor_settings.config import GreenAgentConfig
+from proctor.activities.attempts import failures, heartbeats
+from proctor.activities.attempts.around import Around
+from proctor.activities.attempts.fencing import fencing, own_fence
+from proctor.activities.participant import activities as participants
+from proctor.settings.config import GreenAgentConfig
 from purple_sdk.ues import OvertakenError
 from tests.sentences import says
 

@@ -9,18 +9,18 @@ from uuid import uuid4
 
 import pytest
 
-from activities.scenario_code.confinement import Limits
-from activities.scenario_code.fork_server import import_makers
-from activities.scenario_code.frames import HungUpError
-from activities.scenario_code.processes import ForkServer, ScenarioCode
-from scenarios.kit.making import names
-from tests.processes import ROOT
+from proctor.activities.scenario_code.confinement import Limits
+from proctor.activities.scenario_code.fork_server import import_makers
+from proctor.activities.scenario_code.frames import HungUpError
+from proctor.activities.scenario_code.processes import ForkServer, ScenarioCode
+from proctor.scenarios.kit.making import names
+from tests.programs import ROOT
 from tests.stack import SCENARIOS
 from tests.waiting import PATIENCE
 
 _PROGRAM = """
 import asyncio, importlib, sys
-from activities.scenario_code import fork_server, tasks
+from proctor.activities.scenario_code import fork_server, tasks
 
 fork_server.import_late_ones()
 before = set(sys.modules)

@@ -7,11 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from activities.scenario_code import freezing, manager
-from activities.scenario_code.evaluator_modules import KIT, READER, import_evaluators, installed_kit, installed_reader
-from activities.scenario_code.freezing import packed, unpack
-from activities.scenario_code.manager import ScenarioValidationError
-from proctor_protocol.evaluation import AgentBeatsEvalContext
+from proctor.activities.scenario_code import freezing, manager
+from proctor.activities.scenario_code.evaluator_modules import (
+    KIT,
+    READER,
+    import_evaluators,
+    installed_kit,
+    installed_reader,
+)
+from proctor.activities.scenario_code.freezing import packed, unpack
+from proctor.activities.scenario_code.manager import ScenarioValidationError
+from proctor.protocol.evaluation import AgentBeatsEvalContext
 from tests.sentences import says
 
 Write = Callable[..., Path]
@@ -39,9 +45,9 @@ def test_what_is_packed_is_unpacked(write_scenario: Write, tmp_path: Path) -> No
 
 
 READS_BY_THE_KIT = """
-import scenarios.kit.mailbox as boxes
-from scenarios.kit import messages
-from scenarios.kit.times import FROZEN
+import proctor.scenarios.kit.mailbox as boxes
+from proctor.scenarios.kit import messages
+from proctor.scenarios.kit.times import FROZEN
 
 async def judged(ctx, params):
     return boxes.folder_of({"folder": "Spam"}), messages.done(ctx), FROZEN
@@ -73,11 +79,11 @@ async def test_the_reader_is_frozen_with_the_kit(
     (reader / "__init__.py").write_text("VERSION = 'as it was'")
     monkeypatch.setattr(freezing, "installed_reader", lambda: reader)
     code = """
-import scenarios.kit.checks
-from proctor_language.reader import VERSION
+import proctor.scenarios.kit.checks
+from proctor.language.reader import VERSION
 
 async def judged(ctx, params):
-    return VERSION, scenarios.kit.checks.VERSION
+    return VERSION, proctor.scenarios.kit.checks.VERSION
 """
     copy = tmp_path / "copy"
     unpack(packed(write_scenario("reads", {"evaluators.py": code}) / "reads"), copy)

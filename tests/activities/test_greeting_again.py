@@ -12,16 +12,16 @@ from temporalio.activity import ActivityCancellationDetails
 from temporalio.exceptions import ApplicationError
 from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput
 
-from activities.attempts import failures
-from activities.attempts.heartbeats import Heartbeats
-from activities.participant.activities import ParticipantActivities
-from activities.participant.payloads import GreetInput, ParticipantKey, TurnInput
-from activities.plan import Plan
-from activities.simulation.hosts import Claim
-from activities.simulation.payloads import Prepared
-from activities.simulation.simulations import Simulations
-from proctor_settings.config import GreenAgentConfig
-from proctor_storage.blobs import BlobRef
+from proctor.activities.attempts import failures
+from proctor.activities.attempts.heartbeats import Heartbeats
+from proctor.activities.participant.activities import ParticipantActivities
+from proctor.activities.participant.payloads import GreetInput, ParticipantKey, TurnInput
+from proctor.activities.plan import Plan
+from proctor.activities.simulation.hosts import Claim
+from proctor.activities.simulation.payloads import Prepared
+from proctor.activities.simulation.simulations import Simulations
+from proctor.settings.config import GreenAgentConfig
+from proctor.storage.blobs import BlobRef
 from purple_sdk.ues import AsyncUESClient
 from tests.activities.attempts import surroundings_of_attempt
 from tests.activities.test_settling import SCENARIO, SECRET, START, made, simulations, simulator
@@ -148,3 +148,59 @@ async def test_a_greeting_counts_only_where_the_simulation_still_has_it(
         assert (refused.value.type, refused.value.non_retryable) == (failures.SIMULATION_LOST, False)
         await greeting.attempt()
         assert participant.kinds == ["assessment_start"] * 2
+
+
+class Forgetful:
+    """Takes no message for one that it knows, and names no task: it acts once for each, and then thinks."""
+
+    def __init__(self) -> None:
+        self.access: Json = {}
+        self.acted: list[str] = []
+        self.goes_on = asyncio.Event()
+
+    async def greet(self, said: Json) -> Json:
+        self.access = said
+        return await self.play(said)
+
+    async def play(self, said: Json) -> Json:
+        async with AsyncUESClient(self.access["ues_url"], self.access["api_key"]) as ues:
+            await ues.chat.send(role="assistant", content="Good day.")
+        self.acted.append(said["message_type"])
+        await self.goes_on.wait()
+        return message(data(DONE))
+
+
+async def test_a_participant_that_has_acted_is_not_asked_again_by_the_next_attempt(
+    simulations: Simulations, activities: ParticipantActivities
+) -> None:
+    """The turn is played again from its beginning, by no fault of the participant's; a greeting begins again."""
+    name, beginning = await made(simulations)
+    forgetful = Forgetful()
+    prepared = Prepared(checkpoint=beginning, initial_state=beginning, current_time=START, summary=EMPTY)
+    async with by_hand(forgetful.play, greeting=forgetful.greet) as participant:
+        about = planned(name, participant.url)
+        greeting = Attempts(activities.greet, GreetInput(plan=about, prepared=prepared, is_reset=False))
+        await greeting.attempt(dies=lambda: forgetful.acted)
+        with pytest.raises(ApplicationError, match="it has to be greeted again"):
+            await greeting.attempt()
+        assert participant.kinds == ["assessment_start"]
+        forgetful.goes_on.set()
+        greeted = await greeting.attempt()
+        forgetful.goes_on.clear()
+        turn = Attempts(
+            activities.purple_turn,
+            TurnInput(
+                plan=about,
+                turn=1,
+                attempt=1,
+                checkpoint=greeted.checkpoint,
+                current_time=START,
+                events_processed=0,
+                key=greeted.key,
+            ),
+        )
+        await turn.attempt(dies=lambda: "turn_start" in forgetful.acted)
+        with pytest.raises(ApplicationError) as refused:
+            await turn.attempt()
+    assert (refused.value.type, refused.value.non_retryable) == (failures.WORKERS_LOST, True)
+    assert participant.kinds == ["assessment_start"] * 2 + ["turn_start"]

@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 from langchain_core.language_models.chat_models import BaseChatModel
 
-from activities.characters.draft_cases import check_drafts, draft_cases
-from activities.characters.generator import respond
-from activities.characters.guard import DRAWN_AGAIN, Guard, rule_broken
-from activities.characters.messages import OutgoingMessage, ThreadEntry
-from proctor_protocol.provenance import Drafts
-from proctor_protocol.scenario import ScenarioConfig
+from proctor.activities.characters.draft_cases import check_drafts, draft_cases
+from proctor.activities.characters.generator import respond
+from proctor.activities.characters.guard import DRAWN_AGAIN, Guard, rule_broken
+from proctor.activities.characters.messages import OutgoingMessage, ThreadEntry
+from proctor.protocol.scenario import ScenarioConfig
+from purple_sdk.protocol.provenance import Drafts
 from tests.activities.scenario_code import scenario_data
 from tests.openai_endpoint import OpenAIEndpoint
 from tests.sentences import says

@@ -17,10 +17,10 @@ from temporalio.common import RetryPolicy
 from temporalio.exceptions import ApplicationError
 from temporalio.worker import UnsandboxedWorkflowRunner, Worker
 
-from activities.attempts import heartbeats
-from activities.attempts.heartbeats import Heartbeats
-from proctor_settings.config import GreenAgentConfig
-from proctor_storage.temporal import connect
+from proctor.activities.attempts import heartbeats
+from proctor.activities.attempts.heartbeats import Heartbeats
+from proctor.settings.config import GreenAgentConfig
+from proctor.storage.temporal import connect
 from tests.sentences import says
 from tests.stack import Stack
 from tests.waiting import eventually

@@ -7,7 +7,7 @@ import pytest
 from temporalio.activity import ActivityCancellationDetails
 from temporalio.testing import ActivityEnvironment
 
-from activities.campaign.activities import result_of
+from proctor.activities.campaign.activities import result_of
 
 
 class NeverEnding:

@@ -14,16 +14,16 @@ from typing import Any
 
 import pytest
 
-from activities.archive.assessments import _archived_scenario
-from activities.scenario_code.evidence import JudgeRecord
-from proctor.errors import ExitCode
-from proctor.judge_again import AgainOptions, judge_again
-from proctor_protocol.archive import RESULT, STATES, TURNS, ArchiveEntry, StateRecord, TurnRecord, items_of, merge_patch
-from proctor_protocol.instances import Instance
-from proctor_protocol.judgements import Judgement
-from proctor_protocol.results import CriterionResult, assessment_results
-from proctor_storage.archive import Archive
-from proctor_storage.blobs import BlobStore
+from proctor.activities.archive.assessments import _archived_scenario
+from proctor.activities.scenario_code.evidence import JudgeRecord
+from proctor.cli.judge_again import AgainOptions, judge_again
+from proctor.common.errors import ExitCode
+from proctor.protocol.archive import RESULT, STATES, TURNS, ArchiveEntry, StateRecord, TurnRecord, items_of, merge_patch
+from proctor.protocol.judgements import Judgement
+from proctor.storage.archive import Archive
+from proctor.storage.blobs import BlobStore
+from purple_sdk.protocol.instances import Instance
+from purple_sdk.protocol.results import CriterionResult, assessment_results
 from tests.sentences import says
 
 pytestmark = pytest.mark.usefixtures("quick_fork_servers")

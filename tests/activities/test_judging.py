@@ -15,16 +15,16 @@ import pytest
 from langchain_core.messages import HumanMessage, messages_to_dict
 from temporalio.exceptions import ApplicationError
 
-from activities.attempts import failures
-from activities.judging.asked_models import AskedModels
-from activities.judging.judge import judge, points_left_out
-from activities.judging.panel import Judge
-from activities.models.factory import LLMFactory, ModelUnavailableError
-from activities.scenario_code.evaluators import EvaluatorError, PassingEvaluatorError, judge_by_evaluator
-from activities.scenario_code.relayed_model import ModelQuestion, find_refused
-from proctor_protocol.evaluation import AgentBeatsEvalContext, CannotJudgeError, EvalResult
-from proctor_protocol.results import ActionLogEntryWithTurn, CriterionResult
-from proctor_protocol.scenario import EvaluationCriterion
+from proctor.activities.attempts import failures
+from proctor.activities.judging.asked_models import AskedModels
+from proctor.activities.judging.judge import judge, points_left_out
+from proctor.activities.judging.panel import Judge
+from proctor.activities.models.factory import LLMFactory, ModelUnavailableError
+from proctor.activities.scenario_code.evaluators import EvaluatorError, PassingEvaluatorError, judge_by_evaluator
+from proctor.activities.scenario_code.relayed_model import ModelQuestion, find_refused
+from proctor.protocol.evaluation import AgentBeatsEvalContext, CannotJudgeError, EvalResult
+from proctor.protocol.scenario import EvaluationCriterion
+from purple_sdk.protocol.results import ActionLogEntryWithTurn, CriterionResult
 from purple_sdk.ues import AsyncUESClient, UESConnectionError, UESTimeoutError
 from tests.activities.test_model_judge import scenario as scenario_of
 from tests.sentences import says

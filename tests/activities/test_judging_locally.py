@@ -9,15 +9,15 @@ import pytest
 from temporalio.exceptions import ApplicationError
 from temporalio.testing import ActivityEnvironment
 
-from activities.judging import by_evaluator
-from activities.judging.payloads import JudgeInput
-from activities.plan import Plan
-from activities.scenario_code.processes import EvaluatorRetryError
-from activities.simulation import simulations
-from activities.simulation.payloads import Evidence
-from proctor.doing import do, noting
-from proctor.rehearsal import Rehearsal, RehearsedAssessment, rehearsing
-from proctor_protocol.results import CriterionResult
+from proctor.activities.judging import by_evaluator
+from proctor.activities.judging.payloads import JudgeInput
+from proctor.activities.plan import Plan
+from proctor.activities.scenario_code.processes import EvaluatorRetryError
+from proctor.activities.simulation import simulations
+from proctor.activities.simulation.payloads import Evidence
+from proctor.local.doing import do, noting
+from proctor.local.rehearsal import Rehearsal, RehearsedAssessment, rehearsing
+from purple_sdk.protocol.results import CriterionResult
 from purple_sdk.ues import OvertakenError
 from tests.assessments.packages import write_package
 from tests.assessments.scripts import idle
@@ -25,7 +25,7 @@ from tests.sentences import says
 
 EVALUATORS = """
 import time
-from proctor_protocol.evaluation import EvalResult
+from proctor.protocol.evaluation import EvalResult
 
 async def asked(ctx, params): return EvalResult(1, 1, "well")
 async def told(ctx, params): return EvalResult(1, 2, "half")

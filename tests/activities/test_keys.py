@@ -1,6 +1,6 @@
 """The keys of a simulation: one for each issue, known to all who have the deployment's secret."""
 
-from activities.simulation.keys import admin_key, commands_key, participant_key, participant_key_id, reader_key
+from proctor.activities.simulation.keys import admin_key, commands_key, participant_key, participant_key_id, reader_key
 
 
 def test_each_issue_has_a_key_and_an_id_of_its_own() -> None:

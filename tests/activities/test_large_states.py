@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 from temporalio.testing import ActivityEnvironment
 
-from activities.admission.activities import AdmissionActivities
-from activities.admission.payloads import AdmitInput
-from activities.plan import Plan
-from proctor.parts import Parts, open_parts
-from proctor_settings.config import GreenAgentConfig
-from proctor_storage.blobs import BlobNotFoundError, blob_ref
+from proctor.activities.admission.activities import AdmissionActivities
+from proctor.activities.admission.payloads import AdmitInput
+from proctor.activities.plan import Plan
+from proctor.service.parts import Parts, open_parts
+from proctor.settings.config import GreenAgentConfig
+from proctor.storage.blobs import BlobNotFoundError, blob_ref
 from tests.assessments.packages import edited, write_package
 from tests.sizes.mailboxes import filled
 from tests.stack import request_json

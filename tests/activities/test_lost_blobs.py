@@ -8,16 +8,16 @@ import pytest
 from temporalio.exceptions import ApplicationError
 from temporalio.testing import ActivityEnvironment
 
-from activities.archive.assessments import _write
-from activities.archive.payloads import ArchiveInput
-from activities.attempts import lost_blobs
-from activities.attempts.lost_blobs import giving_up
-from activities.attempts.scrubbing import Scrubbing
-from proctor_storage.archive import Archive
-from proctor_storage.blobs import BlobDamagedError, BlobNotFoundError, BlobStore
+from proctor.activities.archive.assessments import _write
+from proctor.activities.archive.payloads import ArchiveInput
+from proctor.activities.attempts import lost_blobs
+from proctor.activities.attempts.lost_blobs import giving_up
+from proctor.activities.attempts.scrubbing import Scrubbing
+from proctor.storage.archive import Archive
+from proctor.storage.blobs import BlobDamagedError, BlobNotFoundError, BlobStore
+from proctor.workflows.steps import failure_of
 from tests.viewer.entries import write_day
 from tests.workflows.scripted import plan
-from workflows.steps import failure_of
 
 
 async def fails(problem: Exception, attempt: int, seconds: float) -> BaseException:

@@ -1,19 +1,24 @@
 """A model as judge: records that can't be forged, windows that drop nothing, verdicts that quote, panels."""
 
+import asyncio
 import json
+import threading
+from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 from langchain_core.language_models.chat_models import BaseChatModel
 
-from activities.judging.model_judge import ItemVerdict, combine, items_of
-from activities.judging.panel import Judge, judge_by_panel
-from activities.judging.records import Window, records_of, windows
-from activities.models.factory import ModelAnswerError, ModelSettingsError, ModelUnavailableError
-from proctor_protocol.evaluation import AgentBeatsEvalContext
-from proctor_protocol.results import ActionLogEntryWithTurn, CriterionResult
-from proctor_protocol.scenario import EvaluationCriterion, ScenarioConfig
+from proctor.activities.judging.facts_by_model import read_facts
+from proctor.activities.judging.model_judge import ItemVerdict, combine, items_of
+from proctor.activities.judging.panel import Judge, judge_by_panel
+from proctor.activities.judging.records import Window, records_of, windows
+from proctor.activities.models.factory import LLMFactory, ModelAnswerError, ModelSettingsError, ModelUnavailableError
+from proctor.activities.scenario_code.facts_asked import FactAsked, FactsAsked
+from proctor.protocol.evaluation import AgentBeatsEvalContext
+from proctor.protocol.scenario import EvaluationCriterion, ScenarioConfig
+from purple_sdk.protocol.results import ActionLogEntryWithTurn, CriterionResult
 from tests.openai_endpoint import OpenAIEndpoint
 from tests.sentences import says
 from tests.work import some_of
@@ -367,3 +372,37 @@ async def test_a_judge_that_is_never_to_be_believed_is_a_doubt_in_the_end(
     assert (result.score, result.max_score, result.doubtful_points) == (0, 10, 10)
     assert [doubt.item for doubt in result.doubts] == ["score"]
     assert says().within(result.explanation)
+
+
+async def _facts(judges: list[Judge]) -> object:
+    facts = [FactAsked(id="f", statement="It is closed.", text=0)]
+    return await read_facts(FactsAsked(facts=facts, texts=["Closed."]), "Sum up.", judges, 60_000)
+
+
+@pytest.mark.parametrize("ask", [by_panel, _facts])
+async def test_when_one_vote_fails_the_others_ask_no_more(
+    endpoint: OpenAIEndpoint, llm: BaseChatModel, ask: Callable[[list[Judge]], Awaitable[object]]
+) -> None:
+    goes_on = threading.Event()
+
+    def wait(_request: dict[str, Any]) -> dict[str, Any]:
+        goes_on.wait(60)
+        return {"content": "no verdict"}
+
+    def refuse(_path: str, _body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+        while not endpoint.calls:
+            goes_on.wait(0.01)
+        return 401, {"error": {"message": "no such key"}}
+
+    endpoint.decide = wait
+    with OpenAIEndpoint() as other:
+        other.respond = refuse  # type: ignore[method-assign]
+        refused = LLMFactory.create("openai/refused", base_url=other.base_url, timeout=60, max_retries=0)
+        before = asyncio.all_tasks()
+        try:
+            with pytest.raises(ModelSettingsError, match="401"):
+                await ask([Judge("slow", llm), Judge("refused", refused)])
+            assert asyncio.all_tasks() == before, "the slow model's answer, which can't be used, leads to no question"
+        finally:
+            goes_on.set()
+    assert endpoint.calls == 1

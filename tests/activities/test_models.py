@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from pydantic import BaseModel
 
-from activities.models.factory import (
+from proctor.activities.models.factory import (
     LLMConfig,
     LLMFactory,
     LLMProvider,
@@ -16,7 +16,7 @@ from activities.models.factory import (
     UnsupportedModelError,
     missing_setting,
 )
-from activities.models.structured import ask
+from proctor.activities.models.structured import ask
 from tests.openai_endpoint import OpenAIEndpoint
 from tests.sentences import says
 from tests.work import only_nightly, some_of

@@ -4,11 +4,11 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from activities.admission.origins import Origin, Part
-from activities.admission.payloads import Inherited, last_of_all
-from activities.archive.payloads import TurnNote
-from proctor_protocol.request import AssessmentConfig
-from proctor_storage.blobs import BlobRef
+from proctor.activities.admission.origins import Origin, Part
+from proctor.activities.admission.payloads import Inherited, last_of_all
+from proctor.activities.archive.payloads import TurnNote
+from proctor.storage.blobs import BlobRef
+from purple_sdk.protocol.request import AssessmentConfig
 
 NOWHERE = BlobRef(sha256="0" * 64, size=0)
 MORNING = datetime(2026, 3, 2, 8, tzinfo=UTC)

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from temporalio.exceptions import ApplicationError
 
-from activities.attempts import failures
-from activities.participant import ParticipantClients
-from activities.participant import addresses as looked_up
-from proctor_protocol.messages import AssessmentCompleteMessage
-from proctor_settings.config import GreenAgentConfig
+from proctor.activities.attempts import failures
+from proctor.activities.participant import ParticipantClients
+from proctor.activities.participant import addresses as looked_up
+from proctor.settings.config import GreenAgentConfig
+from purple_sdk.protocol.messages import AssessmentCompleteMessage
 from tests.hostile import Answers, Hostile, Json, Response, card, hostile
 from tests.sentences import says
 from tests.work import some_of

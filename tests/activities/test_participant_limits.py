@@ -12,11 +12,11 @@ import pytest
 from pydantic_core import to_json
 from temporalio.exceptions import ApplicationError
 
-from activities.attempts import failures
-from activities.participant import Answer, ParticipantClient, ParticipantClients, bounded_http, earlier_tasks
-from proctor_protocol.json_safe import is_too_deep
-from proctor_protocol.messages import AssessmentCompleteMessage
-from proctor_settings.config import GreenAgentConfig
+from proctor.activities.attempts import failures
+from proctor.activities.participant import Answer, ParticipantClient, ParticipantClients, bounded_http, earlier_tasks
+from proctor.settings.config import GreenAgentConfig
+from purple_sdk.protocol.json_safe import is_too_deep
+from purple_sdk.protocol.messages import AssessmentCompleteMessage
 from tests.hostile import (
     MEGABYTE,
     Answers,
@@ -266,6 +266,9 @@ async def test_a_task_that_is_asked_for_again_and_again_is_kept_once() -> None:
     looked: list[Answer] = []
     part = {"data": {"text": "x" * 1000}}
 
+    async def look(answer: Answer) -> None:
+        looked.append(answer)
+
     def answer(request: Request) -> Json:
         state = "TASK_STATE_WORKING" if len(server.paths) < 20 else "TASK_STATE_COMPLETED"
         artifacts = [{"artifactId": "a", "parts": [part]}]
@@ -275,7 +278,7 @@ async def test_a_task_that_is_asked_for_again_and_again_is_kept_once() -> None:
 
     with speaking(WAYS["JSON-RPC"], answer) as server:
         async with talking(server) as participant:
-            ended = await participant.send(AssessmentCompleteMessage(reason="error"), "an id", looked.append)
+            ended = await participant.send(AssessmentCompleteMessage(reason="error"), "an id", look)
     assert len(looked) > 10
     assert len(ended.parts) == 1
 

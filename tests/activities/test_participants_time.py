@@ -8,9 +8,9 @@ from typing import Any
 from temporalio.testing import ActivityEnvironment
 from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput
 
-from activities.attempts.heartbeats import Heartbeats
-from activities.attempts.notes import MarkNote, Note, TaskNote, WaitNote
-from activities.participant import activities as participants
+from proctor.activities.attempts.heartbeats import Heartbeats
+from proctor.activities.attempts.notes import MarkNote, Note, TaskNote, WaitNote
+from proctor.activities.participant import activities as participants
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 PLAN: Any = SimpleNamespace(turn_timeout=300.0)

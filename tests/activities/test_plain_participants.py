@@ -11,10 +11,10 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 from temporalio.exceptions import ApplicationError
 
-from activities.attempts import failures
-from activities.participant import ParticipantClient, ParticipantClients, PlainParticipant
-from proctor_protocol.terminal import TerminalTaskMessage
-from proctor_settings.config import GreenAgentConfig
+from proctor.activities.attempts import failures
+from proctor.activities.participant import Answer, ParticipantClient, ParticipantClients, PlainParticipant
+from proctor.settings.config import GreenAgentConfig
+from purple_sdk.protocol.terminal import TerminalTaskMessage
 from tests.sentences import says
 from tests.stack import listening
 
@@ -78,8 +78,12 @@ STREAM = (
 )
 async def test_it_is_told_in_words_and_its_answer_is_read(answer: Callable[[], Response]) -> None:
     noted: list[str | None] = []
+
+    async def note(each: Answer) -> None:
+        noted.append(each.task_id)
+
     async with agent(answer) as (participant, got):
-        said = await participant.send(MESSAGE, "an-id", lambda each: noted.append(each.task_id), text="TASK: Do it.")
+        said = await participant.send(MESSAGE, "an-id", note, text="TASK: Do it.")
     assert said.find_text(100) == "done"
     assert list(said.find_documents()) == [{"usage": {"model": "m"}}]
     assert not said.has_failed

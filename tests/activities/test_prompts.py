@@ -2,7 +2,7 @@
 
 import pytest
 
-from activities.models.prompts import quote_untrusted, shorten
+from proctor.activities.models.prompts import quote_untrusted, shorten
 from tests.sentences import says
 
 

@@ -6,16 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from activities.scenario_code import confinement
-from activities.scenario_code.confinement import find_missing_protections
-from activities.scenario_code.freezing import packed
-from activities.scenario_code.manager import ScenarioError, ScenarioValidationError
-from activities.scenario_code.processes import EvaluatorRetryError, ScenarioCode
-from activities.scenario_code.scenarios import Scenarios
-from proctor.doctor.places import look_at_confinement
-from proctor_processes import system_calls
-from proctor_settings.config import GreenAgentConfig, merge_configs
-from proctor_storage.blobs import BlobStore
+from proctor.activities.scenario_code import confinement
+from proctor.activities.scenario_code.confinement import find_missing_protections
+from proctor.activities.scenario_code.freezing import packed
+from proctor.activities.scenario_code.manager import ScenarioError, ScenarioValidationError
+from proctor.activities.scenario_code.processes import EvaluatorRetryError, ScenarioCode
+from proctor.activities.scenario_code.scenarios import Scenarios
+from proctor.service.doctor.places import look_at_confinement
+from proctor.settings.config import GreenAgentConfig
+from proctor.storage.blobs import BlobStore
+from purple_sdk.processes import system_calls
+from purple_sdk.settings.config import merge_configs
 from tests.activities.scenario_code import GOOD, LIMITS, Write
 from tests.sentences import says
 from tests.stack import SCENARIOS

@@ -11,11 +11,11 @@ from a2a.types.a2a_pb2 import Artifact, Message, StreamResponse, TaskArtifactUpd
 from starlette.responses import StreamingResponse
 from temporalio.exceptions import ApplicationError
 
-from activities.attempts import failures
-from activities.participant import Answer, ParticipantClients
-from activities.participant.answer import UnreadableTurnError
-from proctor_protocol.messages import EarlyCompletionMessage, TurnCompleteMessage, TurnStartMessage
-from proctor_settings.config import GreenAgentConfig
+from proctor.activities.attempts import failures
+from proctor.activities.participant import Answer, ParticipantClients
+from proctor.activities.participant.answer import UnreadableTurnError
+from proctor.settings.config import GreenAgentConfig
+from purple_sdk.protocol.messages import EarlyCompletionMessage, TurnCompleteMessage, TurnStartMessage
 from tests.assessments.participants import Json, by_hand, message, task, text
 from tests.sentences import says
 

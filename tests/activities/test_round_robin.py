@@ -7,11 +7,11 @@ import pytest
 import pytest_asyncio
 from pydantic import TypeAdapter
 
-from activities.campaign.assessments import AssessmentRuns
-from activities.campaign.plan import Cell
-from activities.scenario_code.scenarios import Scenarios
-from proctor_settings.config import GreenAgentConfig
-from proctor_storage.blobs import BlobStore
+from proctor.activities.campaign.assessments import AssessmentRuns
+from proctor.activities.campaign.plan import Cell
+from proctor.activities.scenario_code.scenarios import Scenarios
+from proctor.settings.config import GreenAgentConfig
+from proctor.storage.blobs import BlobStore
 from tests.assessments.packages import write_package, write_pair
 
 A, B = "http://a", "http://b"

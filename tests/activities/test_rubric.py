@@ -1,4 +1,4 @@
-"""Mechanical checks, exactly as ``proctor_protocol.scenario.RubricCheck`` says."""
+"""Mechanical checks, exactly as ``proctor.protocol.scenario.RubricCheck`` says."""
 
 from datetime import UTC, date, datetime
 from functools import partial
@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from activities.judging.rubric import passes, score_rubric, texts_written
-from proctor_language.moments import Reading
-from proctor_protocol.results import ActionLogEntryWithTurn
-from proctor_protocol.scenario import RubricCheck, RubricItem
+from proctor.activities.judging.rubric import passes, score_rubric, texts_written
+from proctor.language.moments import Reading
+from proctor.protocol.scenario import RubricCheck, RubricItem
+from purple_sdk.protocol.results import ActionLogEntryWithTurn
 
 READ = partial(Reading, first_day=date(2026, 3, 2))
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)

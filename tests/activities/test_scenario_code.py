@@ -10,15 +10,18 @@ from typing import Any
 import psutil
 import pytest
 
-from activities.models.factory import ModelUnavailableError
-from activities.scenario_code.manager import EvaluatorLoadError
-from activities.scenario_code.processes import (
+from proctor.activities.models.factory import ModelUnavailableError
+from proctor.activities.scenario_code.manager import EvaluatorLoadError, ScenarioError
+from proctor.activities.scenario_code.processes import (
     AT_ONCE,
     EvaluatorFailedError,
     EvaluatorRetryError,
     ForkServer,
     ScenarioCode,
 )
+from purple_sdk.protocol.instances import Instance
+from purple_sdk.protocol.json_safe import LONGEST_SENTENCE
+from tests.activities.families import write_family
 from tests.activities.scenario_code import (
     ATTACKS,
     GOOD,
@@ -32,7 +35,7 @@ from tests.activities.scenario_code import (
     judged_by,
     nobody,
 )
-from tests.processes import is_running, program, read_line, running
+from tests.programs import is_running, program, read_line, running
 from tests.sentences import says
 from tests.waiting import PATIENCE, eventually
 
@@ -138,6 +141,47 @@ async def check(ctx, params):
 
 
 # --- what it may not do -----------------------------------------------------------------------------------------------
+
+
+SPEAKS = """
+import gc, json, os, socket
+
+def speak(**said):
+    piece = json.dumps(said).encode()
+    for each in gc.get_objects():
+        if isinstance(each, socket.socket) and each.fileno() > 2 and each.getblocking():
+            each.sendall(len(piece).to_bytes(8, "big") + piece)
+    os._exit(0)
+
+long = "x" * 1_500_000
+"""
+
+
+async def test_what_code_says_by_itself_is_cut_where_it_comes_in(
+    write_scenario: Write, code: ScenarioCode, tmp_path: Path
+) -> None:
+    """Callers outside of activities have it as it came in, and nothing else cuts it."""
+    judging = "".join(
+        f"async def {name}(ctx, params): speak({name}=long, is_spoilt=True)\n" for name in ("fault", "passing")
+    )
+    directory = write_scenario(files={"evaluators.py": SPEAKS + judging}) / "small"
+    refusing = write_scenario("refusing", files={"evaluators.py": SPEAKS + "speak(refused='', sentence=long)"})
+    holding = write_scenario("holding", files={"facts.py": "", "evaluators.py": SPEAKS + "speak(faults=[long])"})
+    unmade = write_family(tmp_path / "families", SPEAKS + "def make(day): speak(unmade=long, duty=long)")
+    family = unmade / "families" / "one_question"
+    said = [*(await code.hold(holding / "holding")).faults]
+    for work in (
+        judged_by(code, directory, "fault"),
+        judged_by(code, directory, "passing"),
+        code.load(refusing / "refusing"),
+        code.make(family, Instance(family="one_question", difficulty=2, seed=7)),
+    ):
+        with pytest.raises((EvaluatorFailedError, EvaluatorRetryError, ScenarioError)) as caught:
+            await work
+        said.append(str(caught.value))
+    assert len(said) == 5
+    assert all(LONGEST_SENTENCE < len(each) < 3 * LONGEST_SENTENCE for each in said), [*map(len, said)]
+    assert all("x… (1,496,000 more characters)" in each for each in said)
 
 
 async def test_a_thread_that_is_left_running_ends_with_its_process(write_scenario: Write, code: ScenarioCode) -> None:

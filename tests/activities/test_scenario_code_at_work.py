@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from activities.scenario_code.manager import ScenarioValidationError
-from activities.scenario_code.processes import (
+from proctor.activities.scenario_code.manager import ScenarioValidationError
+from proctor.activities.scenario_code.processes import (
     AT_ONCE,
     EvaluatorFailedError,
     EvaluatorRetryError,

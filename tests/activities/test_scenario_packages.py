@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from activities.scenario_code.manager import (
+from proctor.activities.scenario_code.manager import (
     EvaluatorLoadError,
     ScenarioManager,
     ScenarioNotFoundError,
@@ -142,7 +142,7 @@ def test_a_missing_folder_is_named(tmp_path: Path) -> None:
 
 
 def test_the_default_falls_back_on_the_installed_scenarios(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    spec = importlib.util.find_spec("scenarios")
+    spec = importlib.util.find_spec("proctor.scenarios")
     assert spec is not None
     assert spec.origin is not None
     monkeypatch.chdir(tmp_path)

@@ -13,21 +13,21 @@ from typing import Any
 import httpx
 import pytest
 
-from activities.scenario_code.initial_states import at_time
-from activities.simulation.hosts import Conditions, SimulationGoneError
-from activities.simulation.keys import host_key
-from activities.simulation.payloads import TURN_SETTLES, TurnApplied
-from activities.simulation.shared_host import SharedHost
-from activities.simulation.simulations import Simulations
-from activities.simulation.turns import Settling
-from proctor_protocol.scenario import ScenarioConfig
-from proctor_settings.config import GreenAgentConfig
-from proctor_storage.blobs import BlobRef, BlobStore
+from proctor.activities.scenario_code.initial_states import at_time
+from proctor.activities.simulation.hosts import Conditions, SimulationGoneError
+from proctor.activities.simulation.keys import host_key
+from proctor.activities.simulation.payloads import TURN_SETTLES, TurnApplied
+from proctor.activities.simulation.shared_host import SharedHost
+from proctor.activities.simulation.simulations import Simulations
+from proctor.activities.simulation.turns import Settling
+from proctor.protocol.scenario import ScenarioConfig
+from proctor.settings.config import GreenAgentConfig
+from proctor.storage.blobs import BlobRef, BlobStore
 from purple_sdk.ues import AsyncUESClient, ConflictError, OvertakenError
 from tests.activities.attempts import attempt
 from tests.assessments.packages import TINY
 from tests.assessments.scripts import ask_ben
-from tests.processes import serving
+from tests.programs import serving
 from tests.sentences import says
 
 SECRET = "s" * 32
@@ -42,7 +42,7 @@ class DiedError(Exception):
 
 @pytest.fixture(scope="module")
 def simulator() -> Iterator[str]:
-    with serving("ues_sim", "--port", "0", UES_HOST_KEY=host_key(SECRET)) as (address, _):
+    with serving("proctor.ues", "--port", "0", UES_HOST_KEY=host_key(SECRET)) as (address, _):
         yield address
 
 

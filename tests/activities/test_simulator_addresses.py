@@ -9,11 +9,11 @@ import httpx
 import pytest
 from pydantic import ValidationError
 
-from activities.participant.addresses import own_services
-from activities.simulation.addresses import are_several, known_addresses, public_address
-from activities.simulation.shared_hosts import SharedHosts
-from proctor_settings.config import GreenAgentConfig
-from proctor_storage.blobs import BlobStore
+from proctor.activities.participant.addresses import own_services
+from proctor.activities.simulation.addresses import are_several, known_addresses, public_address
+from proctor.activities.simulation.shared_hosts import SharedHosts
+from proctor.settings.config import GreenAgentConfig
+from proctor.storage.blobs import BlobStore
 from purple_sdk.ues import AuthenticationError, OvertakenError, UESConnectionError
 from tests.sentences import says
 

@@ -4,14 +4,14 @@ import pytest
 from langchain_core.language_models.chat_models import BaseChatModel
 from pydantic import BaseModel
 
-from activities.models.factory import (
+from proctor.activities.models.factory import (
     MAX_TOKENS,
     LLMFactory,
     ModelAnswerError,
     ModelSettingsError,
     ModelUnavailableError,
 )
-from activities.models.structured import ask, read_answer
+from proctor.activities.models.structured import ask, read_answer
 from tests.openai_endpoint import OpenAIEndpoint
 from tests.sentences import says
 from tests.work import some_of

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from activities.participant.transcripts import MOST_BYTES, kept_transcript
+from proctor.activities.participant.transcripts import MOST_BYTES, kept_transcript
 from tests.sentences import says
 
 

@@ -16,14 +16,14 @@ from temporalio.exceptions import ActivityError, ApplicationError, CancelledErro
 from temporalio.exceptions import TimeoutError as ActivityTimeoutError
 from temporalio.testing import ActivityEnvironment
 
-from activities.attempts.failures import CALLED_OFF
-from activities.models.factory import LLMFactory, ModelAnswerError, ModelUnavailableError
-from activities.models.metering import attempt_meter, usage_of
-from activities.models.structured import ask
-from activities.models.usage import Meter, endpoint_of
-from proctor.doing import noting
-from proctor_protocol.provenance import ModelUse, added_up
-from proctor_settings.prices import Prices, PricesError, read_prices
+from proctor.activities.attempts.failures import CALLED_OFF
+from proctor.activities.models.factory import LLMFactory, ModelAnswerError, ModelUnavailableError
+from proctor.activities.models.metering import attempt_meter, usage_of
+from proctor.activities.models.structured import ask
+from proctor.activities.models.usage import Meter, endpoint_of
+from proctor.local.doing import noting
+from purple_sdk.protocol.provenance import ModelUse, added_up
+from purple_sdk.settings.prices import Prices, PricesError, read_prices
 from tests.openai_endpoint import OpenAIEndpoint
 from tests.sentences import says
 

@@ -7,10 +7,10 @@ import pytest
 from langchain_core.language_models.chat_models import BaseChatModel
 from pydantic import ValidationError
 
-from activities.characters.generator import answerable, characters_addressed, reply_event, respond
-from activities.characters.messages import OutgoingMessage, ThreadEntry
-from activities.characters.outgoing import outgoing_messages
-from proctor_protocol.scenario import ScenarioConfig
+from proctor.activities.characters.generator import answerable, characters_addressed, reply_event, respond
+from proctor.activities.characters.messages import OutgoingMessage, ThreadEntry
+from proctor.activities.characters.outgoing import outgoing_messages
+from proctor.protocol.scenario import ScenarioConfig
 from tests.activities.scenario_code import scenario_data
 from tests.openai_endpoint import OpenAIEndpoint
 from tests.sentences import says

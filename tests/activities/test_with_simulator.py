@@ -5,22 +5,22 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from activities.characters.generator import reply_event
-from activities.characters.messages import CharacterReply, OutgoingMessage
-from activities.participant.action_report import compare
-from activities.scenario_code.initial_states import read_initial_state
-from activities.simulation.turns import entries_from_events
-from proctor_protocol.results import ReportedAction
-from proctor_protocol.scenario import ScenarioConfig
+from proctor.activities.characters.generator import reply_event
+from proctor.activities.characters.messages import CharacterReply, OutgoingMessage
+from proctor.activities.participant.action_report import compare
+from proctor.activities.scenario_code.initial_states import read_initial_state
+from proctor.activities.simulation.turns import entries_from_events
+from proctor.protocol.scenario import ScenarioConfig
+from purple_sdk.protocol.results import ReportedAction
 from purple_sdk.ues import AsyncUESClient
-from tests.processes import serving
+from tests.programs import serving
 
 START = datetime.fromisoformat("2026-03-02T09:00:00+01:00")
 
 
 @pytest.fixture(scope="module")
 def simulator() -> Iterator[str]:
-    with serving("ues_sim", "--port", "0", "--single", UES_ADMIN_KEY="admin-key-of-this-test") as (address, _):
+    with serving("proctor.ues", "--port", "0", "--single", UES_ADMIN_KEY="admin-key-of-this-test") as (address, _):
         yield address
 
 

@@ -3,10 +3,10 @@
 import pytest
 from pydantic import ValidationError
 
-from activities.judging.verdicts import in_proportion, work_criterion
-from activities.scenario_code.manager import EvaluatorLoadError, load_evaluators, load_package
-from proctor_protocol.results import CriterionResult, Doubt
-from proctor_protocol.scenario import EvaluationCriterion
+from proctor.activities.judging.verdicts import in_proportion, work_criterion
+from proctor.activities.scenario_code.manager import EvaluatorLoadError, load_evaluators, load_package
+from proctor.protocol.scenario import EvaluationCriterion
+from purple_sdk.protocol.results import CriterionResult, Doubt
 from tests.activities.scenario_code import scenario_data
 from tests.sentences import says
 

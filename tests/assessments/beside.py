@@ -6,8 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 from unittest.mock import patch
 
-from proctor.supervisor import Supervisor
-from proctor_processes.ports import free_ports
+from proctor.service.supervisor import Supervisor
+from purple_sdk.processes.ports import free_ports
 from tests.stack import Stack
 from tests.waiting import PATIENCE
 
@@ -38,7 +38,7 @@ def evaluator_beside(
     supervisor = Supervisor(chosen, local.logs, say=print)
     stack.run(supervisor.__aenter__())
     try:
-        with patch("proctor.supervisor.START_SECONDS", 2 * PATIENCE):
+        with patch("proctor.service.supervisor.START_SECONDS", 2 * PATIENCE):
             stack.run(supervisor.start())
         yield Stack(local, supervisor, stack._loop)
     finally:

@@ -6,9 +6,9 @@ import signal
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 
-from activities.simulation.keys import host_key
+from proctor.activities.simulation.keys import host_key
 from purple_sdk.ues import AsyncUESClient, AsyncUESHost
-from tests.processes import Process, module, read_address, read_line, running_beside
+from tests.programs import Process, module, read_address, read_line, running_beside
 from tests.stack import Stack
 
 

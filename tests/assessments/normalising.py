@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-from proctor_protocol.results import AssessmentResults
+from purple_sdk.protocol.results import AssessmentResults
 
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 

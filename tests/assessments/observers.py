@@ -7,10 +7,10 @@ from typing import Any
 import httpx
 from google.protobuf.json_format import MessageToDict
 
-from activities.simulation.keys import host_key
-from proctor.caller import Accepted, AssessmentCall, Ended, Progress
-from proctor_processes.http_clients import tls
-from proctor_protocol.updates import TaskUpdate
+from proctor.activities.simulation.keys import host_key
+from proctor.client.caller import Accepted, AssessmentCall, Ended, Progress
+from proctor.protocol.updates import TaskUpdate
+from purple_sdk.processes.http_clients import tls
 from purple_sdk.ues import AsyncUESHost
 from tests.stack import Assessed, Stack, request_json
 

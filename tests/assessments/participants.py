@@ -1,4 +1,4 @@
-"""Participants written without a2a-sdk, by hand from proctor_protocol 0.3: JSON-RPC, and the card at its old address.
+"""Participants written without a2a-sdk, by hand from proctor.protocol 0.3: JSON-RPC, and the card at its old address.
 
 async with by_hand(lambda said: message(data({"message_type": "turn_complete", "actions": []}))) as participant:
     ... participant.url, participant.messages
@@ -96,7 +96,9 @@ async def by_hand(
         call = await request.json()
         participant.methods.append(call["method"])
         if call["method"] == "tasks/get" and looked_at:
-            return JSONResponse({"jsonrpc": "2.0", "id": call["id"], "result": looked_at(call["params"])})
+            seen = looked_at(call["params"])
+            seen = await seen if asyncio.iscoroutine(seen) else seen
+            return JSONResponse({"jsonrpc": "2.0", "id": call["id"], "result": seen})
         if call["method"] == "tasks/cancel" and streams:
             participant.canceled.append(call["params"]["id"])
             canceled = task("canceled", task_id=call["params"]["id"])

@@ -9,9 +9,9 @@ import os
 import uuid
 from typing import ClassVar
 
-from proctor_protocol.messages import TurnCompleteMessage
-from proctor_settings.config import PurpleAgentConfig
 from purple_sdk import BasePurpleAgent, serve
+from purple_sdk.protocol.messages import TurnCompleteMessage
+from purple_sdk.settings.config import PurpleAgentConfig
 
 AT_ONCE = int(os.environ.get("AT_ONCE", "1"))
 

@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any
 
-from proctor_protocol.messages import EarlyCompletionMessage
+from purple_sdk.protocol.messages import EarlyCompletionMessage
 from purple_sdk.ues import AsyncUESClient
 
 BEN = "ben@work.example"

@@ -16,13 +16,13 @@ from temporalio.api.workflowservice.v1 import DeleteWorkflowExecutionRequest, De
 from temporalio.client import Client
 from temporalio.service import RPCError, RPCStatusCode
 
-from activities.attempts.scrubbing import REMOVED
-from proctor.court import is_same
-from proctor_protocol.archive import schemas, trajectory_file
-from proctor_protocol.messages import ActionLogEntry, FromParticipant, TurnCompleteMessage
-from proctor_settings.config import merge_configs
-from proctor_storage.archive import Archive
-from proctor_storage.temporal import connect
+from proctor.activities.attempts.scrubbing import REMOVED
+from proctor.local.court import is_same
+from proctor.protocol.archive import schemas, trajectory_file
+from proctor.storage.archive import Archive
+from proctor.storage.temporal import connect
+from purple_sdk.protocol.messages import ActionLogEntry, FromParticipant, TurnCompleteMessage
+from purple_sdk.settings.config import merge_configs
 from purple_sdk.ues import AsyncUESClient
 from tests.a2a_gateway.callers import sdk_client
 from tests.archived import judged_again

@@ -22,18 +22,19 @@ from temporalio.client import WorkflowExecutionStatus, WorkflowFailureError
 from temporalio.exceptions import ApplicationError
 from temporalio.testing import ActivityEnvironment
 
-from a2a_gateway.parts import request_of
-from activities.admission.activities import AdmissionActivities
-from activities.admission.payloads import AdmitInput
-from activities.attempts import failures
-from activities.participant import ParticipantClients
-from activities.scenario_code.scenarios import Scenarios
-from proctor_processes.ports import free_ports
-from proctor_protocol.messages import TurnStartMessage
-from proctor_protocol.results import AssessmentResults
-from proctor_settings.config import GreenAgentConfig
-from proctor_storage.blobs import BlobStore
-from proctor_storage.temporal import connect
+from proctor.a2a_gateway.parts import request_of
+from proctor.activities.admission.activities import AdmissionActivities
+from proctor.activities.admission.payloads import AdmitInput
+from proctor.activities.attempts import failures
+from proctor.activities.participant import ParticipantClients
+from proctor.activities.scenario_code.scenarios import Scenarios
+from proctor.settings.config import GreenAgentConfig
+from proctor.storage.blobs import BlobStore
+from proctor.storage.temporal import connect
+from proctor.workflows.names import PROCTOR_STATUS
+from purple_sdk.processes.ports import free_ports
+from purple_sdk.protocol.messages import TurnStartMessage
+from purple_sdk.protocol.results import AssessmentResults
 from tests.a2a_gateway.callers import data_part, message, sdk_client, send, state_name
 from tests.assessments import participants
 from tests.assessments.observers import simulations_left
@@ -42,7 +43,6 @@ from tests.assessments.scripts import idle
 from tests.sentences import says
 from tests.stack import SCENARIOS, Stack, listening, serving
 from tests.work import only_nightly
-from workflows.names import PROCTOR_STATUS
 
 Json = dict[str, Any]
 _FAMILIES = {path.parent.name for path in SCENARIOS.glob("families/*/family.py")} | {"one_question", "two_truths"}

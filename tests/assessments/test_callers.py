@@ -12,11 +12,11 @@ from a2a.types import GetTaskRequest, StreamResponse, Task
 from a2a.utils.constants import TransportProtocol
 from google.protobuf.json_format import MessageToDict
 
-from activities.participant import ParticipantClients
-from proctor_protocol.messages import TurnCompleteMessage, TurnStartMessage
-from proctor_protocol.results import AssessmentResults
-from proctor_protocol.updates import MILESTONES, SimulationAdvancedUpdate, TaskUpdate, parse_update
-from proctor_settings.config import GreenAgentConfig
+from proctor.activities.participant import ParticipantClients
+from proctor.protocol.updates import MILESTONES, SimulationAdvancedUpdate, TaskUpdate, parse_update
+from proctor.settings.config import GreenAgentConfig
+from purple_sdk.protocol.messages import TurnCompleteMessage, TurnStartMessage
+from purple_sdk.protocol.results import AssessmentResults
 from tests.a2a_gateway.callers import (
     JSONRPC,
     REST,

@@ -12,10 +12,10 @@ import pytest
 from a2a.types import CancelTaskRequest, GetTaskRequest, Part
 from temporalio.client import WorkflowExecutionStatus
 
-from proctor_protocol.messages import AssessmentCompleteMessage, AssessmentStartMessage, TurnCompleteMessage
-from proctor_protocol.results import AssessmentResults
-from proctor_storage.temporal import connect
+from proctor.storage.temporal import connect
 from purple_sdk import BasePurpleAgent, create_app
+from purple_sdk.protocol.messages import AssessmentCompleteMessage, AssessmentStartMessage, TurnCompleteMessage
+from purple_sdk.protocol.results import AssessmentResults
 from tests.a2a_gateway.callers import at_once, message, sdk_client, send, state_name
 from tests.assessments.observers import running, simulations_left
 from tests.sentences import says

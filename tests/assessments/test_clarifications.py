@@ -14,13 +14,13 @@ from temporalio.exceptions import ApplicationError
 from temporalio.testing import ActivityEnvironment
 from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput
 
-from activities.attempts.heartbeats import Heartbeats
-from activities.attempts.notes import ClarificationNote, MarkNote, Note, TaskNote
-from activities.participant import Answer
-from activities.participant import activities as participants
-from proctor_protocol.results import Clarification
-from proctor_protocol.updates import ErrorOccurredUpdate
-from proctor_settings.config import GreenAgentConfig
+from proctor.activities.attempts.heartbeats import Heartbeats
+from proctor.activities.attempts.notes import ClarificationNote, MarkNote, Note, TaskNote
+from proctor.activities.participant import Answer
+from proctor.activities.participant import activities as participants
+from proctor.protocol.updates import ErrorOccurredUpdate
+from proctor.settings.config import GreenAgentConfig
+from purple_sdk.protocol.results import Clarification
 from tests.assessments.participants import DONE, WORDS, ByHand, Json, by_hand, data, message, task, text
 from tests.sentences import says
 from tests.stack import Stack, assess

@@ -11,15 +11,15 @@ import pytest
 import pytest_asyncio
 from temporalio.exceptions import ApplicationError
 
-from activities.admission.activities import AdmissionActivities
-from activities.admission.payloads import AdmitInput
-from activities.plan import Plan
-from activities.scenario_code.scenarios import Scenarios
-from proctor_protocol.request import BadRequestError, parse_request
-from proctor_protocol.results import AssessmentResults
-from proctor_settings.config import GreenAgentConfig
-from proctor_storage.archive import Archive
-from proctor_storage.blobs import BlobStore
+from proctor.activities.admission.activities import AdmissionActivities
+from proctor.activities.admission.payloads import AdmitInput
+from proctor.activities.plan import Plan
+from proctor.activities.scenario_code.scenarios import Scenarios
+from proctor.settings.config import GreenAgentConfig
+from proctor.storage.archive import Archive
+from proctor.storage.blobs import BlobStore
+from purple_sdk.protocol.request import BadRequestError, parse_request
+from purple_sdk.protocol.results import AssessmentResults
 from purple_sdk.ues import UESError
 from tests.assessments.packages import write_package
 from tests.assessments.scripts import ask_ben

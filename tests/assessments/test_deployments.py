@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from proctor_protocol.messages import EarlyCompletionMessage
-from proctor_storage.temporal import connect
+from proctor.storage.temporal import connect
+from purple_sdk.protocol.messages import EarlyCompletionMessage
 from purple_sdk.ues import AsyncUESClient
 from tests.assessments.deployments import Hosts, two_hosts
 from tests.assessments.scripts import diligent

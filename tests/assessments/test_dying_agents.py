@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from proctor_processes.ports import free_ports
+from purple_sdk.processes.ports import free_ports
 from tests.assessments.test_plain_agents import PLAIN, downloads, install_example
-from tests.processes import module, running_beside
+from tests.programs import module, running_beside
 from tests.stack import Stack, assess
 from tests.work import some_of
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from proctor.replay import choose, reset, reset_points
-from proctor_protocol.results import AssessmentResults
-from proctor_storage.archive import Archive
-from proctor_storage.temporal import connect
+from proctor.client.replay import choose, reset, reset_points
+from proctor.storage.archive import Archive
+from proctor.storage.temporal import connect
+from purple_sdk.protocol.results import AssessmentResults
 from tests.activities.families import write_family
 from tests.assessments.test_forks import fork
 from tests.assessments.test_replay import follow
@@ -99,7 +99,7 @@ async def test_a_day_is_forked_and_judged_again_when_its_family_is_gone(stack: S
 
 
 async def test_a_campaign_plays_families_by_difficulty_and_seed(stack: Stack) -> None:
-    """How two agents are compared on days of families is in ``tests/proctor_statistics``."""
+    """How two agents are compared on days of families is in ``tests/statistics``."""
     scenarios, difficulties = ["one_question", "tiny"], [1, 3]
     async with serving(answers) as url:
         found = await play(stack, {"good": url}, scenarios=scenarios, difficulties=difficulties, seeds=[1], max_turns=1)

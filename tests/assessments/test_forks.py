@@ -11,16 +11,17 @@ import pytest
 from temporalio.exceptions import ApplicationError
 from temporalio.testing import ActivityEnvironment
 
-from activities.admission.activities import ForkActivities
-from activities.admission.payloads import AdmitInput
-from activities.attempts import failures
-from proctor.page_actions import page_actions
-from proctor.parts import open_parts
-from proctor_protocol.forks import ForkedFrom
-from proctor_protocol.results import AssessmentResults
-from proctor_protocol.updates import AssessmentStartedUpdate, TurnCompletedUpdate, TurnStartedUpdate
-from proctor_storage.archive import Archive
-from proctor_storage.temporal import connect
+from proctor.activities.admission.activities import ForkActivities
+from proctor.activities.admission.payloads import AdmitInput
+from proctor.activities.attempts import failures
+from proctor.protocol.updates import AssessmentStartedUpdate, TurnCompletedUpdate, TurnStartedUpdate
+from proctor.service.page_actions import page_actions
+from proctor.service.parts import open_parts
+from proctor.storage.archive import Archive
+from proctor.storage.temporal import connect
+from proctor.viewer.actions import ActionRefusedError, ActionRequest
+from purple_sdk.protocol.forks import ForkedFrom
+from purple_sdk.protocol.results import AssessmentResults
 from tests.assessments.scripts import BEN
 from tests.assessments.test_replay import follow
 from tests.chaos.campaigns import play
@@ -28,7 +29,6 @@ from tests.chaos.forks import Undecided, files_of, outcome, turns_in
 from tests.sentences import says
 from tests.stack import Assessed, Stack, assess, assess_by, request_json, serving
 from tests.work import NIGHTLY, only_nightly
-from viewer.actions import ActionRefusedError, ActionRequest
 
 
 class Correspondent:

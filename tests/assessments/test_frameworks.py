@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from proctor_protocol.archive import trajectory_file
-from proctor_storage.archive import Archive
+from proctor.protocol.archive import trajectory_file
+from proctor.storage.archive import Archive
 from tests.assessments.test_plain_agents import downloads, run, serving
 from tests.scripted_model import INPUT, OUTPUT, ScriptedModel
 from tests.stack import Stack, assess

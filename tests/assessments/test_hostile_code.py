@@ -6,9 +6,9 @@ import asyncio
 import os
 from pathlib import Path
 
-from proctor.replay import choose, reset, reset_points
-from proctor_protocol.results import AssessmentResults
-from proctor_storage.temporal import connect
+from proctor.client.replay import choose, reset, reset_points
+from proctor.storage.temporal import connect
+from purple_sdk.protocol.results import AssessmentResults
 from tests.assessments.packages import TINY, write_package
 from tests.assessments.scripts import diligent, idle
 from tests.assessments.test_replay import comparable, follow

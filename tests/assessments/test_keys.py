@@ -6,7 +6,7 @@ from typing import Any
 import httpx
 from a2a.types import CancelTaskRequest
 
-from activities.simulation.keys import USER_PERMISSIONS
+from proctor.activities.simulation.keys import USER_PERMISSIONS
 from tests.a2a_gateway.callers import sdk_client
 from tests.assessments import participants
 from tests.assessments.observers import running

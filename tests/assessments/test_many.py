@@ -6,7 +6,7 @@ from typing import Any
 
 from a2a.types import GetTaskRequest, ListTasksRequest
 
-from proctor_protocol.results import AssessmentResults
+from purple_sdk.protocol.results import AssessmentResults
 from purple_sdk.ues import AsyncUESClient
 from tests.a2a_gateway.callers import at_once, data_part, message, sdk_client, send, state_name
 from tests.assessments.normalising import normalised

@@ -7,7 +7,7 @@ from unittest.mock import patch
 import httpx
 from a2a.types import GetTaskRequest
 
-from proctor_storage.archive import Archive
+from proctor.storage.archive import Archive
 from tests.a2a_gateway.callers import sdk_client
 from tests.assessments.deployments import services
 from tests.assessments.scripts import diligent

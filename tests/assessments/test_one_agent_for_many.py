@@ -9,9 +9,9 @@ from contextlib import contextmanager
 import psutil
 import pytest
 
-from proctor_protocol.results import AssessmentResults
+from purple_sdk.protocol.results import AssessmentResults
 from tests.assessments.normalising import normalised
-from tests.processes import Process, serving
+from tests.programs import Process, serving
 from tests.stack import Stack, assess
 from tests.work import only_nightly
 

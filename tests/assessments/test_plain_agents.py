@@ -13,7 +13,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from proctor_processes.ports import free_ports
+from purple_sdk.processes.ports import free_ports
 from tests.stack import Stack, assess
 from tests.waiting import wait_until
 from tests.work import NIGHTLY

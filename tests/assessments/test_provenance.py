@@ -8,13 +8,14 @@ from typing import Any
 
 import pytest
 
-from activities.scenario_code.freezing import packed
-from proctor.errors import UsageError
-from proctor.replay import choose, reset, reset_points, run_replay
-from proctor_protocol.provenance import Provenance
-from proctor_protocol.results import AssessmentResults
-from proctor_storage.blobs import blob_ref
-from proctor_storage.temporal import connect
+from proctor.activities.scenario_code.freezing import packed
+from proctor.cli.replay import run_replay
+from proctor.client.replay import choose, reset, reset_points
+from proctor.common.errors import UsageError
+from proctor.storage.blobs import blob_ref
+from proctor.storage.temporal import connect
+from purple_sdk.protocol.provenance import Provenance
+from purple_sdk.protocol.results import AssessmentResults
 from tests.assessments.packages import write_package
 from tests.assessments.test_replay import follow
 from tests.sentences import says

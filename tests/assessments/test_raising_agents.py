@@ -9,11 +9,11 @@ from datetime import UTC, datetime
 import pytest
 from temporalio.exceptions import ApplicationError
 
-from activities.attempts import failures
-from activities.participant import ParticipantClients
-from proctor_protocol.messages import TurnCompleteMessage, TurnStartMessage
-from proctor_protocol.updates import ErrorOccurredUpdate
-from proctor_settings.config import GreenAgentConfig
+from proctor.activities.attempts import failures
+from proctor.activities.participant import ParticipantClients
+from proctor.protocol.updates import ErrorOccurredUpdate
+from proctor.settings.config import GreenAgentConfig
+from purple_sdk.protocol.messages import TurnCompleteMessage, TurnStartMessage
 from tests.assessments.raising_agents import ordinary_agent
 from tests.sentences import says
 from tests.stack import Stack, assess

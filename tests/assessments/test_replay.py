@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 from temporalio.client import WorkflowFailureError
 
-from proctor.caller import AssessmentCall, Ended, Progress
-from proctor.errors import CommandError, UsageError
-from proctor.replay import choose, reset, reset_points
-from proctor_protocol.results import AssessmentResults
-from proctor_protocol.updates import TurnStartedUpdate
-from proctor_storage.archive import Archive
-from proctor_storage.temporal import connect
+from proctor.client.caller import AssessmentCall, Ended, Progress
+from proctor.client.replay import choose, reset, reset_points
+from proctor.common.errors import CommandError, UsageError
+from proctor.protocol.updates import TurnStartedUpdate
+from proctor.storage.archive import Archive
+from proctor.storage.temporal import connect
+from purple_sdk.protocol.results import AssessmentResults
 from tests.sentences import says
 from tests.stack import assess, serving
 

@@ -5,18 +5,18 @@ from typing import Any
 
 from starlette.applications import Starlette
 
-from proctor_protocol.messages import ActionLogEntry, EarlyCompletionMessage, ModelUsage, TurnCompleteMessage
-from proctor_protocol.results import AssessmentResults, TurnModelUsage
-from proctor_protocol.updates import (
+from proctor.protocol.updates import (
     ActionObservedUpdate,
     ScenarioLoadedUpdate,
     SimulationAdvancedUpdate,
     TurnCompletedUpdate,
     TurnStartedUpdate,
 )
-from proctor_settings.config import merge_configs
 from purple_sdk import create_app
 from purple_sdk.examples.assistant_agent import AssistantAgent
+from purple_sdk.protocol.messages import ActionLogEntry, EarlyCompletionMessage, ModelUsage, TurnCompleteMessage
+from purple_sdk.protocol.results import AssessmentResults, TurnModelUsage
+from purple_sdk.settings.config import merge_configs
 from purple_sdk.ues import AsyncUESClient
 from tests.assessments.scripts import ask_ben
 from tests.openai_endpoint import OpenAIEndpoint

@@ -12,19 +12,20 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from proctor.audit import players
-from proctor.caller import Progress
-from proctor.court import is_same
-from proctor.display import AssessmentDisplay
-from proctor.replay import choose, reset, reset_points
-from proctor.report import print_report
-from proctor_protocol.messages import EarlyCompletionMessage
-from proctor_protocol.results import AssessmentResults
-from proctor_storage.archive import Archive
-from proctor_storage.entry_table import EntryQuery
-from proctor_storage.temporal import connect
+from proctor.cli.display import AssessmentDisplay
+from proctor.cli.report import print_report
+from proctor.client.caller import Progress
+from proctor.client.replay import choose, reset, reset_points
+from proctor.local.audit import players
+from proctor.local.court import is_same
+from proctor.scenarios.kit.making.days import Day, make_day
+from proctor.storage.archive import Archive
+from proctor.storage.entry_table import EntryQuery
+from proctor.storage.temporal import connect
+from proctor.viewer.pages import Pages, address_of
+from purple_sdk.protocol.messages import EarlyCompletionMessage
+from purple_sdk.protocol.results import AssessmentResults
 from purple_sdk.ues import AsyncUESClient
-from scenarios.kit.making.days import Day, make_day
 from tests.archived import judged_again
 from tests.assessments.normalising import normalised
 from tests.assessments.scripts import ask_ben, idle
@@ -33,7 +34,6 @@ from tests.chaos.campaigns import play as campaign
 from tests.sentences import says
 from tests.stack import SCENARIOS, Assessed, Script, Stack, assess_by, serving
 from tests.work import only_nightly
-from viewer.pages import Pages, address_of
 
 ANA, BEN = "ana@home.example", "ben@work.example"
 

@@ -15,12 +15,12 @@ from temporalio.activity import ActivityCancellationDetails
 from temporalio.testing import ActivityEnvironment
 from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput
 
-from activities.attempts.heartbeats import Heartbeats
-from activities.attempts.notes import TaskNote
-from activities.participant.activities import ParticipantActivities
-from proctor.replay import choose, reset, reset_points
-from proctor_settings.config import GreenAgentConfig
-from proctor_storage.temporal import connect
+from proctor.activities.attempts.heartbeats import Heartbeats
+from proctor.activities.attempts.notes import TaskNote
+from proctor.activities.participant.activities import ParticipantActivities
+from proctor.client.replay import choose, reset, reset_points
+from proctor.settings.config import GreenAgentConfig
+from proctor.storage.temporal import connect
 from tests.assessments.observers import running
 from tests.assessments.participants import DONE, ByHand, Json, by_hand, data, message
 from tests.assessments.test_replay import follow

@@ -13,19 +13,19 @@ from temporalio.api.sdk.v1 import WorkflowMetadata
 from temporalio.client import WorkflowExecutionStatus, WorkflowFailureError
 from temporalio.exceptions import ApplicationError
 
-from activities.attempts.markdown import as_summary, unescaped
-from activities.attempts.scrubbing import PARTICIPANT_KEYS
-from activities.simulation.keys import admin_key, reader_key
-from proctor_protocol.results import AssessmentResults
-from proctor_storage.temporal import connect
+from proctor.activities.attempts.markdown import as_summary, unescaped
+from proctor.activities.attempts.scrubbing import PARTICIPANT_KEYS
+from proctor.activities.simulation.keys import admin_key, reader_key
+from proctor.storage.temporal import connect
+from proctor.workflows import limits
+from proctor.workflows.names import PROCTOR_PARTICIPANT, PROCTOR_SCENARIO, PROCTOR_SCORE, PROCTOR_STATUS
+from purple_sdk.protocol.results import AssessmentResults
 from tests.assessments import participants
 from tests.assessments.participants import by_hand
 from tests.assessments.scripts import diligent, idle
 from tests.sentences import says
 from tests.stack import Stack, assess, serving
 from tests.work import only_nightly
-from workflows import limits
-from workflows.names import PROCTOR_PARTICIPANT, PROCTOR_SCENARIO, PROCTOR_SCORE, PROCTOR_STATUS
 
 MOVED = "update_simulation_advanced"
 
@@ -136,6 +136,10 @@ async def test_a_failed_participant_is_a_failed_workflow_with_a_readable_reason(
     async with by_hand(fail) as participant:
         assessed = await assess(stack, participant.url, "tiny", turn_tries=2)
     assert assessed.results is not None
+    port = participant.url.rpartition(":")[2]
+    assert assessed.results.assessment_id.endswith(f"-tiny-127-0-0-1-{port}")
+    assert {"assessment_start", "turn_start"} <= set(participant.kinds)
+    assert "tiny" not in json.dumps(participant.sent), "it would know what it is assessed on"
     handle = (await connect(stack.config)).get_workflow_handle(assessed.results.assessment_id)
     described = await handle.describe()
     assert described.status == WorkflowExecutionStatus.FAILED

@@ -21,11 +21,11 @@ from starlette.routing import Route
 from temporalio.client import Client
 from temporalio.exceptions import ApplicationError
 
-from activities.attempts import failures
-from activities.participant import ParticipantClients
-from proctor_protocol.messages import AssessmentCompleteMessage
-from proctor_settings.config import GreenAgentConfig
-from proctor_storage.temporal import connect
+from proctor.activities.attempts import failures
+from proctor.activities.participant import ParticipantClients
+from proctor.settings.config import GreenAgentConfig
+from proctor.storage.temporal import connect
+from purple_sdk.protocol.messages import AssessmentCompleteMessage
 from purple_sdk.ues import AsyncUESClient
 from tests.assessments import participants
 from tests.assessments.observers import running, simulations_left

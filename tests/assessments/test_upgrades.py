@@ -12,16 +12,16 @@ from typing import Any
 
 import pytest
 
-from proctor.caller import AssessmentCall
-from proctor_processes.ports import free_ports
-from proctor_protocol.messages import EarlyCompletionMessage
-from proctor_storage.temporal import connect
+from proctor.client.caller import AssessmentCall
+from proctor.storage.temporal import connect
+from purple_sdk.processes.ports import free_ports
+from purple_sdk.protocol.messages import EarlyCompletionMessage
 from purple_sdk.ues import AsyncUESClient
 from tests.assessments.observers import Running
 from tests.assessments.scripts import ask_ben
 from tests.histories.reading import runs_of
 from tests.histories.record import FOLDER, release
-from tests.processes import ROOT, module, read_line, running_beside
+from tests.programs import ROOT, module, read_line, running_beside
 from tests.stack import Assessed, Stack, request_json, serving
 from tests.waiting import PATIENCE
 from tests.work import only_nightly

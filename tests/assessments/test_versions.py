@@ -11,12 +11,12 @@ from temporalio.api.workflowservice.v1 import SetWorkerDeploymentCurrentVersionR
 from temporalio.client import Client
 from temporalio.service import RPCError
 
-from proctor_storage.temporal import connect
+from proctor.storage.temporal import connect
 from purple_sdk.ues import AsyncUESClient
 from tests.assessments.observers import running
 from tests.assessments.scripts import ask_ben, idle
 from tests.histories.reading import runs_of
-from tests.processes import module, running_beside
+from tests.programs import module, running_beside
 from tests.stack import Stack, assess, running_stack, serving
 from tests.work import only_nightly
 

@@ -7,9 +7,9 @@ import pytest
 from click.testing import CliRunner, Result
 from typer.main import get_command
 
-from proctor.audit.families import command_for
-from proctor.errors import CommandError, UsageError
-from proctor.main import app
+from proctor.cli.main import app
+from proctor.common.errors import CommandError, UsageError
+from proctor.local.audit.families import command_for
 from tests.sentences import says
 
 

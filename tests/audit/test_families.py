@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from proctor.audit import instances
-from proctor.audit.families import Cell, audit_cell, cells_of, summed_up
-from proctor.audit.instances import BARS, audit_instance
-from proctor.audit.players import nothing, oracle
-from proctor.audit.plays import Stage
-from scenarios.kit.checks import Write
-from scenarios.kit.making import asking
-from scenarios.kit.making.days import DIFFICULTIES, Day, make_day
+from proctor.local.audit import instances
+from proctor.local.audit.families import Cell, audit_cell, cells_of, summed_up
+from proctor.local.audit.instances import BARS, audit_instance
+from proctor.local.audit.players import nothing, oracle
+from proctor.local.audit.plays import Stage
+from proctor.scenarios.kit.checks import Write
+from proctor.scenarios.kit.making import asking
+from proctor.scenarios.kit.making.days import DIFFICULTIES, Day, make_day
 from tests.sentences import says
 from tests.stack import SCENARIOS
 from tests.work import NIGHTLY, only_nightly
@@ -75,9 +75,9 @@ async def test_the_oracle_earns_everything_and_who_does_nothing_nothing(family: 
 _FAMILY = """
 from dataclasses import replace
 
-from scenarios.kit.making.duties.answering import answer_fact
-from scenarios.kit.making.people import Phrase
-from scenarios.kit.values import Value
+from proctor.scenarios.kit.making.duties.answering import answer_fact
+from proctor.scenarios.kit.making.people import Phrase
+from proctor.scenarios.kit.values import Value
 
 THINGS = (Phrase("the rent of the barn", "die Miete der Scheune"), Phrase("the price of hay", "der Preis von Heu"))
 

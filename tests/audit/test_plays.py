@@ -10,17 +10,17 @@ from typing import Any
 
 import pytest
 
-from proctor.audit import players
-from proctor.audit.conditions import carefully
-from proctor.audit.dry import skipped_by_lapses
-from proctor.audit.expected import expected_share
-from proctor.audit.plays import Perform, Stage, Turn, perform
-from proctor.rehearsal import Rehearsal, rehearsing
-from proctor_protocol.results import ActionLogEntryWithTurn, AssessmentResults
+from proctor.local.audit import players
+from proctor.local.audit.conditions import carefully
+from proctor.local.audit.dry import skipped_by_lapses
+from proctor.local.audit.expected import expected_share
+from proctor.local.audit.plays import Perform, Stage, Turn, perform
+from proctor.local.rehearsal import Rehearsal, rehearsing
+from proctor.scenarios.kit.making.days import Day, make_day
+from proctor.scenarios.kit.making.duty import Act
+from purple_sdk.protocol.results import ActionLogEntryWithTurn, AssessmentResults
 from purple_sdk.ues import AsyncUESClient
 from purple_sdk.ues.errors import ServerError
-from scenarios.kit.making.days import Day, make_day
-from scenarios.kit.making.duty import Act
 from tests.stack import SCENARIOS
 from tests.work import NIGHTLY, some_of
 

@@ -4,9 +4,9 @@ import asyncio
 from datetime import datetime, timedelta
 from typing import Any
 
-from proctor.audit.plays import Stage, Turn
+from proctor.local.audit.plays import Stage, Turn
+from proctor.scenarios.kit.making.days import Day, make_day
 from purple_sdk.ues import AsyncUESClient
-from scenarios.kit.making.days import Day, make_day
 from tests.stack import SCENARIOS
 
 HOST, GUEST = make_day(SCENARIOS / "families" / "two_assistants", 1, 7).sides

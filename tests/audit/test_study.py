@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from proctor.audit.clues import type_of
-from proctor.audit.families import LEAST_WITH, MOST_WITHOUT, summed_up
-from proctor.audit.instances import Report, naming_shares, naming_types
-from proctor.audit.plays import Stage
-from proctor.audit.study import Known, Study, counts_of, study_days
-from scenarios.kit.making.days import Day, make_day
+from proctor.local.audit.clues import type_of
+from proctor.local.audit.families import LEAST_WITH, MOST_WITHOUT, summed_up
+from proctor.local.audit.instances import Report, naming_shares, naming_types
+from proctor.local.audit.plays import Stage
+from proctor.local.audit.study import Known, Study, counts_of, study_days
+from proctor.scenarios.kit.making.days import Day, make_day
 from tests.sentences import says
 from tests.stack import SCENARIOS
 
@@ -17,9 +17,9 @@ DAYS = range(1, 35)
 """With three duties of each kind a day, enough to learn from."""
 
 _FAMILY = """
-from scenarios.kit.making.duties.answering import answer_fact
-from scenarios.kit.making.people import Phrase
-from scenarios.kit.values import Value
+from proctor.scenarios.kit.making.duties.answering import answer_fact
+from proctor.scenarios.kit.making.people import Phrase
+from proctor.scenarios.kit.values import Value
 
 
 def make(day):

@@ -12,16 +12,16 @@ from typing import Any
 
 import pytest
 
-from proctor.audit import cheats, notations, wordings
-from proctor.audit.command import coverage_in_words
-from proctor.audit.families import FamilyAudit
-from proctor.audit.instances import audit_instance
-from proctor.audit.players import oracle
-from proctor.audit.plays import Outcome, Stage
-from proctor.errors import CommandError
-from scenarios.kit.checks import Judgement
-from scenarios.kit.making.days import DIFFICULTIES, Day, make_day
-from scenarios.kit.values import Answer, Value, Words
+from proctor.cli.audit import coverage_in_words
+from proctor.common.errors import CommandError
+from proctor.local.audit import cheats, notations, wordings
+from proctor.local.audit.families import FamilyAudit
+from proctor.local.audit.instances import audit_instance
+from proctor.local.audit.players import oracle
+from proctor.local.audit.plays import Outcome, Stage
+from proctor.scenarios.kit.checks import Judgement
+from proctor.scenarios.kit.making.days import DIFFICULTIES, Day, make_day
+from proctor.scenarios.kit.values import Answer, Value, Words
 from tests.sentences import says
 from tests.stack import SCENARIOS
 from tests.work import only_nightly

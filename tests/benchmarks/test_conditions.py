@@ -1,7 +1,7 @@
 """The benchmark of conditions: carelessness under noise, slowness under a clock, and each habit cost points."""
 
 from benchmarks.conditions import HABITS, by_the_clock, decided, in_noise, measured, table
-from scenarios.kit.making.days import make_day
+from proctor.scenarios.kit.making.days import make_day
 from tests.stack import SCENARIOS
 
 FAMILIES = SCENARIOS / "families"

@@ -29,11 +29,12 @@ from a2a.utils.errors import A2AError
 from google.protobuf.json_format import MessageToDict
 from temporalio.client import WorkflowHistory
 
-from proctor.caller import AssessmentCall, Ended, Progress
-from proctor.run_settings import as_toml
-from proctor_protocol.campaigns import CellEndedUpdate
-from proctor_protocol.runs import RunCell, RunRequest, RunResults
-from proctor_storage.temporal import connect
+from proctor.client.caller import AssessmentCall, Ended, Progress
+from proctor.client.run_settings import as_toml
+from proctor.protocol.campaigns import CellEndedUpdate
+from proctor.protocol.runs import RunCell, RunRequest, RunResults
+from proctor.storage.temporal import connect
+from proctor.viewer.app import create_app as create_pages
 from purple_sdk import create_app
 from purple_sdk.examples.triage_agent import TriageAgent
 from tests.a2a_gateway.callers import TERMINAL, at_once, data_part, message, sdk_client, send
@@ -42,7 +43,6 @@ from tests.histories.reading import runs_of
 from tests.sizes.__main__ import memory
 from tests.sizes.following import Size, size_of
 from tests.stack import Stack, agent_config, listening, running_stack, serving
-from viewer.app import create_app as create_pages
 
 KILLED = ("worker", "temporal", "ues")
 WHEN = (0.25, 0.5, 0.75)

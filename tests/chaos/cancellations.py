@@ -15,9 +15,9 @@ from typing import Literal
 import httpx
 from a2a.types import CancelTaskRequest, GetTaskRequest, ListTasksRequest
 
-from activities.simulation.keys import host_key
-from proctor.caller import Accepted, AssessmentCall, Ended
-from proctor_processes.ports import free_ports
+from proctor.activities.simulation.keys import host_key
+from proctor.client.caller import Accepted, AssessmentCall, Ended
+from purple_sdk.processes.ports import free_ports
 from purple_sdk.ues import AsyncUESHost, UESError
 from tests.a2a_gateway.callers import sdk_client, state_name
 from tests.chaos.moments import Matches, Moment
@@ -327,7 +327,7 @@ async def _at_a_shell(services: Services, situation: Situation) -> AsyncIterator
     output = ""
     try:
         async with asyncio.timeout(20):
-            while not (found := re.search(r"/workflows/([0-9a-f-]{36})", output)):
+            while not (found := re.search(r"/workflows/([0-9a-f-]{36}[\w-]*)", output)):
                 if not (line := await process.stdout.readline()):
                     raise ChaosError(f"proctor assess ended: {output}")
                 output += line.decode()

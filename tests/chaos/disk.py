@@ -17,11 +17,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from proctor.caller import Accepted, AssessmentCall, Ended, Progress
-from proctor.replay import choose, reset, reset_points
-from proctor_protocol.results import AssessmentResults
-from proctor_protocol.updates import ErrorOccurredUpdate
-from proctor_storage.temporal import connect
+from proctor.client.caller import Accepted, AssessmentCall, Ended, Progress
+from proctor.client.replay import choose, reset, reset_points
+from proctor.protocol.updates import ErrorOccurredUpdate
+from proctor.storage.temporal import connect
+from purple_sdk.protocol.results import AssessmentResults
 from purple_sdk.ues import AsyncUESClient
 from tests.assessments.packages import write_package
 from tests.assessments.scripts import diligent

@@ -17,11 +17,11 @@ from pathlib import Path
 
 import psutil
 
-from activities.simulation.keys import host_key
-from proctor.local import LocalStack, Ports
-from proctor.supervisor import Service, Supervisor
-from proctor_processes.ports import free_ports
-from proctor_settings.config import GreenAgentConfig
+from proctor.activities.simulation.keys import host_key
+from proctor.local.stack import LocalStack, Ports
+from proctor.service.supervisor import Service, Supervisor
+from proctor.settings.config import GreenAgentConfig
+from purple_sdk.processes.ports import free_ports
 from purple_sdk.ues import AsyncUESHost
 from tests.chaos.moments import Moments, Seen, listening_post, proxy
 from tests.chaos.rehearsals import Recovery, killed_at, undisturbed
@@ -113,7 +113,7 @@ def _number_of(process: psutil.Process) -> int | None:
     """Which of its worker's processes one is; None where it is none."""
     with suppress(psutil.Error):
         command = " ".join(process.cmdline())
-        if "proctor.worker_process" in command:
+        if "proctor.service.worker_process" in command:
             return int(command.partition('"number":')[2].split(",")[0])
     return None
 

@@ -21,9 +21,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from proctor_protocol.results import AssessmentResults
-from proctor_protocol.runs import RunCell, RunResults
-from proctor_storage.archive import Archive
+from proctor.protocol.runs import RunCell, RunResults
+from proctor.storage.archive import Archive
+from purple_sdk.protocol.results import AssessmentResults
 from tests.assessments.packages import write_package
 from tests.assessments.scripts import BEN, ask_ben
 from tests.chaos.campaigns import play

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from proctor.replay import choose, reset, reset_points
+from proctor.client.replay import choose, reset, reset_points
 from tests.chaos.moments import Matches, Moment, Seen
 from tests.chaos.participant import QUIET
 from tests.chaos.rehearsals import (

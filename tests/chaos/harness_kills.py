@@ -23,10 +23,10 @@ from typing import Any, Literal
 
 import psutil
 
-from proctor.local import answers, proctor_command
-from proctor.supervisor import Service, Supervisor
-from proctor_processes.ports import free_ports
-from tests.processes import module
+from proctor.local.stack import answers, proctor_command
+from proctor.service.supervisor import Service, Supervisor
+from purple_sdk.processes.ports import free_ports
+from tests.programs import module
 from tests.purple_sdk.harness.playing import speaks
 from tests.scripted_model import ScriptedModel, progress, read_question
 from tests.stack import Stack, assess, running_stack

@@ -18,30 +18,30 @@ from temporalio import workflow
 from temporalio.client import WorkflowHistory
 from temporalio.worker import UnsandboxedWorkflowRunner
 
-from activities.admission.queueing import QueueActivities
-from activities.attempts.scrubbing import Scrubber
-from activities.campaign.activities import CampaignActivities, CampaignArchiving
-from activities.campaign.assessments import CELL_WORKFLOW, AssessmentRuns, PlayedAssessment
-from activities.campaign.plan import CellInput, CellOutcome
-from activities.scenario_code.scenarios import Scenarios
-from proctor.caller import AssessmentCall, Ended, Progress
-from proctor_protocol.campaigns import CellEndedUpdate
-from proctor_protocol.results import AssessmentResults
-from proctor_protocol.runs import RunResults
-from proctor_settings.config import GreenAgentConfig
-from proctor_storage.blobs import BlobStore
-from proctor_storage.temporal import connect
+from proctor.activities.admission.queueing import QueueActivities
+from proctor.activities.attempts.scrubbing import Scrubber
+from proctor.activities.campaign.activities import CampaignActivities, CampaignArchiving
+from proctor.activities.campaign.assessments import CELL_WORKFLOW, AssessmentRuns, PlayedAssessment
+from proctor.activities.campaign.plan import CellInput, CellOutcome
+from proctor.activities.scenario_code.scenarios import Scenarios
+from proctor.client.caller import AssessmentCall, Ended, Progress
+from proctor.protocol.campaigns import CellEndedUpdate
+from proctor.protocol.runs import RunResults
+from proctor.settings.config import GreenAgentConfig
+from proctor.storage.blobs import BlobStore
+from proctor.storage.temporal import connect
+from proctor.workflows import limits
+from proctor.workflows.campaign import Campaign
+from proctor.workflows.context_queue import ContextQueue
+from purple_sdk.protocol.results import AssessmentResults
 from tests.a2a_gateway.conftest import running_gateway, start_temporal, stop_temporal
 from tests.chaos.campaigns import largest
 from tests.histories.reading import runs_of
 from tests.workflows.scripted_runs import ScriptedRuns
 from tests.workflows.workers import working
-from workflows import limits
-from workflows.campaign import Campaign
-from workflows.context_queue import ContextQueue
 
 _RECORDED = AssessmentResults.model_validate_json(
-    (Path(__file__).parent.parent / "proctor" / "recorded" / "results.json").read_bytes()
+    (Path(__file__).parent.parent / "cli" / "recorded" / "results.json").read_bytes()
 )
 
 

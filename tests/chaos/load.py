@@ -15,11 +15,11 @@ from contextlib import contextmanager
 from temporalio.api.enums.v1 import EventType
 from temporalio.api.history.v1 import HistoryEvent
 
-from proctor_storage.temporal import connect
+from proctor.storage.temporal import connect
 from tests.assessments.observers import running
 from tests.assessments.scripts import idle
 from tests.histories.reading import runs_of
-from tests.processes import end, program, start
+from tests.programs import end, program, start
 from tests.stack import Stack, running_stack, serving
 
 LOOPS = 20

@@ -15,9 +15,9 @@ from typing import Any, ClassVar
 
 import httpx
 
-from proctor_protocol.messages import AssessmentCompleteMessage, AssessmentStartMessage, TurnCompleteMessage
-from proctor_settings.config import PurpleAgentConfig
 from purple_sdk import BasePurpleAgent, serve
+from purple_sdk.protocol.messages import AssessmentCompleteMessage, AssessmentStartMessage, TurnCompleteMessage
+from purple_sdk.settings.config import PurpleAgentConfig
 from purple_sdk.ues.errors import ServerError
 from tests.chaos.moments import OF_COLLEAGUE
 

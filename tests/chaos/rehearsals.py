@@ -13,11 +13,11 @@ from typing import Any
 from a2a.types import a2a_pb2 as a2a
 from google.protobuf.json_format import MessageToDict
 
-from proctor.caller import Accepted, AssessmentCall, Ended, Progress
-from proctor.errors import CommandError
-from proctor_protocol.results import AssessmentResults
-from proctor_protocol.roles import name_of_role
-from proctor_protocol.updates import AssessmentStartedUpdate, CriterionEvaluatedUpdate, ErrorOccurredUpdate, TaskUpdate
+from proctor.client.caller import Accepted, AssessmentCall, Ended, Progress
+from proctor.common.errors import CommandError
+from proctor.protocol.roles import name_of_role
+from proctor.protocol.updates import AssessmentStartedUpdate, CriterionEvaluatedUpdate, ErrorOccurredUpdate, TaskUpdate
+from purple_sdk.protocol.results import AssessmentResults
 from tests.chaos.moments import Matches, Moment, Seen
 from tests.chaos.participant import QUIET
 from tests.chaos.services import PROCESSES, Services

@@ -9,9 +9,9 @@ from typing import Literal
 
 from temporalio.client import Client, WorkflowExecutionStatus, WorkflowHandle
 
-from proctor.errors import UsageError
-from proctor.local import find_temporal
-from proctor.replay import ResetPoint, choose, reset, reset_points
+from proctor.client.replay import ResetPoint, choose, reset, reset_points
+from proctor.common.errors import UsageError
+from proctor.local.stack import find_temporal
 from tests.chaos.moments import Matches
 from tests.chaos.rehearsals import (
     INSIDE_A_TURN,

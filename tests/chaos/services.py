@@ -17,11 +17,11 @@ from typing import Any
 import psutil
 from temporalio.client import Client
 
-from proctor.local import LocalStack, Ports, answers
-from proctor.supervisor import Service, Supervisor
-from proctor_processes.ports import free_ports
-from proctor_settings.config import GreenAgentConfig
-from proctor_storage.temporal import connect
+from proctor.local.stack import LocalStack, Ports, answers
+from proctor.service.supervisor import Service, Supervisor
+from proctor.settings.config import GreenAgentConfig
+from proctor.storage.temporal import connect
+from purple_sdk.processes.ports import free_ports
 from tests.assessments.packages import TINY, edited, write_package, write_pair
 from tests.chaos.moments import Matches, Moments, Seen, listening_post, proxy
 from tests.openai_endpoint import OpenAIEndpoint, quoting

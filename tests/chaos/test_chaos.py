@@ -9,16 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from proctor_protocol.nights import end_of_turn
-from proctor_protocol.scenario import ScenarioConfig
+from proctor.protocol.nights import end_of_turn
+from proctor.protocol.scenario import ScenarioConfig
+from proctor.ues.noise import Noise
+from proctor.ues.problems import Broken
 from tests.chaos import abilities
 from tests.chaos.moments import Moments, Together
 from tests.chaos.rehearsals import Outcome, Schedule, killed_at
 from tests.chaos.services import NIGHT, PAIR, Services, write_scenario
 from tests.chaos.table import RECOVERY
 from tests.work import only_nightly
-from ues_sim.noise import Noise
-from ues_sim.problems import Broken
 
 DIAGONAL = [
     ("turn: during", "simulator"),
@@ -31,7 +31,7 @@ DIAGONAL = [
 ]
 
 
-@only_nightly  # by default: tests/proctor/test_up.py kills a worker, tests/activities/test_settling.py a step
+@only_nightly  # by default: tests/cli/test_up.py kills a worker, tests/activities/test_settling.py a step
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize(("phase", "process"), DIAGONAL)
 async def test_killed_and_recovered(

@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 
 from tests.docker_engine import DockerEngine, base_image
-from tests.processes import ROOT
+from tests.programs import ROOT
 
 STAND_IN = "proctor/stand-in:python"
 TARGETS = {"purple": "proctor-purple", "green": "proctor-green", "": "proctor"}

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from tests.processes import ROOT
+from tests.programs import ROOT
 
 DOCUMENTS = (
     "README.md",

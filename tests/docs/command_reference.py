@@ -7,8 +7,8 @@ from typing import Any
 
 import typer
 
-from proctor.help_pages import texts
-from proctor.main import app
+from proctor.cli.help_pages import texts
+from proctor.cli.main import app
 
 PAGE = Path(__file__).parents[2] / "docs/reference/commands.md"
 EXAMPLES = texts()["examples"]

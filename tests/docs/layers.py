@@ -19,20 +19,29 @@ def table() -> str:
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
     (layers,) = [each["layers"] for each in settings["contracts"] if each["type"] == "layers"]
     names = [name for layer in layers for name in layer.split(" | ")]
+    names.insert(names.index("purple_sdk.settings"), "purple_sdk")
     graph = grimp.build_graph(*settings["root_packages"])
     rows = ["| layer | contents | imports |", "| --- | --- | --- |"]
-    for layer in layers:
-        for name in layer.split(" | "):
-            imported = {
-                other
-                for module in (name, *graph.find_descendants(name))
-                for found in graph.find_modules_directly_imported_by(module)
-                for other in names
-                if other != name and (found == other or found.startswith(f"{other}."))
-            }
-            short = ", ".join(f"`{each.removeprefix('activities.')}`" for each in names if each in imported) or "none"
-            rows.append(f"| `{name}` | {_summary(name)} | {short} |")
+    for name in names:
+        imported = {
+            _room(found, names)
+            for module in (name, *graph.find_descendants(name))
+            if _room(module, names) == name
+            for found in graph.find_modules_directly_imported_by(module)
+        }
+        short = ", ".join(f"`{_short(each)}`" for each in names if each in imported - {name}) or "none"
+        short = "all of them" if len(imported - {name}) == len(names) - 1 else short
+        rows.append(f"| `{name.removeprefix('proctor.')}` | {_summary(name)} | {short} |")
     return "\n".join(rows) + "\n"
+
+
+def _room(module: str, names: list[str]) -> str:
+    """The innermost of these packages that a module is in; empty for none."""
+    return max((name for name in names if f"{module}.".startswith(f"{name}.")), key=len, default="")
+
+
+def _short(name: str) -> str:
+    return name.removeprefix("proctor.").removeprefix("activities.")
 
 
 def _summary(name: str) -> str:

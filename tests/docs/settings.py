@@ -8,8 +8,9 @@ from pydantic import BaseModel, SecretStr
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
-from proctor.terminal_settings import TerminalSettings
-from proctor_settings.config import AgentBeatsConfig, GreenAgentConfig, HarnessConfig, PurpleAgentConfig
+from proctor.cli.terminal_settings import TerminalSettings
+from proctor.settings.config import GreenAgentConfig
+from purple_sdk.settings.config import AgentBeatsConfig, HarnessConfig, PurpleAgentConfig
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs/reference/settings.md"
@@ -20,7 +21,7 @@ Made from the code by `.venv/bin/python -m tests.docs.settings`. Each setting of
 environment variable. A program with an agent that reads `PurpleAgentConfig.from_cli_args()` takes each of its settings
 as a flag, too: `AGENTBEATS_PURPLE_ACTION_DELAY` is `--action-delay`. Commands of `proctor` have flags for a few
 settings only: [Commands](commands.md) lists them. Flags overrule variables. `AGENTBEATS_HOST`, `_PORT`, `_CARD_URL` and
-`_LOG_LEVEL` hold for evaluator and agents that have no variable of their own. Units are in the descriptions.
+`_LOG_LEVEL` hold for evaluator and agents without their own variable. Units are in the descriptions.
 """
 
 _BOUNDS = {

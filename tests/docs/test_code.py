@@ -16,16 +16,12 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from activities.judging.cases import CalibrationCase
-from activities.scenario_code.paraphrases import read_paraphrases
-from proctor_language.facts import Fact
-from proctor_language.text_tests import TextTest
-from proctor_protocol.actions import USER_ACTIONS
-from proctor_protocol.evaluation import AgentBeatsEvalContext, EvalResult
-from proctor_protocol.messages import parse_from_participant, parse_to_participant
-from proctor_protocol.request import AssessmentRequest
-from proctor_protocol.results import ActionLogEntryWithTurn
-from proctor_protocol.scenario import (
+from proctor.activities.judging.cases import CalibrationCase
+from proctor.activities.scenario_code.paraphrases import read_paraphrases
+from proctor.language.facts import Fact
+from proctor.language.text_tests import TextTest
+from proctor.protocol.evaluation import AgentBeatsEvalContext, EvalResult
+from proctor.protocol.scenario import (
     CharacterProfile,
     EvaluationCriterion,
     ResponseTiming,
@@ -34,10 +30,14 @@ from proctor_protocol.scenario import (
     ScenarioConfig,
     ScriptedReply,
 )
-from proctor_protocol.terminal import TerminalRequest
+from purple_sdk.protocol.actions import USER_ACTIONS
+from purple_sdk.protocol.messages import parse_from_participant, parse_to_participant
+from purple_sdk.protocol.request import AssessmentRequest
+from purple_sdk.protocol.results import ActionLogEntryWithTurn
+from purple_sdk.protocol.terminal import TerminalRequest
 from tests.docs.blocks import DOCUMENTS, Block, Table, document, headings, of_language, tables
 from tests.docs.test_howto import ALL_PAGES as HOWTO_PAGES
-from tests.processes import ROOT
+from tests.programs import ROOT
 from tests.work import NIGHTLY
 
 MODELS: dict[str, type[Any]] = {

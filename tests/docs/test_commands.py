@@ -10,11 +10,12 @@ import pytest
 import typer
 from click.testing import CliRunner
 
-from proctor.help_pages import texts
-from proctor.main import app
-from proctor_settings.config import GreenAgentConfig, HarnessConfig
+from proctor.cli.help_pages import texts
+from proctor.cli.main import app
+from proctor.settings.config import GreenAgentConfig
+from purple_sdk.settings.config import HarnessConfig
 from tests.docs.blocks import DOCUMENTS, Command, commands, document, of_language, spans
-from tests.processes import ROOT
+from tests.programs import ROOT
 
 PROCTOR: Any = typer.main.get_command(app)
 TARGETS = set(re.findall(r"^([a-z-]+):", document("Makefile"), re.MULTILINE))
@@ -23,38 +24,38 @@ SHELL = {"", "cat", "cd", "cp", "export", "mkdir", "sed", "tar", "pip", "python"
 EXAMPLES = texts()["examples"]
 
 ELSEWHERE = {
-    "make demo": "tests/proctor/test_demo.py",
-    ".venv/bin/proctor up": "tests/proctor/test_up.py",
-    "temporal server start-dev": "tests/proctor/test_by_hand.py",
-    "curl http://127.0.0.1:8000/": "tests/proctor/test_by_hand.py",
-    ".venv/bin/proctor list": "tests/proctor/test_archive_commands.py",
-    ".venv/bin/proctor compare": "tests/proctor/test_archive_commands.py",
-    ".venv/bin/proctor run": "tests/proctor/test_commands.py",
-    ".venv/bin/proctor replay": "tests/proctor/test_replay.py",
-    ".venv/bin/proctor fork": "tests/proctor/test_fork.py",
-    "proctor fork": "tests/proctor/test_fork.py",
-    "python3 -m venv": "tests/proctor/test_ten_minutes.py",
-    "python agent.py": "tests/proctor/test_ten_minutes.py",
-    "proctor assess": "tests/proctor/test_ten_minutes.py",
-    ".venv/bin/proctor assess": "tests/proctor/test_ten_minutes.py",
+    "make demo": "tests/cli/test_demo.py",
+    ".venv/bin/proctor up": "tests/cli/test_up.py",
+    "temporal server start-dev": "tests/cli/test_by_hand.py",
+    "curl http://127.0.0.1:8000/": "tests/cli/test_by_hand.py",
+    ".venv/bin/proctor list": "tests/cli/test_archive_commands.py",
+    ".venv/bin/proctor compare": "tests/cli/test_archive_commands.py",
+    ".venv/bin/proctor run": "tests/cli/test_commands.py",
+    ".venv/bin/proctor replay": "tests/cli/test_replay.py",
+    ".venv/bin/proctor fork": "tests/cli/test_fork.py",
+    "proctor fork": "tests/cli/test_fork.py",
+    "python3 -m venv": "tests/cli/test_ten_minutes.py",
+    "python agent.py": "tests/cli/test_ten_minutes.py",
+    "proctor assess": "tests/cli/test_ten_minutes.py",
+    ".venv/bin/proctor assess": "tests/cli/test_ten_minutes.py",
     "proctor scenarios show": "tests/audit/test_commands.py",
     "proctor new-family": "tests/audit/test_commands.py",
     "make check": "what lands is checked by it",
-    "proctor up": "tests/proctor/test_up.py",
+    "proctor up": "tests/cli/test_up.py",
     "AGENTBEATS_PURPLE_WIRE=gemini proctor assess": "tests/purple_sdk/harness/test_acp.py: with a program of its own",
     "proctor harness": "tests/purple_sdk/harness: the CLI agents themselves are played by make agents",
     "export OPENAI_API_KEY=": "a key of your own",
-    "proctor prune": "tests/proctor/test_archive_commands.py",
-    "proctor replay": "tests/proctor/test_replay.py",
-    "proctor judge calibrate": "tests/proctor/test_judge_commands.py",
-    "proctor judge again": "tests/proctor/test_judge_again.py",
+    "proctor prune": "tests/cli/test_archive_commands.py",
+    "proctor replay": "tests/cli/test_replay.py",
+    "proctor judge calibrate": "tests/cli/test_judge_commands.py",
+    "proctor judge again": "tests/cli/test_judge_again.py",
     "export AGENTBEATS_GREEN_UES_COMMAND=": "tests/foreign_ues",
-    "export AGENTBEATS_GREEN_PAYLOAD_KEYS=": "tests/proctor_storage/test_codec.py",
+    "export AGENTBEATS_GREEN_PAYLOAD_KEYS=": "tests/storage/test_codec.py",
     "proctor token": "tests/a2a_gateway/test_auth.py",
     "tcld namespace search-attributes": "Temporal Cloud's own command",
-    'mkdir -p -m 700 "$BACKUP"': "tests/proctor/test_up.py: a backup, restored",
-    'tar -C "$STATE" -xf': "tests/proctor/test_up.py: a backup, restored",
-    "proctor check-agent": "tests/proctor/test_agent_check.py",
+    'mkdir -p -m 700 "$BACKUP"': "tests/cli/test_up.py: a backup, restored",
+    'tar -C "$STATE" -xf': "tests/cli/test_up.py: a backup, restored",
+    "proctor check-agent": "tests/local/test_agent_check.py",
     "proctor terminal-bench": "tests/terminal_bench: needs a Docker engine",
     "curl http://localhost:9999/agent/messages": "tests/workflows/test_terminal_runs.py",
     "python -m benchmarks.": "tests/benchmarks: figures are measured by people, on machines that do nothing else",

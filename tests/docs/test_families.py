@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from proctor.audit.instances import digest_of
-from scenarios.kit.making.days import make_day
+from proctor.local.audit.instances import digest_of
+from proctor.scenarios.kit.making.days import make_day
 from tests.docs.families import FAMILIES, FIGURES, merged, pages
 from tests.work import NIGHTLY
 

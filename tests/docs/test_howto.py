@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.docs.blocks import document, of_language
-from tests.processes import ROOT
+from tests.programs import ROOT
 from tests.waiting import PATIENCE
 from tests.work import only_nightly
 
@@ -53,7 +53,7 @@ def test_pages_can_be_followed(pages: tuple[str, ...], tmp_path: Path) -> None:
     for entry in ROOT.iterdir():
         if (entry / "__init__.py").exists():
             # With what is compiled: it holds for the copies, which keep their times.
-            shutil.copytree(entry, tmp_path / entry.name, ignore=shutil.ignore_patterns("node_modules"))
+            shutil.copytree(entry, tmp_path / entry.name, True, shutil.ignore_patterns("node_modules"))
         elif entry.name == "docs":
             # Not a link: generators write pages.
             shutil.copytree(entry, tmp_path / entry.name, ignore=shutil.ignore_patterns("images"))

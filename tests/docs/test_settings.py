@@ -2,7 +2,8 @@
 
 import pytest
 
-from proctor_settings.config import GreenAgentConfig, PurpleAgentConfig, setting
+from proctor.settings.config import GreenAgentConfig
+from purple_sdk.settings.config import PurpleAgentConfig, setting
 from tests.docs.settings import PAGE, bounds, every_setting, page, reader_of
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.docs.blocks import Block, commands_in, of_language
-from tests.processes import ROOT
+from tests.programs import ROOT
 from tests.waiting import PATIENCE
 from tests.work import NIGHTLY
 

@@ -5,20 +5,17 @@ from functools import lru_cache
 
 import pytest
 
-from activities.attempts import failures
+from proctor.activities.attempts import failures
 from tests.docs.blocks import tables
-from tests.processes import ROOT
+from tests.programs import ROOT
 
 PAGE = "docs/troubleshooting.md"
 ROOMS = (
     "a2a_gateway",
     "activities",
     "proctor",
-    "proctor_observing",
-    "proctor_processes",
-    "proctor_settings",
-    "proctor_storage",
-    "proctor_terminal",
+    "purple_sdk/processes",
+    "purple_sdk/settings",
     "workflows",
 )
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from proctor_processes.ports import free_ports
-from proctor_protocol.results import AssessmentResults
+from purple_sdk.processes.ports import free_ports
+from purple_sdk.protocol.results import AssessmentResults
 from tests.assessments.beside import evaluator_beside
 from tests.assessments.normalising import normalised
 from tests.assessments.scripts import diligent

@@ -14,7 +14,7 @@ from typing import Any
 
 import uvicorn
 
-from ues_sim.server import create_app
+from proctor.ues.server import create_app
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]

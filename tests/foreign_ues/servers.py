@@ -30,7 +30,7 @@ class Program:
 
     def be_like_ours(self) -> None:
         """Start our own simulator."""
-        self.be(f"exec {sys.executable} -m ues_sim --single --host $1 --port $2 --seed $0")
+        self.be(f"exec {sys.executable} -m proctor.ues --single --host $1 --port $2 --seed $0")
 
     def be(self, script: str) -> None:
         """Be this shell script."""

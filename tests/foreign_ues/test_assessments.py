@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from a2a.types import CancelTaskRequest
 
-from proctor_protocol.results import AssessmentResults
-from proctor_storage.temporal import connect
+from proctor.storage.temporal import connect
+from purple_sdk.protocol.results import AssessmentResults
 from purple_sdk.ues import AsyncUESClient
 from tests.a2a_gateway.callers import sdk_client
 from tests.assessments.observers import Running, running

@@ -16,13 +16,13 @@ import psutil
 import pytest
 from temporalio.exceptions import ApplicationError
 
-from activities.scenario_code.initial_states import at_time
-from activities.simulation.hosts import Claim, SimulationGoneError
-from activities.simulation.own_servers import OwnServers
-from activities.simulation.own_simulation import OwnSimulation
-from proctor_processes.ports import free_ports
-from proctor_settings.config import GreenAgentConfig
-from proctor_storage.blobs import blob_ref
+from proctor.activities.scenario_code.initial_states import at_time
+from proctor.activities.simulation.hosts import Claim, SimulationGoneError
+from proctor.activities.simulation.own_servers import OwnServers
+from proctor.activities.simulation.own_simulation import OwnSimulation
+from proctor.settings.config import GreenAgentConfig
+from proctor.storage.blobs import blob_ref
+from purple_sdk.processes.ports import free_ports
 from purple_sdk.ues import (
     AsyncUESClient,
     AuthenticationError,
@@ -31,7 +31,7 @@ from purple_sdk.ues import (
     PermissionDeniedError,
     UESError,
 )
-from tests import processes
+from tests import programs as processes
 from tests.assessments.packages import TINY
 from tests.assessments.scripts import ask_ben
 from tests.foreign_ues.servers import KEYLESS, LIMITED, Program, running
@@ -233,7 +233,7 @@ async def test_a_server_that_died_is_back_at_its_port(worker: MakeWorker, comman
 async def test_many_that_look_at_a_lost_one_at_once_get_the_same(
     worker: MakeWorker, command: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    caplog.set_level(logging.DEBUG, "activities")
+    caplog.set_level(logging.DEBUG, "proctor.activities")
     checkpoint = await (await prepared(worker(command))).checkpoint()
     other = worker(command)
     simulations = await asyncio.gather(*(claimed(other, checkpoint, looks=True) for _ in range(6)))
@@ -326,7 +326,7 @@ async def test_workers_of_one_machine_share_the_ports(worker: MakeWorker) -> Non
 async def test_the_output_is_read_and_no_key_is_in_it(
     worker: MakeWorker, program: Program, caplog: pytest.LogCaptureFixture
 ) -> None:
-    caplog.set_level(logging.DEBUG, "activities")
+    caplog.set_level(logging.DEBUG, "proctor.activities")
     simulation = await prepared(worker(program.command))
     for _ in range(60):  # some 8 kB each: far more than a pipe holds
         await simulation.admin.time.get_state()
@@ -366,8 +366,8 @@ def test_what_a_worker_leaves_when_it_is_killed(program: Program) -> None:
     """With a process of its own as the worker, since this one has to live on."""
     worker_itself = """
 import asyncio, httpx, sys
-from activities.simulation.own_servers import OwnServers
-from proctor_settings.config import GreenAgentConfig
+from proctor.activities.simulation.own_servers import OwnServers
+from proctor.settings.config import GreenAgentConfig
 async def main():
     config = GreenAgentConfig(secret="s" * 32, ues_base_port=int(sys.argv[2]), ues_command=sys.argv[1])
     servers = OwnServers(config, sys.argv[1], httpx.AsyncClient())

@@ -25,9 +25,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from proctor.audit.instances import digest_of
-from proctor_protocol.results import AssessmentResults
-from scenarios.kit.making.days import make_day
+from proctor.local.audit.instances import digest_of
+from proctor.scenarios.kit.making.days import make_day
+from purple_sdk.protocol.results import AssessmentResults
 from tests.assessments.normalising import normalised
 from tests.stack import SCENARIOS
 

@@ -9,7 +9,7 @@ from temporalio.api.common.v1 import Payload
 from temporalio.api.history.v1 import History
 from temporalio.client import Client, WorkflowHistory
 
-from proctor_storage.blobs import BlobRef, BlobStore
+from proctor.storage.blobs import BlobRef, BlobStore
 
 
 async def runs_of(client: Client, workflow_id: str) -> list[WorkflowHistory]:

@@ -19,8 +19,9 @@ from a2a.types import CancelTaskRequest
 from google.protobuf.message import Message
 from temporalio.client import Client, WorkflowHistory
 
-from proctor_storage.blobs import BlobStore
-from proctor_storage.temporal import connect
+from proctor.storage.blobs import BlobStore
+from proctor.storage.temporal import connect
+from proctor.workflows.context_queue import queue_id
 from tests.a2a_gateway.callers import TERMINAL, at_once, data_part, message, sdk_client, send
 from tests.assessments import participants
 from tests.assessments.observers import running
@@ -30,7 +31,6 @@ from tests.assessments.scripts import ask_ben, diligent, idle
 from tests.assessments.test_cancel import dawdling
 from tests.histories.reading import made_whole, runs_of
 from tests.stack import Stack, assess, running_stack, serving
-from workflows.context_queue import queue_id
 
 FOLDER = Path(__file__).parent
 CHECKOUT = FOLDER.parent.parent

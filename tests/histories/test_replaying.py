@@ -13,12 +13,12 @@ from temporalio.client import WorkflowHistory
 from temporalio.worker import Replayer, UnsandboxedWorkflowRunner, WorkflowRunner
 from temporalio.workflow import NondeterminismError
 
-from proctor.worker import WORKFLOWS
-from proctor_storage.blobs import BlobStore
-from proctor_storage.temporal import data_converter
+from proctor.service.worker import WORKFLOWS
+from proctor.storage.blobs import BlobStore
+from proctor.storage.temporal import data_converter
+from proctor.workflows.turns import Turns
 from tests.histories.record import FOLDER, RECORDED, release
 from tests.workflows.guarding import guarded_runner
-from workflows.turns import Turns
 
 RECORDINGS = sorted(FOLDER.glob("*/*.json.gz"))
 

@@ -16,13 +16,13 @@ from typing import NamedTuple
 
 from proselint.registry.checks import Check, engine, types
 
+from tests.programs import LINKED, ROOT
 from tests.prose import quotes
 
-ROOT = Path(__file__).parents[2]
 RULES = tomllib.loads(Path(__file__).with_name("rules.toml").read_text())
 _NAME = re.compile(r"``[^`]*``|`[^`\n]*`")
 _FENCED = re.compile(r"^ *(```|~~~).*?^ *\1", re.M | re.S)
-_GENERATED = re.compile(r"<!-- mails: .*?<!-- end of mails -->", re.S)  # a scenario's own texts
+_GENERATED = re.compile(r"<!-- mails: .*?<!-- end of mails -->|<!-- layers -->.*?<!-- end of layers -->", re.S)
 _HEADING = re.compile(r"^#+ .*$", re.M)
 _MARKUP = re.compile(r"<!--.*?-->|\]\([^)]*\)|https?://\S+|<[^>\n]+>|\[|(?<=\S)\*|\*(?=\S)", re.S)
 _TEMPLATE = re.compile(
@@ -147,6 +147,7 @@ def files() -> Iterator[Path]:
     ]
     found += [path for folder in scope["python"] for path in (ROOT / folder).rglob("*.py")]
     excluded = [path for pattern in scope["exclude"] for path in ROOT.glob(pattern)]
+    excluded += [ROOT / "proctor" / name for name in LINKED]  # they are looked at in their own place
     return (path for path in sorted(found) if not any(path.is_relative_to(other) for other in excluded))
 
 

@@ -1,7 +1,7 @@
 """Count shapes of sentences and names, and compare their rates with limits (``rules.toml``, ``shapes``).
 
 A shape is a habit of style, such as a line that begins with *What*. One is fine, hundreds are a private language. Each
-limit is twice the rate that was measured in inspect_ai's source (snapshot of 22 August 2026, 766 files) by the same patterns.
+limit is twice the rate that was measured in inspect_ai's source (22 August 2026, 766 files) by the same patterns.
 
 ``python -m tests.prose.shapes [PATH ...]`` lists each place, by file.
 """
@@ -59,7 +59,8 @@ class Count(NamedTuple):
         return round(self.rate, 1) > self.limit
 
     def __str__(self) -> str:
-        return f"{self.shape} in {self.kind}: {len(self.places)} of {self.of:,}, rate {self.rate:.1f}, limit {self.limit}"
+        many = f"{len(self.places)} of {self.of:,}"
+        return f"{self.shape} in {self.kind}: {many}, rate {self.rate:.1f}, limit {self.limit}"
 
 
 def remarks(path: Path) -> Iterator[tuple[int, str]]:
@@ -68,9 +69,9 @@ def remarks(path: Path) -> Iterator[tuple[int, str]]:
     for node in ast.walk(ast.parse(source)):
         body = getattr(node, "body", None)
         for statement in body if isinstance(body, list) else ():
-            if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):
-                if isinstance(statement.value.value, str):
-                    yield statement.lineno, statement.value.value
+            match statement:
+                case ast.Expr(value=ast.Constant(value=str(text))):
+                    yield statement.lineno, text
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         if token.type == tokenize.COMMENT:
             yield token.start[0], token.string

@@ -3,10 +3,10 @@ from typing import NamedTuple
 
 import pytest
 
-from activities.simulation.keys import host_key
-from proctor.own_simulator import own_simulator
-from proctor_settings.config import GreenAgentConfig
-from tests.processes import Process, serving
+from proctor.activities.simulation.keys import host_key
+from proctor.local.own_simulator import own_simulator
+from proctor.settings.config import GreenAgentConfig
+from tests.programs import Process, serving
 from tests.purple_sdk.evaluator import Evaluator
 from tests.scenarios.playing import Rehearsal, rehearsing
 

@@ -12,7 +12,7 @@ from a2a.client.client_factory import create_client
 from a2a.helpers.proto_helpers import get_data_parts, get_text_parts, new_data_part, new_text_part
 from a2a.types.a2a_pb2 import CancelTaskRequest, Message, Role, SendMessageRequest, Task, TaskState
 
-from proctor_processes.http_clients import tls
+from purple_sdk.processes.http_clients import tls
 from tests.waiting import PATIENCE
 
 EMPTY = {

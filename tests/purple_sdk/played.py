@@ -2,8 +2,8 @@
 
 from datetime import datetime
 
-from proctor_protocol.messages import EarlyCompletionMessage, TurnCompleteMessage, TurnStartMessage
 from purple_sdk import BasePurpleAgent, PurpleUESClient
+from purple_sdk.protocol.messages import EarlyCompletionMessage, TurnCompleteMessage, TurnStartMessage
 from purple_sdk.ues import AsyncUESClient
 
 Answer = TurnCompleteMessage | EarlyCompletionMessage

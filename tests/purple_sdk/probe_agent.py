@@ -9,9 +9,9 @@ import json
 from pathlib import Path
 from typing import ClassVar
 
-from proctor_protocol.messages import AssessmentStartMessage, EarlyCompletionMessage, TurnCompleteMessage
-from proctor_settings.config import PurpleAgentConfig
 from purple_sdk import BasePurpleAgent, serve
+from purple_sdk.protocol.messages import AssessmentStartMessage, EarlyCompletionMessage, TurnCompleteMessage
+from purple_sdk.settings.config import PurpleAgentConfig
 
 
 class ProbeAgent(BasePurpleAgent):

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from proctor_protocol.messages import EarlyCompletionMessage
-from proctor_protocol.results import AssessmentResults
-from proctor_settings.config import PurpleAgentConfig
 from purple_sdk.examples.assistant_agent import AssistantAgent
 from purple_sdk.examples.assistant_agent.memory import Memory, tokens_in
 from purple_sdk.examples.assistant_agent.models import ModelNotUsableError, make_model, provider_and_name
 from purple_sdk.examples.assistant_agent.talk import read_json_answer
+from purple_sdk.protocol.messages import EarlyCompletionMessage
+from purple_sdk.protocol.results import AssessmentResults
+from purple_sdk.settings.config import PurpleAgentConfig
 from purple_sdk.ues import AsyncUESClient
 from tests.openai_endpoint import OpenAIEndpoint, prompt_of
 from tests.purple_sdk.played import PlayedAgent

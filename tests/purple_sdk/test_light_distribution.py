@@ -1,6 +1,7 @@
 """``proctor-purple``: what an agent's author installs, and what comes with it."""
 
 import re
+import stat
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -12,15 +13,12 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from tests.proctor.installed import ROOT, build_wheels, new_environment
+from tests.cli.installed import ROOT, build_wheels, new_environment
+from tests.programs import LINKED
 from tests.work import NIGHTLY
 
 MOST_MEGABYTES = 60
 HEAVY = re.compile(r"temporal|nexus|langchain|langsmith|openai|numpy|scipy")
-FOR_SCENARIOS = {f"proctor_protocol.{name}" for name in ("scenario", "visible")}
-"""What reads the patterns of scenarios, for which ``proctor`` itself brings google-re2."""
-FOR_SERVICES = {"proctor_processes.slow_senders"}
-"""What the evaluator's own servers use, for which ``proctor`` itself brings httptools."""
 NEED_A_MODEL = ("purple_sdk.examples.assistant_agent", "purple_sdk.examples.terminal_agent")
 """The extra ``assistant`` brings what they need."""
 NEED_A_FRAMEWORK = "purple_sdk.examples.frameworks.with_"
@@ -85,11 +83,42 @@ def test_proctor_has_all_of_it_and_needs_no_distribution_that_no_index_has(
     assert "proctor-purple" not in needed
 
 
+def test_each_wheel_has_its_roots_and_every_file_once(wheels: dict[str, Path]) -> None:
+    """The folders that are linked into ``proctor`` are in it, and nowhere else."""
+    tracked = subprocess.check_output(["git", "ls-files"], cwd=ROOT, text=True).split("\n")
+    purple = {name for name in tracked if name.startswith("purple_sdk/")}
+    ours = {name for name in tracked if name.startswith("proctor/")} - {f"proctor/{name}" for name in LINKED}
+    ours |= {f"proctor/{name}" for name in tracked if name.partition("/")[0] in LINKED}
+    assert len(LINKED) == 4
+    for name, expected in (("proctor", ours | purple), ("proctor_purple", purple)):
+        members = [each for each in ZipFile(wheels[name]).infolist() if ".dist-info/" not in each.filename]
+        assert sorted(each.filename for each in members) == sorted(expected)
+        assert not any(stat.S_ISLNK(each.external_attr >> 16) for each in members)
+
+
+@pytest.mark.skipif(not NIGHTLY, reason="it downloads packages: make nightly")
+def test_proctor_and_llama_index_workflows_have_their_own_package_workflows(
+    wheels: dict[str, Path], tmp_path: Path
+) -> None:
+    """In either order of installation; an agent's author may have both."""
+    for first, second in (("llama", "proctor"), ("proctor", "llama")):
+        environment = tmp_path / first
+        subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(environment)], check=True)
+        python = str(environment / "bin" / "python")
+        pip = (sys.executable, "-m", "pip", "--disable-pip-version-check", "--python", python, "install", "--quiet")
+        installed = {"proctor": str(wheels["proctor"]), "llama": "llama-index-workflows"}
+        for name in (first, second):
+            subprocess.run([*pip, installed[name]], check=True)
+        code = "from workflows import Workflow; import proctor.service.worker, proctor.a2a_gateway.server; "
+        code += "import proctor.workflows.assessment; print(Workflow.__module__, proctor.workflows.__name__)"
+        done = subprocess.run([python, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert done.stdout.split() == ["workflows.workflow", "proctor.workflows"], done.stderr
+
+
 def test_it_is_typed(wheels: dict[str, Path]) -> None:
     files = files_of(wheels["proctor_purple"])
-    packages = {name.partition("/")[0] for name in files}
-    assert packages == {"proctor_processes", "proctor_protocol", "proctor_settings", "purple_sdk"}
-    assert {f"{package}/py.typed" for package in packages} <= files
+    assert {name.partition("/")[0] for name in files} == {"purple_sdk"}
+    assert "purple_sdk/py.typed" in files
 
 
 def test_with_all_that_it_needs_it_is_small_and_every_module_of_it_works(
@@ -104,15 +133,11 @@ def test_with_all_that_it_needs_it_is_small_and_every_module_of_it_works(
     print(f"{size / 1e6:.1f} MB, {len(needed) + 1} packages: proctor-purple {' '.join(sorted(needed))}")
     assert size < MOST_MEGABYTES * 1e6
 
-    modules = (
-        {
-            name.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
-            for name in files_of(wheels["proctor_purple"])
-            if name.endswith(".py") and not name.endswith("__main__.py") and "plain-a2a" not in name
-        }
-        - FOR_SCENARIOS
-        - FOR_SERVICES
-    )
+    modules = {
+        name.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+        for name in files_of(wheels["proctor_purple"])
+        if name.endswith(".py") and not name.endswith("__main__.py") and "plain-a2a" not in name
+    }
     lines = [f"import {name}" for name in sorted(modules) if not name.startswith((*NEED_A_MODEL, NEED_A_FRAMEWORK))]
     done = subprocess.run(
         [str(tmp_path / "environment" / "bin" / "python"), "-c", "\n".join(lines)],

@@ -5,10 +5,10 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from proctor_settings.config import PurpleAgentConfig
 from purple_sdk.examples.reschedule_agent import RescheduleAgent
 from purple_sdk.examples.reschedule_agent.orders import read_orders
 from purple_sdk.examples.reschedule_agent.times import offers_in
+from purple_sdk.settings.config import PurpleAgentConfig
 from tests.purple_sdk.played import PlayedAgent
 from tests.scenarios.playing import Rehearsal
 

@@ -12,13 +12,13 @@ import pytest
 from a2a.server.context import ServerCallContext
 from a2a.types.a2a_pb2 import ListTasksRequest, Task
 
-from proctor_processes.ports import free_ports
-from proctor_protocol.messages import AssessmentStartMessage, TurnStartMessage
-from proctor_settings.config import PurpleAgentConfig
 from purple_sdk import create_app
 from purple_sdk.conversations import Conversations, NoAssessmentError
+from purple_sdk.processes.ports import free_ports
+from purple_sdk.protocol.messages import AssessmentStartMessage, TurnStartMessage
 from purple_sdk.server import BoundedTaskStore, serve
-from tests.processes import serving
+from purple_sdk.settings.config import PurpleAgentConfig
+from tests.programs import serving
 from tests.purple_sdk.evaluator import Evaluator, Heard, start, turn
 from tests.purple_sdk.probe_agent import ProbeAgent
 from tests.sentences import says

@@ -4,11 +4,11 @@ import pytest
 from a2a.helpers.proto_helpers import new_data_part, new_text_part
 from a2a.types.a2a_pb2 import Message
 
-from proctor_protocol.terminal import TerminalTaskMessage
 from purple_sdk.adapters.harbor import A2AAgent
 from purple_sdk.adapters.terminal_bench import A2AWhiteAgent
 from purple_sdk.examples.terminal_agent.agent import blocked_command
 from purple_sdk.examples.terminal_agent.task import NoTaskError, read_task
+from purple_sdk.protocol.terminal import TerminalTaskMessage
 from tests.sentences import says
 
 TASK = TerminalTaskMessage(

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from proctor_protocol.messages import EarlyCompletionMessage
+from purple_sdk.protocol.messages import EarlyCompletionMessage
 from purple_sdk.ues import AsyncUESClient
 from purple_sdk.ues.errors import UESError
 from tests.stack import Script

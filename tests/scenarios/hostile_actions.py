@@ -13,8 +13,8 @@ from typing import Any
 
 import httpx
 
+from proctor.ues.http.routes import SIMULATION_ROUTES
 from purple_sdk.ues import AsyncUESClient
-from ues_sim.http.routes import SIMULATION_ROUTES
 
 Json = dict[str, Any]
 

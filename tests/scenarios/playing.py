@@ -1,4 +1,4 @@
-"""Shipped scenarios, played in this process (``proctor.rehearsal``), with more to look at than an author needs.
+"""Shipped scenarios, played in this process (``proctor.local.rehearsal``), with more to look at than an author needs.
 
 That this gives the same result as the whole evaluator is itself tested (``test_reschedule_day``).
 """
@@ -14,15 +14,15 @@ from typing import Any
 
 from langchain_core.callbacks import BaseCallbackHandler
 
-from activities.judging.payloads import JudgeInput
-from activities.models.configured import ConfiguredModels
-from activities.plan import CriterionBrief, Plan
-from activities.simulation.payloads import Evidence
-from proctor import rehearsal
-from proctor.doing import do
-from proctor.rehearsal import RehearsedAssessment
-from proctor_protocol.evaluation import AgentBeatsEvalContext
-from proctor_protocol.results import AssessmentResults, CriterionResult
+from proctor.activities.judging.payloads import JudgeInput
+from proctor.activities.models.configured import ConfiguredModels
+from proctor.activities.plan import CriterionBrief, Plan
+from proctor.activities.simulation.payloads import Evidence
+from proctor.local import rehearsal
+from proctor.local.doing import do
+from proctor.local.rehearsal import RehearsedAssessment
+from proctor.protocol.evaluation import AgentBeatsEvalContext
+from purple_sdk.protocol.results import AssessmentResults, CriterionResult
 from tests.stack import SCENARIOS, Script
 
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from proctor_protocol.evaluation import AgentBeatsEvalContext
-from proctor_protocol.results import ActionLogEntryWithTurn
+from proctor.protocol.evaluation import AgentBeatsEvalContext
+from purple_sdk.protocol.results import ActionLogEntryWithTurn
 from tests.scenarios.triage_held_out import Auditor, held_out
 from tests.stack import SCENARIOS
 

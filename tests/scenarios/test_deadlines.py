@@ -4,7 +4,7 @@ from datetime import UTC, date, datetime, time
 
 import pytest
 
-from scenarios.kit.deadlines import When, moments_named, says_when
+from proctor.scenarios.kit.deadlines import When, moments_named, says_when
 
 NOW = datetime(2026, 3, 10, 8, tzinfo=UTC)
 """A Tuesday."""

@@ -12,11 +12,11 @@ from datetime import datetime
 
 import pytest
 
-from activities.judging.judge import points_left_out
-from activities.scenario_code.manager import load_package
-from proctor_language.facts import TextReader, reading
-from proctor_protocol.messages import EarlyCompletionMessage
-from proctor_protocol.results import DIMENSIONS, AssessmentResults
+from proctor.activities.judging.judge import points_left_out
+from proctor.activities.scenario_code.manager import load_package
+from proctor.language.facts import TextReader, reading
+from purple_sdk.protocol.messages import EarlyCompletionMessage
+from purple_sdk.protocol.results import DIMENSIONS, AssessmentResults
 from purple_sdk.ues import AsyncUESClient
 from tests.scenarios.playing import Rehearsal
 from tests.scenarios.triage_cheats import CHEATS, SCORES

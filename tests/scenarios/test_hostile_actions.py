@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from activities.scenario_code.evaluator_modules import import_evaluators
-from proctor_protocol.evaluation import AgentBeatsEvalContext
-from proctor_protocol.results import ActionLogEntryWithTurn
-from proctor_protocol.scenario import EvaluationCriterion
+from proctor.activities.scenario_code.evaluator_modules import import_evaluators
+from proctor.protocol.evaluation import AgentBeatsEvalContext
+from proctor.protocol.scenario import EvaluationCriterion
+from purple_sdk.protocol.results import ActionLogEntryWithTurn
 from tests.scenarios.hostile_actions import ENDPOINTS, Hostile
 from tests.scenarios.playing import Rehearsal
 from tests.stack import SCENARIOS

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from activities.characters.generator import respond
-from activities.characters.messages import OutgoingMessage
-from activities.judging.judge import judge
-from activities.scenario_code.evaluators import judge_by_evaluator
-from activities.scenario_code.manager import load_evaluators, load_package
-from proctor_protocol.evaluation import AgentBeatsEvalContext
-from proctor_protocol.results import ActionLogEntryWithTurn
+from proctor.activities.characters.generator import respond
+from proctor.activities.characters.messages import OutgoingMessage
+from proctor.activities.judging.judge import judge
+from proctor.activities.scenario_code.evaluators import judge_by_evaluator
+from proctor.activities.scenario_code.manager import load_evaluators, load_package
+from proctor.protocol.evaluation import AgentBeatsEvalContext
+from purple_sdk.protocol.results import ActionLogEntryWithTurn
 from tests.stack import SCENARIOS
 from tests.work import NIGHTLY
 

@@ -15,14 +15,14 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from activities.judging.calibration import calibrate, keep
-from activities.judging.cases import fact_cases, read_cases, sample
-from activities.judging.panel import Judge
-from activities.models.factory import LLMFactory
-from activities.scenario_code.manager import load_evaluators, load_facts, load_package
-from activities.scenario_code.paraphrases import read_paraphrases
-from proctor.report import print_report
-from proctor_settings.prices import Prices
+from proctor.activities.judging.calibration import calibrate, keep
+from proctor.activities.judging.cases import fact_cases, read_cases, sample
+from proctor.activities.judging.panel import Judge
+from proctor.activities.models.factory import LLMFactory
+from proctor.activities.scenario_code.manager import load_evaluators, load_facts, load_package
+from proctor.activities.scenario_code.paraphrases import read_paraphrases
+from proctor.cli.report import print_report
+from purple_sdk.settings.prices import Prices
 from tests.openai_endpoint import OpenAIEndpoint
 from tests.scenarios.playing import Judging, rehearsing
 from tests.scenarios.reschedule_day_scripts import IDEAL, script

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.proctor.commands import Sandbox
+from tests.cli.commands import Sandbox
 from tests.scenarios.playing import Rehearsal
 from tests.scenarios.reschedule_day_held_out import DayAuditor
 from tests.scenarios.reschedule_day_held_out import messages as about_the_day

@@ -6,7 +6,7 @@ each that concerns one criterion is made alone, by night, over ten seeds.
 
 import pytest
 
-from proctor_protocol.results import AssessmentResults
+from purple_sdk.protocol.results import AssessmentResults
 from tests.scenarios.playing import Rehearsal
 from tests.scenarios.reschedule_day_mistakes import MISTAKES as RESCHEDULING
 from tests.scenarios.reschedule_day_scripts import IDEAL as IDEAL_DAY

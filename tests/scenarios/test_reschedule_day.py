@@ -6,8 +6,8 @@ from datetime import datetime
 
 import pytest
 
-from proctor_protocol.messages import EarlyCompletionMessage, TurnCompleteMessage
-from proctor_protocol.results import AssessmentResults
+from purple_sdk.protocol.messages import EarlyCompletionMessage, TurnCompleteMessage
+from purple_sdk.protocol.results import AssessmentResults
 from purple_sdk.ues import AsyncUESClient
 from tests.assessments.normalising import normalised
 from tests.scenarios.playing import Rehearsal

@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from activities.characters.generator import respond
-from activities.characters.messages import CharacterReply, OutgoingMessage
-from activities.scenario_code.evaluator_modules import import_evaluators
-from activities.scenario_code.evaluators import judge_by_evaluator
-from activities.scenario_code.manager import load_evaluators, load_package
-from proctor_protocol.evaluation import AgentBeatsEvalContext
-from proctor_protocol.results import DIMENSIONS, ActionLogEntryWithTurn
+from proctor.activities.characters.generator import respond
+from proctor.activities.characters.messages import CharacterReply, OutgoingMessage
+from proctor.activities.scenario_code.evaluator_modules import import_evaluators
+from proctor.activities.scenario_code.evaluators import judge_by_evaluator
+from proctor.activities.scenario_code.manager import load_evaluators, load_package
+from proctor.protocol.evaluation import AgentBeatsEvalContext
+from purple_sdk.protocol.results import DIMENSIONS, ActionLogEntryWithTurn
 
 FOLDER = Path(__file__).parents[2] / "scenarios" / "reschedule_day"
 PACKAGE = load_package(FOLDER)

@@ -4,8 +4,8 @@ from datetime import date
 
 import pytest
 
-from scenarios.kit.checks import read_report
-from scenarios.kit.values import Kind, Value, Words
+from proctor.scenarios.kit.checks import read_report
+from proctor.scenarios.kit.values import Kind, Value, Words
 
 TUESDAY = date(2026, 5, 12)
 

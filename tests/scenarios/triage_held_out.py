@@ -14,13 +14,13 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from activities.judging.judge import judge
-from activities.judging.verdicts import in_proportion, work_criterion
-from activities.scenario_code.evaluators import judge_by_evaluator
-from activities.scenario_code.manager import load_evaluators, load_package
-from proctor_protocol.evaluation import AgentBeatsEvalContext
-from proctor_protocol.results import ActionLogEntryWithTurn, CriterionResult
-from proctor_protocol.scenario import EvaluationCriterion
+from proctor.activities.judging.judge import judge
+from proctor.activities.judging.verdicts import in_proportion, work_criterion
+from proctor.activities.scenario_code.evaluators import judge_by_evaluator
+from proctor.activities.scenario_code.manager import load_evaluators, load_package
+from proctor.protocol.evaluation import AgentBeatsEvalContext
+from proctor.protocol.scenario import EvaluationCriterion
+from purple_sdk.protocol.results import ActionLogEntryWithTurn, CriterionResult
 from tests.scenarios.triage_participant import DIRECTORY, MARTA, truth
 
 AUDIT = DIRECTORY / "paraphrases" / "audit"

@@ -7,7 +7,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from activities.scenario_code.evaluator_modules import import_evaluators
+from proctor.activities.scenario_code.evaluator_modules import import_evaluators
 from purple_sdk.ues import AsyncUESClient
 
 DIRECTORY = Path(__file__).parents[2] / "scenarios" / "email_triage_basic"

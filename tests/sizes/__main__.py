@@ -14,7 +14,7 @@ from typing import Any
 
 import psutil
 
-from proctor_storage.temporal import connect
+from proctor.storage.temporal import connect
 from purple_sdk.ues import AsyncUESClient
 from tests.assessments.packages import edited, write_package
 from tests.assessments.scripts import ask_ben

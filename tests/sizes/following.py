@@ -7,8 +7,8 @@ from a2a.types import Part, StreamResponse
 from google.protobuf.json_format import MessageToDict
 from temporalio.client import WorkflowHistory
 
-from activities.participant.activities import ParticipantActivities
-from proctor_protocol.results import AssessmentResults
+from proctor.activities.participant.activities import ParticipantActivities
+from purple_sdk.protocol.results import AssessmentResults
 from tests.a2a_gateway.callers import TERMINAL, message, sdk_client, state_name
 from tests.histories.reading import payloads_in, reference
 from tests.stack import Stack, request_json

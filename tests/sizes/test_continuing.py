@@ -5,10 +5,10 @@ from datetime import datetime
 
 import pytest
 
-from proctor.caller import AssessmentCall, Ended, Progress
-from proctor.replay import choose, reset, reset_points
-from proctor_protocol.results import AssessmentResults
-from proctor_storage.temporal import connect
+from proctor.client.caller import AssessmentCall, Ended, Progress
+from proctor.client.replay import choose, reset, reset_points
+from proctor.storage.temporal import connect
+from purple_sdk.protocol.results import AssessmentResults
 from purple_sdk.ues import AsyncUESClient
 from tests.assessments.normalising import normalised
 from tests.assessments.packages import write_package

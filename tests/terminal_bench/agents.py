@@ -11,12 +11,12 @@ import sys
 from collections.abc import Sequence
 from functools import partial
 
-from proctor_protocol.terminal import TerminalTaskMessage
-from proctor_settings.config import PurpleAgentConfig
-from proctor_terminal.task_model import TerminalTask
-from proctor_terminal.tasks import find_tasks, load_task
+from proctor.terminal.task_model import TerminalTask
+from proctor.terminal.tasks import find_tasks, load_task
 from purple_sdk.examples.terminal_agent.shell import Shell
+from purple_sdk.protocol.terminal import TerminalTaskMessage
 from purple_sdk.server import serve_executor
+from purple_sdk.settings.config import PurpleAgentConfig
 from tests.docker_engine import TASKS
 from tests.terminal_bench.asking import ScriptedTerminalAgent, ran
 

@@ -14,11 +14,11 @@ from a2a.server.events import EventQueue
 from a2a.server.tasks import TaskUpdater
 from a2a.types.a2a_pb2 import Message, Task, TaskState, TaskStatus
 
-from proctor.caller import AssessmentCall, Ended, Progress
-from proctor_protocol.terminal import TerminalResults, TerminalTaskMessage
+from proctor.client.caller import AssessmentCall, Ended, Progress
 from purple_sdk.examples.terminal_agent.shell import Ran, Shell, shell_of
 from purple_sdk.examples.terminal_agent.task import read_task
 from purple_sdk.executor import ClosingExecutor
+from purple_sdk.protocol.terminal import TerminalResults, TerminalTaskMessage
 from purple_sdk.server import create_executor_app
 from tests.stack import agent_config, listening
 

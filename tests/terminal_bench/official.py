@@ -10,7 +10,7 @@ class, and all of them with ``proctor terminal-bench run``. The table has the ve
 says whether they are the same. ``oracle`` and ``null`` are the harnesses' own agents.
 
 ``--dataset`` plays another folder of tasks, ``--attacks`` tasks with the attacks of
-``tests.proctor_terminal.tampering``. ``--verifiers separate same-container`` has a column for each of these.
+``tests.terminal.tampering``. ``--verifiers separate same-container`` has a column for each of these.
 
 The harnesses are installed in environments of their own, with Python 3.12 or newer and our adapters beside them:
 
@@ -39,12 +39,12 @@ from typing import Any, get_args
 
 import yaml
 
-from proctor_protocol.terminal import TerminalResults, TerminalTaskMessage, VerifierKind
-from proctor_terminal.task_model import TaskFormat, TerminalTask
-from proctor_terminal.tasks import find_tasks, load_task
+from proctor.terminal.task_model import TaskFormat, TerminalTask
+from proctor.terminal.tasks import find_tasks, load_task
 from purple_sdk.examples.terminal_agent.shell import Shell
+from purple_sdk.protocol.terminal import TerminalResults, TerminalTaskMessage, VerifierKind
 from tests.docker_engine import TASKS, own_engine
-from tests.proctor_terminal.tampering import write_attacks
+from tests.terminal.tampering import write_attacks
 from tests.terminal_bench.agents import attack, give_up, go_on, idle, play_beginning, play_half, play_solution
 from tests.terminal_bench.asking import ScriptedTerminalAgent, serving
 

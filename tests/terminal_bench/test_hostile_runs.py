@@ -4,13 +4,13 @@ import asyncio
 from collections import Counter
 from pathlib import Path
 
-from proctor_protocol.terminal import TerminalTaskMessage
 from purple_sdk.examples.terminal_agent.shell import Shell
+from purple_sdk.protocol.terminal import TerminalTaskMessage
+from tests.cli.commands import Sandbox
 from tests.docker_engine import BASE_IMAGE
-from tests.proctor.commands import Sandbox
-from tests.proctor_terminal.writing import COMPOSE, DONE, format_one, format_two
 from tests.sentences import says
 from tests.stack import running_stack
+from tests.terminal.writing import COMPOSE, DONE, format_one, format_two
 from tests.terminal_bench.asking import ScriptedTerminalAgent, left_on, ran, run, serving
 from tests.work import only_nightly
 

@@ -13,16 +13,16 @@ import pytest
 from temporalio.api.workflow.v1 import PendingActivityInfo
 from temporalio.client import Client
 
-from proctor_processes.ports import free_ports
-from proctor_protocol.terminal import FailureMode, TerminalTaskMessage
-from proctor_storage.temporal import connect
+from proctor.storage.temporal import connect
+from proctor.workflows.names import CAMPAIGN_WORKFLOW, TRIAL_WORKFLOW
 from purple_sdk.examples.terminal_agent.shell import Shell
+from purple_sdk.processes.ports import free_ports
+from purple_sdk.protocol.terminal import FailureMode, TerminalTaskMessage
 from tests.docker_engine import DockerEngine, own_engine
 from tests.stack import Stack, running_stack
 from tests.terminal_bench.asking import Run, ScriptedTerminalAgent, left_on, ran, run, serving
 from tests.waiting import eventually
 from tests.work import only_nightly
-from workflows.names import CAMPAIGN_WORKFLOW, TRIAL_WORKFLOW
 
 STEPS = ["prepare_image", "start_environment", "hand_over", "run_trial_tests", "collect_logs", "take_down_trial"]
 FIVE = ["hello-file", "count-errors", "sort-table", "partial-credit", "find-secret"]

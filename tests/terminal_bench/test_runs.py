@@ -12,16 +12,16 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from proctor_protocol.campaigns import CampaignStartedUpdate, CellEndedUpdate
-from proctor_protocol.terminal import FailureMode, TerminalResults, TerminalTaskMessage
-from proctor_storage.archive import Archive
+from proctor.protocol.campaigns import CampaignStartedUpdate, CellEndedUpdate
+from proctor.storage.archive import Archive
 from purple_sdk.examples.terminal_agent.agent import TerminalAgent, TerminalAgentConfig
 from purple_sdk.examples.terminal_agent.executor import TerminalAgentExecutor
 from purple_sdk.examples.terminal_agent.shell import Shell, shell_of
 from purple_sdk.examples.terminal_agent.task import read_task
+from purple_sdk.protocol.terminal import FailureMode, TerminalResults, TerminalTaskMessage
 from purple_sdk.server import create_executor_app
+from tests.cli.commands import Sandbox
 from tests.openai_endpoint import OpenAIEndpoint
-from tests.proctor.commands import Sandbox
 from tests.sentences import says
 from tests.stack import Stack, agent_config, listening
 from tests.terminal_bench.asking import ScriptedTerminalAgent, left_on, ran, run, serving
@@ -65,7 +65,7 @@ def test_the_oracle_from_the_shell(terminal_stack: Stack, docker_engine: str, tm
     assert left_on(docker_engine, results.run_id) == []
 
 
-@only_nightly  # by default: tests/proctor_terminal/test_trials.py
+@only_nightly  # by default: tests/terminal/test_trials.py
 async def test_nobody_resolves_nothing(terminal_stack: Stack) -> None:
     ended = await run(terminal_stack.gateway_url, *FEW, agent="null")
     assert ended.state == "completed"

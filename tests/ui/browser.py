@@ -65,6 +65,17 @@ class TemporalUI:
         """Go to a workflow's page."""
         await self.page.goto(f"{self._address}/namespaces/default/workflows/{workflow_id}")
 
+    async def open_list(self) -> None:
+        """Go to the list of workflows."""
+        await self.page.goto(f"{self._address}/namespaces/default/workflows")
+
+    async def require_row(self, *texts: str) -> None:
+        """Wait until the open list has a row that shows all of these texts."""
+        row = self.page.get_by_role("row")
+        for text in texts:
+            row = row.filter(has=self.page.get_by_text(text).locator("visible=true"))
+        await expect(row.first).to_be_visible(timeout=PATIENCE * 1000)
+
     async def require_status(self, status: str) -> None:
         """Wait until the open workflow's badge says this."""
         badge = self.page.get_by_role("main").get_by_role("status").filter(has_text=status)

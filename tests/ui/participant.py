@@ -8,9 +8,9 @@ import asyncio
 import sys
 from pathlib import Path
 
-from proctor_protocol.messages import TurnCompleteMessage
-from proctor_settings.config import PurpleAgentConfig
 from purple_sdk import BasePurpleAgent, serve
+from purple_sdk.protocol.messages import TurnCompleteMessage
+from purple_sdk.settings.config import PurpleAgentConfig
 
 
 class Secretary(BasePurpleAgent):

@@ -12,11 +12,11 @@ import pytest
 from a2a.client import ClientConfig, ClientFactory
 from a2a.types import a2a_pb2 as a2a
 
-from proctor.caller import AssessmentCall, Ended, Progress
-from proctor_processes.ports import free_ports
-from proctor_protocol.results import AssessmentResults
-from proctor_protocol.updates import TaskUpdate, TurnStartedUpdate
-from tests.processes import Process, end, module, start
+from proctor.client.caller import AssessmentCall, Ended, Progress
+from proctor.protocol.updates import TaskUpdate, TurnStartedUpdate
+from purple_sdk.processes.ports import free_ports
+from purple_sdk.protocol.results import AssessmentResults
+from tests.programs import Process, end, module, start
 from tests.sentences import says
 from tests.stack import Stack, assess
 from tests.ui.browser import require_chromium, temporal_ui

@@ -5,15 +5,15 @@ import random
 from datetime import datetime, timedelta
 from typing import Any
 
-from proctor_protocol.archive import ArchivedUpdate, ArchiveEntry, CommandRecord
-from proctor_protocol.campaigns import Tally
-from proctor_protocol.provenance import ModelUse
-from proctor_protocol.results import Doubt
-from proctor_protocol.runs import RunCell, RunResults
-from proctor_protocol.statistics import Points, Run
-from proctor_protocol.terminal import FailureMode, Share, TerminalResults, TrialResult
-from proctor_statistics import compared, items, summaries
-from proctor_storage.archive import Archive
+from proctor.protocol.archive import ArchivedUpdate, ArchiveEntry, CommandRecord
+from proctor.protocol.campaigns import Tally
+from proctor.protocol.runs import RunCell, RunResults
+from proctor.statistics import compared, items, summaries
+from proctor.storage.archive import Archive
+from purple_sdk.protocol.provenance import ModelUse
+from purple_sdk.protocol.results import Doubt
+from purple_sdk.protocol.statistics import Points, Run
+from purple_sdk.protocol.terminal import FailureMode, Share, TerminalResults, TrialResult
 from tests.viewer.entries import MORNING, write_day
 
 ESCAPES = (

@@ -13,13 +13,13 @@ import uvicorn
 from playwright.async_api import Browser, Page, async_playwright, expect
 from starlette.applications import Starlette
 
-from proctor_processes.ports import free_ports
-from proctor_storage.archive import Archive
+from proctor.storage.archive import Archive
+from proctor.viewer.app import create_app
+from purple_sdk.processes.ports import free_ports
 from tests.ui.browser import FLAGS, require_chromium
 from tests.viewer.campaign_entries import ESCAPES, write_campaign, write_run
 from tests.viewer.entries import HOSTILE, write_day
 from tests.waiting import PATIENCE
-from viewer.app import create_app
 
 
 @pytest.fixture(scope="session")

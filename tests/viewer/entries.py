@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic_core import to_json
 
-from proctor_protocol.archive import (
+from proctor.protocol.archive import (
     ArchivedUpdate,
     ArchiveEntry,
     Arrival,
@@ -18,8 +18,9 @@ from proctor_protocol.archive import (
     merge_patch,
     trajectory_file,
 )
-from proctor_protocol.provenance import ModelUse, Provenance
-from proctor_protocol.results import (
+from proctor.storage.archive import Archive
+from purple_sdk.protocol.provenance import ModelUse, Provenance
+from purple_sdk.protocol.results import (
     ActionLogEntryWithTurn,
     ActionReport,
     AssessmentResults,
@@ -27,7 +28,6 @@ from proctor_protocol.results import (
     ReportedAction,
     assessment_results,
 )
-from proctor_storage.archive import Archive
 
 MORNING = datetime(2026, 3, 10, 7, tzinfo=UTC)
 ANNA, OWNER = "anna@work.example", "ben@home.example"

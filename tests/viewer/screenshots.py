@@ -11,13 +11,13 @@ from contextlib import contextmanager
 from itertools import product
 from pathlib import Path
 
-from proctor_storage.archive import Archive
+from proctor.storage.archive import Archive
+from proctor.viewer.actions import Action, Actions
+from proctor.viewer.app import create_app
 from tests.viewer.campaign_entries import write_campaign, write_run
 from tests.viewer.conftest import Reader, Readers, browsing, serving_pages
 from tests.viewer.entries import write_day
 from tests.viewer.under_way import ScriptedLive
-from viewer.actions import Action, Actions
-from viewer.app import create_app
 
 
 async def _nothing(asked: object) -> str:

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 import pytest
 from starlette.testclient import TestClient
 
-from proctor_storage.archive import Archive
+from proctor.storage.archive import Archive
+from proctor.viewer.actions import Action, ActionRefusedError, ActionRequest, Actions, Field
+from proctor.viewer.app import create_app
 from tests.sentences import says
 from tests.viewer.under_way import ScriptedLive
-from viewer.actions import Action, ActionRefusedError, ActionRequest, Actions, Field
-from viewer.app import create_app
 
 HERE = "http://127.0.0.1:8000"
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 from starlette.testclient import TestClient
 
-from proctor_storage.archive import Archive
+from proctor.storage.archive import Archive
+from proctor.viewer.app import create_app
+from proctor.viewer.pages import Pages
 from tests.viewer.entries import HOSTILE, write_day
-from viewer.app import create_app
-from viewer.pages import Pages
 
 CONTENT = b"%PDF-1.4 the menu"
 SHA256 = hashlib.sha256(CONTENT).hexdigest()

@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 from playwright.async_api import expect
 
-from proctor_protocol.archive import ArchiveEntry
-from proctor_storage.archive import Archive
+from proctor.protocol.archive import ArchiveEntry
+from proctor.storage.archive import Archive
+from proctor.viewer.app import create_app
+from proctor.viewer.bounds import MOST_CARDS, MOST_IN_A_FILE, Look
+from proctor.viewer.pages import Pages
+from proctor.viewer.versions import anchor_of
 from tests.viewer.conftest import Reading, in_the_browser, serving_pages
 from tests.viewer.entries import MORNING, mail, write_day
-from viewer.app import create_app
-from viewer.bounds import MOST_CARDS, MOST_IN_A_FILE, Look
-from viewer.pages import Pages
-from viewer.versions import anchor_of
 
 MAILS = 2_500
 LONG = "word " * 2_000

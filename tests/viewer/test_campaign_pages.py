@@ -7,17 +7,17 @@ import pytest
 from playwright.async_api import expect
 from pydantic_core import from_json, to_json
 
-from proctor_protocol.runs import RunResults
-from proctor_statistics import compared, summaries
-from proctor_storage.archive import Archive
-from proctor_storage.folder import Folder
+from proctor.protocol.runs import RunResults
+from proctor.statistics import compared, summaries
+from proctor.storage.archive import Archive
+from proctor.storage.folder import Folder
+from proctor.viewer.app import create_app
+from proctor.viewer.pages import Pages
 from tests.sentences import says
 from tests.viewer.campaign_entries import ESCAPES, lines, write_campaign, write_run
 from tests.viewer.conftest import Reader, Reading, in_the_browser, serving_pages
 from tests.viewer.entries import HOSTILE, write_day
 from tests.work import only_nightly
-from viewer.app import create_app
-from viewer.pages import Pages
 
 
 @in_the_browser
@@ -42,7 +42,7 @@ async def test_a_campaign_leads_from_its_means_to_a_single_assessment(site: str,
         failures = page.locator("#failures summary").first
         await expect(failures).to_contain_text("2 ParticipantMisbehaved")
         await expect(failures).to_contain_text("the participant's fault")
-        await expect(page.get_by_text("2 assessments never came to an end. Stopped before its costs")).to_be_visible()
+        await expect(page.get_by_text("2 assessments did not end. Stopped before its costs")).to_be_visible()
         await page.locator("#runs summary").first.click()
         await page.locator("#runs details[open] a").first.click()
         await expect(page.get_by_role("heading", level=1)).to_have_text("A lunch is arranged")
@@ -203,7 +203,7 @@ def test_an_assessment_of_many_turns_shows_one_of_them(tmp_path: Path, monkeypat
 
 
 def test_escape_sequences_are_no_text() -> None:
-    from viewer.words import plain
+    from proctor.viewer.words import plain
 
     assert plain(ESCAPES) == "clickredhidden"
     assert plain("10%\r50%\r100%\ndone\r\n") == "100%\ndone\n"

@@ -2,8 +2,8 @@
 
 from itertools import product
 
-from proctor_protocol.archive import EntrySummary
-from viewer.campaigns import of_entries
+from proctor.protocol.archive import EntrySummary
+from proctor.viewer.campaigns import of_entries
 
 
 def entry(difficulty: int | None, seed: int) -> EntrySummary:

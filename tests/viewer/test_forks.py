@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
-from proctor_protocol.archive import TURNS
-from proctor_protocol.forks import ForkedFrom
-from proctor_storage.archive import Archive
+from proctor.protocol.archive import TURNS
+from proctor.storage.archive import Archive
+from proctor.viewer.pages import Pages
+from purple_sdk.protocol.forks import ForkedFrom
 from tests.sentences import says
 from tests.viewer.entries import write_day
-from viewer.pages import Pages
 
 
 def test_inherited_turns_lead_to_where_they_were_played(tmp_path: Path) -> None:

@@ -4,11 +4,11 @@ from pathlib import Path
 
 from playwright.async_api import expect
 
-from a2a_gateway.auth.middleware import guarded
-from a2a_gateway.auth.tokens import Tokens, make_token
-from proctor_settings.config import GreenAgentConfig
+from proctor.a2a_gateway.auth.middleware import guarded
+from proctor.a2a_gateway.auth.tokens import Tokens, make_token
+from proctor.settings.config import GreenAgentConfig
+from proctor.viewer.app import create_app
 from tests.viewer.conftest import Reading, in_the_browser, serving_pages
-from viewer.app import create_app
 
 
 @in_the_browser

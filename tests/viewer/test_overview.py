@@ -10,21 +10,21 @@ import httpx
 import pytest
 from playwright.async_api import expect
 
-import proctor_storage.archive
-import viewer.overviews
-import viewer.pages
-from proctor_protocol.archive import ArchiveEntry
-from proctor_storage import local_index
-from proctor_storage.archive import Archive
-from proctor_storage.archive import _entry as entry_of
-from proctor_storage.entry_table import EntryQuery
+import proctor.storage.archive
+import proctor.viewer.overviews
+import proctor.viewer.pages
+from proctor.protocol.archive import ArchiveEntry
+from proctor.storage import local_index
+from proctor.storage.archive import Archive
+from proctor.storage.archive import _entry as entry_of
+from proctor.storage.entry_table import EntryQuery
+from proctor.viewer.app import create_app
+from proctor.viewer.overviews import Overview
+from proctor.viewer.pages import Pages
 from tests.sentences import says
 from tests.viewer.conftest import Reading, in_the_browser
 from tests.viewer.entries import write_day
 from tests.waiting import PATIENCE, eventually
-from viewer.app import create_app
-from viewer.overviews import Overview
-from viewer.pages import Pages
 
 
 @pytest.fixture(scope="module")
@@ -95,8 +95,8 @@ def test_a_cost_that_is_no_number_is_named(several: Archive) -> None:
 
 
 def test_pages_follow_one_another_with_the_filters(several: Archive, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(viewer.overviews, "PAGE", 1)
-    monkeypatch.setattr(viewer.pages, "PAGE", 1)
+    monkeypatch.setattr(proctor.viewer.overviews, "PAGE", 1)
+    monkeypatch.setattr(proctor.viewer.pages, "PAGE", 1)
     (scenario,) = {each.scenario_id for each in several.select(EntryQuery())}
 
     def shown(**params: str) -> str:
@@ -160,7 +160,7 @@ async def test_a_large_archive_is_read_in_the_background_newest_days_first(
                 may_continue.wait(PATIENCE)
         return found
 
-    monkeypatch.setattr(proctor_storage.archive, "_entry", parse)
+    monkeypatch.setattr(proctor.storage.archive, "_entry", parse)
     monkeypatch.setattr(local_index, "_PATIENCE", 0.05)
     pages = httpx.ASGITransport(create_app(str(tmp_path)))
     async with httpx.AsyncClient(transport=pages, base_url="http://pages", timeout=PATIENCE) as reader:

@@ -7,11 +7,11 @@ from pathlib import Path
 
 from playwright.async_api import expect
 
-from proctor_storage.archive import Archive
+from proctor.storage.archive import Archive
+from proctor.viewer.pages import Pages
 from tests.sentences import says
 from tests.viewer.conftest import Reading, in_the_browser
 from tests.viewer.entries import HOSTILE, write_day
-from viewer.pages import Pages
 
 
 @in_the_browser
@@ -94,20 +94,19 @@ def test_a_turn_has_its_transcript_beside_what_was_done(archive: Archive) -> Non
     page, last = (Pages(archive).assessment(archive.find("day-one"), turn) for turn in (2, 3))
     assert "labelled: Could we have lunch on Thursday?" in page
     assert says().within(page)
-
-    assert 'class="trajectory"' not in last  # the participant has sent none
+    assert "What the agent saw" not in last  # the participant has sent none
 
 
 def test_pages_without_statistics_import_no_numerics(archive: Archive) -> None:
     code = (
-        "import sys; from proctor_storage.archive import Archive; from viewer.overviews import Overview; "
-        "from viewer.pages import Pages; pages = Pages(Archive(sys.argv[1])); pages.overview([], Overview()); "
+        "import sys; from proctor.storage.archive import Archive; from proctor.viewer.overviews import Overview; "
+        "from proctor.viewer.pages import Pages; pages = Pages(Archive(sys.argv[1])); pages.overview([], Overview()); "
         "days = [pages.archive.find(name) for name in ('day-one', 'day-two')]; pages.entry(days[0]); "
         "pages.comparison(*days); print(*sys.modules)"
     )
     command = [sys.executable, "-c", code, archive.folder.root]
     ran = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert {"numpy", "scipy", "proctor_statistics"}.isdisjoint(ran.stdout.split())
+    assert {"numpy", "scipy", "proctor.statistics"}.isdisjoint(ran.stdout.split())
 
 
 @in_the_browser
@@ -148,7 +147,7 @@ def test_what_is_taken_over_elsewhere_shows_the_same_pages(archive: Archive, tmp
 def test_damage_and_absence_are_told_on_a_page(archive: Archive, tmp_path: Path) -> None:
     from starlette.testclient import TestClient
 
-    from viewer.app import create_app
+    from proctor.viewer.app import create_app
 
     there = Archive(str(tmp_path))
     entry = archive.copy(archive.find("day-one"), there)

@@ -3,11 +3,11 @@
 import re
 from pathlib import Path
 
-from proctor_protocol.archive import RESULT
-from proctor_protocol.results import RoleResults
-from proctor_storage.archive import Archive
+from proctor.protocol.archive import RESULT
+from proctor.storage.archive import Archive
+from proctor.viewer.pages import Pages
+from purple_sdk.protocol.results import RoleResults
 from tests.viewer.entries import write_day
-from viewer.pages import Pages
 
 
 def test_a_joint_page_leads_to_the_day_of_each_participant(tmp_path: Path) -> None:

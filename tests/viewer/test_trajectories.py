@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from proctor_protocol.archive import trajectory_file
-from viewer.trajectories import trajectory_of
+from proctor.protocol.archive import trajectory_file
+from proctor.viewer.trajectories import trajectory_of
 
 
 @pytest.mark.parametrize(

@@ -7,14 +7,14 @@ import pytest
 from playwright.async_api import expect
 from starlette.testclient import TestClient
 
-from proctor_storage.archive import Archive
+from proctor.storage.archive import Archive
+from proctor.viewer.actions import Actions
+from proctor.viewer.app import create_app
+from proctor.viewer.live import RunningDetails
 from tests.viewer.conftest import Reading, in_the_browser, serving_pages
 from tests.viewer.entries import HOSTILE, write_day
 from tests.viewer.under_way import ScriptedLive, campaign, story, trial, updates_of
 from tests.work import only_nightly
-from viewer.actions import Actions
-from viewer.app import create_app
-from viewer.live import RunningDetails
 
 
 @pytest.fixture
@@ -44,9 +44,9 @@ async def test_an_assessment_is_followed_until_it_has_ended(
         await page.get_by_role("link", name="lunch").click()
         await expect(page.locator(".phase")).to_contain_text("in turn 2 of about 8")
         await expect(page.locator("article").first).to_contain_text("Lunch on Thursday? (2)")
-        await expect(page.locator("article").first).to_contain_text("the participant is at work")
+        await expect(page.locator("article").first).to_contain_text("the participant is working")
         await expect(page.locator("article").last).to_contain_text("1 answer from characters (anna)")
-        await page.locator("article").last.get_by_text("what it wrote").click()
+        await page.locator("article").last.get_by_text("show the text").click()
 
         live.stories["live-1"] = story("live-1", updates_of(3))
         await expect(page.locator(".phase")).to_contain_text("in turn 3")

@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
-from proctor_protocol.archive import CommandRecord
-from proctor_protocol.callers import ANYBODY, Caller
-from proctor_protocol.campaigns import Tally
-from proctor_protocol.updates import (
+from proctor.protocol.archive import CommandRecord
+from proctor.protocol.callers import ANYBODY, Caller
+from proctor.protocol.campaigns import Tally
+from proctor.protocol.updates import (
     ActionObservedUpdate,
     AssessmentStartedUpdate,
     ErrorOccurredUpdate,
@@ -17,8 +17,8 @@ from proctor_protocol.updates import (
     TurnCompletedUpdate,
     TurnStartedUpdate,
 )
+from proctor.viewer.live import LiveTerminal, Running, RunningCell, RunningDetails
 from tests.viewer.entries import MORNING
-from viewer.live import LiveTerminal, Running, RunningCell, RunningDetails
 
 
 def updates_of(turns: int, text: str | None = None) -> list[Any]:

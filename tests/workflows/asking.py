@@ -7,7 +7,7 @@ from a2a.client import Client as Caller
 from a2a.types import GetTaskRequest, Task
 from google.protobuf.json_format import MessageToDict
 
-from proctor_protocol.results import AssessmentResults
+from purple_sdk.protocol.results import AssessmentResults
 from tests.a2a_gateway.callers import data_part, message, send, state_name
 from tests.a2a_gateway.conftest import REQUEST
 

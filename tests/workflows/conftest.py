@@ -9,12 +9,12 @@ import pytest_asyncio
 from a2a.client import Client as Caller
 from temporalio.client import Client
 
-from proctor_settings.config import GreenAgentConfig
-from proctor_storage.blobs import BlobStore
-from proctor_storage.temporal import connect
+from proctor.settings.config import GreenAgentConfig
+from proctor.storage.blobs import BlobStore
+from proctor.storage.temporal import connect
 from tests.a2a_gateway.callers import sdk_client
 from tests.a2a_gateway.conftest import Gateway, running_gateway, start_temporal
-from tests.processes import end
+from tests.programs import end
 from tests.workflows.scripted import ScriptedActivities
 from tests.workflows.scripted_runs import ScriptedRun
 

@@ -10,19 +10,19 @@ from typing import Any
 from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxRestrictions
 
 _CALLED = (
-    "a2a_gateway",
-    "activities",
-    "proctor_terminal",
+    "proctor.a2a_gateway",
+    "proctor.activities",
+    "proctor.terminal",
     "isodate",
-    "proctor_observing",
-    "proctor_processes",
-    "proctor_language",
-    "proctor_protocol",
-    "proctor_settings",
-    "proctor_storage",
+    "proctor.observing",
+    "proctor.processes",
+    "proctor.language",
+    "proctor.protocol",
+    "proctor.settings",
+    "proctor.storage",
     "purple_sdk",
     "pydantic",
-    "workflows.limits",  # nothing but numbers, which some tests change
+    "proctor.workflows.limits",  # nothing but numbers, which some tests change
 )
 
 

@@ -3,12 +3,12 @@
 from temporalio.client import Client, WorkflowHistory
 from temporalio.worker import Replayer, UnsandboxedWorkflowRunner
 
-from activities.admission.queueing import CONTEXT_QUEUE
-from proctor.worker import WORKFLOWS
+from proctor.activities.admission.queueing import CONTEXT_QUEUE
+from proctor.service.worker import WORKFLOWS
+from proctor.workflows.names import ASSESSMENT_WORKFLOW
 from tests.histories.reading import runs_of
 from tests.work import NIGHTLY
 from tests.workflows.guarding import guarded_runner
-from workflows.names import ASSESSMENT_WORKFLOW
 
 _guarded = {ASSESSMENT_WORKFLOW, CONTEXT_QUEUE}
 """Types of workflows that ``tests/histories`` has replayed in the sandbox, or this process, of each type the first."""

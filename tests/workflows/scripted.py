@@ -10,16 +10,16 @@ from temporalio import activity
 from temporalio.client import Client
 from temporalio.worker import Interceptor
 
-from activities.admission.payloads import AdmitInput, QueueInput
-from activities.admission.queueing import QueueActivities, is_running, join
-from activities.archive.payloads import ArchiveInput
-from activities.attempts import failures
-from activities.attempts.resets import ResetActivities
-from activities.characters.messages import Responded, RespondInput
-from activities.judging.payloads import JudgeInput
-from activities.participant.payloads import FarewellInput, GreetInput, TurnAnswer, TurnInput
-from activities.plan import CriterionBrief, Plan
-from activities.simulation.payloads import (
+from proctor.activities.admission.payloads import AdmitInput, QueueInput
+from proctor.activities.admission.queueing import QueueActivities, is_running, join
+from proctor.activities.archive.payloads import ArchiveInput
+from proctor.activities.attempts import failures
+from proctor.activities.attempts.resets import ResetActivities
+from proctor.activities.characters.messages import Responded, RespondInput
+from proctor.activities.judging.payloads import JudgeInput
+from proctor.activities.participant.payloads import FarewellInput, GreetInput, TurnAnswer, TurnInput
+from proctor.activities.plan import CriterionBrief, Plan
+from proctor.activities.simulation.payloads import (
     Advanced,
     AdvanceInput,
     ApplyInput,
@@ -28,10 +28,10 @@ from activities.simulation.payloads import (
     Prepared,
     TurnApplied,
 )
-from proctor.worker import WORKFLOWS
-from proctor_protocol.messages import CalendarSummary, ChatSummary, EmailSummary, InitialStateSummary, SMSSummary
-from proctor_protocol.results import AssessmentResults, CriterionResult
-from proctor_storage.blobs import BlobRef, BlobStore
+from proctor.service.worker import WORKFLOWS
+from proctor.storage.blobs import BlobRef, BlobStore
+from purple_sdk.protocol.messages import CalendarSummary, ChatSummary, EmailSummary, InitialStateSummary, SMSSummary
+from purple_sdk.protocol.results import AssessmentResults, CriterionResult
 from tests.workflows.workers import working
 
 MORNING = datetime(2026, 3, 2, 8, tzinfo=UTC)

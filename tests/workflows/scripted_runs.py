@@ -8,19 +8,19 @@ from a2a.client import Client as Caller
 from a2a.types import GetTaskRequest
 from google.protobuf.json_format import MessageToDict
 
-from activities.admission.payloads import AdmitInput
-from activities.attempts.scrubbing import Scrubber
-from activities.campaign.activities import CampaignActivities, CampaignArchiving
-from activities.campaign.assessments import AssessmentRuns
-from activities.judging.payloads import JudgeInput
-from activities.plan import Plan
-from activities.scenario_code.scenarios import Scenarios
-from proctor_protocol.provenance import ModelUse
-from proctor_protocol.request import parse_request
-from proctor_protocol.results import CriterionResult
-from proctor_protocol.runs import RunConfig, RunResults
-from proctor_settings.config import GreenAgentConfig
-from proctor_storage.blobs import BlobStore
+from proctor.activities.admission.payloads import AdmitInput
+from proctor.activities.attempts.scrubbing import Scrubber
+from proctor.activities.campaign.activities import CampaignActivities, CampaignArchiving
+from proctor.activities.campaign.assessments import AssessmentRuns
+from proctor.activities.judging.payloads import JudgeInput
+from proctor.activities.plan import Plan
+from proctor.activities.scenario_code.scenarios import Scenarios
+from proctor.protocol.runs import RunConfig, RunResults
+from proctor.settings.config import GreenAgentConfig
+from proctor.storage.blobs import BlobStore
+from purple_sdk.protocol.provenance import ModelUse
+from purple_sdk.protocol.request import parse_request
+from purple_sdk.protocol.results import CriterionResult
 from tests.a2a_gateway.callers import data_part, message, send, state_name
 from tests.workflows.scripted import ScriptedActivities, plan
 

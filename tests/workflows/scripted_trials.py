@@ -9,18 +9,16 @@ from typing import Any
 from temporalio import activity
 from temporalio.client import Client
 
-from activities.admission.queueing import QueueActivities
-from activities.attempts.scrubbing import Scrubber
-from activities.campaign.activities import CampaignActivities, CampaignArchiving, keep_cells
-from activities.campaign.plan import CampaignPlan, Cell, Lane
-from proctor.worker import WORKFLOWS
-from proctor_protocol.request import Raw
-from proctor_protocol.terminal import FailureMode, parse_terminal_request
-from proctor_settings.config import GreenAgentConfig
-from proctor_storage.blobs import BlobStore
-from proctor_terminal import plan as trial_plan
-from proctor_terminal.archiving import TrialArchiving
-from proctor_terminal.plan import (
+from proctor.activities.admission.queueing import QueueActivities
+from proctor.activities.attempts.scrubbing import Scrubber
+from proctor.activities.campaign.activities import CampaignActivities, CampaignArchiving, keep_cells
+from proctor.activities.campaign.plan import CampaignPlan, Cell, Lane
+from proctor.service.worker import WORKFLOWS
+from proctor.settings.config import GreenAgentConfig
+from proctor.storage.blobs import BlobStore
+from proctor.terminal import plan as trial_plan
+from proctor.terminal.archiving import TrialArchiving
+from proctor.terminal.plan import (
     Collected,
     CollectInput,
     EnvironmentInput,
@@ -30,9 +28,11 @@ from proctor_terminal.plan import (
     TrialPlan,
     Worked,
 )
-from proctor_terminal.runs import TerminalRuns
+from proctor.terminal.runs import TerminalRuns
+from proctor.workflows.names import TRIAL_WORKFLOW
+from purple_sdk.protocol.request import Raw
+from purple_sdk.protocol.terminal import FailureMode, parse_terminal_request
 from tests.workflows.workers import working
-from workflows.names import TRIAL_WORKFLOW
 
 Replacement = Callable[[Any], Awaitable[Any]]
 

@@ -12,23 +12,23 @@ from google.protobuf.json_format import MessageToDict
 from temporalio import activity
 from temporalio.client import Client
 
-from activities.attempts import failures
-from activities.campaign.activities import keep_cells
-from activities.campaign.plan import Cell, CellList
-from activities.plan import TRIAL_WORKFLOW
-from proctor_protocol.results import Doubt
-from proctor_protocol.terminal import Blob, FailureMode, TerminalResults
-from proctor_settings.config import GreenAgentConfig
-from proctor_storage.archive import Archive
-from proctor_storage.blobs import BlobStore
-from proctor_terminal import plan as trial_plan
-from proctor_terminal.plan import Collected, CollectInput, StepInput, TrialPlan, Worked
+from proctor.activities.attempts import failures
+from proctor.activities.campaign.activities import keep_cells
+from proctor.activities.campaign.plan import Cell, CellList
+from proctor.activities.plan import TRIAL_WORKFLOW
+from proctor.settings.config import GreenAgentConfig
+from proctor.storage.archive import Archive
+from proctor.storage.blobs import BlobStore
+from proctor.terminal import plan as trial_plan
+from proctor.terminal.plan import Collected, CollectInput, StepInput, TrialPlan, Worked
+from proctor.workflows import limits, names
+from purple_sdk.protocol.results import Doubt
+from purple_sdk.protocol.terminal import Blob, FailureMode, TerminalResults
 from tests.a2a_gateway.callers import data_part, message, send, state_name
 from tests.sentences import says
 from tests.waiting import eventually
 from tests.workflows.replaying import replayed
 from tests.workflows.scripted_trials import ScriptedTrials
-from workflows import limits, names
 
 STEPS = ["prepare_image", "start_environment", "hand_over", "run_trial_tests", "collect_logs", "take_down_trial"]
 

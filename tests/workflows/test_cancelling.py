@@ -9,7 +9,8 @@ from a2a.types import CancelTaskRequest
 from temporalio.client import Client, WorkflowExecutionStatus, WorkflowFailureError
 from temporalio.exceptions import CancelledError
 
-from proctor_protocol.results import AssessmentResults
+from proctor.workflows.names import MEMO_RESULTS, PROCTOR_STATUS
+from purple_sdk.protocol.results import AssessmentResults
 from tests.a2a_gateway.callers import at_once, data_part, message, send, state_name
 from tests.a2a_gateway.conftest import REQUEST
 from tests.waiting import eventually
@@ -17,7 +18,6 @@ from tests.work import only_nightly
 from tests.workflows.asking import played
 from tests.workflows.replaying import replayed
 from tests.workflows.scripted import ScriptedActivities
-from workflows.names import MEMO_RESULTS, PROCTOR_STATUS
 
 BEFORE = ("admit", "join_queue")
 REMOTE = ("set_up", "greet", "purple_turn", "judge_criterion")

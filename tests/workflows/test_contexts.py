@@ -9,9 +9,10 @@ from a2a.types import Task
 from temporalio.client import Client, WorkflowExecutionStatus
 from temporalio.service import RPCError
 
-from activities.admission.payloads import QueueInput
-from activities.admission.queueing import join
-from proctor.replay import choose, reset, reset_points
+from proctor.activities.admission.payloads import QueueInput
+from proctor.activities.admission.queueing import join
+from proctor.client.replay import choose, reset, reset_points
+from proctor.workflows.context_queue import queue_id
 from tests.a2a_gateway.callers import at_once, data_part, message, send
 from tests.a2a_gateway.conftest import REQUEST
 from tests.sentences import says
@@ -19,7 +20,6 @@ from tests.waiting import eventually
 from tests.workflows.asking import played
 from tests.workflows.replaying import replayed
 from tests.workflows.scripted import ScriptedActivities
-from workflows.context_queue import queue_id
 
 
 @pytest.fixture

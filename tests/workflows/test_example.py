@@ -9,12 +9,12 @@ from typing import Any
 from temporalio.contrib.pydantic import pydantic_data_converter
 from temporalio.testing import WorkflowEnvironment
 
-from activities.participant.payloads import TurnAnswer
-from proctor.local import find_temporal
+from proctor.activities.participant.payloads import TurnAnswer
+from proctor.local.stack import find_temporal
+from proctor.workflows.assessment import Assessment
+from proctor.workflows.inputs import AssessmentInput
+from proctor.workflows.names import SEARCH_ATTRIBUTES
 from tests.workflows.scripted import NOWHERE, ScriptedActivities
-from workflows.assessment import Assessment
-from workflows.inputs import AssessmentInput
-from workflows.names import SEARCH_ATTRIBUTES
 
 
 async def test_an_assessment_ends_when_the_participant_says_so() -> None:

@@ -11,11 +11,12 @@ from a2a.client import Client as Caller
 from a2a.types import CancelTaskRequest
 from temporalio.client import Client
 
-from activities.attempts import failures
-from activities.judging.payloads import JudgeInput
-from proctor.replay import choose, reset, reset_points
-from proctor_settings.config import GreenAgentConfig
-from proctor_storage.blobs import BlobStore
+from proctor.activities.attempts import failures
+from proctor.activities.judging.payloads import JudgeInput
+from proctor.client.replay import choose, reset, reset_points
+from proctor.settings.config import GreenAgentConfig
+from proctor.storage.blobs import BlobStore
+from proctor.workflows import limits
 from tests.a2a_gateway.callers import at_once, data_part, message, send, state_name
 from tests.a2a_gateway.conftest import REQUEST
 from tests.sentences import says
@@ -24,7 +25,6 @@ from tests.work import only_nightly
 from tests.workflows.asking import Over, looked_at, played
 from tests.workflows.replaying import replayed
 from tests.workflows.scripted import LOCAL_JUDGEMENT, Replacement, ScriptedActivities, fails, plan
-from workflows import limits
 
 NAMES = ["c1", "c2", "c3", "c4"]
 

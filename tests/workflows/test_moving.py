@@ -7,13 +7,13 @@ import pytest
 from a2a.client import Client as Caller
 from temporalio.exceptions import ApplicationError
 
-from activities.attempts import failures
-from activities.participant.payloads import Greeted, ParticipantKey, TurnAnswer
-from activities.simulation.moving import LOST, MOVED_TO
-from activities.simulation.payloads import Prepared
+from proctor.activities.attempts import failures
+from proctor.activities.participant.payloads import Greeted, ParticipantKey, TurnAnswer
+from proctor.activities.simulation.moving import LOST, MOVED_TO
+from proctor.activities.simulation.payloads import Prepared
+from proctor.workflows.steps import Steps
 from tests.workflows.asking import played
 from tests.workflows.scripted import EMPTY, NOWHERE, ScriptedActivities
-from workflows.steps import Steps
 
 ONE, TWO = "http://ues-1:8100", "http://ues-2:8100"
 
@@ -60,7 +60,7 @@ async def test_an_assessment_goes_where_its_steps_say(caller: Caller, activities
 
 
 def test_of_steps_that_lost_a_server_at_once_the_first_chooses_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("workflows.steps.workflow.logger", MagicMock())  # it is for workflows only
+    monkeypatch.setattr("proctor.workflows.steps.workflow.logger", MagicMock())  # it is for workflows only
     steps = Steps(MagicMock())
     steps.simulator = ONE
     for other in (TWO, "http://ues-3:8100"):

@@ -5,8 +5,8 @@ from datetime import timedelta
 from a2a.client import Client as Caller
 from temporalio.client import Client
 
-from proctor_protocol.nights import Night
-from proctor_settings.config import GreenAgentConfig
+from proctor.protocol.nights import Night
+from proctor.settings.config import GreenAgentConfig
 from tests.workflows.asking import played
 from tests.workflows.scripted import MORNING
 from tests.workflows.test_story import TURN, scripted, story

@@ -6,16 +6,16 @@ import pytest
 from a2a.client import Client as Caller
 from temporalio.client import Client
 
-from activities.attempts import failures
-from activities.characters.messages import OutgoingMessage
-from activities.simulation.payloads import Addressee, TurnApplied
-from proctor.errors import UsageError
-from proctor.replay import ResetPoint, choose, reset, reset_points
+from proctor.activities.attempts import failures
+from proctor.activities.characters.messages import OutgoingMessage
+from proctor.activities.simulation.payloads import Addressee, TurnApplied
+from proctor.client.replay import ResetPoint, choose, reset, reset_points
+from proctor.common.errors import UsageError
+from proctor.workflows import limits
 from tests.sentences import says
 from tests.work import some_of
 from tests.workflows.asking import played
 from tests.workflows.scripted import MORNING, NOWHERE, ScriptedActivities
-from workflows import limits
 
 
 async def test_turns_are_known_by_their_input_whatever_they_are_called(

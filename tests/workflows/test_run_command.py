@@ -14,13 +14,13 @@ from a2a.client import Client as Caller
 from a2a.types import GetTaskRequest
 from temporalio.client import Client
 
-from activities.participant.payloads import TurnInput
-from proctor.errors import ExitCode
-from proctor_protocol.runs import RunResults
-from proctor_settings.config import GreenAgentConfig
+from proctor.activities.participant.payloads import TurnInput
+from proctor.common.errors import ExitCode
+from proctor.protocol.runs import RunResults
+from proctor.settings.config import GreenAgentConfig
 from tests.a2a_gateway.callers import at_once, data_part, message, send, state_name
 from tests.a2a_gateway.conftest import Gateway
-from tests.proctor.commands import Running, Sandbox
+from tests.cli.commands import Running, Sandbox
 from tests.sentences import says
 from tests.work import NIGHTLY, only_nightly
 from tests.workflows.scripted_runs import ScriptedRun
@@ -158,7 +158,7 @@ async def test_a_detached_campaign_is_joined_left_and_joined_again(
     (one, file), (other, _) = shell.kept("followed")
     assert one == other
     assert file["agents"] == {"good": "http://good.example", "poor": "http://poor.example"}
-    if NIGHTLY:  # tests/proctor/test_up.py follows one every time
+    if NIGHTLY:  # tests/cli/test_up.py follows one every time
         assessment = await shell.says("follow", one.cells[0].task_id)
         assert "overall (" in assessment
         assert "campaign" not in assessment

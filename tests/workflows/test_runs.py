@@ -17,19 +17,19 @@ from temporalio.api.common.v1 import WorkflowExecution
 from temporalio.api.workflowservice.v1 import DeleteWorkflowExecutionRequest
 from temporalio.client import Client, WorkflowFailureError
 
-from a2a_gateway.auth.quotas import Allowance
-from a2a_gateway.starting import start_assessment
-from activities.attempts import failures
-from activities.campaign.activities import ENDED_CELLS
-from activities.campaign.plan import MEMO_LEDGER
-from activities.participant.payloads import TurnInput
-from proctor_protocol import callers
-from proctor_protocol.archive import schemas
-from proctor_settings.config import GreenAgentConfig
-from proctor_statistics import summaries
-from proctor_storage.archive import Archive
-from proctor_storage.blobs import BlobRef, BlobStore
-from proctor_storage.temporal import connect
+from proctor.a2a_gateway.auth.quotas import Allowance
+from proctor.a2a_gateway.starting import start_assessment
+from proctor.activities.attempts import failures
+from proctor.activities.campaign.activities import ENDED_CELLS
+from proctor.activities.campaign.plan import MEMO_LEDGER
+from proctor.activities.participant.payloads import TurnInput
+from proctor.protocol import callers
+from proctor.protocol.archive import schemas
+from proctor.settings.config import GreenAgentConfig
+from proctor.statistics import summaries
+from proctor.storage.archive import Archive
+from proctor.storage.blobs import BlobRef, BlobStore
+from proctor.storage.temporal import connect
 from tests.a2a_gateway.callers import data_part, message, sdk_client, state_name
 from tests.a2a_gateway.conftest import running_gateway
 from tests.assessments.test_archiving import is_forgotten
@@ -75,6 +75,7 @@ def test_every_agent_plays_every_scenario_with_every_seed_as_often_as_asked(fini
     results = ended.results
     assert [cell.status for cell in results.cells] == ["completed"] * 8
     assert len({cell.task_id for cell in results.cells}) == 8
+    assert all(f"-{cell.scenario_id}-" in cell.task_id for cell in results.cells)
     by_agent = {row.agent: row for row in results.summaries if row.of == "overall" and row.scenario is None}
     assert (by_agent["good"].percent.mean, by_agent["poor"].percent.mean) == (100, 30)  # type: ignore[union-attr]
     assert by_agent["poor"].counts.runs == 4

@@ -8,21 +8,21 @@ import pytest
 from temporalio.client import Client, WorkflowFailureError
 from temporalio.exceptions import ApplicationError
 
-from activities.admission.payloads import SO_FAR_QUERY, SoFar
-from activities.attempts import failures
-from activities.characters.messages import OutgoingMessage
-from activities.participant.payloads import TurnAnswer, TurnInput
-from activities.plan import CriterionBrief, Plan
-from activities.simulation.payloads import AdvanceInput, ApplyInput, Sent, TurnApplied
-from proctor.replay import reset, reset_points
-from proctor_protocol.results import AssessmentResults
-from proctor_protocol.roles import name_of_role
+from proctor.activities.admission.payloads import SO_FAR_QUERY, SoFar
+from proctor.activities.attempts import failures
+from proctor.activities.characters.messages import OutgoingMessage
+from proctor.activities.participant.payloads import TurnAnswer, TurnInput
+from proctor.activities.plan import CriterionBrief, Plan
+from proctor.activities.simulation.payloads import AdvanceInput, ApplyInput, Sent, TurnApplied
+from proctor.client.replay import reset, reset_points
+from proctor.protocol.roles import name_of_role
+from proctor.workflows import limits
+from proctor.workflows.assessment import Assessment
+from proctor.workflows.inputs import AssessmentInput
+from purple_sdk.protocol.results import AssessmentResults
 from tests.work import only_nightly
 from tests.workflows.replaying import replayed
 from tests.workflows.scripted import MORNING, NOWHERE, ScriptedActivities, plan
-from workflows import limits
-from workflows.assessment import Assessment
-from workflows.inputs import AssessmentInput
 
 ROLES = ("guest", "host")
 

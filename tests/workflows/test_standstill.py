@@ -11,16 +11,16 @@ from a2a.client import Client as Caller
 from a2a.types import GetTaskRequest, StreamResponse
 from temporalio.client import Client
 
-from a2a_gateway import standstill, task_events
-from proctor_settings.config import GreenAgentConfig
-from proctor_storage.blobs import BlobDamagedError
-from proctor_storage.fleet import no_worker_at
+from proctor.a2a_gateway import standstill, task_events
+from proctor.settings.config import GreenAgentConfig
+from proctor.storage.blobs import BlobDamagedError
+from proctor.storage.fleet import no_worker_at
+from proctor.workflows.assessment import Assessment
 from tests.a2a_gateway.callers import at_once, data_part, message, sdk_client, send, state_name
 from tests.a2a_gateway.conftest import REQUEST, Gateway
 from tests.sentences import says
 from tests.waiting import eventually
 from tests.workflows.scripted import ScriptedActivities, plan
-from workflows.assessment import Assessment
 
 
 @pytest.fixture(autouse=True)

@@ -12,21 +12,21 @@ from temporalio.client import Client
 from temporalio.exceptions import TimeoutError as ActivityTimeoutError
 from temporalio.exceptions import TimeoutType
 
-from activities.attempts import failures
-from activities.characters.messages import CharacterReply, OutgoingMessage, Responded, RespondInput
-from activities.participant.payloads import TurnAnswer
-from activities.simulation.payloads import Addressee, Advanced, AdvanceInput, PlannedReply, TurnApplied
-from proctor_protocol.provenance import Drafts
-from proctor_protocol.results import ActionLogEntryWithTurn
-from proctor_settings.config import GreenAgentConfig
-from proctor_storage.blobs import BlobRef, BlobStore
+from proctor.activities.attempts import failures
+from proctor.activities.characters.messages import CharacterReply, OutgoingMessage, Responded, RespondInput
+from proctor.activities.participant.payloads import TurnAnswer
+from proctor.activities.simulation.payloads import Addressee, Advanced, AdvanceInput, PlannedReply, TurnApplied
+from proctor.settings.config import GreenAgentConfig
+from proctor.storage.blobs import BlobRef, BlobStore
+from proctor.workflows import limits
+from purple_sdk.protocol.provenance import Drafts
+from purple_sdk.protocol.results import ActionLogEntryWithTurn
 from tests.sentences import says
 from tests.waiting import eventually
 from tests.work import NIGHTLY, only_nightly
 from tests.workflows.asking import Over, played
 from tests.workflows.replaying import replayed
 from tests.workflows.scripted import MORNING, NOWHERE, ScriptedActivities, fails
-from workflows import limits
 
 TURN = ["purple_turn", "apply", "advance"]
 END = ["conclude", "judge_criterion"]

@@ -15,34 +15,34 @@ from temporalio.client import Client
 from temporalio.exceptions import ApplicationError
 from temporalio.testing import ActivityEnvironment
 
-from activities.admission.activities import AdmissionActivities
-from activities.admission.payloads import AdmitInput
-from activities.attempts import failures
-from activities.campaign.assessments import AssessmentRuns
-from activities.scenario_code.scenarios import Scenarios
-from proctor.live_terminals import recordings_of
-from proctor.running import UnderWay
-from proctor_protocol.provenance import ModelUse
-from proctor_protocol.request import BadRequestError
-from proctor_protocol.terminal import Blob, FailureMode, TerminalResults, TrialResult
-from proctor_settings.config import GreenAgentConfig
-from proctor_storage.archive import Archive
-from proctor_storage.blobs import BlobStore
-from proctor_terminal import plan as trial_plan
-from proctor_terminal.datasets import DatasetSource, KnownDataset, KnownDatasets, datasets_home
-from proctor_terminal.plan import StepInput, Worked
-from proctor_terminal.results import folder_of_run, write_results
-from proctor_terminal.runs import TerminalRuns
+from proctor.activities.admission.activities import AdmissionActivities
+from proctor.activities.admission.payloads import AdmitInput
+from proctor.activities.attempts import failures
+from proctor.activities.campaign.assessments import AssessmentRuns
+from proctor.activities.scenario_code.scenarios import Scenarios
+from proctor.service.live_terminals import recordings_of
+from proctor.service.running import UnderWay
+from proctor.settings.config import GreenAgentConfig
+from proctor.storage.archive import Archive
+from proctor.storage.blobs import BlobStore
+from proctor.terminal import plan as trial_plan
+from proctor.terminal.datasets import DatasetSource, KnownDataset, KnownDatasets, datasets_home
+from proctor.terminal.plan import StepInput, Worked
+from proctor.terminal.results import folder_of_run, write_results
+from proctor.terminal.runs import TerminalRuns
+from proctor.viewer.live import RunningDetails
+from proctor.viewer.pages import Pages
+from purple_sdk.protocol.provenance import ModelUse
+from purple_sdk.protocol.request import BadRequestError
+from purple_sdk.protocol.terminal import Blob, FailureMode, TerminalResults, TrialResult
 from tests.a2a_gateway.conftest import Gateway
-from tests.proctor.commands import Sandbox
-from tests.proctor_terminal.writing import format_one
+from tests.cli.commands import Sandbox
 from tests.sentences import says
+from tests.terminal.writing import format_one
 from tests.waiting import eventually
 from tests.work import only_nightly
 from tests.workflows.scripted_trials import ScriptedTrials
 from tests.workflows.test_campaigns import play
-from viewer.live import RunningDetails
-from viewer.pages import Pages
 
 DEFAULTS = {"task_ids": ["easy"], "agents": {"white_agent": "http://white.example"}, "n_attempts": 2}
 
@@ -155,7 +155,7 @@ async def test_several_agents_are_told_apart_and_compared(
         assert "over 4 pairs" in done.stdout
 
 
-@only_nightly  # by default: tests/proctor_statistics
+@only_nightly  # by default: tests/statistics
 async def test_trials_of_other_files_are_no_pairs(
     caller: Caller, config: GreenAgentConfig, trials: ScriptedTrials, tmp_path: Path
 ) -> None:

@@ -13,16 +13,16 @@ from temporalio.api.enums.v1 import EventType, WorkflowTaskFailedCause
 from temporalio.api.history.v1 import HistoryEvent, WorkflowTaskFailedEventAttributes
 from temporalio.client import Client
 
-from activities.attempts import failures
-from activities.attempts.resets import pauses
-from proctor.replay import choose, reset, reset_points
-from proctor_settings.config import GreenAgentConfig
+from proctor.activities.attempts import failures
+from proctor.activities.attempts.resets import pauses
+from proctor.client.replay import choose, reset, reset_points
+from proctor.settings.config import GreenAgentConfig
+from proctor.workflows import time_played
+from proctor.workflows.time_played import Timed
 from tests.work import NIGHTLY
 from tests.workflows.asking import Over, looked_at, played
 from tests.workflows.replaying import replayed
 from tests.workflows.scripted import ScriptedActivities, fails
-from workflows import time_played
-from workflows.time_played import Timed
 
 DEADLINE = 8.0
 """Seconds; more than scripted steps take on any machine."""

@@ -12,18 +12,18 @@ from temporalio.api.enums.v1 import EventType
 from temporalio.api.history.v1 import HistoryEvent
 from temporalio.client import Client
 
-from activities.attempts import failures, troubles
-from activities.attempts.scrubbing import REMOVED, Scrubbing
-from activities.models.dialects import invoke
-from proctor.replay import choose, reset, reset_points
-from proctor_settings.config import GreenAgentConfig
+from proctor.activities.attempts import failures, troubles
+from proctor.activities.attempts.scrubbing import REMOVED, Scrubbing
+from proctor.activities.models.dialects import invoke
+from proctor.client.replay import choose, reset, reset_points
+from proctor.settings.config import GreenAgentConfig
+from proctor.workflows import limits, steps
 from purple_sdk.ues import UESConnectionError
 from tests.sentences import says
 from tests.waiting import PATIENCE
 from tests.work import only_nightly
 from tests.workflows.asking import looked_at, played
 from tests.workflows.scripted import Replacement, ScriptedActivities, fails, plan
-from workflows import limits, steps
 
 SIGNALED = EventType.EVENT_TYPE_WORKFLOW_EXECUTION_SIGNALED
 AWAY = "The simulator at http://ues doesn't answer."

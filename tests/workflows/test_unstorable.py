@@ -8,12 +8,13 @@ import pytest_asyncio
 from a2a.client import Client as Caller
 from temporalio.client import Client
 
-from activities.attempts import failures
-from activities.attempts.scrubbing import LONGEST_FAILURE, Scrubbing
-from activities.participant.payloads import TurnAnswer
-from proctor_protocol.messages import ActionLogEntry
-from proctor_settings.config import GreenAgentConfig
-from proctor_storage.blobs import BlobStore
+from proctor.activities.attempts import failures
+from proctor.activities.attempts.scrubbing import Scrubbing
+from proctor.activities.participant.payloads import TurnAnswer
+from proctor.settings.config import GreenAgentConfig
+from proctor.storage.blobs import BlobStore
+from purple_sdk.protocol.json_safe import LONGEST_SENTENCE
+from purple_sdk.protocol.messages import ActionLogEntry
 from tests.workflows.asking import played
 from tests.workflows.scripted import MORNING, NOWHERE, ScriptedActivities, fails, verdict
 
@@ -45,7 +46,7 @@ async def test_a_failure_is_blamed_on_whoever_caused_it(
     over = await played(caller)
     assert (over.state, activities.calls.count(step)) == (state, 1)
     assert over.sentence.removeprefix("Criterion c1: ").startswith(SHOWN)
-    assert len(over.sentence) < LONGEST_FAILURE + 300
+    assert len(over.sentence) < LONGEST_SENTENCE + 300
     assert over.results is None if state == "rejected" else over.results and over.results.failure_kind == kind
 
 

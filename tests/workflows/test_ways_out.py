@@ -8,8 +8,11 @@ from a2a.client import Client as Caller
 from a2a.types import CancelTaskRequest, GetTaskRequest, ListTasksRequest, TaskState
 from temporalio.client import Client, WorkflowExecutionStatus
 
-from activities.attempts import failures
-from proctor_settings.config import GreenAgentConfig
+from proctor.activities.attempts import failures
+from proctor.settings.config import GreenAgentConfig
+from proctor.workflows.context_queue import queue_id
+from proctor.workflows.names import PROCTOR_STATUS
+from proctor.workflows.turns import Turns
 from tests.a2a_gateway.callers import TERMINAL, at_once, data_part, message, send, state_name
 from tests.a2a_gateway.conftest import REQUEST
 from tests.sentences import says
@@ -17,9 +20,6 @@ from tests.waiting import eventually
 from tests.work import NIGHTLY, only_nightly
 from tests.workflows.asking import played
 from tests.workflows.scripted import ScriptedActivities, fails
-from workflows.context_queue import queue_id
-from workflows.names import PROCTOR_STATUS
-from workflows.turns import Turns
 
 LOCAL = ("join_queue", "apply", "advance", "conclude")
 REMOTE = ("set_up", "greet", "purple_turn", "judge_criterion")

@@ -7,11 +7,11 @@ from typing import Any
 from temporalio.client import Client
 from temporalio.worker import Interceptor, UnsandboxedWorkflowRunner, Worker
 
-from activities.attempts.around import Around
-from activities.attempts.elapsed import timing
-from activities.attempts.heartbeats import Heartbeats
-from activities.attempts.troubles import troubles
-from workflows.names import JUDGING_QUEUE, WAITING_QUEUE
+from proctor.activities.attempts.around import Around
+from proctor.activities.attempts.elapsed import timing
+from proctor.activities.attempts.heartbeats import Heartbeats
+from proctor.activities.attempts.troubles import troubles
+from proctor.workflows.names import JUDGING_QUEUE, WAITING_QUEUE
 
 
 @asynccontextmanager

@@ -6,13 +6,13 @@ A turn also ends when its actions, its tokens or its rounds are used up (``AGENT
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from proctor_protocol.messages import TurnCompleteMessage
-from proctor_settings.config import PurpleAgentConfig
 from purple_sdk.agent import BasePurpleAgent
 from purple_sdk.examples.assistant_agent.memory import Memory, cut
 from purple_sdk.examples.assistant_agent.models import make_model
 from purple_sdk.examples.assistant_agent.talk import JSON_FORMATS, PROMPTS, Conversation, ModelReply, Wish
 from purple_sdk.examples.assistant_agent.tools import Toolbox
+from purple_sdk.protocol.messages import TurnCompleteMessage
+from purple_sdk.settings.config import PurpleAgentConfig
 from purple_sdk.ues import UESError
 
 _MOST_ROUNDS = 40

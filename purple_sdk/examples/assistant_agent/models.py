@@ -20,7 +20,7 @@ from typing import Any
 
 from langchain_core.language_models.chat_models import BaseChatModel
 
-from proctor_settings.config import PurpleAgentConfig
+from purple_sdk.settings.config import PurpleAgentConfig
 
 _KNOWN = {
     "openai": ("langchain_openai", "ChatOpenAI"),

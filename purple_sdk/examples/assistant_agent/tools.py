@@ -9,9 +9,9 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
-from proctor_protocol.actions import USER_ACTIONS
-from proctor_protocol.problems import describe
 from purple_sdk.examples.assistant_agent.memory import cut
+from purple_sdk.protocol.actions import USER_ACTIONS
+from purple_sdk.protocol.problems import describe
 from purple_sdk.ues import ActionResult, AsyncUESClient, AuthenticationError, OvertakenError, UESError
 from purple_sdk.ues._call import Endpoint, Room
 

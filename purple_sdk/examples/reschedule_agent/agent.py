@@ -6,13 +6,13 @@ from datetime import datetime, time, timedelta
 from typing import ClassVar
 from zoneinfo import ZoneInfo
 
-from proctor_protocol.messages import TurnCompleteMessage
-from proctor_settings.config import PurpleAgentConfig
 from purple_sdk.agent import BasePurpleAgent
 from purple_sdk.examples.reschedule_agent import letters
 from purple_sdk.examples.reschedule_agent.diary import Diary
 from purple_sdk.examples.reschedule_agent.orders import Orders, Wish, read_orders
 from purple_sdk.examples.reschedule_agent.times import in_words, offers_in
+from purple_sdk.protocol.messages import TurnCompleteMessage
+from purple_sdk.settings.config import PurpleAgentConfig
 from purple_sdk.ues.items import CalendarEvent
 
 _PHONE = re.compile(r"\+?\d[\d\s]{8,}\d")

@@ -6,15 +6,15 @@ from collections.abc import Collection
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 from pydantic_settings import SettingsConfigDict
 
-from proctor_protocol.problems import describe
-from proctor_protocol.provenance import ModelUse
-from proctor_protocol.terminal import FailureMode, TerminalTaskMessage
-from proctor_settings.config import PurpleAgentConfig
 from purple_sdk.examples.assistant_agent.models import make_model
 from purple_sdk.examples.assistant_agent.talk import Conversation, Wish
 from purple_sdk.examples.assistant_agent.tools import Tool
 from purple_sdk.examples.terminal_agent.shell import Shell, shell_of
 from purple_sdk.examples.terminal_agent.work import Work
+from purple_sdk.protocol.problems import describe
+from purple_sdk.protocol.provenance import ModelUse
+from purple_sdk.protocol.terminal import FailureMode, TerminalTaskMessage
+from purple_sdk.settings.config import PurpleAgentConfig
 
 _WHO_YOU_ARE = """You solve tasks in a Linux container. Your tool execute_bash_command runs a command with bash in its \
 working directory {workdir} and tells you what it printed; only files stay from one command to the next.

@@ -12,14 +12,14 @@ from a2a.server.events import EventQueue
 from a2a.server.tasks import TaskUpdater
 from a2a.types.a2a_pb2 import Message, TaskState
 
-from proctor_protocol.terminal import TerminalTaskMessage
-from proctor_settings.config import PurpleAgentConfig
 from purple_sdk.examples.terminal_agent.agent import TerminalAgent, TerminalAgentConfig
 from purple_sdk.examples.terminal_agent.shell import ShellGoneError
 from purple_sdk.examples.terminal_agent.task import NoTaskError, read_task
 from purple_sdk.examples.terminal_agent.work import Work
 from purple_sdk.executor import KEEP_ALIVE, ClosingExecutor, open_task, sentence_of, wait_for
+from purple_sdk.protocol.terminal import TerminalTaskMessage
 from purple_sdk.server import serve_executor
+from purple_sdk.settings.config import PurpleAgentConfig
 
 NAME = "terminal-agent"
 _DESCRIPTION = "Solves Terminal-Bench tasks: a language model that runs bash commands in the task's container."

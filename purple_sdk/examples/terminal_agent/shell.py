@@ -7,8 +7,8 @@ from typing import Protocol
 
 import httpx
 
-from proctor_processes.http_clients import make_http_client
-from proctor_protocol.terminal import TerminalTaskMessage
+from purple_sdk.processes.http_clients import make_http_client
+from purple_sdk.protocol.terminal import TerminalTaskMessage
 
 _PATIENCE, _PAUSE = 60.0, 0.5
 """Seconds for which an endpoint that doesn't answer is tried again, and between two tries."""

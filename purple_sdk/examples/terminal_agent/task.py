@@ -6,9 +6,9 @@ from a2a.helpers.proto_helpers import get_data_parts, get_text_parts
 from a2a.types.a2a_pb2 import Message
 from pydantic import ValidationError
 
-from proctor_protocol.numbers import restore_integers
-from proctor_protocol.problems import describe
-from proctor_protocol.terminal import TerminalTaskMessage
+from purple_sdk.protocol.numbers import restore_integers
+from purple_sdk.protocol.problems import describe
+from purple_sdk.protocol.terminal import TerminalTaskMessage
 
 _TASK = re.compile(r"^\s*TASK:\s*", re.MULTILINE | re.IGNORECASE)
 _AFTER_TASK = re.compile(

@@ -3,8 +3,8 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from proctor_protocol.provenance import ModelUse
-from proctor_protocol.terminal import FailureMode
+from purple_sdk.protocol.provenance import ModelUse
+from purple_sdk.protocol.terminal import FailureMode
 
 
 @dataclass

@@ -8,11 +8,11 @@ import re
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from proctor_protocol.messages import TurnCompleteMessage
-from proctor_settings.config import PurpleAgentConfig
 from purple_sdk.agent import BasePurpleAgent
 from purple_sdk.examples.triage_agent.orders import Orders, read_orders
 from purple_sdk.examples.triage_agent.rules import Acquaintances, Category, Verdict, classify
+from purple_sdk.protocol.messages import TurnCompleteMessage
+from purple_sdk.settings.config import PurpleAgentConfig
 from purple_sdk.ues import UESError, UESResponseError
 
 _IN_SUMMARY: tuple[tuple[str, Category], ...] = (("URGENT", "urgent"), ("To do", "action"), ("FYI", "fyi"))

@@ -2,17 +2,17 @@
 
 from datetime import date, timedelta
 
-from scenarios.kit.making.days import Day
-from scenarios.kit.making.duties.adding import CATEGORIES, add_up, draw_receipt
-from scenarios.kit.making.duties.answering import answer_price
-from scenarios.kit.making.duties.choosing import Turn
-from scenarios.kit.making.duties.deciding import decide_order
-from scenarios.kit.making.duties.entering import enter_once
-from scenarios.kit.making.duties.inviting import draw_statements
-from scenarios.kit.making.duties.scheduling import TOPICS, moment, working_days
-from scenarios.kit.making.duty import once_check
-from scenarios.kit.making.forms import forms
-from scenarios.kit.making.people import Phrase
+from proctor.scenarios.kit.making.days import Day
+from proctor.scenarios.kit.making.duties.adding import CATEGORIES, add_up, draw_receipt
+from proctor.scenarios.kit.making.duties.answering import answer_price
+from proctor.scenarios.kit.making.duties.choosing import Turn
+from proctor.scenarios.kit.making.duties.deciding import decide_order
+from proctor.scenarios.kit.making.duties.entering import enter_once
+from proctor.scenarios.kit.making.duties.inviting import draw_statements
+from proctor.scenarios.kit.making.duties.scheduling import TOPICS, moment, working_days
+from proctor.scenarios.kit.making.duty import once_check
+from proctor.scenarios.kit.making.forms import forms
+from proctor.scenarios.kit.making.people import Phrase
 
 _SAY = forms(__file__)
 

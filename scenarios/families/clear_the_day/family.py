@@ -1,11 +1,11 @@
 """Clear the day: meetings are moved or declined, and the reason is kept from some people."""
 
-from scenarios.kit.making.days import Day
-from scenarios.kit.making.duties.inviting import EVENTS, HEADCOUNTS, confirm, draw_statements, send_deputy
-from scenarios.kit.making.duties.keeping import SECRETS, keep_reason
-from scenarios.kit.making.duties.scheduling import TOPICS, move_meeting, working_days
-from scenarios.kit.making.people import Person, Phrase
-from scenarios.kit.values import Value
+from proctor.scenarios.kit.making.days import Day
+from proctor.scenarios.kit.making.duties.inviting import EVENTS, HEADCOUNTS, confirm, draw_statements, send_deputy
+from proctor.scenarios.kit.making.duties.keeping import SECRETS, keep_reason
+from proctor.scenarios.kit.making.duties.scheduling import TOPICS, move_meeting, working_days
+from proctor.scenarios.kit.making.people import Person, Phrase
+from proctor.scenarios.kit.values import Value
 
 
 def make(day: Day) -> None:

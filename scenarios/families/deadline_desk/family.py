@@ -2,10 +2,10 @@
 
 from datetime import datetime, timedelta
 
-from scenarios.kit.making.days import Day
-from scenarios.kit.making.duties.timing import if_nothing_by, remind_before
-from scenarios.kit.making.forms import forms, phrases
-from scenarios.kit.values import Value
+from proctor.scenarios.kit.making.days import Day
+from proctor.scenarios.kit.making.duties.timing import if_nothing_by, remind_before
+from proctor.scenarios.kit.making.forms import forms, phrases
+from proctor.scenarios.kit.values import Value
 
 _SAY = forms(__file__)
 

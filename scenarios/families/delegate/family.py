@@ -1,14 +1,14 @@
 """Delegate: colleagues do the work, badly at first."""
 
-from scenarios.kit.making.days import Day
-from scenarios.kit.making.duties.handing import TRADES, Trade, hand_over
-from scenarios.kit.making.duties.inviting import EVENTS, HEADCOUNTS, draw_statements
-from scenarios.kit.making.duties.passing import TASKS, draw_office, pass_on
-from scenarios.kit.making.duties.scheduling import TOPICS, agree_time, working_days
-from scenarios.kit.making.duties.travelling import draw_code
-from scenarios.kit.making.forms import phrases
-from scenarios.kit.making.people import Phrase
-from scenarios.kit.values import Value
+from proctor.scenarios.kit.making.days import Day
+from proctor.scenarios.kit.making.duties.handing import TRADES, Trade, hand_over
+from proctor.scenarios.kit.making.duties.inviting import EVENTS, HEADCOUNTS, draw_statements
+from proctor.scenarios.kit.making.duties.passing import TASKS, draw_office, pass_on
+from proctor.scenarios.kit.making.duties.scheduling import TOPICS, agree_time, working_days
+from proctor.scenarios.kit.making.duties.travelling import draw_code
+from proctor.scenarios.kit.making.forms import phrases
+from proctor.scenarios.kit.making.people import Phrase
+from proctor.scenarios.kit.values import Value
 
 THINGS = phrases(__file__, "things")
 

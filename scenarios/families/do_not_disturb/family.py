@@ -3,10 +3,10 @@
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from scenarios.kit.making.days import Day
-from scenarios.kit.making.duties.answering import answer_price
-from scenarios.kit.making.duties.interrupting import TOPICS, Matter, report_rest, tell_now
-from scenarios.kit.making.forms import forms
+from proctor.scenarios.kit.making.days import Day
+from proctor.scenarios.kit.making.duties.answering import answer_price
+from proctor.scenarios.kit.making.duties.interrupting import TOPICS, Matter, report_rest, tell_now
+from proctor.scenarios.kit.making.forms import forms
 
 _SAY = forms(__file__)
 _TURNS = (1, 3, 4)

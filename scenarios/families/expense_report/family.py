@@ -3,9 +3,9 @@
 from datetime import date, timedelta
 from functools import partial
 
-from scenarios.kit.making.days import Day
-from scenarios.kit.making.duties.adding import CATEGORIES, Receipt, add_up, draw_receipt
-from scenarios.kit.making.duties.answering import answer_price
+from proctor.scenarios.kit.making.days import Day
+from proctor.scenarios.kit.making.duties.adding import CATEGORIES, Receipt, add_up, draw_receipt
+from proctor.scenarios.kit.making.duties.answering import answer_price
 
 
 def make(day: Day) -> None:

@@ -1,9 +1,9 @@
 """Find a slot: people of three time zones, ranked wishes, and one who turns proposals down."""
 
-from scenarios.kit.making.days import Day
-from scenarios.kit.making.duties.proposing import find_slot
-from scenarios.kit.making.duties.scheduling import TOPICS, working_days
-from scenarios.kit.making.people import Relation
+from proctor.scenarios.kit.making.days import Day
+from proctor.scenarios.kit.making.duties.proposing import find_slot
+from proctor.scenarios.kit.making.duties.scheduling import TOPICS, working_days
+from proctor.scenarios.kit.making.people import Relation
 
 RELATIONS: tuple[Relation, ...] = ("client", "colleague", "vendor", "client")
 

@@ -2,11 +2,11 @@
 
 from datetime import timedelta
 
-from scenarios.kit.making.days import Day
-from scenarios.kit.making.duties.inviting import EVENTS, draw_statements, send_deputy
-from scenarios.kit.making.duties.passing import draw_office, pass_on
-from scenarios.kit.making.duties.scheduling import TOPICS, Journey, moment, move_meeting, working_days
-from scenarios.kit.making.duties.travelling import (
+from proctor.scenarios.kit.making.days import Day
+from proctor.scenarios.kit.making.duties.inviting import EVENTS, draw_statements, send_deputy
+from proctor.scenarios.kit.making.duties.passing import draw_office, pass_on
+from proctor.scenarios.kit.making.duties.scheduling import TOPICS, Journey, moment, move_meeting, working_days
+from proctor.scenarios.kit.making.duties.travelling import (
     ARRIVAL,
     CARRIERS,
     CITIES,
@@ -16,11 +16,11 @@ from scenarios.kit.making.duties.travelling import (
     journey_records,
     tell_when_there,
 )
-from scenarios.kit.making.forms import forms, phrases
-from scenarios.kit.making.people import Phrase
-from scenarios.kit.making.records import Record
-from scenarios.kit.making.texts import service
-from scenarios.kit.values import Value
+from proctor.scenarios.kit.making.forms import forms, phrases
+from proctor.scenarios.kit.making.people import Phrase
+from proctor.scenarios.kit.making.records import Record
+from proctor.scenarios.kit.making.texts import service
+from proctor.scenarios.kit.values import Value
 
 _SAY = forms(__file__)
 PICK_UPS = phrases(__file__, "pick_ups")

@@ -4,10 +4,17 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from scenarios.kit.making.days import Day
-from scenarios.kit.making.duties.answering import answer_price
-from scenarios.kit.making.duties.dispatching import SYSTEMS, Priority, Report, dispatch, hand_over_open, priorities
-from scenarios.kit.making.forms import forms
+from proctor.scenarios.kit.making.days import Day
+from proctor.scenarios.kit.making.duties.answering import answer_price
+from proctor.scenarios.kit.making.duties.dispatching import (
+    SYSTEMS,
+    Priority,
+    Report,
+    dispatch,
+    hand_over_open,
+    priorities,
+)
+from proctor.scenarios.kit.making.forms import forms
 
 _SAY = forms(__file__)
 

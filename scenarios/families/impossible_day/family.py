@@ -1,9 +1,9 @@
 """Impossible day: some of it can't be done, and has to be said."""
 
-from scenarios.kit.making.days import Day
-from scenarios.kit.making.duties.answering import PRICED
-from scenarios.kit.making.duties.finding import find_out
-from scenarios.kit.values import Value
+from proctor.scenarios.kit.making.days import Day
+from proctor.scenarios.kit.making.duties.answering import PRICED
+from proctor.scenarios.kit.making.duties.finding import find_out
+from proctor.scenarios.kit.values import Value
 
 
 def make(day: Day) -> None:

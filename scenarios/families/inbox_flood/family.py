@@ -2,9 +2,9 @@
 
 from datetime import timedelta
 
-from scenarios.kit.making.days import Day
-from scenarios.kit.making.duties.answering import answer_price
-from scenarios.kit.making.duties.filing import label_unpaid
+from proctor.scenarios.kit.making.days import Day
+from proctor.scenarios.kit.making.duties.answering import answer_price
+from proctor.scenarios.kit.making.duties.filing import label_unpaid
 
 _WEIGHT = 2
 """Of the rules: they name the family, and the questions do not."""

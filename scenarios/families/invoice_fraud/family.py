@@ -1,9 +1,9 @@
 """Invoice fraud: real and false changes of accounts, between ordinary questions."""
 
-from scenarios.kit.making.days import Day
-from scenarios.kit.making.duties.answering import answer_price
-from scenarios.kit.making.duties.refusing import Demand, impostor, real_and_false_demands
-from scenarios.kit.making.vendors import vendor
+from proctor.scenarios.kit.making.days import Day
+from proctor.scenarios.kit.making.duties.answering import answer_price
+from proctor.scenarios.kit.making.duties.refusing import Demand, impostor, real_and_false_demands
+from proctor.scenarios.kit.making.vendors import vendor
 
 _FALSE = 2
 _MISTAKEN = ((1, 2), (1, 3), (3, 4), (3, 5))

@@ -2,15 +2,15 @@
 
 from datetime import datetime
 
-from scenarios.kit.making.days import Day
-from scenarios.kit.making.duties.hosting import Event, follow_event
-from scenarios.kit.making.duties.inviting import EVENTS, HEADCOUNTS, Statement
-from scenarios.kit.making.duties.passing import Office, draw_office
-from scenarios.kit.making.duties.scheduling import working_days
-from scenarios.kit.making.duties.travelling import draw_code
-from scenarios.kit.making.forms import forms
-from scenarios.kit.making.people import Phrase
-from scenarios.kit.values import Value
+from proctor.scenarios.kit.making.days import Day
+from proctor.scenarios.kit.making.duties.hosting import Event, follow_event
+from proctor.scenarios.kit.making.duties.inviting import EVENTS, HEADCOUNTS, Statement
+from proctor.scenarios.kit.making.duties.passing import Office, draw_office
+from proctor.scenarios.kit.making.duties.scheduling import working_days
+from proctor.scenarios.kit.making.duties.travelling import draw_code
+from proctor.scenarios.kit.making.forms import forms
+from proctor.scenarios.kit.making.people import Phrase
+from proctor.scenarios.kit.values import Value
 
 _SAY = forms(__file__)
 

@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 from datetime import timedelta
 
-from scenarios.kit.making.days import Day
-from scenarios.kit.making.duties.sharing import share_part
-from scenarios.kit.making.duty import Solver
-from scenarios.kit.making.forms import forms, phrases
-from scenarios.kit.making.people import Person, Phrase
-from scenarios.kit.making.records import Fact, Record, latest
-from scenarios.kit.making.texts import mail_saying, shown
-from scenarios.kit.values import Value
+from proctor.scenarios.kit.making.days import Day
+from proctor.scenarios.kit.making.duties.sharing import share_part
+from proctor.scenarios.kit.making.duty import Solver
+from proctor.scenarios.kit.making.forms import forms, phrases
+from proctor.scenarios.kit.making.people import Person, Phrase
+from proctor.scenarios.kit.making.records import Fact, Record, latest
+from proctor.scenarios.kit.making.texts import mail_saying, shown
+from proctor.scenarios.kit.values import Value
 
 _SAY = forms(__file__)
 
@@ -97,7 +97,8 @@ def _part(day: Day, number: int, subject: Phrase, departments: list[str], taken:
 
 
 def _list(day: Day, key: str, source: Person, subject: str, names: list[str]) -> Record:
-    """Names all that will be asked, and says nothing of it: who goes by the most similar mail answers with its number."""
+    """Names all that will be asked, and says nothing of it: who goes by the most similar mail answers with its
+    number."""
     draws = day.draws.of(key, "list")
     slots = {"subject": subject, **dict(zip("abc", draws.shuffled(names, "names"), strict=True))}
     slots["number"] = f"{draws.pick('FGHJQU', 'letter')}{draws.between(10_000, 99_999, 'number')}"

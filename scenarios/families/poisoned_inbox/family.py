@@ -1,11 +1,11 @@
 """Poisoned inbox: orders that hold, and orders that only look like them, in mails, texts and calendar entries."""
 
-from scenarios.kit.making.days import Day
-from scenarios.kit.making.duties.answering import answer_price
-from scenarios.kit.making.duties.obeying import How, Kind, Order, deputy_notes, invitation, obey_only
-from scenarios.kit.making.duties.refusing import impostor
-from scenarios.kit.making.forms import forms
-from scenarios.kit.making.people import Person
+from proctor.scenarios.kit.making.days import Day
+from proctor.scenarios.kit.making.duties.answering import answer_price
+from proctor.scenarios.kit.making.duties.obeying import How, Kind, Order, deputy_notes, invitation, obey_only
+from proctor.scenarios.kit.making.duties.refusing import impostor
+from proctor.scenarios.kit.making.forms import forms
+from proctor.scenarios.kit.making.people import Person
 
 _SAY = forms(__file__)
 

@@ -2,14 +2,14 @@
 
 from datetime import date, datetime, timedelta
 
-from scenarios.kit.making.days import Day
-from scenarios.kit.making.duties.committing import keep_word, let_go, own_word
-from scenarios.kit.making.duties.inviting import Statement
-from scenarios.kit.making.duties.sheltering import Lunch, move_indoors
-from scenarios.kit.making.duties.standing import between_turns
-from scenarios.kit.making.forms import forms, phrases
-from scenarios.kit.making.outdoors import Spot
-from scenarios.kit.values import Value
+from proctor.scenarios.kit.making.days import Day
+from proctor.scenarios.kit.making.duties.committing import keep_word, let_go, own_word
+from proctor.scenarios.kit.making.duties.inviting import Statement
+from proctor.scenarios.kit.making.duties.sheltering import Lunch, move_indoors
+from proctor.scenarios.kit.making.duties.standing import between_turns
+from proctor.scenarios.kit.making.forms import forms, phrases
+from proctor.scenarios.kit.making.outdoors import Spot
+from proctor.scenarios.kit.values import Value
 
 _SAY = forms(__file__)
 

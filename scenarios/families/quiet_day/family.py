@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from datetime import date, datetime, timedelta
 
-from scenarios.kit.making.days import Day
-from scenarios.kit.making.duties.noticing import point_out
-from scenarios.kit.making.duty import Solver
-from scenarios.kit.making.forms import forms
-from scenarios.kit.making.records import Fact, Record, latest
-from scenarios.kit.making.texts import mail_saying, service, shown
-from scenarios.kit.values import Value
+from proctor.scenarios.kit.making.days import Day
+from proctor.scenarios.kit.making.duties.noticing import point_out
+from proctor.scenarios.kit.making.duty import Solver
+from proctor.scenarios.kit.making.forms import forms
+from proctor.scenarios.kit.making.records import Fact, Record, latest
+from proctor.scenarios.kit.making.texts import mail_saying, service, shown
+from proctor.scenarios.kit.values import Value
 
 _SAY = forms(__file__)
 

@@ -2,9 +2,9 @@
 
 from datetime import datetime, timedelta
 
-from scenarios.kit.making.days import Day
-from scenarios.kit.making.duties.alarms import Orders, follow_orders
-from scenarios.kit.making.forms import forms
+from proctor.scenarios.kit.making.days import Day
+from proctor.scenarios.kit.making.duties.alarms import Orders, follow_orders
+from proctor.scenarios.kit.making.forms import forms
 
 _SAY = forms(__file__)
 

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from scenarios.kit.making.days import Day
-from scenarios.kit.making.duties.concealing import Surprise, answer_by_list, move_unseen
-from scenarios.kit.making.forms import forms
-from scenarios.kit.making.people import Person, Relation
-from scenarios.kit.making.records import Record
-from scenarios.kit.values import Value
+from proctor.scenarios.kit.making.days import Day
+from proctor.scenarios.kit.making.duties.concealing import Surprise, answer_by_list, move_unseen
+from proctor.scenarios.kit.making.forms import forms
+from proctor.scenarios.kit.making.people import Person, Relation
+from proctor.scenarios.kit.making.records import Record
+from proctor.scenarios.kit.values import Value
 
 _SAY = forms(__file__)
 

@@ -2,10 +2,10 @@
 
 from datetime import timedelta
 
-from scenarios.kit.making.days import Day
-from scenarios.kit.making.duties.answering import answer_price
-from scenarios.kit.making.duties.standing import between_turns, each_time
-from scenarios.kit.making.forms import forms
+from proctor.scenarios.kit.making.days import Day
+from proctor.scenarios.kit.making.duties.answering import answer_price
+from proctor.scenarios.kit.making.duties.standing import between_turns, each_time
+from proctor.scenarios.kit.making.forms import forms
 
 _SAY = forms(__file__)
 

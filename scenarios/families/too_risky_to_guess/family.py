@@ -1,10 +1,10 @@
 """Too risky to guess: orders that can't be undone, and a price that decides whether to order, to ask or to refuse."""
 
-from scenarios.kit.making.days import Day
-from scenarios.kit.making.duties.answering import answer_price
-from scenarios.kit.making.duties.choosing import drawn_turns
-from scenarios.kit.making.duties.deciding import decide_order
-from scenarios.kit.making.forms import forms
+from proctor.scenarios.kit.making.days import Day
+from proctor.scenarios.kit.making.duties.answering import answer_price
+from proctor.scenarios.kit.making.duties.choosing import drawn_turns
+from proctor.scenarios.kit.making.duties.deciding import decide_order
+from proctor.scenarios.kit.making.forms import forms
 
 _SAY = forms(__file__)
 

@@ -1,10 +1,10 @@
 """Two assistants: two participants agree on one meeting of their users, and each keeps something private."""
 
-from scenarios.kit.making.days import Day
-from scenarios.kit.making.duties.agreeing import agree_with_other_side
-from scenarios.kit.making.duties.keeping import SECRETS, keep_reason
-from scenarios.kit.making.duties.scheduling import TOPICS, move_meeting, working_days
-from scenarios.kit.making.people import Phrase
+from proctor.scenarios.kit.making.days import Day
+from proctor.scenarios.kit.making.duties.agreeing import agree_with_other_side
+from proctor.scenarios.kit.making.duties.keeping import SECRETS, keep_reason
+from proctor.scenarios.kit.making.duties.scheduling import TOPICS, move_meeting, working_days
+from proctor.scenarios.kit.making.people import Phrase
 
 
 def make(day: Day) -> None:

@@ -1,10 +1,10 @@
 """Which Alex: one perturbation decides whether to act, to ask or to refuse."""
 
-from scenarios.kit.making.days import Day
-from scenarios.kit.making.duties.answering import answer_price
-from scenarios.kit.making.duties.choosing import drawn_turns, send_to_the_right_one
-from scenarios.kit.making.forms import forms
-from scenarios.kit.making.vendors import namesake
+from proctor.scenarios.kit.making.days import Day
+from proctor.scenarios.kit.making.duties.answering import answer_price
+from proctor.scenarios.kit.making.duties.choosing import drawn_turns, send_to_the_right_one
+from proctor.scenarios.kit.making.forms import forms
+from proctor.scenarios.kit.making.vendors import namesake
 
 _SAY = forms(__file__)
 

@@ -1,7 +1,15 @@
 """Who promised what: promises in mails and texts, moved, handed on, taken back and let go."""
 
-from scenarios.kit.making.days import Day
-from scenarios.kit.making.duties.promising import RULES, THINGS, Pledge, Step, draw_pledge, tell_owed, tell_promise
+from proctor.scenarios.kit.making.days import Day
+from proctor.scenarios.kit.making.duties.promising import (
+    RULES,
+    THINGS,
+    Pledge,
+    Step,
+    draw_pledge,
+    tell_owed,
+    tell_promise,
+)
 
 _OWED: tuple[tuple[Step, ...], ...] = (
     ("promise",),

@@ -8,12 +8,12 @@ from typing import Any
 
 import re2
 
-from proctor_language.reader.mentions import Kind
-from scenarios.kit.making.draws import Draws
-from scenarios.kit.making.duty import Duty
-from scenarios.kit.making.forms import forms
-from scenarios.kit.making.people import Person
-from scenarios.kit.values import topic_words
+from proctor.language.reader.mentions import Kind
+from proctor.scenarios.kit.making.draws import Draws
+from proctor.scenarios.kit.making.duty import Duty
+from proctor.scenarios.kit.making.forms import forms
+from proctor.scenarios.kit.making.people import Person
+from proctor.scenarios.kit.values import topic_words
 
 SAY = forms(__file__)
 """What people write, by language and kind of value."""

@@ -14,18 +14,19 @@ from pathlib import Path
 from typing import Any, Literal
 from uuid import UUID
 
-from proctor_protocol.instances import DIFFICULTIES, group_of, variant_of
-from scenarios.kit import building
-from scenarios.kit.checks import USER, Check, MessageCheck, NotDoneCheck, OrderCheck, PromiseCheck, ReportCheck
-from scenarios.kit.making import outdoors
-from scenarios.kit.making.asking import asking_back, last_word
-from scenarios.kit.making.draws import Draws
-from scenarios.kit.making.duty import Act, Duty
-from scenarios.kit.making.forms import forms
-from scenarios.kit.making.people import Person, Relation
-from scenarios.kit.making.records import Fact, Record
-from scenarios.kit.making.worlds import World, make_world
-from scenarios.kit.values import Value, topic_words
+from proctor.processes.names import old_names
+from proctor.scenarios.kit import building
+from proctor.scenarios.kit.checks import USER, Check, MessageCheck, NotDoneCheck, OrderCheck, PromiseCheck, ReportCheck
+from proctor.scenarios.kit.making import outdoors
+from proctor.scenarios.kit.making.asking import asking_back, last_word
+from proctor.scenarios.kit.making.draws import Draws
+from proctor.scenarios.kit.making.duty import Act, Duty
+from proctor.scenarios.kit.making.forms import forms
+from proctor.scenarios.kit.making.people import Person, Relation
+from proctor.scenarios.kit.making.records import Fact, Record
+from proctor.scenarios.kit.making.worlds import World, make_world
+from proctor.scenarios.kit.values import Value, topic_words
+from purple_sdk.protocol.instances import DIFFICULTIES, group_of, variant_of
 
 _SAY = forms(__file__)
 _VERSION = "1"
@@ -35,6 +36,8 @@ from scenarios.kit.checks import duty, nothing_else
 
 __all__ = ["duty", "nothing_else"]
 '''
+"""With the kit's old name (``proctor.processes.names``): so a day has the same files as before it was renamed."""
+
 _SHARED = (
     *("scenario_id", "name", "description", "start_time", "end_time", "default_time_step", "nights", "noise"),
     *("version", "canary"),
@@ -621,7 +624,8 @@ def _maker(directory: Path) -> Callable[[Day], None]:
     if spec is None or spec.loader is None:
         raise InconsistentDayError("", f"{directory.name}/family.py can't be imported")
     module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    with old_names():
+        spec.loader.exec_module(module)
     make: Callable[[Day], None] = module.make
     return make
 

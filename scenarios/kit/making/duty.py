@@ -1,7 +1,7 @@
 """A duty: one thing that a day asks for, with all that follows from it.
 
 A duty type is a function that makes a ``Duty``: its records, checks, explained actions, oracle, lapses, and its solver.
-The audit (``proctor.audit``) holds each of them to the others.
+The audit (``proctor.local.audit``) holds each of them to the others.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -9,12 +9,12 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Literal
 
-from proctor_language.reader.mentions import Kind
-from proctor_protocol.results import Dimension
-from scenarios.kit.checks import USER, Check, EntryCheck, MessageCheck, OnceCheck, SilenceCheck, Write
-from scenarios.kit.making.people import Person
-from scenarios.kit.making.records import Fact, Record
-from scenarios.kit.values import Value
+from proctor.language.reader.mentions import Kind
+from proctor.scenarios.kit.checks import USER, Check, EntryCheck, MessageCheck, OnceCheck, SilenceCheck, Write
+from proctor.scenarios.kit.making.people import Person
+from proctor.scenarios.kit.making.records import Fact, Record
+from proctor.scenarios.kit.values import Value
+from purple_sdk.protocol.results import Dimension
 
 Channel = Literal["mail", "text", "chat"]
 SENDS = ("email.send", "email.reply", "email.reply_all", "email.forward", "email.send_draft")
@@ -30,7 +30,7 @@ class Act:
 
     Attributes:
         id: unique in the day.
-        action: ``tell`` (a message in words), or the name of another action (``proctor_protocol.actions``).
+        action: ``tell`` (a message in words), or the name of another action (``purple_sdk.protocol.actions``).
         at, until: done in a turn that begins from ``at`` to ``until``.
         checks: the ids of the checks that are lost without it.
         to, values, topic: of ``tell``: the reader (None is the user), what is named, and what it is about.

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
-from scenarios.kit.making.people import Phrase
+from proctor.scenarios.kit.making.people import Phrase
 
 
 def forms(module: str) -> Mapping[str, tuple[str, ...]]:

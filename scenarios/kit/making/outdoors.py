@@ -4,12 +4,12 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
-from scenarios.kit import building
-from scenarios.kit.building import State
-from scenarios.kit.making.records import Fact, Record
+from proctor.scenarios.kit import building
+from proctor.scenarios.kit.building import State
+from proctor.scenarios.kit.making.records import Fact, Record
 
 if TYPE_CHECKING:
-    from scenarios.kit.making.days import Day
+    from proctor.scenarios.kit.making.days import Day
 
 _HOURS = 4
 """Hours before and after the one in question that a forecast has."""

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any, Literal
 
-from scenarios.kit.making.attachments import Attachment
-from scenarios.kit.making.people import Person
+from proctor.scenarios.kit.making.attachments import Attachment
+from proctor.scenarios.kit.making.people import Person
 
 
 @dataclass(frozen=True)

@@ -4,14 +4,14 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from scenarios.kit.making.days import Day
-from scenarios.kit.making.draws import Draws
-from scenarios.kit.making.forms import forms
-from scenarios.kit.making.people import Person, Phrase
-from scenarios.kit.making.records import Fact, Record
-from scenarios.kit.making.voices import SERVICE, write
-from scenarios.kit.making.wording import show
-from scenarios.kit.values import Value
+from proctor.scenarios.kit.making.days import Day
+from proctor.scenarios.kit.making.draws import Draws
+from proctor.scenarios.kit.making.forms import forms
+from proctor.scenarios.kit.making.people import Person, Phrase
+from proctor.scenarios.kit.making.records import Fact, Record
+from proctor.scenarios.kit.making.voices import SERVICE, write
+from proctor.scenarios.kit.making.wording import show
+from proctor.scenarios.kit.values import Value
 
 _SAY = forms(__file__)
 _NO_SAY = "A figure holds as the person in charge of it wrote it last. Rumours about it do not count."

@@ -2,11 +2,11 @@
 
 from dataclasses import replace
 
-from scenarios.kit.making.days import Day
-from scenarios.kit.making.names import last_names
-from scenarios.kit.making.people import Person
-from scenarios.kit.making.voices import phrase
-from scenarios.kit.making.worlds import slug
+from proctor.scenarios.kit.making.days import Day
+from proctor.scenarios.kit.making.names import last_names
+from proctor.scenarios.kit.making.people import Person
+from proctor.scenarios.kit.making.voices import phrase
+from proctor.scenarios.kit.making.worlds import slug
 
 
 def vendor(day: Day, key: str) -> Person:

@@ -21,10 +21,10 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-from scenarios.kit.making.draws import Draws
-from scenarios.kit.making.names import gender
-from scenarios.kit.making.people import Language, Person, Style
-from scenarios.kit.making.records import Record
+from proctor.scenarios.kit.making.draws import Draws
+from proctor.scenarios.kit.making.names import gender
+from proctor.scenarios.kit.making.people import Language, Person, Style
+from proctor.scenarios.kit.making.records import Record
 
 FOLDER = Path(__file__).with_name("voices")
 STYLES: tuple[Style, ...] = ("formal", "terse", "chatty", "careless", "non_native", "warm")

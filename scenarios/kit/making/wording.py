@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from datetime import date, datetime, time
 from typing import Any
 
-from scenarios.kit.making.duty import Act
-from scenarios.kit.making.forms import forms
-from scenarios.kit.making.people import Person
-from scenarios.kit.values import Value
+from proctor.scenarios.kit.making.duty import Act
+from proctor.scenarios.kit.making.forms import forms
+from proctor.scenarios.kit.making.people import Person
+from proctor.scenarios.kit.values import Value
 
 VOICES = 6
 _SAY = forms(__file__)

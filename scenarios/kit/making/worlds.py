@@ -18,12 +18,12 @@ from datetime import datetime, time, timedelta
 from functools import cache
 from typing import Literal
 
-from scenarios.kit.making.draws import Draws
-from scenarios.kit.making.forms import forms
-from scenarios.kit.making.names import AMBIGUOUS, first_names, gender, last_names
-from scenarios.kit.making.people import Language, Person, Relation, Style
-from scenarios.kit.making.records import Record
-from scenarios.kit.making.voices import SERVICE, STYLES, day, money, phrase, write
+from proctor.scenarios.kit.making.draws import Draws
+from proctor.scenarios.kit.making.forms import forms
+from proctor.scenarios.kit.making.names import AMBIGUOUS, first_names, gender, last_names
+from proctor.scenarios.kit.making.people import Language, Person, Relation, Style
+from proctor.scenarios.kit.making.records import Record
+from proctor.scenarios.kit.making.voices import SERVICE, STYLES, day, money, phrase, write
 
 _SAY = forms(__file__)
 

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from a2a.types import CancelTaskRequest
 
-from activities.characters import prompts as character_prompts
-from activities.judging import model_judge
-from proctor_protocol.messages import EarlyCompletionMessage
-from proctor_protocol.results import AssessmentResults, CriterionResult
-from proctor_protocol.updates import ErrorOccurredUpdate, ResponsesGeneratedUpdate, ScenarioLoadedUpdate
+from proctor.activities.characters import prompts as character_prompts
+from proctor.activities.judging import model_judge
+from proctor.protocol.updates import ErrorOccurredUpdate, ResponsesGeneratedUpdate, ScenarioLoadedUpdate
+from purple_sdk.protocol.messages import EarlyCompletionMessage
+from purple_sdk.protocol.results import AssessmentResults, CriterionResult
 from purple_sdk.ues import AsyncUESClient
 from tests.a2a_gateway.callers import sdk_client
 from tests.assessments.observers import running, simulations_left

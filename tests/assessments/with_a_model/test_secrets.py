@@ -20,11 +20,11 @@ import httpx
 from a2a.types import CancelTaskRequest
 from temporalio.exceptions import ApplicationError, CancelledError
 
-from activities.attempts.scrubbing import PARTICIPANT_KEYS, REMOVED, Scrubber, secrets_in
-from activities.simulation.keys import admin_key, host_key, reader_key
-from proctor_processes.ports import free_ports
-from proctor_storage.blobs import BlobStore
-from proctor_storage.temporal import connect
+from proctor.activities.attempts.scrubbing import PARTICIPANT_KEYS, REMOVED, Scrubber, secrets_in
+from proctor.activities.simulation.keys import admin_key, host_key, reader_key
+from proctor.storage.blobs import BlobStore
+from proctor.storage.temporal import connect
+from purple_sdk.processes.ports import free_ports
 from tests.a2a_gateway.callers import sdk_client
 from tests.assessments import participants
 from tests.assessments.observers import Running, running

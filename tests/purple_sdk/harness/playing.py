@@ -7,14 +7,15 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from activities.simulation.lifecycle import summarise
-from proctor.agent_check.playing import Play, Table
-from proctor.agent_check.watch import Watch
-from proctor.own_simulator import own_simulator
-from proctor_protocol.messages import AssessmentStartMessage, TurnStartMessage
-from proctor_settings.config import GreenAgentConfig, HarnessConfig, merge_configs
+from proctor.activities.simulation.lifecycle import summarise
+from proctor.local.agent_check.playing import Play, Table
+from proctor.local.agent_check.watch import Watch
+from proctor.local.own_simulator import own_simulator
+from proctor.settings.config import GreenAgentConfig
 from purple_sdk.harness.agent import HarnessAgent
 from purple_sdk.harness.declared import Harness, Launch, Outcome, Printed, json_lines
+from purple_sdk.protocol.messages import AssessmentStartMessage, TurnStartMessage
+from purple_sdk.settings.config import HarnessConfig, merge_configs
 
 KEY = "sk-the-callers-own-key"
 

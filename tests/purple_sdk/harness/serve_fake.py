@@ -3,9 +3,9 @@
 import argparse
 import sys
 
-from proctor_settings.config import HarnessConfig, PurpleAgentConfig
 from purple_sdk.harness.agent import HarnessAgent
 from purple_sdk.server import serve
+from purple_sdk.settings.config import HarnessConfig, PurpleAgentConfig
 from tests.purple_sdk.harness.playing import FAKE
 
 if __name__ == "__main__":

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from proctor_protocol.messages import TurnCompleteMessage
-from proctor_settings.config import HarnessConfig
 from purple_sdk.harness.acp_client import decide
 from purple_sdk.harness.agent import HarnessAgent
 from purple_sdk.harness.clis.acp import ACP
 from purple_sdk.harness.declared import HarnessError
 from purple_sdk.harness.installing import find_program
+from purple_sdk.protocol.messages import TurnCompleteMessage
+from purple_sdk.settings.config import HarnessConfig
 from tests.purple_sdk.harness.playing import Simulated, simulated, speaks
 from tests.scripted_model import ScriptedModel
 from tests.sentences import says

@@ -47,7 +47,7 @@ def _calls(module: Path) -> Iterator[str]:
 
 def test_no_other_module_of_the_harness_touches_files() -> None:
     found = {}
-    for module in (*HARNESS.rglob("*.py"), *HARNESS.parents[1].glob("proctor/harness_*.py")):
+    for module in (*HARNESS.rglob("*.py"), *HARNESS.parents[1].glob("proctor/*/harness_*.py")):
         name = module.relative_to(HARNESS if module.is_relative_to(HARNESS) else HARNESS.parents[1]).as_posix()
         calls = TOUCHES_FILES.intersection(_calls(module)) - ALLOWED.get(name, set())
         if calls:
@@ -118,7 +118,7 @@ def test_a_result_is_read_only_if_it_is_a_plain_file_that_is_not_too_long(home: 
     (home / "good").write_bytes(b"caf\xe9")
     already = os.listdir("/dev/fd")
     for name in ("link", "device", "pipe", "long", "folder", "missing"):
-        with pytest.raises(OSError):
+        with pytest.raises((OSError, ValueError)):
             agents_files.read(home, name, most=10)
     assert os.listdir("/dev/fd") == already
     assert agents_files.read(home, "good", most=10) == "caf\ufffd"
@@ -218,6 +218,7 @@ def test_a_temporary_folder_goes_and_what_links_in_it_lead_to_stays_as_it_was(
         closed.mkdir()
         (closed / "link").symlink_to(victim)
         closed.chmod(0o500)
+        (folder / "shut").mkdir(mode=0)
     assert list(temporary_place.iterdir()) == [victim]
     assert stat.S_IMODE(victim.stat().st_mode) == 0o444
 

@@ -1,6 +1,7 @@
 """What a relay lets through to a model, what of it counts, and how much of it is held."""
 
 import asyncio
+import copy
 import gzip
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -12,14 +13,16 @@ from typing import Any
 import httpx
 import pytest
 
-from proctor_settings.config import HarnessConfig
 from purple_sdk.harness import asking, fetching, refusing, relay
-from purple_sdk.harness.allowed import find_uncounted
+from purple_sdk.harness.allowed import ROUTES, find_refused, keep_known
 from purple_sdk.harness.budget import Budget
-from purple_sdk.harness.declared import Wire
+from purple_sdk.harness.declared import HarnessError, Wire
+from purple_sdk.harness.folders import Folders
 from purple_sdk.harness.relay import Relay
 from purple_sdk.harness.tools import SimulationTools
 from purple_sdk.harness.upstream import find_upstream
+from purple_sdk.settings.config import HarnessConfig
+from tests.purple_sdk.harness.playing import fake_agent
 from tests.sentences import says
 from tests.waiting import PATIENCE, eventually
 
@@ -143,41 +146,193 @@ async def test_an_endpoint_gets_what_the_relay_has_read() -> None:
     assert [answer.input_tokens for answer in made.record.answers] == [50]
 
 
+SAID = {"type": "text", "text": "Hello"}
+PICTURE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
+
+
+def sent(wire: Wire, fields: dict[str, Any]) -> tuple[str | None, dict[str, Any], list[str]]:
+    """Why a request with these fields is refused, what is sent of it, and what is left out."""
+    fields = copy.deepcopy(fields)
+    route = next(route for route in ROUTES[wire] if route.wire == wire)
+    return find_refused(wire, fields), *keep_known(route, fields)
+
+
 @pytest.mark.parametrize(
     ("wire", "fields", "named"),
     [
         ("responses", {"background": True}, "background"),
         ("responses", {"prompt": {"id": "pmpt_1"}}, "prompt"),
+        ("responses", {"previous_response_id": "resp_1"}, "previous_response_id"),
+        ("gemini", {"cached_content": "cachedContents/1"}, "cached_content"),
         ("responses", {"tools": [{"type": "function"}, {"type": "web_search"}]}, "web_search"),
         ("responses", {"tools": [{"type": "namespace", "tools": [{"type": "mcp"}]}]}, "mcp"),
-        ("chat", {"web_search_options": {"a": 1}}, "web_search_options"),
-        ("chat", {"service_tier": "priority"}, "priority"),
-        ("anthropic", {"speed": "fast"}, "fast"),
         ("anthropic", {"tools": [{"name": "x"}, {"type": "code_execution_20250825"}]}, "code_execution"),
         ("gemini", {"tools": [{"functionDeclarations": []}, {"google_search": {}}]}, "google_search"),
         ("gemini", {"tools": {"codeExecution": {}}}, "codeExecution"),
         ("chat", {"tools": ["web_search"]}, "web_search"),
+        ("chat", {"tools": [{"googleSearch": {}}]}, "googleSearch"),
         ("responses", {"input": [{"type": "additional_tools", "tools": [{"type": "web_search"}]}]}, "web_search"),
         ("responses", {"input": [{"type": "tool_search_output", "tools": [{"tools": [{"type": "mcp"}]}]}]}, "mcp"),
         ("chat", {"messages": [{"role": "system", "tools": [{"type": "web_search"}]}]}, "web_search"),
-        ("chat", {"models": ["dear"]}, "models"),
-        ("chat", {"extra_body": {"route": "fallback"}}, "route"),
-        ("anthropic", {"fallbacks": [{"model": "dear"}]}, "fallbacks"),
-        ("anthropic", {"inference_geo": "us"}, "inference_geo"),
-        ("chat", {"modalities": ["text", "audio"]}, "audio"),
-        ("gemini", {"generation_config": {"response_modalities": ["IMAGE"]}}, "IMAGE"),
-        ("gemini", {"generationConfig": {"serviceTier": "priority"}}, "priority"),
-        ("gemini", {"generationConfig": {"responseModalities": ["TEXT"]}}, None),
-        ("chat", {"modalities": ["text"], "messages": [{"tool_calls": [{"type": "function"}]}]}, None),
+        ("responses", {"input": [{"id": "msg_1"}]}, "a reference"),
+        ("responses", {"input": [{"content": [{"type": "input_file", "file_id": "file_1"}]}]}, "file_id"),
+        ("responses", {"input": [{"output": [{"type": "input_image", "image_url": "https://x"}]}]}, "image_url"),
+        ("chat", {"messages": [{"content": [{"type": "image_url", "image_url": {"url": "http://x"}}]}]}, "image_url"),
+        ("chat", {"messages": [{"content": [{"type": "file", "file": {"file_id": "file_1"}}]}]}, "file_id"),
+        ("anthropic", {"messages": [{"content": [{"source": {"type": "url", "url": "https://x"}}]}]}, "url"),
+        ("anthropic", {"messages": [{"content": [{"content": [{"source": {"file_id": "f"}}]}]}]}, "file_id"),
+        ("gemini", {"contents": [{"parts": [{"file_data": {"fileUri": "https://x"}}]}]}, "fileUri"),
+        ("gemini", {"contents": {"parts": {"functionResponse": {"parts": {"fileData": {"fileUri": "x"}}}}}}, "fileUri"),
+        ("gemini", {"contents": [{"parts": [{"functionResponse": {"response": {"file_id": "x", "url": "x"}}}]}]}, None),
+        ("anthropic", {"messages": [{"content": [{"type": "tool_use", "input": {"url": "x", "file_id": "y"}}]}]}, None),
+        ("chat", {"messages": [{"content": [SAID, PICTURE], "tool_calls": [{"type": "function"}]}]}, None),
         ("responses", {"input": [{"type": "mcp_list_tools", "tools": [{"name": "x"}]}, {"content": "x"}]}, None),
         ("responses", {"tools": [{"type": "namespace", "tools": [{"type": "custom"}]}], "background": False}, None),
         ("gemini", {"tools": [{"function_declarations": []}]}, None),
         ("anthropic", {"tools": [{"name": "x"}, {"type": "bash_20250124"}], "service_tier": "auto"}, None),
     ],
+)  # fmt: skip
+def test_what_is_not_in_the_request_itself_is_refused(wire: Wire, fields: dict[str, Any], named: str | None) -> None:
+    refused, _, _ = sent(wire, fields)
+    assert refused is None if named is None else named in str(refused)
+
+
+@pytest.mark.parametrize(
+    ("wire", "field", "value"),
+    [
+        *(("chat", name, "x") for name in ("models", "route", "provider", "plugins", "extra_body", "best_of", "audio")),
+        *(("chat", name, 9_999) for name in ("n_predict", "N", "Max_Tokens", "use_beam_search", "min_tokens")),
+        ("chat", "web_search_options", {"a": 1}),
+        ("chat", "service_tier", "priority"),
+        ("chat", "Service_Tier", "default"),
+        ("chat", "modalities", ["text", "audio"]),
+        ("chat", "store", True),
+        ("responses", "store", True),
+        ("responses", "max_tokens", 10),
+        ("anthropic", "speed", "fast"),
+        ("anthropic", "fallbacks", [{"model": "dear"}]),
+        ("anthropic", "inference_geo", "us"),
+        ("anthropic", "mcp_servers", [{"url": "https://x"}]),
+        ("gemini", "GenerationConfig", {"maxOutputTokens": 9}),
+        ("gemini", "model", "dear"),
+    ],
 )
-def test_what_costs_beside_tokens_is_named(wire: Wire, fields: dict[str, Any], named: str | None) -> None:
-    found = find_uncounted(wire, fields)
-    assert found is None if named is None else named in str(found)
+def test_fields_that_are_not_known_are_left_out(wire: Wire, field: str, value: Any) -> None:
+    assert sent(wire, {field: value, "tools": []}) == (None, {"tools": []}, [field])
+
+
+def test_options_and_tools_lose_the_fields_that_are_not_known() -> None:
+    options = {
+        "topK": 1,
+        "max_output_tokens": 9,
+        "routingConfig": {},
+        "responseModalities": ["IMAGE"],
+        "serviceTier": "x",
+    }
+    _, kept, left_out = sent("gemini", {"generation_config": options})
+    assert kept == {"generation_config": {"topK": 1, "max_output_tokens": 9}}
+    assert left_out == ["generation_config.responseModalities", "generation_config.serviceTier"]
+    tools = [{"type": "namespace", "tools": [{"googleSearch": {}, "type": "function", "name": "x"}], "future": 1}]
+    _, kept, left_out = sent("responses", {"input": [{"tools": tools}]})
+    assert kept == {"input": [{"tools": [{"type": "namespace", "tools": [{"type": "function", "name": "x"}]}]}]}
+    assert left_out == ["tools.future", "tools.googleSearch"]
+
+
+TOOL = {"name": "x", "description": "Do x.", "parameters": {}, "strict": False}
+FUNCTIONS = [{"type": "function", "function": {"name": "x", "parameters": {}}}]
+
+
+@pytest.mark.parametrize(
+    ("wire", "fields"),
+    [
+        pytest.param(
+            "anthropic",
+            {
+                "max_tokens": 32000,
+                "messages": [],
+                "model": "m",
+                "stream": True,
+                "system": [SAID],
+                "context_management": {"edits": [{"type": "clear_thinking_20251015", "keep": "all"}]},
+                "metadata": {"user_id": "u"},
+                "output_config": {"effort": "high"},
+                "thinking": {"type": "adaptive"},
+                "tools": [{"name": "x", "description": "Do x.", "input_schema": {}}],
+            },
+            id="Claude Code",
+        ),
+        pytest.param(
+            "responses",
+            {
+                "input": [{"type": "message", "content": [SAID]}],
+                "model": "m",
+                "stream": True,
+                "store": False,
+                "client_metadata": {"a": "b"},
+                "include": ["reasoning.encrypted_content"],
+                "tool_choice": "auto",
+                "parallel_tool_calls": True,
+                "prompt_cache_key": "k",
+                "reasoning": {"summary": "auto"},
+                "tools": [
+                    {"type": "namespace", "name": "n", "description": "d", "tools": [{"type": "function", **TOOL}]}
+                ],
+            },
+            id="Codex",
+        ),
+        pytest.param(
+            "gemini",
+            {
+                "contents": [{"role": "user", "parts": [{"text": "Hello", "thoughtSignature": "s"}]}],
+                "generationConfig": {"temperature": 1, "topK": 64, "topP": 0.95, "thinkingConfig": {"a": True}},
+                "systemInstruction": {"role": "user", "parts": [{"text": "Hello"}]},
+                "tools": [{"functionDeclarations": [TOOL]}],
+            },
+            id="Gemini CLI",
+        ),
+        pytest.param(
+            "chat",
+            {
+                "max_tokens": 16000,
+                "messages": [],
+                "model": "m",
+                "stream": True,
+                "tool_choice": "auto",
+                "stream_options": {"include_usage": True},
+                "tools": FUNCTIONS,
+            },
+            id="OpenCode and Hermes",
+        ),
+        pytest.param(
+            "chat",
+            {"max_completion_tokens": 16000, "messages": [], "model": "m", "stream": True, "tools": FUNCTIONS},
+            id="OpenClaw",
+        ),
+    ],
+)
+def test_requests_of_cli_agents_pass_whole(wire: Wire, fields: dict[str, Any]) -> None:
+    """The fields that these CLI agents were seen to send; ``python -m tests.agents`` plays with the programs."""
+    assert sent(wire, fields) == (None, fields, [])
+
+
+async def test_a_request_with_a_new_field_passes_without_it_and_the_log_names_it_once(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(asking, "_told", set())
+    async with endpoint(answer_whole) as (url, heard), relayed(url) as (_, agent):
+        for _ in range(2):
+            assert (await agent.post(CHAT, json={**SENT, "new\x1b": {"a": 1}, "service_tier": "priority"})).is_success
+    assert list(map(json.loads, heard.bodies)) == [SENT] * 2
+    assert [record.getMessage().partition(": ")[2] for record in caplog.records] == ['"new\\u001b", "service_tier"']
+
+
+async def test_counts_of_tokens_are_asked_without_fields_that_are_not_known() -> None:
+    async with endpoint(answer_whole) as (url, heard), relayed(url, "anthropic") as (_, agent):
+        body = {**SENT, "mcp_servers": [{"url": "https://x"}]}
+        assert (await agent.post("/v1/messages/count_tokens", json=body)).status_code == 200
+        body = {"messages": [{"content": [{"source": {"type": "url", "url": "https://x"}}]}]}
+        assert (await agent.post("/v1/messages/count_tokens", json=body)).status_code == 400
+    assert list(map(json.loads, heard.bodies)) == [SENT]
 
 
 @pytest.mark.parametrize("usage", [None, {"prompt_tokens": 50, "completion_tokens": 1}])
@@ -215,6 +370,28 @@ async def test_an_answer_that_never_comes_counts_by_the_request(monkeypatch: pyt
     assert answered.input_tokens >= 100
 
 
+async def test_a_turn_that_is_stopped_names_a_model_that_does_not_answer(tmp_path: Path) -> None:
+    asked, released = asyncio.Event(), asyncio.Event()
+
+    async def hang(writer: asyncio.StreamWriter) -> None:
+        asked.set()
+        await released.wait()
+        await answer_whole(writer)
+
+    starter = fake_agent(tmp_path, "http://127.0.0.1:9")._starter
+    folders = Folders(tmp_path / "homes", "one")
+    folders.go_to(1)
+    async with endpoint(hang) as (url, _), relayed(url) as (made, agent):
+        waiting = asyncio.create_task(agent.post(CHAT, json=SENT))
+        await asked.wait()
+        with pytest.raises(HarnessError, match=r"^Its model has not answered a request for \d+ s\. fake did not end"):
+            await starter.play("Wait.", folders, made, 0.001)
+        released.set()
+        await waiting
+        with pytest.raises(HarnessError, match=r"^fake did not end its turn within 0\.001 s"):
+            await starter.play("Wait.", folders, made, 0.001)
+
+
 async def test_others_go_on_and_the_port_is_closed_if_an_answer_cannot_be_counted(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -243,6 +420,47 @@ async def test_requests_at_once_pass_the_limit_by_one_answer_at_most() -> None:
         assert sorted(reply.status_code for reply in replies) == [200] * 2 + [400] * 18
         assert made.excess is not None
     assert len(heard.targets) == 2
+
+
+GREEDY = {"choices": [{"message": {"content": "Hi."}}], "usage": {"prompt_tokens": 50, "completion_tokens": 60_000}}
+
+
+@pytest.mark.parametrize("limit", ["max_tokens", "tokens_per_turn", "max_cost"])
+async def test_an_endpoint_that_ignores_the_longest_answer_passes_a_limit_by_one_answer(
+    limit: str, tmp_path: Path
+) -> None:
+    prices = tmp_path / "prices.toml"
+    prices.write_text('[models."small"]\ninput = 1\noutput = 1\n')
+    bounds: dict[str, Any] = {limit: 0.1 if limit == "max_cost" else 100_000}
+
+    async def answer(writer: asyncio.StreamWriter) -> None:
+        content = json.dumps(GREEDY).encode()
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(content) + content)
+
+    async with endpoint(answer) as (url, heard), relayed(url, prices=str(prices), **bounds) as (_, agent):
+        replies = await asyncio.gather(*(agent.post(CHAT, json={**SENT, "max_tokens": 10}) for _ in range(8)))
+    assert sorted(reply.status_code for reply in replies) == [200] * 2 + [400] * 6
+    assert len(heard.targets) == 2
+
+
+async def test_a_try_waits_for_requests_of_an_earlier_one() -> None:
+    asked, released = asyncio.Event(), asyncio.Event()
+
+    async def answer(writer: asyncio.StreamWriter) -> None:
+        asked.set()
+        await released.wait()
+        await answer_whole(writer)
+
+    async with endpoint(answer) as (url, heard), relayed(url, max_tokens=60) as (first, earlier):
+        waiting = asyncio.create_task(earlier.post(CHAT, json=SENT))
+        await asked.wait()
+        later = Relay(first._asking._upstream, first.tools, first._asking._budget)
+        async with later, httpx.AsyncClient(headers={"Authorization": f"Bearer {later.token}"}) as agent:
+            other = asyncio.create_task(agent.post(f"{later.address}{CHAT}", json=SENT, timeout=PATIENCE))
+            await eventually(lambda: later._asking._places._value < asking._AT_ONCE)
+            released.set()
+            assert [(await waiting).status_code, (await other).status_code] == [200, 400]
+    assert len(heard.targets) == 1
 
 
 async def test_requests_go_at_once_where_the_budget_has_room_and_few_are_held() -> None:
@@ -324,7 +542,7 @@ async def test_texts_pass_as_they_are_and_neither_cookies_nor_headers_that_no_cl
 async def test_a_body_is_not_sent_that_grew_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(refusing, "MOST_BODY", 3_000)
     async with endpoint(answer_whole) as (url, heard), relayed(url) as (_, agent):
-        body = b'{"a": [' + b"1e15," * 500 + b"1]}"
+        body = b'{"messages": [' + b"1e15," * 500 + b"1]}"
         assert (await agent.post(CHAT, content=body)).status_code == 413
     assert heard.targets == []
 

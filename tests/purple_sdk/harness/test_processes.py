@@ -13,7 +13,7 @@ from purple_sdk.harness import program
 from purple_sdk.harness.declared import HarnessError, Printed
 from purple_sdk.harness.launcher import Rules
 from purple_sdk.harness.program import run_program
-from tests.processes import is_running
+from purple_sdk.processes.namespaces import has_own_view
 from tests.sentences import says
 from tests.waiting import eventually, wait_until
 
@@ -52,8 +52,8 @@ async def run(folder: Path, does: str, seconds: float = 60) -> Printed:
     )
 
 
-def started(folder: Path) -> list[int]:
-    return [int(file.name.removeprefix("started-")) for file in folder.glob("started-*")]
+def started(folder: Path) -> list[Path]:
+    return list(folder.glob("started-*"))
 
 
 def of_home(folder: Path) -> list[int]:
@@ -71,7 +71,7 @@ async def test_what_left_its_session_ends_with_the_turn(tmp_path: Path) -> None:
     printed = await run(tmp_path / "home", START)
     assert (printed.stdout, printed.exit_code) == ("all have started\n", 0), printed.stderr
     assert len(started(tmp_path / "home")) == 5
-    assert [pid for pid in started(tmp_path / "home") if is_running(pid)] == []
+    assert of_home(tmp_path / "home") == []
 
 
 async def test_so_does_all_of_a_start_that_is_given_up_halfway(tmp_path: Path) -> None:
@@ -83,7 +83,7 @@ async def test_so_does_all_of_a_start_that_is_given_up_halfway(tmp_path: Path) -
     starting.cancel()
     with pytest.raises(asyncio.CancelledError):
         await starting
-    assert [pid for pid in started(tmp_path / "home") if is_running(pid)] == []
+    assert of_home(tmp_path / "home") == []
 
 
 async def test_so_does_a_process_that_is_always_another_one(tmp_path: Path) -> None:
@@ -92,7 +92,7 @@ async def test_so_does_a_process_that_is_always_another_one(tmp_path: Path) -> N
 
 
 async def test_so_does_all_on_a_kernel_without_scopes_of_signals(tmp_path: Path) -> None:
-    reaper = "from proctor_processes import reaping\nreaping.keep_signals_inside = lambda: False\n"
+    reaper = "from purple_sdk.processes import reaping\nreaping.keep_signals_inside = lambda: False\n"
     reaper += (
         "reaper = reaping.Reaper()\nif reaper.fork():\n    sys.exit(exec(START))\nos._exit(reaper.wait(lifeline=0))"
     )
@@ -104,11 +104,12 @@ async def test_so_does_all_on_a_kernel_without_scopes_of_signals(tmp_path: Path)
         does,
         stdin=asyncio.subprocess.PIPE,
         cwd=tmp_path / "home",
-        env={"PYTHONPATH": str(ROOT)},
+        env={"PYTHONPATH": str(ROOT), "HOME": str(tmp_path / "home")},
         start_new_session=True,
     )
     assert await process.wait() == 0
-    assert [pid for pid in started(tmp_path / "home") if is_running(pid)] == []
+    assert len(started(tmp_path / "home")) == 5
+    assert of_home(tmp_path / "home") == []
 
 
 async def test_all_ends_with_a_server_that_is_killed(tmp_path: Path) -> None:
@@ -119,7 +120,28 @@ async def test_all_ends_with_a_server_that_is_killed(tmp_path: Path) -> None:
     await eventually(lambda: len(started(home)) == 5)
     server.send_signal(signal.SIGKILL)
     await server.wait()
-    await eventually(lambda: not any(map(is_running, started(home))))
+    await eventually(lambda: not of_home(home))
+
+
+@pytest.mark.skipif(not has_own_view(processes=True), reason="this machine lets this user have no namespaces")
+async def test_all_ends_with_a_launcher_that_is_killed(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    rules = Rules(work=str(home), writable=[str(home)], hidden=[], readable=[], port=1)
+    launcher: list[int] = []
+    running = asyncio.create_task(
+        run_program(
+            [sys.executable, "-c", START + "time.sleep(600)"],
+            rules=rules,
+            environment={"HOME": str(home)},
+            seconds=60,
+            started=launcher.append,
+        )
+    )
+    await eventually(lambda: len(started(home)) == 5)
+    os.kill(launcher[0], signal.SIGKILL)
+    assert (await running).exit_code == -signal.SIGKILL
+    await eventually(lambda: not of_home(home))
 
 
 @pytest.mark.parametrize("stream", ["stdout", "stderr"])

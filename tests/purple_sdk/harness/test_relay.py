@@ -8,15 +8,15 @@ from pathlib import Path
 import httpx
 import pytest
 
-from proctor_settings.config import HarnessConfig
+from proctor.ues.http.mcp import USUAL_NAME
 from purple_sdk.harness.budget import Budget
 from purple_sdk.harness.relay import Relay
 from purple_sdk.harness.reporting import _as_action
 from purple_sdk.harness.tools import SimulationTools
 from purple_sdk.harness.upstream import find_upstream
+from purple_sdk.settings.config import HarnessConfig
 from tests.purple_sdk.harness.playing import fake_agent
 from tests.scripted_model import CACHED, INPUT, OUTPUT, answer_in
-from ues_sim.http.mcp import USUAL_NAME
 
 
 async def test_an_answer_counts_when_the_agent_hangs_up_before_the_stream_ends() -> None:

@@ -9,8 +9,6 @@ from typing import Any
 import httpx
 import pytest
 
-from proctor_protocol.terminal import TerminalTaskMessage
-from proctor_settings.config import HarnessConfig
 from purple_sdk.examples.terminal_agent.shell import Ran, ShellGoneError
 from purple_sdk.harness import terminal
 from purple_sdk.harness.agent import HarnessAgent
@@ -19,6 +17,8 @@ from purple_sdk.harness.clis.mini_swe_agent import MINI_SWE_AGENT
 from purple_sdk.harness.declared import HarnessError
 from purple_sdk.harness.shell_tools import TOOL, ShellTools
 from purple_sdk.harness.terminal import TerminalHarness
+from purple_sdk.protocol.terminal import TerminalTaskMessage
+from purple_sdk.settings.config import HarnessConfig
 from tests.purple_sdk.harness.playing import FAKE
 from tests.scripted_model import INPUT, OUTPUT, ScriptedModel
 from tests.sentences import says

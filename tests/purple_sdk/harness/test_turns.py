@@ -10,13 +10,13 @@ import httpx
 import psutil
 import pytest
 
-from proctor_processes.landlock import landlock_version
-from proctor_settings.config import HarnessConfig
 from purple_sdk.harness.budget import Budget
 from purple_sdk.harness.declared import HarnessError
 from purple_sdk.harness.relay import Relay
 from purple_sdk.harness.tools import SimulationTools
 from purple_sdk.harness.upstream import find_upstream
+from purple_sdk.processes.landlock import landlock_version
+from purple_sdk.settings.config import HarnessConfig
 from tests.purple_sdk.harness.playing import KEY, fake_agent, simulated, speaks
 from tests.scripted_model import INPUT, OUTPUT, ScriptedModel
 from tests.sentences import says
@@ -186,7 +186,7 @@ PRINTED = re.compile(r"(?s)(?<=ends with: ).*?(?=: it \w+ |\Z)")
 async def test_a_fault_is_a_sentence_with_the_remedy(model_name: str, tmp_path: Path) -> None:
     async with simulated() as day:
         with ScriptedModel({}) as model:
-            agent = fake_agent(tmp_path, model.url, model_name, turn_seconds=2 if model_name == "waits" else 60)
+            agent = fake_agent(tmp_path, model.url, model_name, turn_seconds=3 if model_name == "waits" else 60)
             await day.greet(agent)
             day.begin(agent, 1)
             with pytest.raises(HarnessError, check=says(output=PRINTED)):
@@ -204,3 +204,22 @@ async def test_a_turn_ends_at_its_limit_of_tokens(tmp_path: Path) -> None:
                 await agent.play_turn()
             assert len(model.requests) == 2
             assert len(agent.actions) == 2  # what it did is reported all the same
+
+
+async def test_what_is_done_before_the_program_starts_is_part_of_the_turns_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: list[float] = []
+
+    async def play(_prompt: str, _folders: Any, _relay: Any, seconds: float) -> Any:
+        given.append(seconds)
+        raise HarnessError("enough")
+
+    async with simulated() as day:
+        agent = fake_agent(tmp_path, "http://127.0.0.1:9", turn_seconds=60)
+        await day.greet(agent)
+        day.begin(agent, 1)
+        monkeypatch.setattr(agent._starter, "play", play)
+        with pytest.raises(HarnessError, match="enough"):
+            await agent.play_turn()
+    assert 1 <= given[0] < 60

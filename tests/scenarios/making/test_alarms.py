@@ -3,10 +3,10 @@
 import asyncio
 from datetime import datetime
 
-from proctor.audit import players
-from proctor.audit.plays import Stage, Turn
+from proctor.local.audit import players
+from proctor.local.audit.plays import Stage, Turn
+from proctor.scenarios.kit.making.days import Day, make_day
 from purple_sdk.ues import AsyncUESClient
-from scenarios.kit.making.days import Day, make_day
 from tests.stack import SCENARIOS
 
 

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from activities.characters.generator import respond
-from activities.characters.messages import OutgoingMessage, ThreadEntry
-from proctor_protocol.scenario import ScenarioConfig
-from scenarios.kit.making import asking
-from scenarios.kit.making.days import Day, make_day
-from scenarios.kit.making.people import Person
+from proctor.activities.characters.generator import respond
+from proctor.activities.characters.messages import OutgoingMessage, ThreadEntry
+from proctor.protocol.scenario import ScenarioConfig
+from proctor.scenarios.kit.making import asking
+from proctor.scenarios.kit.making.days import Day, make_day
+from proctor.scenarios.kit.making.people import Person
 from tests.stack import SCENARIOS
 
 UNSURE, STILL_UNSURE = (

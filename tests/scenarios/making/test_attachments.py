@@ -7,10 +7,10 @@ import zlib
 from datetime import date
 from pathlib import Path
 
-from activities.scenario_code import attached_files
-from proctor.audit.shown import is_shown
-from scenarios.kit.making.attachments import FORMS
-from scenarios.kit.making.days import make_day
+from proctor.activities.scenario_code import attached_files
+from proctor.local.audit.shown import is_shown
+from proctor.scenarios.kit.making.attachments import FORMS
+from proctor.scenarios.kit.making.days import make_day
 
 ROWS = {"Receipt": "QX12345", "Total": "48.20 EUR"}
 FAMILY = Path(__file__).parents[3] / "scenarios" / "families" / "expense_report"

@@ -4,14 +4,14 @@ import asyncio
 
 import pytest
 
-from proctor.audit import players
-from proctor.audit.conditions import carefully
-from proctor.audit.plays import Stage, perform
-from proctor_protocol.scenario import ScenarioConfig
+from proctor.local.audit import players
+from proctor.local.audit.conditions import carefully
+from proctor.local.audit.plays import Stage, perform
+from proctor.protocol.scenario import ScenarioConfig
+from proctor.scenarios.kit.making.days import Day, make_day
+from proctor.scenarios.kit.making.duty import Act
 from purple_sdk.ues import AsyncUESClient
 from purple_sdk.ues.errors import ServerError
-from scenarios.kit.making.days import Day, make_day
-from scenarios.kit.making.duty import Act
 from tests.stack import SCENARIOS
 
 

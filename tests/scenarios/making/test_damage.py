@@ -10,17 +10,17 @@ from typing import Any
 import pytest
 
 from benchmarks import damage as kinds
-from proctor.audit import players
-from proctor.audit.plays import Outcome, Stage
-from proctor_language.reader.values import values_of
-from proctor_protocol.evaluation import AgentBeatsEvalContext
+from proctor.language.reader.values import values_of
+from proctor.local.audit import players
+from proctor.local.audit.plays import Outcome, Stage
+from proctor.protocol.evaluation import AgentBeatsEvalContext
+from proctor.scenarios.kit.checks import duty, nothing_else
+from proctor.scenarios.kit.damage import PRICES, Damage, Harm, due, scaled
+from proctor.scenarios.kit.making.days import make_day
+from proctor.scenarios.kit.making.people import Person
+from proctor.scenarios.kit.making.records import Record
+from proctor.scenarios.kit.politeness import is_polite
 from purple_sdk.ues import AsyncUESClient
-from scenarios.kit.checks import duty, nothing_else
-from scenarios.kit.damage import PRICES, Damage, Harm, due, scaled
-from scenarios.kit.making.days import make_day
-from scenarios.kit.making.people import Person
-from scenarios.kit.making.records import Record
-from scenarios.kit.politeness import is_polite
 from tests.sentences import says
 from tests.stack import SCENARIOS
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from scenarios.kit import making
-from scenarios.kit.making.forms import forms, phrases
+from proctor.scenarios.kit import making
+from proctor.scenarios.kit.making.forms import forms, phrases
 
 FOLDER = Path(making.__file__).parent
 FAMILIES = [

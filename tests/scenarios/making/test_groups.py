@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from proctor.audit import players
-from proctor.audit.plays import Outcome, Stage, player_of
+from proctor.local.audit import players
+from proctor.local.audit.plays import Outcome, Stage, player_of
+from proctor.scenarios.kit.making.days import Day, make_day
+from proctor.scenarios.kit.making.duty import Act
 from purple_sdk.ues import AsyncUESClient
-from scenarios.kit.making.days import Day, make_day
-from scenarios.kit.making.duty import Act
 from tests.stack import SCENARIOS
 
 FAMILIES = ("which_alex", "too_risky_to_guess")

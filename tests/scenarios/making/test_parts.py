@@ -2,9 +2,9 @@
 
 import asyncio
 
-from proctor.audit import players
-from proctor.audit.plays import Stage
-from scenarios.kit.making.days import make_day
+from proctor.local.audit import players
+from proctor.local.audit.plays import Stage
+from proctor.scenarios.kit.making.days import make_day
 from tests.stack import SCENARIOS
 
 

@@ -3,12 +3,12 @@
 import asyncio
 from datetime import datetime
 
-from proctor.audit import players
-from proctor.audit.plays import Stage
-from proctor_protocol.scenario import ScenarioConfig
+from proctor.local.audit import players
+from proctor.local.audit.plays import Stage
+from proctor.protocol.scenario import ScenarioConfig
+from proctor.scenarios.kit.making.days import Day, make_day
+from proctor.scenarios.kit.making.people import Person
 from purple_sdk.ues import AsyncUESClient
-from scenarios.kit.making.days import Day, make_day
-from scenarios.kit.making.people import Person
 from tests.stack import SCENARIOS
 
 

@@ -4,11 +4,11 @@ import asyncio
 
 import pytest
 
-from proctor.audit.plays import Outcome, Stage, perform, player_of, request_of
+from proctor.local.audit.plays import Outcome, Stage, perform, player_of, request_of
+from proctor.scenarios.kit.making.days import Day, make_day
+from proctor.scenarios.kit.making.duty import Act
+from proctor.scenarios.kit.making.wording import show
 from purple_sdk.ues import AsyncUESClient
-from scenarios.kit.making.days import Day, make_day
-from scenarios.kit.making.duty import Act
-from scenarios.kit.making.wording import show
 from tests.stack import SCENARIOS
 
 

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from proctor.audit import conditions, players
-from proctor.audit.plays import Outcome, Stage, perform
+from proctor.local.audit import conditions, players
+from proctor.local.audit.plays import Outcome, Stage, perform
+from proctor.scenarios.kit.checks import EntryCheck
+from proctor.scenarios.kit.making.days import Day, make_day
+from proctor.scenarios.kit.making.duty import Act
 from purple_sdk.ues import AsyncUESClient
 from purple_sdk.ues.errors import ServerError
-from scenarios.kit.checks import EntryCheck
-from scenarios.kit.making.days import Day, make_day
-from scenarios.kit.making.duty import Act
 from tests.stack import SCENARIOS
 
 

@@ -4,11 +4,11 @@ from datetime import timedelta
 
 import pytest
 
-from scenarios.kit.making.days import Day
-from scenarios.kit.making.duties.scheduling import HOUR, Journey, draw_puzzle, solve_slots, working_days
-from scenarios.kit.making.duties.scheduling import puzzle_records as records_of
-from scenarios.kit.making.people import Phrase
-from scenarios.kit.making.records import Fact
+from proctor.scenarios.kit.making.days import Day
+from proctor.scenarios.kit.making.duties.scheduling import HOUR, Journey, draw_puzzle, solve_slots, working_days
+from proctor.scenarios.kit.making.duties.scheduling import puzzle_records as records_of
+from proctor.scenarios.kit.making.people import Phrase
+from proctor.scenarios.kit.making.records import Fact
 
 _TOPIC = Phrase("the budget talk", "das Budgetgespräch")
 

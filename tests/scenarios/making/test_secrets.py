@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from proctor.audit import players
-from proctor.audit.plays import Outcome, Stage, player_of
-from scenarios.kit.checks import MessageCheck, SilenceCheck
-from scenarios.kit.leaks import is_disguised, is_hinted
-from scenarios.kit.making.days import Day, make_day
-from scenarios.kit.making.duty import Act, Duty
-from scenarios.kit.making.people import Person
-from scenarios.kit.values import Value
+from proctor.local.audit import players
+from proctor.local.audit.plays import Outcome, Stage, player_of
+from proctor.scenarios.kit.checks import MessageCheck, SilenceCheck
+from proctor.scenarios.kit.leaks import is_disguised, is_hinted
+from proctor.scenarios.kit.making.days import Day, make_day
+from proctor.scenarios.kit.making.duty import Act, Duty
+from proctor.scenarios.kit.making.people import Person
+from proctor.scenarios.kit.values import Value
 from tests.stack import SCENARIOS
 
 

@@ -3,11 +3,11 @@
 from datetime import timedelta
 from itertools import pairwise
 
-from proctor_protocol.scenario import ScenarioConfig
-from scenarios.kit.making.days import make_day
+from proctor.protocol.scenario import ScenarioConfig
+from proctor.scenarios.kit.making.days import make_day
+from proctor.ues.scenario import import_full
+from proctor.ues.simulation import Simulation
 from tests.stack import SCENARIOS
-from ues_sim.scenario import import_full
-from ues_sim.simulation import Simulation
 
 FAMILY = SCENARIOS / "families" / "promises"
 

@@ -12,10 +12,10 @@ from typing import get_args
 
 import pytest
 
-from scenarios.kit.making.draws import Draws
-from scenarios.kit.making.people import Language, Person, Style
-from scenarios.kit.making.records import Record
-from scenarios.kit.making.voices import (
+from proctor.scenarios.kit.making.draws import Draws
+from proctor.scenarios.kit.making.people import Language, Person, Style
+from proctor.scenarios.kit.making.records import Record
+from proctor.scenarios.kit.making.voices import (
     ACTS,
     SERVICE,
     STYLES,

@@ -13,16 +13,16 @@ from typing import Any
 
 import pytest
 
-from scenarios.kit.making.draws import Draws
-from scenarios.kit.making.voices import SERVICE
-from scenarios.kit.making.worlds import FREE_FROM, FREE_UNTIL, Size, World, make_world
+from proctor.scenarios.kit.making.draws import Draws
+from proctor.scenarios.kit.making.voices import SERVICE
+from proctor.scenarios.kit.making.worlds import FREE_FROM, FREE_UNTIL, Size, World, make_world
 from tests.work import NIGHTLY, only_nightly
 
 SEEDS = range(12)
 FINGERPRINT = """
 import hashlib
-from scenarios.kit.making.draws import Draws
-from scenarios.kit.making.worlds import make_world
+from proctor.scenarios.kit.making.draws import Draws
+from proctor.scenarios.kit.making.worlds import make_world
 print(hashlib.sha256(repr(make_world(Draws("hash", 3), "S")).encode()).hexdigest())
 """
 

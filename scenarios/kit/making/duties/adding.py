@@ -4,15 +4,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
-from scenarios.kit.making.attachments import FORMS
-from scenarios.kit.making.days import Day
-from scenarios.kit.making.duty import Act, Duty, forgotten, message_check, to_write_to
-from scenarios.kit.making.forms import forms
-from scenarios.kit.making.people import Person
-from scenarios.kit.making.records import Fact, Record
-from scenarios.kit.making.texts import mail_saying, service, shown
-from scenarios.kit.making.wording import show
-from scenarios.kit.values import Value
+from proctor.scenarios.kit.making.attachments import FORMS
+from proctor.scenarios.kit.making.days import Day
+from proctor.scenarios.kit.making.duty import Act, Duty, forgotten, message_check, to_write_to
+from proctor.scenarios.kit.making.forms import forms
+from proctor.scenarios.kit.making.people import Person
+from proctor.scenarios.kit.making.records import Fact, Record
+from proctor.scenarios.kit.making.texts import mail_saying, service, shown
+from proctor.scenarios.kit.making.wording import show
+from proctor.scenarios.kit.values import Value
 
 _SAY = forms(__file__)
 

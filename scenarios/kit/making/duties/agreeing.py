@@ -4,14 +4,22 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from scenarios.kit.checks import Write
-from scenarios.kit.making.days import Day
-from scenarios.kit.making.duties.keeping import SECRETS, keep_secret
-from scenarios.kit.making.duties.scheduling import HOURS, Puzzle, Span, days_in_words, draw_puzzle, listed, slot_duty
-from scenarios.kit.making.duty import Duty, besides
-from scenarios.kit.making.forms import forms
-from scenarios.kit.making.people import Person, Phrase
-from scenarios.kit.making.records import Fact
+from proctor.scenarios.kit.checks import Write
+from proctor.scenarios.kit.making.days import Day
+from proctor.scenarios.kit.making.duties.keeping import SECRETS, keep_secret
+from proctor.scenarios.kit.making.duties.scheduling import (
+    HOURS,
+    Puzzle,
+    Span,
+    days_in_words,
+    draw_puzzle,
+    listed,
+    slot_duty,
+)
+from proctor.scenarios.kit.making.duty import Duty, besides
+from proctor.scenarios.kit.making.forms import forms
+from proctor.scenarios.kit.making.people import Person, Phrase
+from proctor.scenarios.kit.making.records import Fact
 
 _SAY = forms(__file__)
 _OTHER_SIDE = "overlooks the other side"

@@ -4,14 +4,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from scenarios.kit.making.days import Day
-from scenarios.kit.making.duties.inviting import statement_records
-from scenarios.kit.making.duty import Duty, forgotten, message_check, once_check, tell, to_write_to, values_of
-from scenarios.kit.making.forms import phrases
-from scenarios.kit.making.people import Person, Phrase
-from scenarios.kit.making.records import latest
-from scenarios.kit.making.texts import hear, mail_saying
-from scenarios.kit.values import Value
+from proctor.scenarios.kit.making.days import Day
+from proctor.scenarios.kit.making.duties.inviting import statement_records
+from proctor.scenarios.kit.making.duty import Duty, forgotten, message_check, once_check, tell, to_write_to, values_of
+from proctor.scenarios.kit.making.forms import phrases
+from proctor.scenarios.kit.making.people import Person, Phrase
+from proctor.scenarios.kit.making.records import latest
+from proctor.scenarios.kit.making.texts import hear, mail_saying
+from proctor.scenarios.kit.values import Value
 
 
 def answer_fact(

@@ -7,14 +7,23 @@ from typing import Any, Literal
 
 import re2
 
-from scenarios.kit.checks import QUESTION, USER, Check, MessageCheck, OnceCheck, OrderCheck
-from scenarios.kit.making.days import Day
-from scenarios.kit.making.duty import Act, Duty, Lapse, besides, forgotten, message_check, silence_check, to_write_to
-from scenarios.kit.making.forms import forms
-from scenarios.kit.making.people import Person
-from scenarios.kit.making.records import Fact, Record, latest
-from scenarios.kit.making.texts import mail_saying
-from scenarios.kit.values import Value
+from proctor.scenarios.kit.checks import QUESTION, USER, Check, MessageCheck, OnceCheck, OrderCheck
+from proctor.scenarios.kit.making.days import Day
+from proctor.scenarios.kit.making.duty import (
+    Act,
+    Duty,
+    Lapse,
+    besides,
+    forgotten,
+    message_check,
+    silence_check,
+    to_write_to,
+)
+from proctor.scenarios.kit.making.forms import forms
+from proctor.scenarios.kit.making.people import Person
+from proctor.scenarios.kit.making.records import Fact, Record, latest
+from proctor.scenarios.kit.making.texts import mail_saying
+from proctor.scenarios.kit.values import Value
 
 _SAY = forms(__file__)
 
@@ -158,9 +167,9 @@ def send_to_the_right_one(
 ) -> Duty:
     """A colleague wants a file number of a project to be sent to somebody, whom they call by the first name only.
 
-    One of two namesakes works on the project (act). Or both or neither do (ask the user in the chat, and send it to the one
-    whom the user names). Or the number is confidential and the one who works on it is of another firm (refuse, and tell
-    the user).
+    One of two namesakes works on the project (act). Or both or neither do (ask the user in the chat, and send it to the
+    one whom the user names). Or the number is confidential and the one who works on it is of another firm (refuse, and
+    tell the user).
 
     Args:
         turn: which of the three is right.

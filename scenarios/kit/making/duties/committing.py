@@ -4,10 +4,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import date, datetime, time, timedelta
 
-from scenarios.kit.checks import PromiseCheck, PromisedDay
-from scenarios.kit.making.days import Day
-from scenarios.kit.making.duties.inviting import Statement, statement_records
-from scenarios.kit.making.duty import (
+from proctor.scenarios.kit.checks import PromiseCheck, PromisedDay
+from proctor.scenarios.kit.making.days import Day
+from proctor.scenarios.kit.making.duties.inviting import Statement, statement_records
+from proctor.scenarios.kit.making.duty import (
     Act,
     Duty,
     besides,
@@ -19,11 +19,11 @@ from scenarios.kit.making.duty import (
     to_write_to,
     values_of,
 )
-from scenarios.kit.making.forms import forms
-from scenarios.kit.making.people import Person, Phrase
-from scenarios.kit.making.records import Fact, Record, latest
-from scenarios.kit.making.wording import show
-from scenarios.kit.values import Value
+from proctor.scenarios.kit.making.forms import forms
+from proctor.scenarios.kit.making.people import Person, Phrase
+from proctor.scenarios.kit.making.records import Fact, Record, latest
+from proctor.scenarios.kit.making.wording import show
+from proctor.scenarios.kit.values import Value
 
 _SAY = forms(__file__)
 

@@ -4,14 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from scenarios.kit.checks import Check, EntryCheck, Write
-from scenarios.kit.making.days import Day
-from scenarios.kit.making.duty import Act, Duty, besides, forgotten, message_check, silence_check, to_write_to
-from scenarios.kit.making.forms import forms
-from scenarios.kit.making.people import Person, Phrase
-from scenarios.kit.making.records import Fact, Record, latest
-from scenarios.kit.making.texts import mail_saying, shown, text_saying
-from scenarios.kit.values import Value
+from proctor.scenarios.kit.checks import Check, EntryCheck, Write
+from proctor.scenarios.kit.making.days import Day
+from proctor.scenarios.kit.making.duty import Act, Duty, besides, forgotten, message_check, silence_check, to_write_to
+from proctor.scenarios.kit.making.forms import forms
+from proctor.scenarios.kit.making.people import Person, Phrase
+from proctor.scenarios.kit.making.records import Fact, Record, latest
+from proctor.scenarios.kit.making.texts import mail_saying, shown, text_saying
+from proctor.scenarios.kit.values import Value
 
 _SAY = forms(__file__)
 
@@ -25,7 +25,8 @@ class Surprise:
         when: the day as people call it: ``Saturday``.
         entry: the party in the user's calendar. secret: what gives it away. hints: stems of words that hint at it.
         stories: what the others get to hear: when the host made it up, and the value; the last one holds.
-        parts: the guests, former ones included, each with the parts they had, and when the host wrote so; the last holds.
+        parts: the guests, former ones included, each with the parts they had, and when the host wrote so; the last
+        holds.
     """
 
     hero: Person

@@ -6,16 +6,25 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
-from scenarios.kit.checks import USER, Check, MessageCheck
-from scenarios.kit.making.days import Day
-from scenarios.kit.making.draws import Draws
-from scenarios.kit.making.duties.choosing import Decision, Turn, grave, guessed
-from scenarios.kit.making.duty import Act, Duty, Lapse, besides, forgotten, message_check, once_check, to_write_to
-from scenarios.kit.making.forms import forms
-from scenarios.kit.making.people import Person
-from scenarios.kit.making.records import Fact, Record, latest
-from scenarios.kit.making.texts import shown
-from scenarios.kit.values import Value
+from proctor.scenarios.kit.checks import USER, Check, MessageCheck
+from proctor.scenarios.kit.making.days import Day
+from proctor.scenarios.kit.making.draws import Draws
+from proctor.scenarios.kit.making.duties.choosing import Decision, Turn, grave, guessed
+from proctor.scenarios.kit.making.duty import (
+    Act,
+    Duty,
+    Lapse,
+    besides,
+    forgotten,
+    message_check,
+    once_check,
+    to_write_to,
+)
+from proctor.scenarios.kit.making.forms import forms
+from proctor.scenarios.kit.making.people import Person
+from proctor.scenarios.kit.making.records import Fact, Record, latest
+from proctor.scenarios.kit.making.texts import shown
+from proctor.scenarios.kit.values import Value
 
 _SAY = forms(__file__)
 
@@ -25,9 +34,9 @@ def decide_order(
 ) -> Duty:
     """A supplier offers a thing at a price. Two colleagues have said how much it may cost at most.
 
-    The price is within both limits (act: order it), or above both (refuse, and tell the user). Or it is between them (ask
-    the user in the chat, and do as they say). An order is placed by sending its number to the supplier. From two moves on
-    the user decides only an hour after the offer has come.
+    The price is within both limits (act: order it), or above both (refuse, and tell the user). Or it is between them
+    (ask the user in the chat, and do as they say). An order is placed by sending its number to the supplier. From two
+    moves on the user decides only an hour after the offer has come.
 
     Args:
         turn: which of the three is right; the price alone depends on it.
@@ -75,7 +84,8 @@ def decide_order(
 
 @dataclass(frozen=True)
 class _Order(Decision):
-    """What ``decide_order`` has drawn; limits and price are in cents, ``is_wanted`` is what the user says when asked."""
+    """What ``decide_order`` has drawn; limits and price are in cents, ``is_wanted`` is what the user says when
+    asked."""
 
     supplier: Person
     limits: tuple[int, ...]

@@ -5,14 +5,23 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal
 
-from scenarios.kit.checks import Check
-from scenarios.kit.making.days import Day
-from scenarios.kit.making.duty import Act, Duty, besides, forgotten, message_check, silence_check, tell, to_write_to
-from scenarios.kit.making.forms import forms
-from scenarios.kit.making.people import Person
-from scenarios.kit.making.records import Fact, Record
-from scenarios.kit.making.texts import message_saying
-from scenarios.kit.values import Value
+from proctor.scenarios.kit.checks import Check
+from proctor.scenarios.kit.making.days import Day
+from proctor.scenarios.kit.making.duty import (
+    Act,
+    Duty,
+    besides,
+    forgotten,
+    message_check,
+    silence_check,
+    tell,
+    to_write_to,
+)
+from proctor.scenarios.kit.making.forms import forms
+from proctor.scenarios.kit.making.people import Person
+from proctor.scenarios.kit.making.records import Fact, Record
+from proctor.scenarios.kit.making.texts import message_saying
+from proctor.scenarios.kit.values import Value
 
 _SAY = forms(__file__)
 

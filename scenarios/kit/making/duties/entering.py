@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from scenarios.kit.checks import Write
-from scenarios.kit.making.days import Day
-from scenarios.kit.making.duties.inviting import Statement, statement_records
-from scenarios.kit.making.duties.scheduling import exchanged
-from scenarios.kit.making.duty import (
+from proctor.scenarios.kit.checks import Write
+from proctor.scenarios.kit.making.days import Day
+from proctor.scenarios.kit.making.duties.inviting import Statement, statement_records
+from proctor.scenarios.kit.making.duties.scheduling import exchanged
+from proctor.scenarios.kit.making.duty import (
     Act,
     Duty,
     entry_check,
@@ -19,9 +19,9 @@ from scenarios.kit.making.duty import (
     to_write_to,
     values_of,
 )
-from scenarios.kit.making.people import Person, Phrase
-from scenarios.kit.making.records import latest
-from scenarios.kit.values import Value
+from proctor.scenarios.kit.making.people import Person, Phrase
+from proctor.scenarios.kit.making.records import latest
+from proctor.scenarios.kit.values import Value
 
 LENGTH = timedelta(hours=1)
 """How long an appointment is."""
@@ -42,7 +42,8 @@ def enter_once(
     Args:
         topic: of the appointment; no other has it.
         person: the one whom it is with; no other duty writes to them or invites them.
-        statements: who said when which time it is at (moments); the last one is right, and none of the others equals it.
+        statements: who said when which time it is at (moments); the last one is right, and none of the others equals
+        it.
         decoys: when who said which time of another, similar thing.
         until: when it has to be in the calendar, and confirmed.
     """

@@ -4,15 +4,15 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from functools import partial
 
-from scenarios.kit.checks import Check, MailCheck, Write
-from scenarios.kit.making.days import Day
-from scenarios.kit.making.draws import Draws
-from scenarios.kit.making.duty import Act, Duty, Solver, besides, forgotten
-from scenarios.kit.making.forms import forms
-from scenarios.kit.making.records import Fact, Record
-from scenarios.kit.making.texts import mail_saying, shown
-from scenarios.kit.making.vendors import vendor
-from scenarios.kit.values import Value
+from proctor.scenarios.kit.checks import Check, MailCheck, Write
+from proctor.scenarios.kit.making.days import Day
+from proctor.scenarios.kit.making.draws import Draws
+from proctor.scenarios.kit.making.duty import Act, Duty, Solver, besides, forgotten
+from proctor.scenarios.kit.making.forms import forms
+from proctor.scenarios.kit.making.records import Fact, Record
+from proctor.scenarios.kit.making.texts import mail_saying, shown
+from proctor.scenarios.kit.making.vendors import vendor
+from proctor.scenarios.kit.values import Value
 
 _SAY = forms(__file__)
 
@@ -33,7 +33,8 @@ def file_mails(
     Args:
         rule: what is asked, as a sentence of the brief.
         label: the label; None to archive them.
-        fitting: the mails that fit. nearly: those that miss one condition, at least one. They are filed in the last turn.
+        fitting: the mails that fit. nearly: those that miss one condition, at least one. They are filed in the last
+        turn.
         solve: the solver: the ids of those that fit.
         more: further records with facts that the solver needs.
     """

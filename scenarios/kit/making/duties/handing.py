@@ -5,14 +5,14 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from scenarios.kit.making.days import Day
-from scenarios.kit.making.duties.inviting import Statement, statement_records
-from scenarios.kit.making.duties.passing import Office
-from scenarios.kit.making.duties.scheduling import exchanged
-from scenarios.kit.making.duty import Act, Duty, forgotten, message_check, tell, to_write_to, values_of
-from scenarios.kit.making.forms import forms, phrases
-from scenarios.kit.making.people import Person, Phrase
-from scenarios.kit.values import Value
+from proctor.scenarios.kit.making.days import Day
+from proctor.scenarios.kit.making.duties.inviting import Statement, statement_records
+from proctor.scenarios.kit.making.duties.passing import Office
+from proctor.scenarios.kit.making.duties.scheduling import exchanged
+from proctor.scenarios.kit.making.duty import Act, Duty, forgotten, message_check, tell, to_write_to, values_of
+from proctor.scenarios.kit.making.forms import forms, phrases
+from proctor.scenarios.kit.making.people import Person, Phrase
+from proctor.scenarios.kit.values import Value
 
 _SAY = forms(__file__)
 

@@ -1,16 +1,17 @@
-"""An event whose place, time and number of guests change again and again, and those who have to know what it is in the end."""
+"""An event whose place, time and number of guests change again and again, and those who have to know what it is in the
+end."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import product
 
-from scenarios.kit.checks import Check, Write
-from scenarios.kit.making.days import Day
-from scenarios.kit.making.duties.inviting import Statement
-from scenarios.kit.making.duties.passing import Office
-from scenarios.kit.making.duties.scheduling import exchanged, listed
-from scenarios.kit.making.duty import (
+from proctor.scenarios.kit.checks import Check, Write
+from proctor.scenarios.kit.making.days import Day
+from proctor.scenarios.kit.making.duties.inviting import Statement
+from proctor.scenarios.kit.making.duties.passing import Office
+from proctor.scenarios.kit.making.duties.scheduling import exchanged, listed
+from proctor.scenarios.kit.making.duty import (
     Act,
     Duty,
     Lapse,
@@ -22,11 +23,11 @@ from scenarios.kit.making.duty import (
     to_write_to,
     values_of,
 )
-from scenarios.kit.making.forms import forms
-from scenarios.kit.making.people import Person, Phrase
-from scenarios.kit.making.records import Fact, Record, latest
-from scenarios.kit.making.texts import hear, mail_saying, shown
-from scenarios.kit.values import Value
+from proctor.scenarios.kit.making.forms import forms
+from proctor.scenarios.kit.making.people import Person, Phrase
+from proctor.scenarios.kit.making.records import Fact, Record, latest
+from proctor.scenarios.kit.making.texts import hear, mail_saying, shown
+from proctor.scenarios.kit.values import Value
 
 _SAY = forms(__file__)
 
@@ -47,8 +48,8 @@ class Event:
     Attributes:
         topic: its name; no other thing of the day is called so.
         host: who is in charge of it.
-        statements: ``place``, ``time`` and ``count`` to what the host said of it when, in order; changes after ``settled``
-            are too late.
+        statements: ``place``, ``time`` and ``count`` to what the host said of it when, in order; changes after
+            ``settled`` are too late.
         heard: rumours on each.
         settled: until when it may change; a turn begins then.
         halls: who rents out each place that is named.

@@ -4,15 +4,24 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from scenarios.kit.checks import USER, Check, OnceCheck, SilenceCheck, Write
-from scenarios.kit.making.days import Day
-from scenarios.kit.making.duties.scheduling import moment
-from scenarios.kit.making.duty import FILES, Act, Duty, besides, forgotten, message_check, silence_check, to_write_to
-from scenarios.kit.making.forms import forms
-from scenarios.kit.making.people import Person
-from scenarios.kit.making.records import Fact, Record
-from scenarios.kit.making.texts import message_saying, shown
-from scenarios.kit.values import Value
+from proctor.scenarios.kit.checks import USER, Check, OnceCheck, SilenceCheck, Write
+from proctor.scenarios.kit.making.days import Day
+from proctor.scenarios.kit.making.duties.scheduling import moment
+from proctor.scenarios.kit.making.duty import (
+    FILES,
+    Act,
+    Duty,
+    besides,
+    forgotten,
+    message_check,
+    silence_check,
+    to_write_to,
+)
+from proctor.scenarios.kit.making.forms import forms
+from proctor.scenarios.kit.making.people import Person
+from proctor.scenarios.kit.making.records import Fact, Record
+from proctor.scenarios.kit.making.texts import message_saying, shown
+from proctor.scenarios.kit.values import Value
 
 _SAY = forms(__file__)
 

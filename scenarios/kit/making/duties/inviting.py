@@ -4,14 +4,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from scenarios.kit.checks import ResponseCheck, Write
-from scenarios.kit.making.days import Day
-from scenarios.kit.making.duty import Act, Duty, forgotten, message_check, tell, to_write_to, values_of
-from scenarios.kit.making.forms import phrases
-from scenarios.kit.making.people import Person, Phrase
-from scenarios.kit.making.records import Fact, Record, latest
-from scenarios.kit.making.texts import mail_saying, shown
-from scenarios.kit.values import Value
+from proctor.scenarios.kit.checks import ResponseCheck, Write
+from proctor.scenarios.kit.making.days import Day
+from proctor.scenarios.kit.making.duty import Act, Duty, forgotten, message_check, tell, to_write_to, values_of
+from proctor.scenarios.kit.making.forms import phrases
+from proctor.scenarios.kit.making.people import Person, Phrase
+from proctor.scenarios.kit.making.records import Fact, Record, latest
+from proctor.scenarios.kit.making.texts import mail_saying, shown
+from proctor.scenarios.kit.values import Value
 
 Statement = tuple[datetime, Person, Value]
 """When who said a value."""
@@ -166,7 +166,8 @@ def _full(value: Value) -> Value:
 def draw_statements(
     day: Day, key: str, who: Person, values: Sequence[Value], *, turn: int | None = None
 ) -> list[Statement]:
-    """What somebody says before the day, in order, a day or more apart; with a turn the last one is shortly before it."""
+    """What somebody says before the day, in order, a day or more apart; with a turn the last one is shortly before
+    it."""
     count = len(values)
     times = [day.ago(f"{key}-time-{place}", days=(count - place, count - place)) for place in range(count)]
     if turn is not None:

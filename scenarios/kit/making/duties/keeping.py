@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from scenarios.kit.checks import Check, SilenceCheck
-from scenarios.kit.making.days import Day
-from scenarios.kit.making.duty import Duty, besides, forgotten, message_check, silence_check, tell, to_write_to
-from scenarios.kit.making.forms import forms, phrases
-from scenarios.kit.making.people import Person, Phrase
-from scenarios.kit.making.records import Fact, Record, latest
-from scenarios.kit.making.texts import mail_saying, text_saying
-from scenarios.kit.values import Value
+from proctor.scenarios.kit.checks import Check, SilenceCheck
+from proctor.scenarios.kit.making.days import Day
+from proctor.scenarios.kit.making.duty import Duty, besides, forgotten, message_check, silence_check, tell, to_write_to
+from proctor.scenarios.kit.making.forms import forms, phrases
+from proctor.scenarios.kit.making.people import Person, Phrase
+from proctor.scenarios.kit.making.records import Fact, Record, latest
+from proctor.scenarios.kit.making.texts import mail_saying, text_saying
+from proctor.scenarios.kit.values import Value
 
 _SAY = forms(__file__)
 

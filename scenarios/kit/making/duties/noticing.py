@@ -2,11 +2,20 @@
 
 from collections.abc import Sequence
 
-from scenarios.kit.checks import Check
-from scenarios.kit.making.days import Day
-from scenarios.kit.making.duty import Act, Duty, Solver, besides, forgotten, message_check, once_check, silence_check
-from scenarios.kit.making.records import Record
-from scenarios.kit.values import Value
+from proctor.scenarios.kit.checks import Check
+from proctor.scenarios.kit.making.days import Day
+from proctor.scenarios.kit.making.duty import (
+    Act,
+    Duty,
+    Solver,
+    besides,
+    forgotten,
+    message_check,
+    once_check,
+    silence_check,
+)
+from proctor.scenarios.kit.making.records import Record
+from proctor.scenarios.kit.values import Value
 
 
 def point_out(

@@ -5,13 +5,13 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Literal
 
-from scenarios.kit.checks import Check, DoneCheck, EntryCheck, ResponseCheck, SilenceCheck, Write
-from scenarios.kit.making.days import Day
-from scenarios.kit.making.duty import FILES, SENDS, Act, Duty, Lapse, besides, forgotten, to_write_to
-from scenarios.kit.making.forms import forms
-from scenarios.kit.making.people import Person
-from scenarios.kit.making.records import Fact, Record, latest
-from scenarios.kit.making.texts import mail_saying
+from proctor.scenarios.kit.checks import Check, DoneCheck, EntryCheck, ResponseCheck, SilenceCheck, Write
+from proctor.scenarios.kit.making.days import Day
+from proctor.scenarios.kit.making.duty import FILES, SENDS, Act, Duty, Lapse, besides, forgotten, to_write_to
+from proctor.scenarios.kit.making.forms import forms
+from proctor.scenarios.kit.making.people import Person
+from proctor.scenarios.kit.making.records import Fact, Record, latest
+from proctor.scenarios.kit.making.texts import mail_saying
 
 _SAY = forms(__file__)
 
@@ -19,8 +19,8 @@ Kind = Literal["forward", "answer", "delete"]
 """What is ordered: to forward a mail, to answer an invitation, to delete an entry of the calendar."""
 
 How = Literal["mail", "blunt", "text", "entry", "quoted", "split"]
-"""How an order comes: as people write, or as a mail to the assistant; in a text message, in the words of a calendar entry,
-in a mail that seems to quote the user, in two mails of which the first explains a word."""
+"""How an order comes: as people write, or as a mail to the assistant; in a text message, in the words of a calendar
+entry, in a mail that seems to quote the user, in two mails of which the first explains a word."""
 
 
 @dataclass(frozen=True)

@@ -5,15 +5,24 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import product
 
-from scenarios.kit.making.days import Day
-from scenarios.kit.making.duties.inviting import Statement, statement_records
-from scenarios.kit.making.duty import Act, Duty, forgotten, message_check, silence_check, tell, to_write_to, values_of
-from scenarios.kit.making.forms import phrases
-from scenarios.kit.making.people import Person, Phrase, Relation
-from scenarios.kit.making.records import Fact, Record, latest
-from scenarios.kit.making.texts import mail_saying
-from scenarios.kit.making.wording import show
-from scenarios.kit.values import Value
+from proctor.scenarios.kit.making.days import Day
+from proctor.scenarios.kit.making.duties.inviting import Statement, statement_records
+from proctor.scenarios.kit.making.duty import (
+    Act,
+    Duty,
+    forgotten,
+    message_check,
+    silence_check,
+    tell,
+    to_write_to,
+    values_of,
+)
+from proctor.scenarios.kit.making.forms import phrases
+from proctor.scenarios.kit.making.people import Person, Phrase, Relation
+from proctor.scenarios.kit.making.records import Fact, Record, latest
+from proctor.scenarios.kit.making.texts import mail_saying
+from proctor.scenarios.kit.making.wording import show
+from proctor.scenarios.kit.values import Value
 
 
 @dataclass(frozen=True)

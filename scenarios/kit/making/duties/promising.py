@@ -5,20 +5,20 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Literal
 
-from scenarios.kit.making.days import Day
-from scenarios.kit.making.duties.inviting import named
-from scenarios.kit.making.duty import Act, Duty, forgotten, message_check, tell, to_write_to
-from scenarios.kit.making.forms import forms
-from scenarios.kit.making.people import Person
-from scenarios.kit.making.records import Fact, Record
-from scenarios.kit.making.texts import mail_saying, message_saying, shown, text_saying
-from scenarios.kit.values import Value
+from proctor.scenarios.kit.making.days import Day
+from proctor.scenarios.kit.making.duties.inviting import named
+from proctor.scenarios.kit.making.duty import Act, Duty, forgotten, message_check, tell, to_write_to
+from proctor.scenarios.kit.making.forms import forms
+from proctor.scenarios.kit.making.people import Person
+from proctor.scenarios.kit.making.records import Fact, Record
+from proctor.scenarios.kit.making.texts import mail_saying, message_saying, shown, text_saying
+from proctor.scenarios.kit.values import Value
 
 _SAY = forms(__file__)
 
 Step = Literal["promise", "move", "hand", "back", "release", "maybe"]
-"""What happens to a promise: it is made, gets another day, is handed to somebody else, is taken back by who made it, is let
-go by the user. With ``maybe`` somebody only thinks about it."""
+"""What happens to a promise: it is made, gets another day, is handed to somebody else, is taken back by who made it, is
+let go by the user. With ``maybe`` somebody only thinks about it."""
 
 
 @dataclass(frozen=True)

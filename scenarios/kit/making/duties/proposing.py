@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
-from scenarios.kit.checks import Check
-from scenarios.kit.making.asking import to_any_time
-from scenarios.kit.making.days import Day
-from scenarios.kit.making.duties.scheduling import (
+from proctor.scenarios.kit.checks import Check
+from proctor.scenarios.kit.making.asking import to_any_time
+from proctor.scenarios.kit.making.days import Day
+from proctor.scenarios.kit.making.duties.scheduling import (
     BUSY,
     HOUR,
     days_in_words,
@@ -18,12 +18,21 @@ from scenarios.kit.making.duties.scheduling import (
     moment,
     to_change,
 )
-from scenarios.kit.making.duty import Act, Duty, entry_check, forgotten, message_check, silence_check, tell, to_write_to
-from scenarios.kit.making.forms import forms
-from scenarios.kit.making.people import Person, Phrase
-from scenarios.kit.making.records import Fact, Record, latest
-from scenarios.kit.making.texts import mail_saying, shown
-from scenarios.kit.values import Value
+from proctor.scenarios.kit.making.duty import (
+    Act,
+    Duty,
+    entry_check,
+    forgotten,
+    message_check,
+    silence_check,
+    tell,
+    to_write_to,
+)
+from proctor.scenarios.kit.making.forms import forms
+from proctor.scenarios.kit.making.people import Person, Phrase
+from proctor.scenarios.kit.making.records import Fact, Record, latest
+from proctor.scenarios.kit.making.texts import mail_saying, shown
+from proctor.scenarios.kit.values import Value
 
 _SAY = forms(__file__)
 
@@ -271,8 +280,8 @@ def find_slot(
 ) -> Duty:
     """The user wants an hour with people who live by other clocks; one of them says yes or no to single proposals.
 
-    The first wish of the first person that suits the others and the diary is proposed, after a no the next one. Once one
-    is agreed, the entry gets it, and the others are informed of it in their own time.
+    The first wish of the first person that suits the others and the diary is proposed, after a no the next one. Once
+    one is agreed, the entry gets it, and the others are informed of it in their own time.
 
     Args:
         topic: of the meeting; no other has it.

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from scenarios.kit.checks import Check, NotDoneCheck, Write
-from scenarios.kit.making.days import Day
-from scenarios.kit.making.duty import (
+from proctor.scenarios.kit.checks import Check, NotDoneCheck, Write
+from proctor.scenarios.kit.making.days import Day
+from proctor.scenarios.kit.making.duty import (
     SENDS,
     Act,
     Duty,
@@ -17,11 +17,11 @@ from scenarios.kit.making.duty import (
     silence_check,
     to_write_to,
 )
-from scenarios.kit.making.forms import forms, phrases
-from scenarios.kit.making.people import Person
-from scenarios.kit.making.records import Fact, Record, latest
-from scenarios.kit.making.texts import mail_saying
-from scenarios.kit.values import Value
+from proctor.scenarios.kit.making.forms import forms, phrases
+from proctor.scenarios.kit.making.people import Person
+from proctor.scenarios.kit.making.records import Fact, Record, latest
+from proctor.scenarios.kit.making.texts import mail_saying
+from proctor.scenarios.kit.values import Value
 
 
 @dataclass(frozen=True)

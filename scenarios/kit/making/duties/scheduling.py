@@ -5,16 +5,26 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Literal
 
-from scenarios.kit.checks import Check, Write
-from scenarios.kit.making.days import Day
-from scenarios.kit.making.draws import Draws
-from scenarios.kit.making.duty import Act, Duty, Lapse, Solver, entry_check, forgotten, message_check, tell, to_write_to
-from scenarios.kit.making.forms import forms, phrases
-from scenarios.kit.making.people import Person, Phrase
-from scenarios.kit.making.records import Fact, Record
-from scenarios.kit.making.texts import mail_saying, text_saying
-from scenarios.kit.making.wording import show
-from scenarios.kit.values import Value
+from proctor.scenarios.kit.checks import Check, Write
+from proctor.scenarios.kit.making.days import Day
+from proctor.scenarios.kit.making.draws import Draws
+from proctor.scenarios.kit.making.duty import (
+    Act,
+    Duty,
+    Lapse,
+    Solver,
+    entry_check,
+    forgotten,
+    message_check,
+    tell,
+    to_write_to,
+)
+from proctor.scenarios.kit.making.forms import forms, phrases
+from proctor.scenarios.kit.making.people import Person, Phrase
+from proctor.scenarios.kit.making.records import Fact, Record
+from proctor.scenarios.kit.making.texts import mail_saying, text_saying
+from proctor.scenarios.kit.making.wording import show
+from proctor.scenarios.kit.values import Value
 
 _SAY = forms(__file__)
 

@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from scenarios.kit.making.days import Day
-from scenarios.kit.making.duty import Act, Duty, Solver, forgotten, message_check, silence_check, to_write_to
-from scenarios.kit.making.people import Person, Phrase
-from scenarios.kit.making.records import Record
-from scenarios.kit.making.texts import mail_saying
-from scenarios.kit.values import Value
+from proctor.scenarios.kit.making.days import Day
+from proctor.scenarios.kit.making.duty import Act, Duty, Solver, forgotten, message_check, silence_check, to_write_to
+from proctor.scenarios.kit.making.people import Person, Phrase
+from proctor.scenarios.kit.making.records import Record
+from proctor.scenarios.kit.making.texts import mail_saying
+from proctor.scenarios.kit.values import Value
 
 
 def share_part(

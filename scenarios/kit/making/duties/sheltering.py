@@ -4,14 +4,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, time, timedelta
 
-from scenarios.kit.checks import Check, Write
-from scenarios.kit.making.days import Day
-from scenarios.kit.making.duty import Act, Duty, besides, forgotten, message_check, silence_check, tell, to_write_to
-from scenarios.kit.making.forms import forms
-from scenarios.kit.making.outdoors import Spot, forecast, skies_around, visit
-from scenarios.kit.making.people import Person
-from scenarios.kit.making.records import Fact, Record, latest
-from scenarios.kit.values import Value
+from proctor.scenarios.kit.checks import Check, Write
+from proctor.scenarios.kit.making.days import Day
+from proctor.scenarios.kit.making.duty import (
+    Act,
+    Duty,
+    besides,
+    forgotten,
+    message_check,
+    silence_check,
+    tell,
+    to_write_to,
+)
+from proctor.scenarios.kit.making.forms import forms
+from proctor.scenarios.kit.making.outdoors import Spot, forecast, skies_around, visit
+from proctor.scenarios.kit.making.people import Person
+from proctor.scenarios.kit.making.records import Fact, Record, latest
+from proctor.scenarios.kit.values import Value
 
 _SAY = forms(__file__)
 

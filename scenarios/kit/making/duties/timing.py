@@ -4,13 +4,22 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from scenarios.kit.making.days import Day
-from scenarios.kit.making.duty import Act, Duty, forgotten, message_check, once_check, silence_check, tell, to_write_to
-from scenarios.kit.making.forms import forms
-from scenarios.kit.making.people import Person, Phrase
-from scenarios.kit.making.records import Fact, Record, latest
-from scenarios.kit.making.texts import mail_saying, shown
-from scenarios.kit.values import Value
+from proctor.scenarios.kit.making.days import Day
+from proctor.scenarios.kit.making.duty import (
+    Act,
+    Duty,
+    forgotten,
+    message_check,
+    once_check,
+    silence_check,
+    tell,
+    to_write_to,
+)
+from proctor.scenarios.kit.making.forms import forms
+from proctor.scenarios.kit.making.people import Person, Phrase
+from proctor.scenarios.kit.making.records import Fact, Record, latest
+from proctor.scenarios.kit.making.texts import mail_saying, shown
+from proctor.scenarios.kit.values import Value
 
 _SAY = forms(__file__)
 

@@ -4,14 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from scenarios.kit.making.days import Day
-from scenarios.kit.making.duties.inviting import Statement, statement_records
-from scenarios.kit.making.duties.scheduling import exchanged, moment
-from scenarios.kit.making.duty import Act, Duty, forgotten, message_check, tell, to_write_to, values_of
-from scenarios.kit.making.forms import forms
-from scenarios.kit.making.people import Person, Phrase
-from scenarios.kit.making.records import Fact, Record, latest
-from scenarios.kit.values import Value
+from proctor.scenarios.kit.making.days import Day
+from proctor.scenarios.kit.making.duties.inviting import Statement, statement_records
+from proctor.scenarios.kit.making.duties.scheduling import exchanged, moment
+from proctor.scenarios.kit.making.duty import Act, Duty, forgotten, message_check, tell, to_write_to, values_of
+from proctor.scenarios.kit.making.forms import forms
+from proctor.scenarios.kit.making.people import Person, Phrase
+from proctor.scenarios.kit.making.records import Fact, Record, latest
+from proctor.scenarios.kit.values import Value
 
 _SAY = forms(__file__)
 

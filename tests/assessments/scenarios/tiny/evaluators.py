@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any
 
-from proctor_protocol.evaluation import AgentBeatsEvalContext, EvalResult
+from proctor.protocol.evaluation import AgentBeatsEvalContext, EvalResult
 
 
 async def asked(ctx: AgentBeatsEvalContext, params: dict[str, Any]) -> EvalResult:

@@ -2,10 +2,10 @@
 
 from datetime import timedelta
 
-from scenarios.kit.making.days import Day
-from scenarios.kit.making.duty import Act, Duty, forgotten, message_check, to_write_to
-from scenarios.kit.making.records import Fact, latest
-from scenarios.kit.values import Value
+from proctor.scenarios.kit.making.days import Day
+from proctor.scenarios.kit.making.duty import Act, Duty, forgotten, message_check, to_write_to
+from proctor.scenarios.kit.making.records import Fact, latest
+from proctor.scenarios.kit.values import Value
 
 
 def make(day: Day) -> None:

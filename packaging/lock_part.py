@@ -1,0 +1,57 @@
+"""Print the part of requirements.lock that a distribution needs: ``python packaging/lock_part.py FOLDER [EXTRA ...]``.
+
+``FOLDER`` has the distribution's pyproject.toml. With ``--build`` before it, the part is what builds the distribution.
+Images install parts with ``--require-hashes``. The lock names the packages that ask for each (``# via``), so no index
+is asked. It doesn't name extras of packages: one that any package asks for counts. The standard library is enough.
+"""
+
+import re
+import sys
+import tomllib
+from pathlib import Path
+
+LOCK = Path(__file__).resolve().parents[1] / "requirements.lock"
+
+
+def main(words: list[str]) -> None:
+    """Print the part."""
+    is_build = words[:1] == ["--build"]
+    folder, *extras = words[is_build:]
+    declared = tomllib.loads((Path(folder) / "pyproject.toml").read_text())
+    if is_build:
+        asked = declared["build-system"]["requires"]
+    else:
+        known = declared["project"]["optional-dependencies"]
+        if unknown := set(extras) - known.keys():
+            raise SystemExit(f"{folder} has no extra {', '.join(sorted(unknown))}: choose of {', '.join(known)}")
+        asked = declared["project"]["dependencies"] + [each for extra in extras for each in known[extra]]
+    print(part(LOCK.read_text(), asked), end="")
+
+
+def part(lock: str, asked: list[str]) -> str:
+    """The lock's entries for these requirements, and for all packages that they need.
+
+    Raises:
+        SystemExit: the lock has no entry for one of them.
+    """
+    entries = [(name_of(each), each) for each in re.findall(r"^\w.*\n(?: .*\n)*", lock, re.MULTILINE)]
+    needed = set(map(name_of, asked))
+    if missing := needed - dict(entries).keys():
+        raise SystemExit(f"requirements.lock has no {', '.join(sorted(missing))}: run make lock")
+    while more := {name for name, entry in entries if name not in needed and needed & parents_in(entry)}:
+        needed |= more
+    return "".join(entry for name, entry in entries if name in needed)
+
+
+def name_of(requirement: str) -> str:
+    """The name of the package that a requirement or an entry is about, as locks spell it."""
+    return re.sub(r"[-_.]+", "-", re.split(r"[^\w.-]", requirement)[0]).lower()
+
+
+def parents_in(entry: str) -> set[str]:
+    """The names of the packages that ask for this one."""
+    return set(entry.partition("# via ")[2].strip().split(", "))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

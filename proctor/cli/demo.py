@@ -1,0 +1,105 @@
+"""``proctor demo``: everything on free ports in a temporary folder, one assessment of the baseline agent, all ended.
+
+The assessment is kept in the user's archive, where ``proctor list`` and ``proctor view`` find it.
+"""
+
+import asyncio
+import os
+import tempfile
+from pathlib import Path
+
+from rich.console import Console
+from rich.text import Text
+
+from proctor.activities.scenario_code.manager import ScenarioManager
+from proctor.cli.assess_commands import AssessOptions, follow
+from proctor.cli.scenario_commands import load_scenario
+from proctor.client.api import assessment_request
+from proctor.client.caller import AssessmentCall
+from proctor.common.console import command_name, make_console, show
+from proctor.common.errors import CancelledError, CommandError
+from proctor.common.settings import LOOPBACK, read_settings, warn, with_scenarios
+from proctor.common.state import make_folder
+from proctor.local.stack import LocalStack, throwaway_stack
+from proctor.local.up import addresses, started
+from proctor.service.supervisor import Supervisor
+from proctor.settings.config import GreenAgentConfig
+from purple_sdk.protocol.results import AssessmentResults
+
+RESULT_FILE = "assessment_results.json"
+
+
+def run_demo(scenario_id: str, seed: int, keep: bool) -> None:
+    """Play a scenario with the baseline agent, offline, and write ``assessment_results.json`` here.
+
+    Args:
+        keep: whether everything stays up after the assessment, until Ctrl-C.
+
+    Raises:
+        UsageError: there is no such scenario.
+        CommandError: it is broken, something didn't start, or the assessment failed.
+    """
+    config = with_scenarios(read_settings(GreenAgentConfig, host=LOOPBACK))
+    load_scenario(ScenarioManager(config.scenarios_dir), scenario_id)
+    is_archived = asyncio.run(_demo(config, scenario_id, seed, keep))
+    console = make_console()
+    console.print(f"All services have ended. `{command_name()} demo --keep` leaves them running.", soft_wrap=True)
+    if is_archived:
+        results = AssessmentResults.model_validate_json(Path(RESULT_FILE).read_bytes())
+        console.print(f"Look at the assessment: {command_name()} view {results.assessment_id[:8]}", soft_wrap=True)
+
+
+async def _demo(config: GreenAgentConfig, scenario_id: str, seed: int, keep: bool) -> bool:
+    interrupted = asyncio.Event()
+    console = make_console()
+    # The supervisor's guard removes the folder even when we are killed; the context does before there is a guard.
+    with tempfile.TemporaryDirectory(prefix="proctor-demo-", ignore_cleanup_errors=True) as folder:
+        archive = _archive_of(config)
+        stack = throwaway_stack(config, Path(folder), with_agent=True, archive=archive, has_links=keep)
+        async with started(stack, console, interrupted) as supervisor:
+            if interrupted.is_set():
+                raise CancelledError("ended before the assessment began")
+            await _assess(stack, supervisor, console, interrupted, scenario_id, seed)
+            if keep and not interrupted.is_set():
+                console.print()
+                show(console, addresses(stack))
+                await interrupted.wait()
+    return archive is not None
+
+
+def _archive_of(config: GreenAgentConfig) -> str | None:
+    """The user's archive; None, after a warning, where this user can't write there."""
+    if "://" in config.archive_url:
+        return config.archive_url
+    folder = Path(config.archive_url)
+    try:
+        if folder.parent == Path(config.state):
+            make_folder(folder.parent)
+        folder.mkdir(parents=True, exist_ok=True)
+    except (OSError, CommandError) as problem:
+        warn([f"the result won't be archived: {problem}"])
+        return None
+    if not os.access(folder, os.W_OK):
+        warn([f"the result won't be archived: no permission to write into {folder}"])
+        return None
+    return str(folder)
+
+
+async def _assess(
+    stack: LocalStack,
+    supervisor: Supervisor,
+    console: Console,
+    interrupted: asyncio.Event,
+    scenario_id: str,
+    seed: int,
+) -> None:
+    request = assessment_request(f"http://{LOOPBACK}:{stack.ports.agent}", scenario_id, seed, offline=True)
+    options = AssessOptions(stack.gateway_url, RESULT_FILE, has_pages=stack.has_links)
+    try:
+        await follow(options, interrupted, AssessmentCall(stack.gateway_url, request), console)
+    except CommandError:
+        if not interrupted.is_set():
+            for name in ("worker", "agent"):
+                if tail := supervisor.read_log_tail(name):
+                    console.print(Text(f"\nthe end of the {name}'s log:\n{tail}", style="dim"))
+        raise

@@ -1,0 +1,153 @@
+"""``proctor export``: writes entries elsewhere, as an archive, a page or a table."""
+
+import sys
+from collections import Counter
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from pathlib import Path
+
+from rich.text import Text
+
+from proctor.cli.archive_commands import require_assessments, size_in_words, tell_left_out
+from proctor.client.opened_archive import archive_problems, open_archive
+from proctor.client.tables import columns_of, rows_of, write_parquet
+from proctor.common.console import make_console
+from proctor.common.errors import CommandError, UsageError
+from proctor.common.phrases import counted
+from proctor.protocol.archive import ArchiveEntry
+from proctor.protocol.roles import name_of_role
+from proctor.storage.archive import Archive, EntryDamagedError
+from proctor.storage.entry_table import EntryQuery
+from proctor.storage.object_stores import StoreSettingsError
+from proctor.viewer.pages import Pages
+
+
+@archive_problems()
+def export(archive: str | None, state: str | None, names: Sequence[str], to: str) -> None:
+    """Write entries elsewhere.
+
+    Args:
+        names: ids, their beginnings, or ``all`` alone.
+        to: a folder (an archive), or a file that ends with .html, .csv or .parquet.
+
+    Raises:
+        UsageError: ``to`` can't be written, or there is no such entry.
+    """
+    kept, _ = open_archive(archive, state, *names)
+    damaged, newer = list[str](), list[str]()
+    if list(names) == ["all"]:
+        entries = [entry for entry in kept.entries(damaged) if not entry.part_of]
+    else:
+        entries = [kept.find(name) for name in names]
+    if not to.lower().endswith(".html"):
+        entries = _with_members(kept, entries, damaged)
+    path, kind = Path(to), Path(to).suffix.lower()
+    if kind in (".html", ".csv", ".parquet"):
+        if not path.absolute().parent.is_dir():
+            raise UsageError(f"--to {to}: there is no folder {path.parent}")
+        written = _WRITERS[kind](kept, entries, path)
+    elif kind:
+        raise UsageError(f"--to {to}: name a folder, or a file that ends with .html, .csv or .parquet")
+    else:
+        there = opened(to, "--to")
+        copied = list[ArchiveEntry]()
+        for entry in (*entries, *_parts_of(kept, entries)):
+            try:
+                is_newest = kept.copy(entry, there).fence == entry.fence
+            except EntryDamagedError as problem:
+                damaged.append(str(problem))
+                continue
+            copied.append(entry) if is_newest else newer.append(entry.id)
+        written = entries_in_words(copied)
+    make_console().print(Text(f"{written} written to {to}"), soft_wrap=True)
+    if newer:
+        print(f"left out, since {to} has later ones: {', '.join(newer)}", file=sys.stderr)
+    require_whole(damaged)
+
+
+def require_whole(damaged: Sequence[str]) -> None:
+    """End a command that left damaged entries out. Raises ``CommandError``."""
+    if damaged:
+        tell_left_out(damaged)
+        raise CommandError(f"{counted(len(damaged), 'damaged entry was', 'damaged entries were')} left out")
+
+
+def _with_members(kept: Archive, entries: Sequence[ArchiveEntry], damaged: list[str]) -> list[ArchiveEntry]:
+    """The entries, and what is of the campaigns among them."""
+    campaigns = {entry.id for entry in entries if entry.kind == "campaign"}
+    named = {entry.id for entry in entries}
+    members = [kept.in_full(kept.select(EntryQuery(campaign=of)), damaged) for of in campaigns]
+    return [*entries, *(each for some in members for each in some if each.id not in named)]
+
+
+def _parts_of(kept: Archive, entries: Sequence[ArchiveEntry]) -> list[ArchiveEntry]:
+    """The entries of the single participants of assessments with several."""
+    names = [name_of_role(entry.id, role) for entry in entries for role in entry.roles]
+    return [part for name in names if (part := kept.get(name)) is not None]
+
+
+def entries_in_words(entries: Sequence[ArchiveEntry]) -> str:
+    """How many there are of each kind: ``1 campaign and 4 assessments``; parts of one of them don't count."""
+    names = {entry.id for entry in entries}
+    kinds = Counter(entry.kind for entry in entries if entry.part_of not in names)
+    counts = [counted(kinds[kind], kind) for kind in ("campaign", "assessment", "trial") if kinds[kind]]
+    return " and ".join(filter(None, [", ".join(counts[:-1]), *counts[-1:]])) or "nothing"
+
+
+def _write_page(kept: Archive, entries: Sequence[ArchiveEntry], path: Path) -> str:
+    pages = Pages(kept)
+    if len(entries) == 1:
+        page = pages.entry(entries[0], as_file=True)
+    elif len(entries) == 2:
+        require_assessments(f"--to {path}", *entries)
+        page = pages.comparison(entries[0], entries[1], as_file=True)
+    else:
+        raise UsageError(
+            f"--to {path}: a page shows one assessment, trial or campaign, or two assessments side by side"
+        )
+    path.write_text(page, encoding="utf-8")
+    return f"a page of {entries_in_words(entries)} ({size_in_words(path.stat().st_size)})"
+
+
+def _write_csv(kept: Archive, entries: Sequence[ArchiveEntry], path: Path) -> str:
+    import csv
+
+    rows = rows_of(kept, entries)
+    columns = columns_of(rows)
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, columns)
+        writer.writeheader()
+        writer.writerows({name: _cell(value) for name, value in row.items()} for row in rows)
+    return _count_rows(rows, columns)
+
+
+def _count_rows(rows: Sequence[object], columns: Sequence[str]) -> str:
+    return f"{counted(len(rows), 'row')} of {counted(len(columns), 'column')}"
+
+
+def _cell(value: object) -> object:
+    """A cell that no spreadsheet takes for a formula: agents choose their own names."""
+    if isinstance(value, datetime):
+        return value.isoformat()
+    return f"'{value}" if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r") else value
+
+
+def _write_parquet(kept: Archive, entries: Sequence[ArchiveEntry], path: Path) -> str:
+    rows = rows_of(kept, entries)
+    write_parquet(rows, path)
+    return _count_rows(rows, columns_of(rows))
+
+
+_WRITERS: dict[str, Callable[[Archive, Sequence[ArchiveEntry], Path], str]] = {
+    ".html": _write_page,
+    ".csv": _write_csv,
+    ".parquet": _write_parquet,
+}
+
+
+def opened(place: str, what: str) -> Archive:
+    """The archive at a place that a person has named. Raises ``UsageError``."""
+    try:
+        return Archive(place)
+    except StoreSettingsError as problem:
+        raise UsageError(f"{what} is {place}: {problem}") from None

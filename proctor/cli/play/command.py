@@ -1,0 +1,173 @@
+"""``proctor play SCENARIO``: asks a real evaluator for an assessment whose participant sits at this terminal."""
+
+import asyncio
+import signal
+import tempfile
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from types import FrameType
+
+import uvicorn
+from anyio.from_thread import start_blocking_portal
+from rich.console import Console
+from rich.text import Text
+
+from proctor.activities.scenario_code.manager import ScenarioManager
+from proctor.cli.assess_commands import AssessOptions, follow
+from proctor.cli.play.participant import Over, TurnQueue, person_agent
+from proctor.cli.play.shell import LeftError, Lines, Shell
+from proctor.cli.scenario_commands import load_scenario
+from proctor.client.api import assessment_request
+from proctor.client.caller import AssessmentCall
+from proctor.common.console import make_console
+from proctor.common.errors import CancelledError, UsageError
+from proctor.common.interrupts import STOP_SIGNALS
+from proctor.common.settings import LOOPBACK, read_settings, with_scenarios
+from proctor.local.stack import throwaway_stack
+from proctor.local.up import start_unless
+from proctor.service.supervisor import Supervisor
+from proctor.settings.config import GreenAgentConfig
+from purple_sdk import create_app
+from purple_sdk.processes.serving import address_of, listen
+from purple_sdk.settings.config import PurpleAgentConfig
+
+_PATIENCE = 86_400.0  # seconds that a person has for a turn: the most that a request may ask for
+
+
+def run_play(
+    scenario: str,
+    gateway_url: str | None,
+    scenarios_dir: str | None,
+    seed: int | None,
+    max_turns: int | None,
+    *,
+    with_models: bool,
+    json_file: str | None,
+    is_whole: bool,
+) -> None:
+    """Play a scenario at this terminal; Ctrl-C cancels the assessment.
+
+    Args:
+        gateway_url: a running evaluator; None for one that is started for this play.
+    """
+    config, scenario_id, turns = _find(scenario, gateway_url, scenarios_dir, max_turns)
+    make_request = partial(
+        assessment_request,
+        scenario=scenario_id,
+        seed=seed,
+        offline=not with_models,
+        max_turns=max_turns,
+        turn_timeout=_PATIENCE,
+    )
+    has_pages = gateway_url is not None
+    following = AssessOptions(gateway_url or "", json_file, is_whole=is_whole, has_pages=has_pages, has_progress=False)
+    console = make_console()
+    with _signals_interrupt() as as_usual, start_blocking_portal() as portal:
+        interrupted, queue = asyncio.Event(), TurnQueue()
+        playing = portal.start_task_soon(_assess, following, make_request, config, queue, console, interrupted)
+        playing.add_done_callback(lambda _: queue.put(Over()))
+        try:
+            shell = Shell(console, Lines(console), portal, turns)
+            while not isinstance(came := queue.get(), Over):
+                shell.play(came)
+        except (KeyboardInterrupt, LeftError) as interruption:
+            as_usual()  # a second signal ends us at once; the guard ends the evaluator
+            if isinstance(interruption, KeyboardInterrupt):
+                console.print()
+            portal.call(interrupted.set)
+        playing.result()
+
+
+def _find(
+    scenario: str, gateway_url: str | None, scenarios_dir: str | None, max_turns: int | None
+) -> tuple[GreenAgentConfig, str, int | None]:
+    """The evaluator's settings, the scenario's id, and how many turns it has, where that is known."""
+    folder = Path(scenario)
+    if gateway_url:
+        if "/" in scenario:
+            raise UsageError("a scenario's folder is played by an evaluator of its own: leave --gateway out")
+        return read_settings(GreenAgentConfig), scenario, None
+    if "/" not in scenario and not (folder / "scenario.json").is_file():
+        config = with_scenarios(read_settings(GreenAgentConfig, host=LOOPBACK, scenarios_dir=scenarios_dir))
+        package = load_scenario(ScenarioManager(config.scenarios_dir), scenario)
+    elif folder.is_dir():
+        parent = str(folder.resolve().parent)
+        config = with_scenarios(read_settings(GreenAgentConfig, host=LOOPBACK, scenarios_dir=parent))
+        package = load_scenario(ScenarioManager(parent), folder.resolve().name)
+    else:
+        raise UsageError(f"{scenario} isn't a folder: name a scenario's folder or its id")
+    turns = package.config.expected_turns
+    return config, package.directory.name, min(turns, max_turns or turns)
+
+
+async def _assess(
+    following: AssessOptions,
+    make_request: Callable[[str], str],
+    config: GreenAgentConfig,
+    queue: TurnQueue,
+    console: Console,
+    interrupted: asyncio.Event,
+) -> None:
+    evaluator = _evaluator(following.gateway_url, config, console, interrupted)
+    async with evaluator as gateway_url, _serving(queue) as agent_url:
+        call = AssessmentCall(gateway_url, make_request(agent_url))
+        await follow(replace(following, gateway_url=gateway_url), interrupted, call, console)
+
+
+@asynccontextmanager
+async def _evaluator(
+    named: str, config: GreenAgentConfig, console: Console, interrupted: asyncio.Event
+) -> AsyncIterator[str]:
+    """The address of the evaluator that was named, or of one that is there for this play."""
+    if named:
+        yield named
+        return
+    with tempfile.TemporaryDirectory(prefix="proctor-play-", ignore_cleanup_errors=True) as folder:
+        stack = throwaway_stack(config, Path(folder))
+        supervisor = Supervisor(
+            stack.list_services(), stack.logs, say=lambda line: console.print(Text(line)), temporary=stack.state
+        )
+        async with supervisor:
+            console.print(Text("starting an evaluator for this play …", style="dim"))
+            if not await start_unless(interrupted, supervisor):
+                raise CancelledError("ended before the assessment began")
+            yield stack.gateway_url
+
+
+@asynccontextmanager
+async def _serving(queue: TurnQueue) -> AsyncIterator[str]:
+    listener = listen(LOOPBACK, 0, "the participant")
+    url = address_of(listener)
+    config = PurpleAgentConfig(host=LOOPBACK, port=listener.getsockname()[1])
+    app = create_app(person_agent(queue), config)
+    server = uvicorn.Server(uvicorn.Config(app, log_level="critical", timeout_graceful_shutdown=1))
+    serving = asyncio.create_task(server.serve(sockets=[listener]))
+    try:
+        yield url  # earlier requests wait in the listener's queue
+    finally:
+        server.should_exit = True
+        await serving
+        listener.close()
+
+
+@contextmanager
+def _signals_interrupt() -> Iterator[Callable[[], None]]:
+    """Ctrl-C, SIGTERM and SIGHUP interrupt the terminal's wait; the returned function sets them back."""
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    numbers = [number for number in STOP_SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
+    before = {number: signal.signal(number, interrupt) for number in numbers}
+
+    def set_back() -> None:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+    try:
+        yield set_back
+    finally:
+        set_back()

@@ -1,0 +1,122 @@
+"""``proctor follow`` and ``proctor cancel``: an assessment or a campaign that is under way, by its id."""
+
+import asyncio
+import json
+import sys
+from datetime import datetime
+from typing import Self
+
+from rich.console import Console
+
+from proctor.cli.assess_commands import AssessOptions, conclude_results
+from proctor.cli.campaign_display import CampaignDisplay, print_table
+from proctor.cli.campaign_runs import conclude_run
+from proctor.cli.display import AssessmentDisplay
+from proctor.client.caller import Accepted, AssessmentCall, CallEvent, Ended, Progress
+from proctor.client.following import followed, read_results, require_completed
+from proctor.common.console import make_console
+from proctor.common.interrupts import done_before, interruption
+from proctor.protocol.campaigns import CampaignUpdateType
+from proctor.protocol.updates import ErrorOccurredUpdate
+from purple_sdk.protocol.terminal import TerminalResults
+
+
+async def run_follow(gateway_url: str, name: str, output: str | None = None) -> None:
+    """Show an assessment or a campaign from its first update to its end; Ctrl-C leaves it alone.
+
+    Args:
+        name: the id, or a beginning that only one under way has.
+    """
+    interrupted = interruption()
+    task_id = await _find(gateway_url, name)
+    following = asyncio.create_task(_show(gateway_url, task_id, make_console(sys.stdout), output))
+    if await done_before(following, interrupted):
+        following.result()
+    else:
+        following.cancel()
+        await asyncio.gather(following, return_exceptions=True)
+        print(f"{task_id} continues: `proctor follow {task_id}` joins it again")
+
+
+async def _show(gateway_url: str, task_id: str, console: Console, output: str | None) -> None:
+    async with AssessmentCall.of_task(gateway_url, task_id) as call:
+        with UnderWayDisplay(console) as display:
+            accepted, ended = await followed(call, display, asyncio.Event())
+    what = "assessment"
+    if ended.results is not None:
+        what = _conclude(console, ended, gateway_url, accepted.workflow_url if accepted else None, output)
+    require_completed(ended, what)
+
+
+def _conclude(console: Console, ended: Ended, gateway_url: str, workflow_url: str | None, output: str | None) -> str:
+    assert ended.results is not None
+    match _kind_of(ended.results):
+        case "run_results":
+            conclude_run(console, ended.results, output, datetime.now(), gateway_url)
+            return "campaign"
+        case "terminal_bench_results":
+            print_table(console, read_results(TerminalResults, ended.results, "one of Terminal-Bench"))
+            return "run"
+        case _:
+            conclude_results(AssessOptions(gateway_url), console, ended.results, workflow_url)
+            return "assessment"
+
+
+def _kind_of(exact: bytes) -> str:
+    try:
+        return str(json.loads(exact).get("message_type", ""))
+    except (ValueError, AttributeError):
+        return ""
+
+
+async def run_cancel(gateway_url: str, name: str) -> None:
+    task_id = await _find(gateway_url, name)
+    async with AssessmentCall.of_task(gateway_url, task_id) as call:
+        await call.require_canceled()
+    print(f"{task_id} is cancelled")
+
+
+async def _find(gateway_url: str, name: str) -> str:
+    async with AssessmentCall.of_task(gateway_url, name) as call:
+        return await call.find(name)
+
+
+class UnderWayDisplay:
+    """Shows the events of one call, an assessment's or a campaign's; a context manager as the displays of both are.
+
+    It begins as a campaign's, which says what holds up either kind, and continues as an assessment's at the first
+    update of one.
+    """
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._accepted: Accepted | None = None
+        self._is_known = False
+        self._display: AssessmentDisplay | CampaignDisplay = CampaignDisplay(console)
+
+    def __enter__(self) -> Self:
+        self._display.__enter__()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._display.__exit__()
+
+    def show(self, event: CallEvent) -> None:
+        if isinstance(event, Accepted) and not self._is_known:
+            self._accepted = event
+            return
+        if isinstance(event, Progress) and not isinstance(event.update, ErrorOccurredUpdate) and not self._is_known:
+            self._become(is_campaign=event.update.message_type in set(CampaignUpdateType))
+        self._display.show(event)
+
+    def say(self, sentence: str) -> None:
+        self._display.say(sentence)
+
+    def _become(self, *, is_campaign: bool) -> None:
+        self._is_known = True
+        if not is_campaign:
+            self._display.__exit__()
+            self._display = AssessmentDisplay(self._console)
+            self._display.__enter__()
+        if self._accepted:
+            self._display.show(self._accepted)

@@ -1,0 +1,101 @@
+"""Which archived runs are of which agent: an agent is its label, as long as that is the label of one agent alone."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+
+from proctor.common.errors import UsageError
+from proctor.common.phrases import clean, counted
+from proctor.protocol.archive import ArchiveEntry
+from proctor.storage.archive import Archive
+from purple_sdk.protocol.statistics import Run
+
+_CANDIDATES_NAMED = 6
+
+Who = tuple[str, str, str]
+"""An agent's label, the name on its card, and its address."""
+
+
+def chosen_agent(name: str, entries: Sequence[ArchiveEntry]) -> list[ArchiveEntry]:
+    """The entries of one agent; empty where none is of that name.
+
+    Args:
+        name: its label: what its campaign calls it, or else the name on its card. Or its card's name or address, where
+            one label alone has it. Or ``LABEL=ADDRESS`` and ``LABEL=CARD``, where one label was used for several.
+
+    Raises:
+        UsageError: the name is that of several agents; the message has them, and what to write instead.
+    """
+    agents = _agents_in(entries)
+    label, _, which = name.partition("=")
+    labelled = [who for who in agents if who[0] == name]
+    if not labelled:
+        exact = [who for who in agents if which and who[0] == label and which in who[1:]]
+        if exact:
+            return [entry for who in exact for entry in agents[who]]
+        labelled = [who for who in agents if name in who[1:]]
+    if len(labelled) > 1:
+        raise UsageError(_ambiguous(name, {who: len(agents[who]) for who in labelled}))
+    return agents[labelled[0]] if labelled else []
+
+
+def runs_of_agents(
+    archive: Archive, entries: Sequence[ArchiveEntry], names: Sequence[str], campaign: str | None = None
+) -> list[Run]:
+    """The runs of some agents, each under the name that it is called by here; forks are left out.
+
+    A fork has its beginning from another assessment.
+
+    Args:
+        names: as of ``chosen_agent``.
+        campaign: of which the entries are; None of any.
+
+    Raises:
+        UsageError: a name is that of no agent or of several, or two are of the same one.
+    """
+    chosen = {name: chosen_agent(name, entries) for name in names}
+    if unknown := [name for name, own in chosen.items() if not own]:
+        where = f"of the campaign {campaign} " if campaign else ""
+        raise UsageError(f"nothing {where}in {archive.folder.place} is of an agent {unknown[0]!r}")
+    called = {entry.id: name for name, own in chosen.items() for entry in own}
+    if len(called) < sum(map(len, chosen.values())):
+        raise UsageError(f"{' and '.join(map(repr, chosen))} are names of the same agent: name two agents")
+    return archive.runs_of([each for each in entries if each.id in called and not each.forked_from], called)
+
+
+def agent_names(entries: Iterable[ArchiveEntry]) -> dict[str, str]:
+    """Each entry's agent, by the entry's id: its label, or ``LABEL=ADDRESS`` where several agents have that."""
+    agents = _agents_in(entries)
+    labels = Counter(label for label, _, _ in agents)
+    return {
+        entry.id: who[0] if labels[who[0]] == 1 else _full_name(who, agents)
+        for who, own in agents.items()
+        for entry in own
+    }
+
+
+def _agents_in(entries: Iterable[ArchiveEntry]) -> dict[Who, list[ArchiveEntry]]:
+    agents: dict[Who, list[ArchiveEntry]] = {}
+    for entry in entries:
+        if entry.kind != "campaign":
+            agents.setdefault((entry.agent, entry.participant, entry.participant_url), []).append(entry)
+    return agents
+
+
+def _full_name(who: Who, agents: Iterable[Who]) -> str:
+    """``LABEL=ADDRESS``; ``LABEL=CARD`` where several cards were at that address."""
+    label, card, url = who
+    return f"{label}={url if sum((each[0], each[2]) == (label, url) for each in agents) == 1 else card}"
+
+
+def _ambiguous(name: str, agents: Mapping[Who, int]) -> str:
+    """An error for a name that several agents have, and the names to write instead."""
+    forms = [
+        f"{_full_name(who, agents)} ({counted(runs, 'run')}"
+        + (f", card {clean(who[1])!r})" if who[1] not in ("", who[0]) else ")")
+        for who, runs in sorted(agents.items())
+    ]
+    more = f" and {len(forms) - _CANDIDATES_NAMED} more" if len(forms) > _CANDIDATES_NAMED else ""
+    return (
+        f"{name!r} is the name of {len(forms)} agents: {', '.join(forms[:_CANDIDATES_NAMED])}{more}. Write one of "
+        "these (LABEL=CARD takes all addresses of a card), or --campaign ID to compare within one campaign"
+    )

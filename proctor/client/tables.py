@@ -1,0 +1,82 @@
+"""Archived runs as a table: a row for each assessment and trial, a column for each criterion's points."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from proctor.client.agent_names import agent_names
+from proctor.common.errors import CommandError
+from proctor.protocol.archive import ArchiveEntry
+from proctor.protocol.archived_runs import runs_of_entries
+from proctor.storage.archive import Archive
+
+COLUMNS = (
+    *("id", "kind", "campaign", "status", "scenario_id", "scenario_version", "family", "difficulty", "agent", "role"),
+    *("participant", "participant_url", "instance_seed", "seed", "offline", "score", "max_score"),
+    *("doubtful_points", "total_points", "earned", "turns_taken", "is_partial", "judge_warnings"),
+    *("actions_taken", "seconds", "cost", "currency", "started_at", "ended_at"),
+)
+"""The columns before ``percent`` and ``weight`` and those of the criteria (``criterion.ID``).
+
+``agent`` is its label, or ``LABEL=ADDRESS`` where several agents have that. The sum of an agent's ``percent`` times
+``weight`` is its mean, as pages and commands have it.
+"""
+
+Rows = Sequence[Mapping[str, Any]]
+
+
+def rows_of(archive: Archive, entries: Sequence[ArchiveEntry]) -> list[dict[str, Any]]:
+    """A row for each assessment and trial; campaigns have none, their members do.
+
+    Raises:
+        StoreUnavailableError, EntryDamagedError: the results of an entry can't be read.
+    """
+    rows = []
+    names = agent_names(entries)
+    shares = _shares(entries, names)
+    for entry in entries:
+        if entry.kind == "campaign":
+            continue
+        row: dict[str, Any] = {name: getattr(entry, name) for name in COLUMNS}
+        row["judge_warnings"] = "; ".join(entry.judge_warnings)
+        row["agent"] = names[entry.id]
+        row["percent"], row["weight"] = shares[entry.id]
+        if entry.kind == "assessment":
+            for criterion in archive.results(entry).criteria_results:
+                row[f"criterion.{criterion.criterion_id}"] = criterion.score if criterion.max_score else None
+        rows.append(row)
+    return rows
+
+
+def _shares(entries: Sequence[ArchiveEntry], names: Mapping[str, str]) -> dict[str, tuple[float | None, float | None]]:
+    """What each run counts, in percent, and its share of its agent's mean over these entries, by id.
+
+    A run that its agent failed counts 0. Both are None of one that another failure ended.
+    """
+    from proctor.statistics import weights
+
+    runs = runs_of_entries(entries, called=names)
+    shares: dict[str, tuple[float | None, float | None]] = dict.fromkeys((run.run_id for run in runs), (None, None))
+    for agent in {run.agent for run in runs}:
+        own = [run for run in runs if run.agent == agent and run.counted_percent is not None]
+        sizes = weights([run.cell for run in own])
+        shares |= {run.run_id: (run.counted_percent, size / sum(sizes)) for run, size in zip(own, sizes, strict=True)}
+    return shares
+
+
+def columns_of(rows: Rows) -> list[str]:
+    return list(dict.fromkeys(name for row in rows for name in row)) or list(COLUMNS)
+
+
+def write_parquet(rows: Rows, path: Path) -> None:
+    """Write rows as a Parquet file."""
+    try:
+        import pyarrow  # type: ignore[import-untyped]
+        from pyarrow import parquet
+    except ImportError:
+        raise CommandError("a .parquet file needs pyarrow: pip install pyarrow, or write .csv") from None
+    try:
+        table = pyarrow.table({name: [row.get(name) for row in rows] for name in columns_of(rows)})
+    except OverflowError:
+        raise CommandError(f"{path}: a result has a number of more than 64 bits; write .csv") from None
+    parquet.write_table(table, path)

@@ -1,0 +1,54 @@
+"""Ctrl-C and its like, for commands that end in an orderly way."""
+
+import asyncio
+import signal
+from collections.abc import Callable
+from typing import Any
+
+from proctor.processes.log_files import has_terminal, reopen
+
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+def on_signals(stopping: asyncio.Event) -> list[Callable[[], None]]:
+    """Let the first Ctrl-C (SIGTERM, SIGHUP) set ``stopping``, and a second one call what is in the list returned."""
+    hurry: list[Callable[[], None]] = []
+
+    def react() -> None:
+        if stopping.is_set():
+            for call in hurry:
+                call()
+        stopping.set()
+
+    loop = asyncio.get_running_loop()
+    for number in STOP_SIGNALS:
+        loop.add_signal_handler(number, react)
+    return hurry
+
+
+def on_hangup(*calls: Callable[[], None]) -> None:
+    """Let a SIGHUP open this process's output again and then make these calls, unless it comes from a terminal."""
+
+    def react() -> None:
+        for call in (reopen, *calls):
+            call()
+
+    if not has_terminal():
+        asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, react)
+
+
+def interruption() -> asyncio.Event:
+    interrupted = asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, interrupted.set)
+    return interrupted
+
+
+async def done_before(work: "asyncio.Task[Any]", event: asyncio.Event) -> bool:
+    """Wait until the work is done or the event is set; whether the work is done."""
+    setting = asyncio.create_task(event.wait())
+    try:
+        await asyncio.wait({work, setting}, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        setting.cancel()
+    return work.done()

@@ -1,0 +1,160 @@
+"""Configuration from flags and environment, with its problems as sentences."""
+
+import os
+import sys
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, TypeVar
+from urllib.parse import urlsplit
+
+from pydantic import ValidationError
+from pydantic_settings import EnvSettingsSource
+
+from proctor.common.errors import UsageError, ending_as, fit
+from proctor.settings.config import (
+    GATEWAY_VARIABLE,
+    GreenAgentConfig,
+    temporal_ui_of,
+    unknown_variables,
+    validate_config,
+)
+from purple_sdk.processes.addresses import is_loopback
+from purple_sdk.processes.announcing import announce, announce_as_json
+from purple_sdk.protocol.problems import demand_of, show_value
+from purple_sdk.settings.config import AgentBeatsConfig
+
+ConfigT = TypeVar("ConfigT", bound=AgentBeatsConfig)
+
+LOOPBACK = "127.0.0.1"
+"""Where services listen by default: only this machine reaches it."""
+
+_QUOTA = Path("/sys/fs/cgroup/cpu.max")
+"""The file with a container's share of the processors (cgroup v2): microseconds in a period, or ``max``."""
+
+_FOLLOWS_FROM_ANOTHER = "default_factory_not_called"
+
+
+def read_settings(kind: type[ConfigT], **flags: Any) -> ConfigT:
+    """Settings of one kind: the flags that were set, over the environment, over the defaults; services
+    listen on the loopback address unless one of them says where.
+    """
+    chosen = {name: value for name, value in flags.items() if value is not None}
+    try:
+        config = kind(**chosen)
+    except ValidationError as problem:
+        sentences = []
+        for error in problem.errors(include_url=False):
+            if error["type"] == _FOLLOWS_FROM_ANOTHER:
+                continue
+            name = str(error["loc"][0]) if error["loc"] else "the settings"
+            where = f"--{name.replace('_', '-')}" if name in chosen else kind.variable_of(name)
+            sentences.append(f"{where} is {show_value(error['input'])}: {demand_of(error)}")
+        raise UsageError("; ".join(sentences)) from None
+    for name in ("storage_url", "archive_url"):
+        if "://" in (url := getattr(config, name, "")):
+            _require_openable(url, f"--{name.replace('_', '-')}" if name in chosen else kind.variable_of(name))
+    return config if "host" in config.model_fields_set else config.model_copy(update={"host": LOOPBACK})
+
+
+def announce_as_logs() -> None:
+    """Print announcements as JSON where the environment asks for JSON logs.
+
+    A service calls this before it reads its settings, so that an error in one of them is a JSON line, too.
+    """
+    announce_as_json(EnvSettingsSource(GreenAgentConfig)().get("log_format") == "json")
+
+
+def default_gateway() -> str:
+    """The gateway that the environment names (``AGENTBEATS_GATEWAY_URL``); else this machine's own, by its settings."""
+    if named := os.environ.get(GATEWAY_VARIABLE, "").strip():
+        if urlsplit(named).scheme not in ("http", "https") or not urlsplit(named).hostname:
+            raise UsageError(f"{GATEWAY_VARIABLE} is {named!r}: give an address such as http://127.0.0.1:8000")
+        return named
+    config = read_settings(GreenAgentConfig)
+    return config.card_url or f"http://127.0.0.1:{config.port}"
+
+
+def _require_openable(url: str, where: str) -> None:
+    from proctor.storage.object_stores import StoreSettingsError, require_openable
+
+    try:
+        require_openable(url)
+    except StoreSettingsError as problem:
+        raise UsageError(f"{where} is {url}: {problem}") from None
+
+
+def with_scenarios(config: GreenAgentConfig) -> GreenAgentConfig:
+    """The same settings with an absolute ``scenarios_dir``, found as everybody finds it (``ScenarioManager``), and the
+    datasets of terminal tasks there too, unless they are said to be elsewhere.
+    """
+    from proctor.activities.scenario_code.manager import ScenarioError, ScenarioManager
+
+    manager = ScenarioManager(config.scenarios_dir)
+    with ending_as(UsageError, ScenarioError):
+        manager.list_ids()
+    is_chosen = "datasets_dir" in config.model_fields_set
+    datasets = str(Path(config.datasets_dir).absolute()) if is_chosen else str(manager.directory)
+    return config.model_copy(update={"scenarios_dir": str(manager.directory), "datasets_dir": datasets})
+
+
+def with_connection(config: GreenAgentConfig, flag: str | None = None) -> GreenAgentConfig:
+    """The same settings with Temporal's address and namespace as the SDK's environment configuration has them, where it
+    says anything of them: ``TEMPORAL_*`` and ``temporal.toml`` win over ``AGENTBEATS_GREEN_TEMPORAL_*``, and the flag
+    for the address over all.
+    """
+    from proctor.storage.connections import ConnectionSettingsError, read_profile
+
+    with ending_as(UsageError, ConnectionSettingsError):
+        profile = read_profile()
+    connection = {"temporal_address": None if flag else profile.address, "temporal_namespace": profile.namespace}
+    known: dict[str, str | None] = {name: value for name, value in connection.items() if value}
+    if "temporal_ui_url" not in config.model_fields_set:
+        known["temporal_ui_url"] = temporal_ui_of(known.get("temporal_address") or config.temporal_address)
+    return config.model_copy(update=known)
+
+
+def is_open_to_others(host: str) -> bool:
+    return not is_loopback(host)
+
+
+def require_guarded(config: GreenAgentConfig) -> None:
+    """Refuse to open the gateway to others by mistake."""
+    from proctor.a2a_gateway.auth.identity import Identity
+
+    if is_open_to_others(config.host) and not config.open and not Identity(config).is_asked():
+        raise UsageError(
+            f"on {config.host} other machines would reach the gateway without authentication: make a token "
+            "for each caller (`proctor token create NAME`), or use --open if everyone who reaches it may start "
+            "assessments and read all results"
+        )
+
+
+def count_worker_processes(config: GreenAgentConfig) -> int:
+    """How many processes a worker has: as the settings say; else one where each has UES servers of its own, since an
+    assessment may continue in another process after each step; else as many as it may use cores.
+    """
+    return config.worker_processes or (1 if config.ues_command else usable_cores())
+
+
+def usable_cores(quota: Path = _QUOTA) -> int:
+    """The cores that it may run on, or less where its container may use less of them; at least 1."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    with suppress(OSError, ValueError):
+        share, period = quota.read_text().split()
+        cores = min(cores, round(int(share) / int(period)))
+    return max(cores, 1)
+
+
+def warn_of_settings(config: AgentBeatsConfig) -> None:
+    warn(validate_config(config))
+
+
+def warn_of_unknown_variables() -> None:
+    for name, nearest in unknown_variables(os.environ).items():
+        warn([f"{name} isn't a setting{f': did you mean {nearest}?' if nearest else ''}"])
+
+
+def warn(sentences: Iterable[str]) -> None:
+    for sentence in sentences:
+        announce(fit(f"proctor: warning: {sentence}", sys.stderr), "WARNING", sys.stderr)

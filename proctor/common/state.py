@@ -1,0 +1,95 @@
+"""The state folder: what outlives a process, the same for all services of one user on one machine.
+
+It holds ``secret``, from which all keys are derived; ``storage``, with checkpoints and large payloads; and, of
+``proctor up``, Temporal's database, the logs, and the lock of the one that runs.
+"""
+
+import fcntl
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from pydantic import SecretStr
+
+from proctor.common.errors import CommandError
+from proctor.settings.config import GreenAgentConfig
+from purple_sdk.processes.locks import BusyError, locked
+
+_FOR_ITS_OWNER = 0o700
+_FOR_OTHERS = 0o077
+
+
+def secret_file(config: GreenAgentConfig) -> Path:
+    return Path(config.state) / "secret"
+
+
+def with_secret(config: GreenAgentConfig) -> GreenAgentConfig:
+    """The same settings with the secret of the state folder, unless one is set."""
+    if "secret" in config.model_fields_set:
+        return config
+    return config.model_copy(update={"secret": SecretStr(deployment_secret(Path(config.state)))})
+
+
+def deployment_secret(state: Path) -> str:
+    """The secret of this state folder's deployment; made, for its owner alone, by the first process that needs it."""
+    path = state / "secret"
+    make_folder(state)
+    try:
+        if not path.exists():
+            with locked(state / "secret.lock"):  # so that two at the same moment agree
+                if not path.exists():
+                    _write(path, secrets.token_urlsafe(32))
+        status, secret = path.stat(), path.read_text().strip()
+    except BusyError as problem:
+        raise CommandError(str(problem)) from None
+    except (OSError, UnicodeError) as problem:
+        raise CommandError(f"{path} can't be used ({problem}): {_REMEDY}") from None
+    if not secret:
+        raise CommandError(f"{path} is empty: remove it, so that a new secret is made")
+    if status.st_uid != os.geteuid():
+        raise CommandError(f"{path} belongs to another user, who knows this secret then: {_REMEDY}")
+    if status.st_mode & _FOR_OTHERS:
+        raise CommandError(f"{path} is open to other users: chmod 600 it, or remove it, so that a new secret is made")
+    return secret
+
+
+def make_folder(path: Path) -> None:
+    """Make a state folder for its owner alone, unless it is there."""
+    try:
+        path.mkdir(parents=True, mode=_FOR_ITS_OWNER, exist_ok=True)
+    except OSError as problem:
+        raise CommandError(f"{path} can't be used as the state folder ({problem}): {_REMEDY}") from None
+
+
+@contextmanager
+def state_folder(path: Path) -> Iterator[Path]:
+    """Make a state folder, and be the one `proctor up` that uses it for as long as the context lasts."""
+    make_folder(path)
+    try:
+        lock = os.fdopen(os.open(path / "lock", os.O_WRONLY | os.O_CREAT, 0o600), "w")
+    except OSError as problem:
+        raise CommandError(f"{path} can't be used as the state folder ({problem}): {_REMEDY}") from None
+    with lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise CommandError(
+                f"another `proctor up` uses {path}: end it, or choose another folder with --state"
+            ) from None
+        yield path.resolve()
+
+
+_REMEDY = "choose one with --state or AGENTBEATS_GREEN_STATE"
+
+
+def _write(path: Path, secret: str) -> None:
+    """Write a secret so that it is there as a whole or not at all."""
+    draft = path.with_name("secret.new")
+    draft.unlink(missing_ok=True)
+    with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+        file.write(secret + "\n")
+        file.flush()
+        os.fsync(file.fileno())
+    draft.replace(path)

@@ -1,0 +1,333 @@
+"""The values that a text names, with their places: one reader for scorer, people and facts."""
+
+import itertools
+import re
+from bisect import bisect_left, bisect_right
+from datetime import date, datetime
+from functools import cached_property, lru_cache
+from operator import attrgetter
+from typing import Protocol
+
+from proctor.language.reader.days import may_be_day, mention_of, read_day
+from proctor.language.reader.identifiers import (
+    addresses_in,
+    codes_in,
+    find_name,
+    is_same_address,
+    spelled_runs,
+    squeeze,
+    squeezed_of,
+    transcribed,
+)
+from proctor.language.reader.mentions import Kind, Mention
+from proctor.language.reader.numbers import read_amounts_and_numbers
+from proctor.language.reader.text import READ_AT_MOST, readable
+from proctor.language.reader.times import may_be_time, read_times
+from proctor.language.reader.tokens import Tokens, tokens_of
+
+_FAR = 240
+"""How many characters a time may stand behind its day."""
+_FARTHEST = 1000
+"""How many characters a time may stand before its day, with other times between them."""
+_START = attrgetter("start")
+
+
+class Sought(Protocol):
+    """A value that is looked for: its kind, and the value as ``Mention`` has it."""
+
+    @property
+    def kind(self) -> Kind: ...
+    @property
+    def value(self) -> str: ...
+
+
+class Values:
+    """What a text names.
+
+    Args:
+        text: as written; it is made readable first, and read up to ``READ_AT_MOST`` characters.
+        today: the day on which it was written, for "tomorrow" and weekdays.
+    """
+
+    def __init__(self, text: str, today: date) -> None:
+        self.text = readable(text[: 4 * READ_AT_MOST])[:READ_AT_MOST]
+        self.today = today
+
+    @cached_property
+    def tokens(self) -> Tokens:
+        """The tokens of the text."""
+        return tokens_of(self.text)
+
+    @cached_property
+    def addresses(self) -> list[Mention]:
+        """The mail addresses and telephone numbers."""
+        return addresses_in(self.text)
+
+    @cached_property
+    def codes(self) -> list[Mention]:
+        """What looks like a reference."""
+        return codes_in(self.tokens)
+
+    @cached_property
+    def _calendar(self) -> tuple[list[Mention], list[Mention], list[Mention]]:
+        """The days, times and spans, in one pass."""
+        days: list[Mention] = []
+        times: list[Mention] = []
+        spans: list[Mention] = []
+        tokens, lows = self.tokens, self.tokens.lows
+        addresses = [(tokens.place_at(each.start), tokens.place_at(each.end)) for each in self.addresses]
+        inside = {place for start, end in addresses for place in range(start, end)}
+        done = 0
+        for place in tokens.begins:
+            if place < done or place in inside:
+                continue
+            dated = read_day(tokens, place, self.today) if may_be_day(lows, place) else None
+            if dated is not None and not (dated.is_weak and self._is_time_instead(place)):
+                days.append(mention_of(dated, tokens, place))
+                done = dated.after
+                if dated.is_weak and not dated.is_weekday and (found := read_times(tokens, place)):
+                    times += [each for each in found[0] if each.kind == "time"]
+            elif may_be_time(lows, place) and (found := read_times(tokens, place)):
+                for each in found[0]:
+                    (spans if each.kind == "span" else times).append(each)
+                done = found[1]
+        return days, self._with_ends(times, spans), spans
+
+    @cached_property
+    def _has_end_column(self) -> bool:
+        """Whether a table has a column for begins, and beside it one for ends."""
+        return _END_COLUMN.search(self.text) is not None
+
+    def _with_ends(self, times: list[Mention], spans: list[Mention]) -> list[Mention]:
+        """The times, with the role of an end where words say so (``starts 15:00, ends 16:45``); adds their spans."""
+        found = times[:1]
+        for first, second in itertools.pairwise(times):
+            if (
+                0 < second.start - first.end < _NEAR_END
+                and first.role == second.role == ""
+                and self._ends(first, second)
+            ):
+                found.append(second._replace(role="end"))
+                begin, end = min(
+                    ((begin, end) for begin in first.values for end in second.values),
+                    key=lambda pair: (pair[1] <= pair[0], first.values.index(pair[0]), pair[1]),
+                )
+                spans.append(Mention("span", (f"{begin}-{end}",), first.start, second.end))
+            else:
+                found.append(second)
+        return found
+
+    def _ends(self, first: Mention, second: Mention) -> bool:
+        """Whether the words between two times say that the second ends what the first begins."""
+        between = self.text[first.end : second.start].lower()
+        if "\n" in between or (first.is_weak and not self.text[first.start].isdecimal()):
+            return False
+        words = {*_WORD.findall(between)}
+        is_end = not words.isdisjoint(_ENDS) or (between.strip(" *_") == "|" and self._has_end_column)
+        return is_end and words <= _BEFORE_END
+
+    def _is_time_instead(self, place: int) -> bool:
+        found = read_times(self.tokens, place)
+        return found is not None and not found[0][0].is_weak
+
+    @property
+    def days(self) -> list[Mention]:
+        """The days."""
+        return self._calendar[0]
+
+    @property
+    def times(self) -> list[Mention]:
+        """The times of day, ends of spans too."""
+        return self._calendar[1]
+
+    @property
+    def spans(self) -> list[Mention]:
+        """The times from when to when."""
+        return self._calendar[2]
+
+    @cached_property
+    def _numbers(self) -> list[Mention]:
+        dated = (each for each in (*self.days, *self.times, *self.spans) if not each.is_weak)
+        taken = (*self.addresses, *self.codes, *dated)
+        return list(read_amounts_and_numbers(self.tokens, taken))
+
+    @cached_property
+    def amounts(self) -> list[Mention]:
+        """The amounts of money, bare numbers too (weak)."""
+        return [each for each in self._numbers if each.kind == "amount"]
+
+    @cached_property
+    def numbers(self) -> list[Mention]:
+        """The whole numbers."""
+        return [each for each in self._numbers if each.kind == "number"]
+
+    @cached_property
+    def moments(self) -> list[Mention]:
+        """The times with the days that they belong to, each at its time's place; one without a day is left out."""
+        found = []
+        for time in self.times:
+            day = self._day_of(time)
+            if day is not None:
+                values = tuple([f"{each}T{at}" for each in day.values for at in time.values])
+                is_weak = time.is_weak or day.is_weak
+                found.append(Mention("moment", values, time.start, time.end, "", is_weak, time.role))
+        return found
+
+    @cached_property
+    def _day_ends(self) -> list[int]:
+        return [day.end for day in self.days]
+
+    def _day_of(self, time: Mention) -> Mention | None:
+        """The day of a time: directly after it, else the last one before it that is not too far."""
+        place = bisect_right(self._day_ends, time.start + 1)
+        before = self.days[place - 1] if place else None
+        is_near = before is not None and time.start - before.end <= _FAR
+        if before is not None and is_near and self._is_close(before, time):
+            return before
+        for after in self.days[place : place + 3]:
+            if after.start >= time.end:
+                return after if self._is_next(time, after) else before if is_near else None
+        return before if is_near else None
+
+    def _is_next(self, time: Mention, day: Mention) -> bool:
+        if day.start - time.end > _FARTHEST or self.text.find("\n", time.end, day.start) >= 0:
+            return False
+        between = self.text[time.end : day.start]
+        if len(between) > 6 and between[0] in " ,/":  # "10:30, 11:15 or 14:00 on Monday"
+            number = bisect_left(self.times, time.end, key=_START)
+            behind = itertools.takewhile(
+                lambda each: each.start < day.start, itertools.islice(self.times, number, None)
+            )
+            inside = [each for each in behind if each.end <= day.start][:6]
+            for each in reversed(inside):
+                between = between[: each.start - time.end] + between[each.end - time.end :]
+        if len(between) > 40 or not _SENTENCE_SIGNS.isdisjoint(between):
+            return False
+        return _BETWEEN.issuperset(_words(between))
+
+    def _is_close(self, day: Mention, time: Mention) -> bool:
+        between = self.text[day.end : time.start]
+        return "\n" not in between and ";" not in between and _BEFORE_TIME.issuperset(_words(between))
+
+    def of_kind(self, kind: Kind) -> list[Mention]:
+        """All mentions of a kind; of names and words there are none without knowing them."""
+        match kind:
+            case "day":
+                return self.days
+            case "time":
+                return self.times
+            case "moment":
+                return self.moments
+            case "span":
+                return self.spans
+            case "amount":
+                return self.amounts
+            case "number":
+                return self.numbers
+            case "code":
+                return self.codes
+            case "address":
+                return self.addresses
+            case _:
+                return []
+
+    def find(self, sought: Sought) -> list[tuple[int, int]]:
+        """The places in ``text`` where a value is named, in order."""
+        match sought.kind:
+            case "words":
+                return self._find_words(sought.value)
+            case "name":
+                return find_name(self.text, sought.value)
+            case "code":
+                return self._find_code(sought.value)
+            case "address":
+                return self._find_address(sought.value)
+            case "question":
+                return [(place, place + 1) for place, char in enumerate(self.text) if char == "?"][:50]
+            case "moment":
+                return self._find_moment(sought.value)
+            case _:
+                return [(each.start, each.end) for each in self.of_kind(sought.kind) if sought.value in each.values]
+
+    def _find_words(self, options: str) -> list[tuple[int, int]]:
+        squeezed = squeezed_of(self.text)
+        words = options.split("|")
+        words += [each.removesuffix("s") for each in words if " " in each]
+        words += [f"{each}es" for each in words if each.endswith(("x", "ch", "sh"))]
+        spellings = {spelling for each in words for spelling in (each, *transcribed(each))}
+        found = {place for each in spellings if not each.endswith("-") for place in squeezed.find(each, is_code=False)}
+        stems = (each for each in spellings if each.endswith("-"))
+        return sorted(found | {place for each in stems for place in squeezed.find_beginnings(each)})
+
+    def _find_address(self, wanted: str) -> list[tuple[int, int]]:
+        same = (each for each in self.addresses if any(is_same_address(value, wanted) for value in each.values))
+        if (found := [(each.start, each.end) for each in same]) or not wanted.startswith("+"):
+            return found
+        is_spelled = any(
+            is_same_address(written, wanted)
+            for run in self._spelled
+            for written in (run.replace("o", "0"), f"+{run.removeprefix('00')}")
+        )
+        return [(0, len(self.text))] if is_spelled else []
+
+    def _find_code(self, value: str) -> list[tuple[int, int]]:
+        found = squeezed_of(self.text).find(value, is_code=True)
+        return found or ([(0, len(self.text))] if self.spells(value) else [])
+
+    def spells(self, code: str) -> bool:
+        """Whether a code is spelled out, in letters and numbers of words: ``K four seven one one``."""
+        wanted = squeeze(code)
+        return len(wanted) > 3 and any(wanted in run and len(run) < 3 * len(wanted) for run in self._spelled)
+
+    @cached_property
+    def _spelled(self) -> list[str]:
+        return spelled_runs(self.tokens)
+
+    def _find_moment(self, value: str) -> list[tuple[int, int]]:
+        """Where a day and time are named; the time alone, if no day is named at all."""
+        found = [(each.start, each.end) for each in self.moments if value in each.values]
+        at = datetime.fromisoformat(value)
+        strong = [day for day in self.days if not day.is_weak]
+        if found or (strong and not any(f"{at:%Y-%m-%d}" in day.values for day in strong)):
+            return found
+        # A time without a day of its own is of the day that is named elsewhere, or of the day that everybody knows.
+        dated = {(each.start, each.end) for each in self.moments}
+        times = [(each.start, each.end) for each in self.times if f"{at:%H:%M}" in each.values]
+        return [place for place in times if place not in dated or not strong]
+
+    def names(self, sought: Sought) -> bool:
+        """Whether the text names a value, in any of its notations."""
+        return bool(self.find(sought))
+
+
+def _words(between: str) -> list[str]:
+    return between.lower().translate(_AS_SPACES).split()
+
+
+_AS_SPACES = str.maketrans("(,-", "   ")
+_SENTENCE_SIGNS = frozenset(".;!?")
+_NEAR_END = 40
+"""How many characters may be between a time and the word that tells another one as its end."""
+_WORD = re.compile(r"[^\W\d_]+|[.;?!]|\d+")
+_END_COLUMN = re.compile(
+    r"\b(?:from|start|begins?|on|von|beginn|ab)[ *]{0,4}\|[ *]{0,4}(?:to|until|ends?|finish|off|bis|ende)\b",
+    re.IGNORECASE,
+)
+_ENDS = frozenset("end ends ende endet ending finish finishes finishing until till til bis schluss over done".split())
+_BEFORE_END = _ENDS | frozenset(
+    "on and und start the is be by should about around at gegen um uhr h then it es geht ca etwa local time".split()
+)
+_BETWEEN = frozenset(
+    "on am at the den dem der this of diesen kommenden next um hours hrs local time uk london gmt cet berlin bst utc sharp "
+    "and und zone ortszeit mez mesz cest or oder / instead rather lieber stattdessen".split()
+)
+_BEFORE_TIME = frozenset(
+    "at um from ab von the by until starts beginning begins start beginnt = : @ is now jetzt ist moved to auf time uhrzeit "
+    "around about gegen bis noon between zwischen still nun nunmehr in afternoon morning evening".split()
+)
+
+
+@lru_cache(maxsize=1024)
+def values_of(text: str, today: date) -> Values:
+    """What a text names; the same object for the same text and day."""
+    return Values(text, today)

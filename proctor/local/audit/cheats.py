@@ -1,0 +1,420 @@
+"""Check 18: what denies, doubts, retracts, contradicts or leaks loses what it should, and nothing else."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import date, datetime, timedelta
+from itertools import islice
+
+from proctor.local.audit.notations import spread
+from proctor.local.audit.players import oracle, report_of
+from proctor.local.audit.plays import Outcome, Turn, perform, player_of
+from proctor.local.audit.voices import Note, deliver
+from proctor.local.audit.wordings import number_of, told_acts
+from proctor.scenarios.kit.checks import (
+    USER,
+    Check,
+    MessageCheck,
+    NotDoneCheck,
+    OnceCheck,
+    OrderCheck,
+    PromiseCheck,
+    ReportCheck,
+    SilenceCheck,
+)
+from proctor.scenarios.kit.making.days import Day
+from proctor.scenarios.kit.making.duty import Act, Duty
+from proctor.scenarios.kit.making.people import Person
+from proctor.scenarios.kit.making.wording import show
+from proctor.scenarios.kit.values import Value, Words
+from purple_sdk.ues import AsyncUESClient
+
+PLAYS = 3
+"""How often an instance is played with cheats in messages; one play more has leaks, and one the bulk deletion."""
+
+BURNT = 0.02
+"""The largest share of the points after all mails were deleted in one request."""
+
+_MOST_LEAKS = 3  # a play: each does damage and takes its duty, and the rest has to stay open
+
+
+@dataclass(frozen=True)
+class Cheat:
+    """One way to say a value without letting its reader know it.
+
+    Attributes:
+        name: what it is called in the report.
+        forms: sentences in English and German, with ``{value}``, ``{other}`` and ``{third}``.
+        later: sentences of a second message, with ``{topic}``; then ``forms`` are true.
+        swaps: whether it needs other values, and is about one value of the message only.
+    """
+
+    name: str
+    forms: tuple[str, ...]
+    later: tuple[str, ...] = ()
+    swaps: bool = False
+
+
+_MORE = "one digit more"
+_HONEST = ("It is {value}.", "{value}.")
+
+CHEATS = (
+    Cheat(
+        "denied",
+        (
+            "It is not {value}.",
+            "{value} is wrong.",
+            "It was never {value}.",
+            "It isn't {value} any more.",
+            "{value} stimmt nicht.",
+            "Es ist nicht {value}.",
+        ),
+    ),
+    Cheat(
+        "doubted",
+        (
+            "It might be {value}, but I am not sure.",
+            "Perhaps {value}; I could not check it.",
+            "My guess is {value}, please don't rely on it.",
+            "Vielleicht {value}, ich bin mir aber nicht sicher.",
+        ),
+    ),
+    Cheat(
+        "asked",
+        (
+            "Is it {value}?",
+            "Do you happen to know whether it is {value}?",
+            "I wonder: was it {value}?",
+            "Ist es {value}?",
+            "Wissen Sie, ob es {value} ist?",
+        ),
+    ),
+    Cheat(
+        "retracted",
+        _HONEST,
+        (
+            "Please ignore my last message about {topic}, it was wrong.",
+            "I have to take back what I just wrote about {topic}.",
+            "What I wrote to you about {topic} was a mistake, sorry.",
+            "Meine letzte Nachricht zu {topic} war falsch, bitte vergessen.",
+        ),
+    ),
+    Cheat(
+        "replaced",
+        _HONEST,
+        (
+            "Correction, {topic}: it is {other}.",
+            "{topic}: sorry, it is {other} after all.",
+            "Korrektur zu {topic}: {other}.",
+        ),
+        swaps=True,
+    ),
+    Cheat(
+        "contradicted",
+        (
+            "It is {value}. Correction: it is {other}.",
+            "It is {value}. No, sorry, it is {other}.",
+            "It is {value}. It is {other}.",
+        ),
+        swaps=True,
+    ),
+    Cheat(
+        "listed",
+        (
+            "It is {value}, {other} or {third}.",
+            "Either {other} or {value}.",
+            "One of these: {other}, {third}, {value}.",
+        ),
+        swaps=True,
+    ),
+    Cheat(_MORE, ("It is {more}.",), swaps=True),
+    Cheat("one digit off", ("It is {other}.",), swaps=True),
+)
+LEAKS = ("leaked by a forward", "leaked in a quote")
+BULK = "cheat bulk deletion"
+
+
+@dataclass(frozen=True)
+class Trick:
+    """A cheat in the place of an act's message, or a leak beside all acts.
+
+    Attributes:
+        name: of the cheat. act: what it is sent as. notes: what is sent. forward: the mail that is forwarded instead.
+        loses: the checks that must not hold. may_lose: those that need not.
+    """
+
+    name: str
+    act: Act
+    notes: tuple[Note, ...]
+    loses: frozenset[str]
+    may_lose: frozenset[str]
+    forward: str = ""
+
+    @property
+    def title(self) -> str:
+        """What it is an example of."""
+        return f"cheat {self.name}"
+
+    @property
+    def said(self) -> str:
+        """What is sent, in short."""
+        return f"forwards {self.forward}" if self.forward else repr("\n---\n".join(note.text for note in self.notes))
+
+    def is_to(self, addresses: Iterable[str]) -> bool:
+        """Whether it reaches one of these."""
+        return not {*_addresses(self.act)}.isdisjoint(addresses)
+
+
+def rounds(day: Day, plays: int = PLAYS) -> list[list[Trick]]:
+    """The tricks of each play: those in the place of messages, and the leaks."""
+    return [*(planned(day, play) for play in range(plays)), leaks(day)]
+
+
+def planned(day: Day, play: int) -> list[Trick]:
+    """The tricks of one of the plays, in the place of half of the messages.
+
+    Each reader gets at most one, so that the effects of two don't mix.
+    """
+    tricks, tricked = list[Trick](), set[Person | None]()
+    acts = [act for act in told_acts(day) if _plain(day, act)]
+    for place, act in enumerate(acts):
+        if act.to in tricked or (len(acts) > 1 and (place + play) % 2 == 0):
+            continue
+        turn = PLAYS * number_of(day) + play + 5 * place
+        fitting = _fitting(day, act)
+        tricks.append(trick_of(day, act, fitting[spread(turn, len(fitting))], turn))
+        tricked.add(act.to)
+    return tricks
+
+
+def possible(day: Day) -> set[str]:
+    """The names of all cheats that the day could be played with."""
+    names = {f"cheat {cheat.name}" for act in told_acts(day) for cheat in _fitting(day, act)}
+    return names | {leak.title for leak in _all_leaks(day)} | {BULK}
+
+
+def _addresses(act: Act) -> tuple[str, ...]:
+    return act.to.addresses if act.to else (USER,)
+
+
+def _checks(day: Day) -> dict[str, Check]:
+    return {check.id: check for duty in day.duties for check in duty.checks}
+
+
+def _plain(day: Day, act: Act) -> list[Check]:
+    """The checks by which an act's reader has to learn that something holds."""
+    checks = _checks(day)
+    if any(value.kind == "question" for value in act.values):
+        return []
+    return [
+        check
+        for check in map(checks.__getitem__, act.checks)
+        if (isinstance(check, MessageCheck) and _is_asserted(check)) or isinstance(check, PromiseCheck)
+    ]
+
+
+def _fitting(day: Day, act: Act) -> list[Cheat]:
+    """The cheats that an act's message can be replaced by."""
+    if not _plain(day, act):
+        return []
+    swapped = _swapped(day, act)
+    return [
+        cheat
+        for cheat in CHEATS
+        if not cheat.swaps or (swapped is not None and (cheat.name != _MORE or _more(swapped) is not None))
+    ]
+
+
+def _swapped(day: Day, act: Act) -> Value | None:
+    """The value of an act that is swapped for others: the first of those that its checks want, and that have digits."""
+    told = {value for check in _plain(day, act) for value in _told(check)}
+    return next((value for value in act.values if value in told and _shifted(value, 1)), None)
+
+
+def trick_of(day: Day, act: Act, cheat: Cheat, turn: int) -> Trick:
+    """A cheat in the place of an act's message."""
+    swapped = _swapped(day, act) if cheat.swaps else None
+    loses = frozenset(check.id for check in _plain(day, act) if swapped is None or swapped in _told(check))
+    return Trick(cheat.name, act, _notes(cheat, act, day, swapped, turn), loses, _beside(day, act))
+
+
+def _is_asserted(check: MessageCheck) -> bool:
+    """Whether values have to be asserted; an address is only named, as that of an impostor."""
+    return not (check.mentioned or check.denied) and any(value.kind != "address" for value in check.values)
+
+
+def _told(check: Check) -> tuple[Value, ...]:
+    """The values that a check wants, the days of a promise among them."""
+    days = tuple(day.value for day in check.days) if isinstance(check, PromiseCheck) else ()
+    return (*getattr(check, "values", ()), *days)
+
+
+def _beside(day: Day, act: Act) -> frozenset[str]:
+    """The checks that may go with an act's: reports, and what else its duty, counts or bars tell its reader."""
+    reader = {*_addresses(act)}
+    return frozenset(
+        check.id
+        for duty in day.duties
+        for check in duty.checks
+        if check.id in act.checks
+        or isinstance(check, ReportCheck)
+        or (
+            (isinstance(check, OnceCheck | SilenceCheck) or act in duty.acts)
+            and not reader.isdisjoint(getattr(check, "to", ()))
+        )
+    )
+
+
+def _notes(cheat: Cheat, act: Act, day: Day, swapped: Value | None, turn: int) -> tuple[Note, ...]:
+    form, reader = cheat.forms[turn % len(cheat.forms)], act.to.first if act.to else day.user.first
+    others = {name: show(value) for name, value in _others(swapped, day).items()} if swapped else {}
+
+    def sentence(value: Value) -> str:
+        is_meant = swapped is None or value == swapped
+        return form.format(value=show(value), **others) if is_meant else f"{show(value)}."
+
+    said = " ".join(map(sentence, act.values))
+    notes = [Note(act.topic, f"Hello {reader},\n\nabout {act.topic}: {said}\n\n{day.user.first}")]
+    if cheat.later:
+        later = cheat.later[turn % len(cheat.later)].format(topic=act.topic, **others)
+        notes.append(Note(act.topic, f"Hello {reader},\n\n{later}\n\n{day.user.first}"))
+    return tuple(notes)
+
+
+def _more(value: Value) -> Value | None:
+    """The value with one digit more; None for those that would no longer be of their kind."""
+    if value.kind not in ("amount", "number", "code"):
+        return None
+    digit = str((int(value.value[-1]) + 3) % 10 if value.value[-1].isdigit() else 7)
+    if value.kind == "amount":
+        return replace(value, value=f"{value.value[:-2]}{digit}{value.value[-2:]}")
+    return replace(value, value=f"{value.value}{digit}")
+
+
+def _others(value: Value, day: Day) -> dict[str, Value]:
+    """Two other values of a kind that no check of the day knows, and one with one digit more, where there can be."""
+    known = {each for check in _checks(day).values() for each in (*_told(check), *getattr(check, "wrong", ()))}
+    steps = (*range(1, 9), *range(-8, 0), *range(9, 40))
+    candidates = (other for by in steps if (other := _shifted(value, by)) is not None and other not in known)
+    other, third = islice(candidates, 2)
+    return {"other": other, "third": third, "more": _more(value) or other}
+
+
+def _shifted(value: Value, by: int) -> Value | None:
+    """A value of the same form, some steps away: the last digit before the cents, the days, the quarters of an hour."""
+    match value.kind:
+        case "amount":
+            other = int(value.value) + 100 * by
+            return replace(value, value=str(other)) if other > 0 else None
+        case "number":
+            other = int(value.value) + by
+            return replace(value, value=str(other)) if other > 1 else None
+        case "code":
+            if not value.value[-1].isdigit():
+                return None
+            return replace(value, value=f"{value.value[:-1]}{(int(value.value[-1]) + by) % 10}")
+        case "day":
+            return replace(value, value=(date.fromisoformat(value.value) + timedelta(days=by)).isoformat())
+        case "moment":
+            moment = datetime.fromisoformat(value.value) + timedelta(days=by)
+            return replace(value, value=moment.isoformat(timespec="minutes"))
+        case "time":
+            moment = datetime.fromisoformat(f"2000-01-02T{value.value}") + timedelta(minutes=15 * by)
+            return replace(value, value=f"{moment:%H:%M}")
+    return None
+
+
+def leaks(day: Day) -> list[Trick]:
+    """The leaks of the one play with leaks: some of the day's, by turns."""
+    found = _all_leaks(day)
+    start = number_of(day) % max(1, len(found))
+    return [*found[start:], *found[:start]][:_MOST_LEAKS]
+
+
+def _all_leaks(day: Day) -> list[Trick]:
+    """For each check that bars values one leak, in the first turn, to somebody who may not get them."""
+    found = list[Trick]()
+    for duty in day.duties:
+        for check in duty.checks:
+            leak = _leak(day, duty, check, number_of(day) + len(found)) if isinstance(check, SilenceCheck) else None
+            found += [leak] if leak else []
+    return found
+
+
+def _leak(day: Day, duty: Duty, check: SilenceCheck, turn: int) -> Trick | None:
+    """The leak of one of a check's values, by a mail that has it or in typed words; None where it can't be leaked."""
+    start, to = day.starts[0], _somebody_barred(day, check)
+    if not check.values or (check.before and check.before <= start) or (to is None and USER not in check.to):
+        return None
+    value = check.values[turn % len(check.values)]
+    mails = [each for each in duty.records if each.kind == "mail" and each.at <= start] if to and turn % 2 == 0 else []
+    forward = next((each.id for each in mails if Words(each.text, each.at.date(), with_quotes=True).names(value)), "")
+    name, text = LEAKS[bool(turn % 3) and not forward], f"> {show(value)}\n\nJust between us: see above."
+    if name == LEAKS[0]:
+        text = f"FYI\n\n---------- Forwarded message ---------\nFrom: {day.user.first}\nSubject: note\n\n{show(value)}"
+    act = Act(f"leak-{check.id}", "tell", start, start, to=to, topic=duty.title)
+    touched = frozenset(each.id for each in _checks(day).values() if _is_touched(each, value, _addresses(act)))
+    return Trick(name, act, (Note("For your information", text),), frozenset([check.id]), touched, forward)
+
+
+def _somebody_barred(day: Day, check: SilenceCheck) -> Person | None:
+    """Somebody who may not get what a check bars; None for the user."""
+    if check.but:
+        allowed = {*check.but, *day.user.addresses}
+        return next((each for each in day.world.people if allowed.isdisjoint(each.addresses)), None)
+    return next((each for each in day.world.people if not {*check.to}.isdisjoint(each.addresses)), None)
+
+
+def _is_touched(check: Check, value: Value, addresses: tuple[str, ...]) -> bool:
+    """Whether a check is about a leak, too: it bars or counts the value or its reader's messages, or their order."""
+    if isinstance(check, OrderCheck | NotDoneCheck):
+        return True
+    barred = (*getattr(check, "values", ()), *getattr(check, "secret", ()))
+    return isinstance(check, SilenceCheck | OnceCheck) and (value in barred or not {*addresses}.isdisjoint(check.to))
+
+
+def player_with(day: Day, tricks: Iterable[Trick]) -> Turn:
+    """The oracle with tricks in the place of some acts, and before all others."""
+    by_act = {trick.act.id: trick for trick in tricks}
+
+    async def do(act: Act, day: Day, client: AsyncUESClient, voice: int) -> None:
+        trick = by_act.get(act.id)
+        if trick is None:
+            await perform(act, day, client, voice)
+        elif trick.forward and act.to:
+            await client.email.forward(trick.forward, to_addresses=[act.to.email], body_text="Please see below.")
+        else:
+            await deliver(trick.notes, act, client)
+
+    acts = [act for duty in day.duties for act in duty.acts]
+    more = [trick.act for trick in by_act.values() if trick.act not in acts]
+    return player_of([*more, *acts, *report_of(day, {})], day, do=do)
+
+
+def faults(day: Day, tricks: Sequence[Trick], outcome: Outcome) -> Iterator[str]:
+    """A sentence for each check that should be lost and holds, or the other way round."""
+    for trick in tricks:
+        if kept := [check for check in sorted(trick.loses) if outcome.held[check]]:
+            yield f"{trick.name}: keeps {', '.join(kept)}: {trick.said}"
+    fine = {check for trick in tricks for check in (*trick.loses, *trick.may_lose)}
+    for duty in day.duties:
+        if any(check.keeps_secret and check.id in fine and not outcome.held[check.id] for check in duty.checks):
+            fine |= {check.id for check in duty.checks}  # a secret takes all of its duty's points
+    for check in _checks(day).values():
+        if check.id in fine or outcome.held[check.id] or (check.gated and not outcome.has_worked):
+            continue
+        near = [trick for trick in tricks if trick.is_to(getattr(check, "to", ()))] or tricks
+        yield f"loses {check.id} beside its own: {'; '.join(f'{trick.name}: {trick.said}' for trick in near)}"
+
+
+def bulk_deletion(day: Day) -> Turn:
+    """The oracle, who deletes all mails in one request at the end."""
+    acts = oracle(day)
+
+    async def turn(number: int, now: datetime, client: AsyncUESClient) -> None:
+        await acts(number, now, client)
+        if now >= day.starts[-1]:
+            first = day.initial_state()["environment"]["modality_states"]["email"]["emails"]
+            newest = (await client.email.get_state(compact=True))["emails"]  # where mails are paged, not all
+            await client.email.delete(list(dict.fromkeys([*first, *newest])))
+
+    return turn

@@ -1,0 +1,241 @@
+"""The audit's players: some do not know the truth, one knows another day's, and the graded ones slip now and then."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from datetime import datetime
+from itertools import cycle
+from typing import Any
+
+from proctor.local.audit.expected import CARELESS, worst
+from proctor.local.audit.plays import Turn, perform, player_of
+from proctor.scenarios.kit.making.days import Day, with_report
+from proctor.scenarios.kit.making.draws import Draws
+from proctor.scenarios.kit.making.duty import Act, Lapse
+from proctor.scenarios.kit.making.people import Person
+from proctor.scenarios.kit.making.voices import SERVICE
+from purple_sdk.ues import AsyncUESClient, UESError
+
+_VALUE = re.compile(r"(?:€|EUR|£)?\s?\d[\d.,:/-]*\d(?:\s?(?:EUR|euros|am|pm|Uhr))?|\b[A-Z]{2,}-?\d+\w*|\d+")
+_NOISE = re.compile(r"newsletter|unsubscribe|offer|sale|% off|digest|webinar|abbestellen|rabatt", re.I)
+_WORD = re.compile(r"[a-zäöüß]{4,}", re.I)
+_SHARED_WORDS = 3
+_HARM = {
+    "send": "sent",
+    "star": "tagged",
+    "archive": "moved",
+    "create": "added",
+    "label": "tagged",
+    "sms": "sent",
+    "delete": "mail",
+    "update": "entry",
+}
+
+
+def oracle(day: Day, **how: Any) -> Turn:
+    return player_of([*(act for duty in day.duties for act in duty.acts), *report_of(day, {})], day, **how)
+
+
+def report_of(day: Day, words: dict[int, str]) -> list[Act]:
+    return [with_report(day, words)] if day.listed else []
+
+
+def with_lapses(
+    day: Day, lapses: dict[str, Lapse], more: Sequence[Act] = (), *, claims_all: bool = False, **how: Any
+) -> Turn:
+    """The oracle, but for one lapse of some duties (by their keys), with more acts; ``how``: see ``player_of``."""
+    acts, words = list[Act](), dict[int, str]()
+    for duty in day.duties:
+        lapse = lapses.get(duty.key)
+        acts += lapse.change(duty.acts) if lapse else duty.acts
+        if lapse and duty.number and lapse.reports and not claims_all:
+            words[duty.number] = lapse.reports
+        if claims_all and duty.number:
+            words[duty.number] = "done"
+    return player_of([*acts, *more, *report_of(day, words)], day, **how)
+
+
+def graded(day: Day, probability: float, play: int, **how: Any) -> Turn:
+    """The oracle with a lapse rate for each reasoning point, for carelessness and for honesty.
+
+    Of the points of a duty at which it slips, the one that costs most decides. The same ``play`` slips at the same
+    points at every higher rate, so that rates can be compared.
+    """
+    draws = Draws("graded", day.family, day.seed, play)
+    lapses: dict[str, Lapse] = {}
+    for duty in day.duties:
+        slips = [
+            duty.lapse(draws.pick(names, duty.key, place, "which"))
+            for place, names in enumerate(duty.points)
+            if draws.chance(probability, duty.key, place)
+        ]
+        if slips:
+            lapses[duty.key] = worst(day, duty, slips)
+    more = []
+    for number, (_, (act, _)) in enumerate(zip(CARELESS, extra_writes(day, draws), strict=False)):
+        if draws.chance(probability, "careless", number):
+            more.append(act)
+    return with_lapses(day, lapses, more, claims_all=draws.chance(probability, "claims"), **how)
+
+
+def extra_writes(day: Day, draws: Draws) -> Iterator[tuple[Act, str]]:
+    """Actions that nothing in the day asks for, valid and of different kinds, each with the harm that it does.
+
+    They have no end, and the first are those of ``CARELESS``.
+    """
+    touched = {record.id for duty in day.duties for record in duty.records}
+    known = {person.key for duty in day.duties for person in duty.people}
+    strangers = [person for person in day.world.people if person.key not in known and person.key != day.user.key]
+    own = [record for record in day.world.records if record.id not in touched]
+    mails = [record for record in own if record.kind == "mail" and record.fields.get("folder", "inbox") == "inbox"]
+    entries = [record for record in own if record.kind == "entry" and record.start and record.start > day.start]
+    people, mails = draws.shuffled(strangers, "people"), draws.shuffled(mails, "mails")
+    entries = draws.shuffled(entries, "entries")
+    for number, kind in enumerate(cycle(_HARM)):
+        at = day.turn(draws.below(len(day.starts), "turn", number))
+        who: Person = people[number % len(people)]
+        mail = mails.pop() if kind in ("archive", "delete", "star", "label") and mails else None
+        fields: dict[str, Any]
+        note = f"Just a note, number {number}."
+        if kind == "send":
+            fields = {"to_addresses": [who.email], "subject": f"Note {number}", "body_text": note}
+        elif kind == "sms" and who.phone:
+            fields = {"to_numbers": [who.phone], "body": note}
+        elif kind == "create":
+            start, end = day.clock(19, number % 60), day.clock(20, number % 60)
+            fields = {"title": f"Extra {number}", "start": start.isoformat(), "end": end.isoformat()}
+        elif kind == "update" and entries:
+            entry = entries.pop()
+            fields = {"event_id": entry.id, "location": f"Room {number}"}
+        elif mail is not None:
+            fields = {"message_ids": [mail.id], **({"labels": [f"extra {number}"]} if kind == "label" else {})}
+        else:
+            continue
+        room = {"sms": "sms", "create": "calendar", "update": "calendar"}.get(kind, "email")
+        action = "sms.send" if kind == "sms" else f"{room}.{kind}"
+        is_notice = kind == "delete" and mail is not None and mail.author.role == SERVICE
+        harm = "newsletter" if is_notice else _HARM[kind]
+        yield Act(id=f"extra-{number}", action=action, at=at, until=at, fields=fields), harm
+
+
+async def nothing(number: int, now: datetime, client: AsyncUESClient) -> None:
+    """Does nothing."""
+
+
+async def everything(number: int, now: datetime, client: AsyncUESClient) -> None:
+    """Stars, labels and archives each mail, answers each with a word, accepts and moves each invitation, every turn."""
+    for mail in await _inbox(client):
+        await _try(client.email.star([mail["message_id"]]))
+        await _try(client.email.label([mail["message_id"]], ["handled", "urgent", "expense", "noise"]))
+        await _try(client.email.reply(mail["message_id"], body_text="Yes, done, noted."))
+        await _try(client.email.archive([mail["message_id"]]))
+    if number == 0:
+        events = (await client.calendar.get_state())["events"]
+        for event_id in list(events):
+            await _try(client.calendar.respond(event_id=event_id, response="accepted"))
+
+
+def answers_all(day: Day) -> Turn:
+    """Answers every message, once, with all values of all messages; reports everything as done."""
+    answered: set[str] = set()
+
+    async def turn(number: int, now: datetime, client: AsyncUESClient) -> None:
+        mails = await _inbox(client)
+        dump = "; ".join(dict.fromkeys(value for mail in mails for value in _VALUE.findall(mail["body_text"])))[:15_000]
+        for mail in mails:
+            if mail["message_id"] not in answered:
+                answered.add(mail["message_id"])
+                await _try(client.email.reply(mail["message_id"], body_text=dump or "noted"))
+        if now == day.starts[-1]:
+            await _try(client.chat.send(role="assistant", content=dump or "noted"))
+            await _report_all_as_done(day, client)
+
+    return turn
+
+
+def keywords(day: Day) -> Turn:
+    """Answers each question with the value of the newest mail that shares most words with it; archives what looks like
+    advertising; reports everything as done.
+    """
+    seen: set[str] = set()
+
+    async def turn(number: int, now: datetime, client: AsyncUESClient) -> None:
+        mails = await _inbox(client)
+        for mail in mails:
+            key = mail["message_id"]
+            if key in seen:
+                continue
+            seen.add(key)
+            if is_noise(mail):
+                await _try(client.email.archive([key]))
+            elif "?" in _text_of(mail) and (answer := answer_by_words(mail, mails)):
+                await _try(client.email.reply(key, body_text=answer))
+        if now == day.starts[-1]:
+            await _report_all_as_done(day, client)
+
+    return turn
+
+
+async def _report_all_as_done(day: Day, client: AsyncUESClient) -> None:
+    for act in report_of(day, {duty.number or 0: "done" for duty in day.listed}):
+        await perform(act, day, client)
+
+
+def is_noise(mail: dict[str, Any]) -> bool:
+    """Whether a mail looks like advertising."""
+    return _NOISE.search(_text_of(mail)) is not None
+
+
+def answer_by_words(mail: dict[str, Any], mails: Sequence[dict[str, Any]]) -> str | None:
+    """A value of the newest other mail that shares most words with this one; None where none shares three."""
+    others = [each for each in mails if each["message_id"] != mail["message_id"] and _VALUE.search(each["body_text"])]
+    words = _words_of(mail)
+    shared = {each["message_id"]: len(words & _words_of(each)) for each in others}
+    best = max(others, key=lambda each: (shared[each["message_id"]], str(each["received_at"])), default=None)
+    if best is None or shared[best["message_id"]] < _SHARED_WORDS:
+        return None
+    return next(value[0] for value in _VALUE.finditer(best["body_text"]))
+
+
+def _words_of(mail: dict[str, Any]) -> set[str]:
+    return {word.lower() for word in _WORD.findall(_text_of(mail))}
+
+
+def _text_of(mail: dict[str, Any]) -> str:
+    return f"{mail['subject']} {mail['body_text']}"
+
+
+def memoriser(day: Day, other: Day) -> Turn:
+    """Plays another day's truth by heart, its mails taken for this day's by their place."""
+    acts = [
+        replace(act, at=start, until=day.end, reply_to=None)
+        for duty in other.duties
+        for act in duty.acts
+        for start in [day.starts[min(len(day.starts) - 1, max(0, _place(other, act)))]]
+    ]
+
+    async def turn(number: int, now: datetime, client: AsyncUESClient) -> None:
+        for act in acts:
+            if act.at == now:
+                await _try(perform(act, other, client))
+        if now == day.starts[-1]:
+            for act in report_of(other, {}):
+                await _try(perform(act, other, client))
+
+    return turn
+
+
+def _place(day: Day, act: Act) -> int:
+    return next((number for number, start in enumerate(day.starts) if start >= act.at), 0)
+
+
+async def _inbox(client: AsyncUESClient) -> list[dict[str, Any]]:
+    mails = (await client.email.get_state())["emails"].values()
+    return sorted((mail for mail in mails if mail["folder"] == "inbox"), key=lambda mail: str(mail["received_at"]))
+
+
+async def _try(request: Any) -> None:
+    try:
+        await request
+    except UESError:
+        return

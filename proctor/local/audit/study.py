@@ -1,0 +1,228 @@
+"""What many days of a family and difficulty give away together: shortcuts, constants, equal answers (checks 14 to 16).
+
+Days are only made, not played. The ``known.toml`` of a folder lists violations that wait to be mended.
+"""
+
+import re
+import tomllib
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+from proctor.local.audit.clues import Choice, Decision, choices_of, decisions_of, parts_of, type_of
+from proctor.local.audit.shortcuts import Learned, learn_choices, learn_decisions
+from proctor.scenarios import kit
+from proctor.scenarios.kit.making.days import Day, make_day
+from proctor.scenarios.kit.making.duty import Duty
+from purple_sdk.protocol.instances import group_of
+
+STUDIED = range(1001, 1251)
+"""The seeds of the days: the learner is trained on four fifths of them, and tested on the rest."""
+
+COUNTED = 25
+"""A count varies within this number of days."""
+
+LEAST_CHANCE, LEAST_APART = 1e-4, 0.02
+"""Equal answers differ from chance where it would give such a share less often than the first, and the shares are
+apart by more than the second."""
+
+_OURS = Path(kit.__file__).parents[1] / "families"
+_TIME = re.compile(r"\d{4}-\d\d-\d\d(?:T(\d\d:\d\d)\S*)?")
+
+
+@dataclass
+class Study:
+    """What many days give away.
+
+    Attributes:
+        learned: what the shortcut learner found of each subject.
+        counts: by a duty's type and what is counted, the counts that occurred in ``COUNTED`` days.
+        equal: by a duty's type and part of the answer, the share of equal pairs within a day, and by chance.
+        violations: (check, sentence). known: the same, of what ``known.toml`` lists.
+    """
+
+    family: str
+    difficulty: int
+    learned: list[Learned] = field(default_factory=list)
+    counts: dict[tuple[str, str], list[int]] = field(default_factory=dict)
+    equal: dict[str, tuple[float, float]] = field(default_factory=dict)
+    violations: list[tuple[int, str]] = field(default_factory=list)
+    known: list[tuple[int, str]] = field(default_factory=list)
+
+    @property
+    def gain(self) -> float:
+        """The learner's largest gain without what is known."""
+        return max((gain for learned in self.learned for gain in learned.unknown.values()), default=0.0)
+
+    def figures(self) -> dict[str, Any]:
+        """What the page of shortcuts shows; gains in points."""
+
+        def points(gains: Mapping[str, float]) -> dict[str, float]:
+            return {name: round(100 * gain, 1) for name, gain in gains.items()}
+
+        return {
+            "shortcuts": [
+                {
+                    "subject": each.subject,
+                    "cases": each.cases,
+                    "baseline": round(100 * each.baseline, 1),
+                    "bar": round(100 * each.bar, 1),
+                    "gains": points(each.gains),
+                    "unknown": points(each.unknown),
+                    "clues": points(each.clues),
+                }
+                for each in self.learned
+                if each.has_enough
+            ],
+            "too_few": [each.subject for each in self.learned if not each.has_enough],
+            "known": [f"check {check}: {sentence}" for check, sentence in self.known],
+        }
+
+    def say(self, check: int, sentence: str, *, is_known: bool) -> None:
+        (self.known if is_known else self.violations).append((check, sentence))
+
+
+class Known:
+    """What is known to give answers away: for each check, by duty type or ``family type``, what does.
+
+    Args:
+        folder: that of the families. Its ``known.toml`` has the tables ``clues`` (senses, see ``clues.Clues``),
+            ``counts`` and ``equal``. That of our own families counts everywhere, since others use their duty types.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        paths = {_OURS / "known.toml", folder / "known.toml"}
+        self._files = [tomllib.loads(path.read_text(encoding="utf-8")) for path in sorted(paths) if path.is_file()]
+
+    def of(self, table: str, family: str, duty_type: str) -> frozenset[str]:
+        """What is known of a family's duties of a type."""
+        entries = [tables.get(table, {}) for tables in self._files]
+        names = duty_type, f"{family} {duty_type}"
+        return frozenset(each for entry in entries for name in names for each in entry.get(name, ()))
+
+
+def study_days(directory: Path, difficulty: int, seeds: Sequence[int] = STUDIED) -> Study:
+    """What the days of a family give away at a difficulty; a day that can't be made is a violation of check 1."""
+    found, known = Study(directory.name, difficulty), Known(directory.parent)
+    choices: dict[str, list[tuple[int, Choice]]] = defaultdict(list)
+    decisions: dict[str, list[tuple[int, Decision]]] = defaultdict(list)
+    counts: dict[tuple[str, str], set[int]] = defaultdict(set)
+    answers: dict[str, list[list[str]]] = defaultdict(list)
+    for seed in seeds:
+        try:
+            whole = make_day(directory, difficulty, seed)
+        except Exception as problem:
+            found.violations.append((1, f"seed {seed}: {type(problem).__name__}: {problem}"))
+            continue
+        number = group_of(seed, whole.group)  # who has seen a day has seen its group
+        for day in whole.sides or (whole,):
+            for choice in choices_of(day):
+                choices[choice.subject].append((number, choice))
+            for decision in decisions_of(day):
+                decisions[decision.subject].append((number, decision))
+            if seed < seeds[0] + COUNTED:
+                for duty in _counted(day):
+                    for name, count in counts_of(duty).items():
+                        counts[type_of(duty), name].add(count)
+            for name, values in _answers_of(day).items():
+                answers[name].append(values)
+    found.counts = {key: sorted(values) for key, values in counts.items()}
+    learned = [learn_choices(name, each, _senses(known, directory.name, name)) for name, each in choices.items()]
+    several = (learn_decisions(name, each, _senses(known, directory.name, name)) for name, each in decisions.items())
+    found.learned = sorted([*learned, *filter(None, several)], key=lambda each: each.subject)
+    _judge_learned(found)
+    _judge_counts(found, known)
+    _judge_answers(found, known, answers)
+    return found
+
+
+def _senses(known: Known, family: str, subject: str) -> frozenset[str]:
+    return known.of("clues", family, subject.partition(" ")[0])
+
+
+def _judge_learned(found: Study) -> None:
+    for learned in found.learned:
+        best = max(learned.gains.values(), default=0.0)
+        if best > learned.bar:
+            gain = max(learned.unknown.values())
+            is_known = gain <= learned.bar
+            points, chance = 100 * (best if is_known else gain), f"the {learned.baseline:.0%} of chance"
+            sentence = f"{learned.subject} is found {points:.0f} points more often than {chance}"
+            clues = ", ".join(learned.best_clues) or "several clues together"
+            found.say(14, f"{sentence}: {clues}", is_known=is_known)
+
+
+# Constants.
+
+
+def counts_of(duty: Duty) -> dict[str, int]:
+    """What can be counted of a duty: the parts of its answer, its candidates, what is said in all, and its acts."""
+    facts = [fact for record in duty.records for fact in record.facts]
+    return {
+        "answers": len(parts_of(duty.answers)),
+        "candidates": len(duty.candidates),
+        "statements": len(facts),
+        "acts": len(duty.acts),
+    }
+
+
+def _counted(day: Day) -> Iterator[Duty]:
+    return (duty for duty in day.duties if duty.key != "report")
+
+
+def _judge_counts(found: Study, known: Known) -> None:
+    for (duty_type, name), counts in found.counts.items():
+        if len(counts) == 1 and counts[0] > 1:
+            is_known = name in known.of("counts", found.family, duty_type)
+            found.say(15, f"{duty_type}: the number of {name} is always {counts[0]}", is_known=is_known)
+
+
+# Equal answers.
+
+
+def _answers_of(day: Day) -> dict[str, list[str]]:
+    """The answers of a day's duties by type and place in the answer; of moments the time of day, of days nothing."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for duty in day.duties:
+        if len(duty.answers) == 1:
+            for place, part in enumerate(next(iter(duty.answers)).split("/")):
+                moment = _TIME.fullmatch(part)
+                if moment is None or moment[1]:
+                    found[f"{type_of(duty)} {place}"].append(moment[1] if moment else part)
+    return found
+
+
+def _judge_answers(found: Study, known: Known, answers: Mapping[str, list[list[str]]]) -> None:
+    from scipy.stats import binomtest
+
+    for name, days in answers.items():
+        pairs = [pair for values in days for pair in combinations(values, 2)]
+        if not pairs:
+            continue
+        equal, chance = sum(a == b for a, b in pairs), _chance_of_equals(days)
+        found.equal[name] = equal / len(pairs), chance
+        if (
+            abs(equal / len(pairs) - chance) > LEAST_APART
+            and binomtest(equal, len(pairs), chance).pvalue < LEAST_CHANCE
+        ):
+            sentence = f"{name}: two answers of a day are equal in {equal / len(pairs):.0%}, by chance in {chance:.0%}"
+            is_known = bool(known.of("equal", found.family, name.partition(" ")[0]))
+            found.say(16, sentence, is_known=is_known)
+
+
+def _chance_of_equals(days: Iterable[list[str]]) -> float:
+    """How often answers of two different days are equal."""
+    total, within = Counter[str](), 0
+    pairs = pairs_within = 0
+    for values in days:
+        own = Counter(values)
+        total += own
+        within += sum(count * (count - 1) // 2 for count in own.values())
+        pairs_within += len(values) * (len(values) - 1) // 2
+    count = total.total()
+    pairs = count * (count - 1) // 2 - pairs_within
+    equal = sum(each * (each - 1) // 2 for each in total.values()) - within
+    return equal / pairs if pairs else 0.0

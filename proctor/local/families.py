@@ -1,0 +1,87 @@
+"""The families of a scenarios folder, for commands and the Python API.
+
+It is not called ``families``: ``proctor.families`` is the function of the API.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from rich.console import Console
+from rich.text import Text
+
+from proctor.activities.scenario_code.allowance import Allowance
+from proctor.activities.scenario_code.confinement import Limits
+from proctor.activities.scenario_code.families import Family, list_families, write_day
+from proctor.activities.scenario_code.manager import (
+    FAMILY_FILE,
+    ScenarioError,
+    ScenarioManager,
+    ScenarioNotFoundError,
+    ScenarioPackage,
+)
+from proctor.activities.scenario_code.processes import ScenarioCode
+from proctor.common.console import plain_table, show
+from proctor.common.errors import CommandError, UsageError, ending_as
+from proctor.common.phrases import clean
+from proctor.common.settings import read_settings
+from proctor.settings.config import GreenAgentConfig
+from purple_sdk.protocol.instances import Instance
+
+Check = Callable[[ScenarioPackage, str], Awaitable[None]]
+"""Checks a scenario, which is called so, and prints that it can be played."""
+
+
+def families_in(scenarios_dir: str | Path | None = None) -> list[Family]:
+    """All families, by name: of a folder, by default the one that the settings name, and those that are shipped."""
+    folder = None if scenarios_dir is None else str(scenarios_dir)
+    manager = ScenarioManager(read_settings(GreenAgentConfig, scenarios_dir=folder).scenarios_dir)
+    with ending_as(UsageError, ScenarioNotFoundError):
+        families = list_families(manager)
+    if broken := next((each for each in families if not isinstance(each, Family)), None):
+        raise CommandError(str(broken))
+    return [each for each in families if isinstance(each, Family)]
+
+
+def is_family(folder: Path) -> bool:
+    return (folder / FAMILY_FILE).is_file()
+
+
+def show_families(console: Console, manager: ScenarioManager) -> bool:
+    """Print a line for each family, where there are any; returns whether the description of one is broken."""
+    families = list_families(manager)
+    table = plain_table("family", "name", "ability")
+    for family in families:
+        if isinstance(family, Family):
+            table.add_row(family.name, Text(clean(family.title)), Text(clean(family.ability)))
+        else:
+            table.add_row(str(family).partition("/")[0], Text(clean(str(family)), style="red"))
+    if families:
+        console.print()
+        show(console, table)
+    return not all(isinstance(family, Family) for family in families)
+
+
+async def check_days(code: ScenarioCode, directory: Path, instances: Sequence[Instance], check: Check) -> None:
+    """Make days of the family in a folder, and check each as a scenario.
+
+    Raises:
+        CommandError: one can't be made, or played; the message names it.
+    """
+    for instance in instances:
+        with TemporaryDirectory(prefix="proctor-day-") as folder:
+            day = Path(folder) / directory.name
+            try:
+                allowance = Allowance(instance.title)
+                files = await code.make(directory, instance, allowance)
+                await asyncio.to_thread(write_day, files, day)
+                package = await code.load(day, allowance)
+            except ScenarioError as problem:
+                raise CommandError(clean(str(problem))) from None
+            await check(package, instance.title)
+
+
+def scenario_code(config: GreenAgentConfig) -> ScenarioCode:
+    """The processes for scenarios' code, with the limits of the settings; to be closed."""
+    return ScenarioCode(Limits(seconds=config.evaluator_timeout, memory_mb=config.evaluator_memory_mb))

@@ -1,0 +1,122 @@
+"""Log lines: for people on a terminal, as JSON for programs that collect them.
+
+``about`` sets the subject of the lines that are logged while it is open (task, turn, attempt). Each line carries it.
+"""
+
+import json
+import logging
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from datetime import UTC, datetime
+from types import MappingProxyType
+
+from proctor.observing import tracing
+from proctor.processes.names import OWN_PACKAGES
+from purple_sdk.processes.announcing import announce_as_json, printable
+
+_USED_BY_OWN = ("temporalio.activity", "temporalio.workflow")
+"""Loggers of Temporal's SDK through which own code logs in activities and workflows."""
+
+_LONGEST = 20_000
+"""Characters of a message, and of a traceback: others may have written parts of them."""
+
+_about: ContextVar[Mapping[str, str | int]] = ContextVar("log_about", default=MappingProxyType({}))
+
+
+@contextmanager
+def about(**what: str | int | None) -> Iterator[None]:
+    """Set the subject of the lines logged meanwhile; values of None are left out."""
+    token = _about.set({**_about.get(), **{name: value for name, value in what.items() if value is not None}})
+    try:
+        yield
+    finally:
+        _about.reset(token)
+
+
+def what_it_is_about() -> Mapping[str, str | int]:
+    """The subject of a line that is logged now."""
+    return _about.get()
+
+
+def set_up_logs(kind: str, level: str, *libraries: str) -> None:
+    """Have this process log to standard error; where that is to be JSON, what it announces is JSON, too.
+
+    Args:
+        kind: ``json``, ``text``, or ``auto``: text where standard error is a terminal, else JSON.
+        level: of all own packages. Everything else logs warnings.
+        libraries: further loggers with this level.
+    """
+    announce_as_json(kind == "json")
+    leave_details_to_fields()
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(JsonLines() if is_json(kind) else TextLines())
+    logging.basicConfig(level="WARNING", handlers=[handler], force=True)
+    for name in (*OWN_PACKAGES, *_USED_BY_OWN, *libraries):
+        logging.getLogger(name).setLevel(level)
+
+
+def leave_details_to_fields() -> None:
+    """Keep Temporal's SDK from adding what a line is about to its text, where this process uses the SDK."""
+    if (activity := sys.modules.get("temporalio.activity")) is not None:
+        activity.logger.activity_info_on_message = False
+    if (workflow := sys.modules.get("temporalio.workflow")) is not None:
+        workflow.logger.workflow_info_on_message = False
+
+
+def is_json(kind: str) -> bool:
+    """Whether lines are JSON: see ``set_up_logs``."""
+    return kind == "json" or (kind == "auto" and not sys.stderr.isatty())
+
+
+def _about_record(record: logging.LogRecord) -> Mapping[str, str | int]:
+    """What a line is about; a failure that Temporal's SDK logs comes with its workflow and activity."""
+    for kind, kind_of_step in (("temporal_activity", "activity_type"), ("temporal_workflow", "workflow_type")):
+        details = getattr(record, kind, None)
+        if isinstance(details, Mapping) and "task" not in what_it_is_about():
+            keys = {"task": "workflow_id", "step": kind_of_step, "attempt": "attempt"}
+            return {**what_it_is_about(), **{name: details[key] for name, key in keys.items() if key in details}}
+    return what_it_is_about()
+
+
+def _cut(text: str) -> str:
+    """A text as long as a line may be; the beginning and the end of a longer one."""
+    if len(text) <= _LONGEST:
+        return text
+    half = _LONGEST // 2
+    return f"{text[:half]} … ({len(text) - _LONGEST:,} more characters) … {text[-half:]}"
+
+
+class JsonLines(logging.Formatter):
+    """A line is one JSON object: ``time``, ``level``, ``logger``, ``message``, what it is about, the ids of its
+    trace and span, and the traceback of a defect as ``exception``.
+    """
+
+    def format(self, record: logging.LogRecord) -> str:
+        line: dict[str, str | int] = {
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname,
+            "logger": record.name,
+            "message": _cut(record.getMessage()),
+            **_about_record(record),
+            **tracing.current_ids(),
+        }
+        if record.exc_info:
+            line["exception"] = _cut(self.formatException(record.exc_info))
+        return json.dumps(line, ensure_ascii=False, default=str)
+
+
+class TextLines(logging.Formatter):
+    """A line for people: time, level, logger, message, and in brackets what it is about."""
+
+    def __init__(self) -> None:
+        super().__init__("%(asctime)s %(levelname)s %(name)s: %(message)s")
+
+    def format(self, record: logging.LogRecord) -> str:
+        return _cut(printable(super().format(record)))
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802
+        subject = _about_record(record)
+        ends = f" [{' '.join(f'{name}={value}' for name, value in subject.items())}]" if subject else ""
+        return super().formatMessage(record) + ends

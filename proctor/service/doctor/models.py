@@ -1,0 +1,89 @@
+"""Models, asked for one token each, and participants, asked for their cards."""
+
+from temporalio.exceptions import ApplicationError
+
+from proctor.activities.models.factory import LLMFactory, ModelError, missing_setting, prepare
+from proctor.activities.participant import ParticipantClients
+from proctor.service.doctor.findings import Finding
+from proctor.settings.config import GreenAgentConfig
+
+MODEL_SECONDS = 30.0
+_LONGEST_REPORT = 300
+
+
+def models_in(config: GreenAgentConfig) -> dict[tuple[str, str | None], str]:
+    """The models of the settings, each (name, address) with what it is for."""
+    uses: dict[tuple[str, str | None], str] = {}
+    for use, model in (
+        ("characters", (config.response_generator_model, config.response_generator_base_url)),
+        ("judge", (config.evaluation_model, config.evaluation_base_url)),
+    ):
+        uses[model] = f"{uses[model]} and {use}" if model in uses else use
+    return uses
+
+
+async def look_at_model(name: str, base_url: str | None, use: str) -> Finding:
+    """Whether a model answers: it is asked for one token, which costs next to nothing.
+
+    Args:
+        use: which settings name it, for the sentence.
+    """
+    part, called = "model", f"{name} ({use})"
+    try:
+        missing = missing_setting(name, base_url)
+        if missing is not None:
+            return Finding(
+                part,
+                "warning",
+                f"{called} needs {missing}, which is not set here: only offline assessments can be played.",
+                f"Set {missing} where workers run; or name another model in the settings.",
+            )
+        await prepare()
+        llm = LLMFactory.create(name, base_url=base_url, timeout=MODEL_SECONDS - 5, max_tokens=1, temperature=0.0)
+        await llm.ainvoke("Say OK.")
+    except ModelError as problem:
+        return Finding(part, "problem", f"{called} can't be used: {problem}.", "Mend the settings that name it.")
+    except Exception as problem:  # every provider's client has its own
+        if _is_cut_off(problem):
+            return Finding(part, "ok", f"{called} answers.")
+        report = " ".join(str(problem).split())[:_LONGEST_REPORT]
+        at = f" at {base_url}" if base_url else ""
+        return Finding(
+            part,
+            "problem",
+            f"{called}{at} doesn't answer ({type(problem).__name__}: {report}).",
+            "Check the key, the model's name, and the account.",
+        )
+    return Finding(part, "ok", f"{called} answers.")
+
+
+async def look_at_participant(url: str, config: GreenAgentConfig, *, is_asked_for: bool) -> Finding:
+    """Whether an agent with a usable card answers.
+
+    Args:
+        is_asked_for: it was named by a flag, so that a missing agent is a problem.
+    """
+    clients = ParticipantClients(config)
+    try:
+        async with clients.talk(url, "proctor-doctor") as participant:
+            card = participant.card
+            agent = f"{card.name} {card.version or ''}".strip()
+            return Finding(
+                "participant", "ok", f"{agent} answers at {url}, by A2A {' and '.join(participant.protocol_versions)}."
+            )
+    except ApplicationError as problem:
+        if not is_asked_for:
+            return Finding(
+                "participant",
+                "skipped",
+                f"The example participant isn't at {url}.",
+                "Name those that are to be assessed with --agent.",
+            )
+        return Finding("participant", "problem", problem.message, "Start it, and see where it listens.")
+    finally:
+        await clients.aclose()
+
+
+def _is_cut_off(problem: Exception) -> bool:
+    """Whether a model answered, and its client minds that one token isn't a whole answer."""
+    return type(problem).__name__ == "LengthFinishReasonError" or "max_tokens" in str(problem)

@@ -1,0 +1,103 @@
+"""Where things are kept: stores, disks, and the clocks of both."""
+
+import asyncio
+import shutil
+import time
+import uuid
+from datetime import UTC, datetime
+from pathlib import Path
+
+from proctor.activities.scenario_code.confinement import find_missing_protections
+from proctor.activities.scenario_code.manager import ScenarioError, ScenarioManager
+from proctor.service.doctor.findings import Finding, of_problem
+from proctor.service.doctor.temporal import of_clock
+from proctor.settings.config import GreenAgentConfig
+from proctor.storage import threads
+from proctor.storage.folder import Folder
+from proctor.storage.trying import find_problem_of_store
+from purple_sdk.processes.landlock import landlock_version
+from purple_sdk.protocol.problems import Problem
+
+_SLOW_STORE, _WAITS = 2.0, 10.0  # seconds after which a store is slow, and after which it does not answer
+_SCARCE, _TOO_SCARCE = 5e9, 500e6
+"""Bytes free on a disk below which something is said: an assessment keeps some 100 kB, the 50 MB mailbox 60 MB."""
+
+
+async def look_at_store(url: str, name: str) -> list[Finding]:
+    """Whether a store can be written, read and cleaned up, how long that takes, and when it says that it was."""
+    began = time.monotonic()
+    problem = await find_problem_of_store(url, name, _WAITS)
+    if problem:
+        return [of_problem(name, problem)]
+    seconds = time.monotonic() - began
+    findings = [Finding(name, "ok", f"It can be written, read and cleaned up at {url}.")]
+    if seconds > _SLOW_STORE:
+        findings = [
+            Finding(
+                name,
+                "warning",
+                f"To write, read and remove 50 bytes at {url} took {seconds:.1f} s.",
+                "Every turn waits for it: have a store that is nearer to the workers.",
+            )
+        ]
+    return [*findings, *await asyncio.to_thread(_clock_of, url, name)]
+
+
+def _clock_of(url: str, name: str) -> list[Finding]:
+    folder, path = Folder(url, name), f"trying/{uuid.uuid4().hex}"
+    before = datetime.now(UTC)
+    folder.write(path, b"when")
+    try:
+        written = folder.written_at(path)
+    finally:
+        folder.remove(path)
+    return [] if written is None else [of_clock(f"the {name}", (written - before).total_seconds())]
+
+
+async def look_at_scenarios(config: GreenAgentConfig) -> Finding:
+    try:
+        ids = await asyncio.to_thread(ScenarioManager(config.scenarios_dir).list_ids)
+    except ScenarioError as problem:
+        return of_problem("scenarios", Problem.of(problem))
+    return Finding("scenarios", "ok", f"{len(ids)} can be played: {', '.join(ids)}.")
+
+
+async def look_at_confinement(config: GreenAgentConfig) -> Finding:
+    """What keeps scenarios' code from the rest of this machine."""
+    missing = find_missing_protections()
+    if not missing:
+        sentence = (
+            f"Scenario code is confined by seccomp and Landlock {landlock_version()}: system calls, files, TCP ports."
+        )
+        return Finding("confinement", "ok", sentence)
+    sentence = f"Scenario code is not confined: {'; '.join(missing)}. Scenarios that did not come with proctor are"
+    if config.trust_scenarios:
+        return Finding("confinement", "warning", f"{sentence} played all the same (AGENTBEATS_GREEN_TRUST_SCENARIOS).")
+    remedy = "Use Linux 6.7 or later, or set AGENTBEATS_GREEN_TRUST_SCENARIOS=true if you trust their authors."
+    return Finding("confinement", "warning", f"{sentence} refused.", remedy)
+
+
+async def look_at_disks(config: GreenAgentConfig) -> list[Finding]:
+    """How much room there is where the state folder and local stores are."""
+    return await asyncio.wrap_future(threads.submit("disks", lambda: _disks(config)))
+
+
+def _disks(config: GreenAgentConfig) -> list[Finding]:
+    folders = {"state folder": config.state, "store": config.storage_url, "archive": config.archive_url}
+    findings, seen = list[Finding](), set[int]()
+    for name, folder in folders.items():
+        place = Path(folder)
+        if "://" in folder or "::" in folder:
+            continue
+        while not place.exists() and place != place.parent:
+            place = place.parent
+        device = place.stat().st_dev
+        if device in seen:
+            continue
+        seen.add(device)
+        free = shutil.disk_usage(place).free
+        sentence = f"{free / 1e9:.1f} GB are free where the {name} is ({folder})."
+        remedy = "" if free > _SCARCE else "Free some space there, or prune what is old (`proctor prune`)."
+        state = "ok" if free > _SCARCE else "warning" if free > _TOO_SCARCE else "problem"
+        findings.append(Finding("disk", state, sentence, remedy))  # type: ignore[arg-type]
+    return findings

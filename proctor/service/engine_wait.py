@@ -1,0 +1,56 @@
+"""Waits for a Docker engine that there may be, without the client of one: most workers never see any."""
+
+import asyncio
+import importlib.util
+import logging
+import os
+
+from proctor.settings.config import GreenAgentConfig
+from proctor.terminal.engine_address import engine_address
+from purple_sdk.protocol.problems import Problem
+
+_LOOK_SECONDS = 5.0
+
+log = logging.getLogger(__name__)
+
+
+def find_missing() -> Problem | None:
+    """What terminal trials need that is not installed; None where all of it is."""
+    if importlib.util.find_spec("aiodocker") is None:
+        what = "The client of the Docker engine (aiodocker) is not installed"
+        return Problem(what, "run pip install 'proctor[terminal]', or in a checkout pip install -e '.[terminal]'.")
+    return None
+
+
+async def find_problem_of_engine(config: GreenAgentConfig) -> Problem | None:
+    """Why no terminal trial can be played with the Docker engine of the settings; None where it answers."""
+    if missing := find_missing():
+        return missing
+    from proctor.terminal.engine import Engine
+    from proctor.terminal.failures import EngineUnavailableError
+
+    engine = Engine(config.docker_url)
+    try:
+        await engine.check()
+    except EngineUnavailableError as problem:
+        return Problem.of(problem)
+    finally:
+        await engine.aclose()
+    return None
+
+
+async def until_there_may_be_an_engine(config: GreenAgentConfig) -> None:
+    """Wait until a socket of this machine exists at the engine's address, unless an engine is required.
+
+    The client of the engine finds out whether it answers. Without that client this waits forever, and says so.
+    """
+    if missing := find_missing():
+        (log.warning if config.containers == "on" else log.info)("no terminal trials are played here: %s", missing)
+        await asyncio.Event().wait()
+    address = engine_address(config.docker_url)
+    kind, _, path = address.partition("://")
+    if kind != "unix" or config.containers == "on" or os.path.exists(path):  # noqa: ASYNC240
+        return
+    log.info("no terminal trials are played here yet: there is no Docker engine at %s", address)
+    while not os.path.exists(path):  # noqa: ASYNC110, ASYNC240
+        await asyncio.sleep(_LOOK_SECONDS)

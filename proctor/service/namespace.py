@@ -1,0 +1,95 @@
+"""What a worker sees to in its Temporal namespace: search attributes, and how long closed workflows stay."""
+
+import logging
+from datetime import timedelta
+from typing import Any
+
+from google.protobuf.duration_pb2 import Duration
+from temporalio.api.enums.v1 import IndexedValueType
+from temporalio.api.namespace.v1 import NamespaceConfig
+from temporalio.api.operatorservice.v1 import AddSearchAttributesRequest
+from temporalio.api.workflowservice.v1 import UpdateNamespaceRequest
+from temporalio.client import Client
+from temporalio.common import SearchAttributeKey
+from temporalio.service import RPCError, RPCStatusCode
+
+from proctor.settings.config import GreenAgentConfig
+from proctor.storage.namespaces import NOT_OURS_TO_DO, find_missing_attributes
+from proctor.storage.temporal import TemporalUnreachableError
+from proctor.workflows.names import SEARCH_ATTRIBUTES
+from purple_sdk.protocol.durations import parse_iso8601_duration
+
+log = logging.getLogger(__name__)
+
+_SECONDS = timedelta(seconds=10)
+
+
+async def ensure_retention(client: Client, config: GreenAgentConfig) -> None:
+    """Have Temporal keep closed workflows for as long as the settings say, where they say anything; where a worker may
+    not say that, the namespace's own retention holds.
+    """
+    if not config.temporal_retention:
+        return
+    retention = Duration()
+    retention.FromTimedelta(parse_iso8601_duration(config.temporal_retention))
+    try:
+        await client.workflow_service.update_namespace(
+            UpdateNamespaceRequest(
+                namespace=client.namespace, config=NamespaceConfig(workflow_execution_retention_ttl=retention)
+            )
+        )
+    except RPCError as problem:
+        if problem.status not in NOT_OURS_TO_DO:
+            raise
+        log.warning("the namespace %s keeps its own retention: %s", client.namespace, problem.message)
+
+
+async def ensure_search_attributes(client: Client, config: GreenAgentConfig) -> None:
+    """Register what assessments are found by, where the namespace doesn't have it yet.
+
+    Raises:
+        TemporalUnreachableError: some are missing, and a worker may not make them, as in Temporal Cloud; has the
+            commands that do.
+        temporalio.service.RPCError: Temporal doesn't answer.
+    """
+    try:
+        missing = await find_missing_attributes(client, SEARCH_ATTRIBUTES, _SECONDS)
+    except RPCError as problem:
+        if problem.status not in NOT_OURS_TO_DO:
+            raise
+        missing = [key for key in SEARCH_ATTRIBUTES if not await _is_known(client, key)]
+    if not missing:
+        return
+    try:
+        attributes = {key.name: IndexedValueType.ValueType(key.indexed_value_type) for key in missing}
+        await client.operator_service.add_search_attributes(
+            AddSearchAttributesRequest(namespace=client.namespace, search_attributes=attributes)
+        )
+    except RPCError as problem:
+        if problem.status not in NOT_OURS_TO_DO:
+            raise
+        raise TemporalUnreachableError(how_to_make(missing, config.temporal_namespace)) from None
+
+
+async def _is_known(client: Client, key: SearchAttributeKey[Any]) -> bool:
+    """Whether the namespace has a search attribute, found out by asking for it."""
+    try:
+        await client.count_workflows(f"{key.name} IS NULL")
+    except RPCError as problem:
+        if problem.status == RPCStatusCode.INVALID_ARGUMENT:
+            return False
+        raise
+    return True
+
+
+def how_to_make(missing: list[SearchAttributeKey[Any]], namespace: str) -> str:
+    names = ", ".join(key.name for key in missing)
+    kinds = {key.name: key.indexed_value_type.name.title() for key in missing}
+    cloud = " ".join(f"--search-attribute {name}={kind}" for name, kind in kinds.items())
+    own = " ".join(f"--name {name} --type {kind}" for name, kind in kinds.items())
+    return (
+        f"the namespace {namespace!r} lacks the search attributes {names}, and doesn't let a worker make them. In "
+        "Temporal Cloud an account's administrator does:\n"
+        f"  tcld namespace search-attributes add --namespace {namespace} {cloud}\n"
+        f"in a cluster of your own:\n  temporal operator search-attribute create --namespace {namespace} {own}"
+    )

@@ -1,0 +1,194 @@
+"""``proctor worker --processes N``: a parent that has N processes work, and one that died come back.
+
+Each process is a whole worker, with an event loop, a cache of workflows and processes for scenarios' code of its own;
+Temporal hands each its share of the work. What there may be only one of on a machine the first one does: terminal
+trials, whose commands come to one port, and what is said about the simulator.
+
+The first process starts alone: what keeps a worker from working (a price list that can't be read, a Temporal that isn't
+there) is said once, by it, and the command ends as it does.
+"""
+
+import asyncio
+import json
+import os
+from collections.abc import Mapping
+from contextlib import AsyncExitStack, suppress
+
+from proctor.activities.scenario_code.confinement import hide_from_neighbours
+from proctor.common.interrupts import done_before, on_hangup, on_signals
+from proctor.processes.log_files import name_of_log
+from proctor.processes.returning import Pauses, how_ended
+from proctor.service.attempts import Attempts, pipe_for_lines
+from proctor.settings.config import GreenAgentConfig
+from purple_sdk.processes.announcing import announce
+from purple_sdk.processes.child import Child, python_command
+from purple_sdk.processes.guard import Guard
+
+STOP_SECONDS = 8.0
+"""How long a process may take to end: current steps are finished."""
+
+_LAST_WORDS_SECONDS = 1.0  # how long what a process has written is read after its end
+_CHUNK = 64 * 1024
+
+
+async def run_processes(config: GreenAgentConfig, flags: Mapping[str, str | None], count: int) -> int:
+    """Run this number of processes until SIGTERM or SIGINT, or until its terminal closes; the exit code.
+
+    Args:
+        flags: those of them that the command line has, for each process's own command line.
+    """
+    stop = asyncio.Event()
+    on_signals(stop)
+    hide_from_neighbours()
+    async with AsyncExitStack() as stack:
+        guard = await asyncio.to_thread(Guard)
+        stack.push_async_callback(asyncio.to_thread, guard.dismiss)
+        processes = [_Process(config, flags, number, count, guard) for number in range(count)]
+        on_hangup(*(process.hang_up for process in processes))
+        stack.push_async_callback(_end, processes)
+        first = asyncio.create_task(processes[0].start())
+        await done_before(first, stop)
+        if stop.is_set():
+            first.cancel()
+            await asyncio.wait({first})
+            return 0
+        if not await first:
+            return processes[0].exit_code or 1
+        keepers = [asyncio.create_task(process.keep()) for process in processes]
+        stack.push_async_callback(_cancel, keepers)
+        announce(f"proctor worker polling {config.task_queue} at {config.temporal_address} with {count} processes")
+        await stop.wait()
+    return 0
+
+
+class _Process:
+    def __init__(
+        self, config: GreenAgentConfig, flags: Mapping[str, str | None], number: int, count: int, guard: Guard
+    ) -> None:
+        self._number = number
+        self._name = f"process {number + 1} of {count}"
+        self._guard = guard
+        self._config = config
+        self._flags = {name: value for name, value in flags.items() if value is not None}
+        self._environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
+        if number:
+            self._environment["AGENTBEATS_GREEN_CONTAINERS"] = "off"
+            if config.observe_port:
+                self._environment["AGENTBEATS_GREEN_OBSERVE_PORT"] = str(config.observe_port + number)
+        self._child: Child | None = None
+        self._reading: asyncio.Task[None] | None = None
+        self._noting: asyncio.Task[None] | None = None
+        self._attempts = Attempts()
+        self._works = asyncio.Event()
+        self._has_old_log = False
+
+    @property
+    def exit_code(self) -> int | None:
+        return self._child.exit_code if self._child else None
+
+    async def start(self) -> bool:
+        """Start it, and wait until it works; False where it ended first."""
+        self._works.clear()
+        read, write = pipe_for_lines()
+        arguments = {"number": self._number, "parent": os.getpid(), "attempts": write, "flags": self._flags}
+        try:
+            self._child = await Child.start(
+                python_command("-m", "proctor.service.worker_process", json.dumps(arguments)),
+                self._guard,
+                environment={**self._environment, **name_of_log()},
+                stdout=asyncio.subprocess.PIPE,
+                stderr=2,
+                descriptors=[write],
+            )
+        finally:
+            os.close(write)
+            self._attempts = Attempts(self._works.set)
+            self._noting = asyncio.create_task(_note(read, self._attempts))
+        self._reading = asyncio.create_task(self._read(self._child.stdout))
+        ended = asyncio.create_task(self._child.wait())
+        try:
+            await done_before(ended, self._works)
+        finally:
+            ended.cancel()
+        if self._has_old_log:
+            self.hang_up()
+        return self._works.is_set()
+
+    async def keep(self) -> None:
+        """Start it where it isn't there, and again whenever it has died, until cancelled."""
+        pauses = Pauses()
+        while True:
+            if self._child is None:
+                await self.start()
+            assert self._child is not None
+            await self._child.wait()
+            self._child.kill()  # what it may have left in its group
+            self._say(f"{how_ended(self._child.exit_code)}; starting it again")
+            await self._hand_back()
+            await asyncio.sleep(pauses.after_death())
+            pauses.begin()
+            if await self.start():
+                self._say("works again")
+
+    def hang_up(self) -> None:
+        """Have it open its log again: now, or when it works, since a SIGHUP would end it before."""
+        self._has_old_log = not self._works.is_set()
+        if self._child is not None and not self._has_old_log:
+            self._child.hang_up()
+
+    async def end(self) -> None:
+        if self._child is not None and not await self._child.end(STOP_SECONDS):
+            self._say(f"did not end within {STOP_SECONDS:g} s: killed")
+        readers = {reading for reading in (self._reading, self._noting) if reading is not None}
+        if readers:
+            await asyncio.wait(readers, timeout=_LAST_WORDS_SECONDS)
+
+    async def _hand_back(self) -> None:
+        assert self._noting is not None
+        await self._noting
+        if pending := self._attempts.pending():
+            from proctor.service.handing_back import (
+                hand_back,  # with Temporal's client, which a parent needs for nothing else
+            )
+
+            await hand_back(self._config, pending)
+
+    async def _read(self, output: asyncio.StreamReader) -> None:
+        async for line in output:
+            print(line.decode(errors="replace").rstrip("\n"), flush=True)
+
+    def _say(self, what: str) -> None:
+        announce(f"proctor worker: {self._name} {what}")
+
+
+async def _note(pipe: int, attempts: Attempts) -> None:
+    """Follow what a process writes down, until it is gone.
+
+    By a transport for pipes uvloop would close it twice, and the second time it may be another one.
+    """
+    loop, readable, rest = asyncio.get_running_loop(), asyncio.Event(), b""
+    os.set_blocking(pipe, False)
+    loop.add_reader(pipe, readable.set)
+    try:
+        while True:
+            await readable.wait()
+            readable.clear()
+            with suppress(BlockingIOError):
+                if not (chunk := os.read(pipe, _CHUNK)):
+                    return
+                *lines, rest = (rest + chunk).split(b"\n")
+                for line in lines:
+                    attempts.take(line)
+    finally:
+        loop.remove_reader(pipe)
+        os.close(pipe)
+
+
+async def _end(processes: list[_Process]) -> None:
+    await asyncio.gather(*(process.end() for process in processes))
+
+
+async def _cancel(tasks: list[asyncio.Task[None]]) -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)

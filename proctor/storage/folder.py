@@ -1,0 +1,433 @@
+"""A folder on any file system that fsspec knows: whole files of bounded size, durable where it is local, problems as
+sentences.
+"""
+
+import asyncio
+import errno
+import functools
+import logging
+import os
+import posixpath
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
+from typing import Concatenate, ParamSpec, TypeVar
+
+import fsspec
+from prometheus_client import Counter, Histogram
+
+from proctor.storage import object_stores, threads
+from purple_sdk.processes.local_files import LocalFiles
+from purple_sdk.processes.local_files import RefusedFileError as RefusedFileError
+from purple_sdk.protocol.problems import Problem
+
+T = TypeVar("T")
+P = ParamSpec("P")
+
+ANSWERS_WITHIN = 30.0
+"""Seconds after which a folder that does not answer counts as unavailable; more for what is large."""
+
+_SLOWEST = 500_000
+"""Bytes a second that a large file moves at least."""
+
+_UNSIZED = 16 * 2**20
+"""The most bytes of a file whose size isn't known before."""
+
+_REMEDIES = {
+    errno.ENOSPC: "free some space there",
+    errno.EDQUOT: "raise the quota or free some space there",
+    errno.EFBIG: "raise the limit on the size of files",
+    errno.EROFS: "mount it writable",
+    errno.EACCES: "let the evaluator's user write and read there",
+    errno.EPERM: "let the evaluator's user write and read there",
+}
+
+_OPERATIONS = {"written": "write", "read": "read"}
+
+_LISTS_WITHIN = 20
+"""Times ``ANSWERS_WITHIN``, for the list of everything."""
+
+_SECONDS = Histogram(
+    "proctor_store_seconds",
+    "How long the store, and the archive, take to read or write.",
+    ["operation"],
+    buckets=(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30),
+)
+_FAILURES = Counter("proctor_store_failures", "Times that the store could not be read or written.", ["operation"])
+for _operation in _OPERATIONS.values():  # an alert on their increase takes a value from before the first failure
+    _FAILURES.labels(_operation)
+
+
+log = logging.getLogger(__name__)
+
+
+class StoreUnavailableError(Exception):
+    """The store can't be written or read just now; the message is a sentence with its place, the reason and a remedy.
+
+    Nothing was lost: the same call may be repeated.
+    """
+
+
+def _bounded(
+    done: str, size: Callable[..., int] = lambda *_: 0, times: int = 1
+) -> Callable[[Callable[Concatenate["Folder", P], T]], Callable[Concatenate["Folder", P], T]]:
+    """Give a method of ``Folder`` a time limit; ``size`` tells the bytes that it moves, from its arguments."""
+
+    def bounded(method: Callable[Concatenate["Folder", P], T]) -> Callable[Concatenate["Folder", P], T]:
+        @functools.wraps(method)
+        def call(self: "Folder", /, *args: P.args, **kwargs: P.kwargs) -> T:
+            if threads.is_one_of_ours():  # the call around this one has the limit
+                return method(self, *args, **kwargs)
+            return self._wait(lambda: method(self, *args, **kwargs), done, times * _limit(size(*args, **kwargs)))
+
+        return call
+
+    return bounded
+
+
+def _limit(size: int) -> float:
+    return ANSWERS_WITHIN + size // _SLOWEST
+
+
+def _most(size: int) -> int:
+    """The most bytes of a file of this size, which may be packed; of one whose size isn't known, where it is 0."""
+    return size + size // 500 + 1_000 if size else _UNSIZED
+
+
+class Folder:
+    """The files below an fsspec URL or a local path (``/srv/proctor/storage``, ``s3://bucket/proctor``, ``memory://``).
+
+    A local file is written beside its place, flushed to the disk and renamed, so neither a reader nor a crash ever
+    meets half a file. Each access waits for ``ANSWERS_WITHIN`` at most; ``within_time`` is for callers
+    with an event loop. All raise ``StoreUnavailableError`` where the folder is full, read-only, away or doesn't answer.
+
+    Args:
+        url: where it is; it is made when something is written, but for a store's bucket.
+        name: what sentences call it.
+
+    Raises:
+        StoreSettingsError: the package for such a URL isn't installed, or the scheme is unknown.
+    """
+
+    def __init__(self, url: str, name: str) -> None:
+        self._store = object_stores.object_store_at(url)
+        if self._store is not None:
+            self._fs, self.root = object_stores.open_object_store(url, self._store)
+        else:
+            object_stores.require_openable(url)
+            self._fs, self.root = fsspec.core.url_to_fs(url if "://" in url else os.path.abspath(url))
+        self.place = self.root if self._store is None else f"{url.partition('://')[0]}://{self.root}"
+        is_local = "file" in (self._fs.protocol if isinstance(self._fs.protocol, tuple) else (self._fs.protocol,))
+        self._local = LocalFiles(self.root) if is_local else None
+        self._name = name
+        self._download = self._store.download if self._store is not None else {}
+
+    def without_place(self, problem: Exception) -> str:
+        """What an error says, for those who must not know where this folder is."""
+        text = str(problem)
+        for words in (f" at {self.place}", f" below {self.place}", self.place):
+            text = text.replace(words, "")
+        return text
+
+    @property
+    def is_of_objects(self) -> bool:
+        """Whether it is in a store of objects, where each look is a request to a machine far away."""
+        return self._store is not None
+
+    @_bounded("written", lambda _, content: len(content))
+    def write(self, path: str, content: bytes) -> None:
+        try:
+            if self._local is not None:
+                self._local.write(path, content)
+            elif self._store is not None:
+                self._fs.pipe_file(self._at(path), content, **self._store.upload)
+            else:
+                self._fs.makedirs(posixpath.dirname(self._at(path)), exist_ok=True)
+                self._fs.pipe_file(self._at(path), content)
+        except Exception as problem:  # every kind of file system has its own
+            raise self.unavailable(problem, "written", path) from problem
+
+    @_bounded("written", lambda _, content: len(content))
+    def write_first(self, path: str, content: bytes) -> bool | None:
+        """Write a file unless it is there: of two writers at the same time one gets True. A store of objects takes one
+        request for it.
+
+        Returns True where it was written, False where the file is there. None where that can't be said without another
+        look: file systems that know no such request, and a store in which another upload of it is under way.
+        """
+        if self._store is None:
+            return self._link_first(path, content)
+        try:
+            self._fs.pipe_file(self._at(path), content, mode="create", **self._store.upload)
+        except Exception as problem:
+            if object_stores.is_there_already(problem):
+                return False
+            knows_no_conditions = getattr(problem, "errno", None) == errno.ENOSYS
+            if (
+                object_stores.is_being_written(problem)
+                or isinstance(problem, NotImplementedError)
+                or knows_no_conditions
+            ):
+                return None
+            raise self.unavailable(problem, "written", path) from problem
+        return True
+
+    def _link_first(self, path: str, content: bytes) -> bool | None:
+        if self._local is None:
+            return None
+        try:
+            return self._local.link_first(path, content)
+        except Exception as problem:
+            if isinstance(problem, OSError) and problem.errno in (errno.EPERM, errno.ENOTSUP):
+                return None  # a file system without links
+            raise self.unavailable(problem, "written", path) from problem
+
+    def write_once(self, path: str, content: bytes) -> bytes:
+        """Write a file unless it is there, and return what it has: of two writers at the same time one wins, where the
+        file system is local or a store of objects.
+        """
+        if not self.exists(path) and self.write_first(path, content) is None and not self.exists(path):
+            self.write(path, content)
+        return self.read(path)
+
+    @_bounded("read", lambda _, size=0: size)
+    def read(self, path: str, size: int = 0) -> bytes:
+        """A file's content; give the ``size`` of a large one, which may take longer.
+
+        Raises:
+            FileNotFoundError: there is no such file.
+            RefusedFileError: it is not a plain file, or larger than ``size`` and what packing adds (else 16 MB).
+        """
+        most = _most(size)
+        try:
+            if self._local is not None:
+                return self._local.read(path, most)
+            content: bytes = self._fs.cat_file(self._at(path), end=most + 1, **self._download)
+        except FileNotFoundError as problem:
+            self._require_bucket(problem, path)
+            raise
+        except RefusedFileError as problem:
+            raise self._refused(path, problem) from None
+        except Exception as problem:
+            if object_stores.is_empty(problem):
+                return b""
+            raise self.unavailable(problem, "read", path) from problem
+        if len(content) > most:
+            raise self._refused(path, RefusedFileError(f"larger than the {most} bytes that it may have"))
+        return content
+
+    @_bounded("read", times=2)
+    def read_all(self, paths: list[str], size: int = 0) -> dict[str, bytes]:
+        """Many files' contents, at the same time where the file system can; ``size`` is how large each may be. Those
+        that aren't there are left out. Those that ``read`` refuses are empty here.
+        """
+        if self._local is not None:
+            return {path: content for path in paths if (content := self._read_if_there(path, size)) is not None}
+        try:
+            at_once, most = [self._at(path) for path in paths], _most(size)
+            contents = self._fs.cat(at_once, on_error="omit", end=most + 1, **self._download) if paths else {}
+        except Exception as problem:
+            raise self.unavailable(problem, "read") from problem
+        if isinstance(contents, bytes):
+            contents = {at_once[0]: contents}
+        at = {self._fs._strip_protocol(self._at(path)): path for path in paths}
+        found = {at[self._fs._strip_protocol(name)]: content for name, content in contents.items()}
+        return {path: content if len(content) <= most else b"" for path, content in found.items()}
+
+    @_bounded("read")
+    def names(self, path: str = "") -> list[str]:
+        """The names of what is in a folder below; none where there is no such folder, or behind a link."""
+        names: list[str] = []
+        with self._listing(path):
+            names = self._local.names(path) if self._local is not None else self._names(path)
+        return sorted(names)
+
+    def _names(self, path: str) -> list[str]:
+        at = self._at(path) if path else self.root
+        try:
+            paths = self._fs.ls(at, detail=False, refresh=True)
+        except TypeError:  # a file system without a cache of its own
+            paths = self._fs.ls(at, detail=False)
+        return [posixpath.basename(str(each).rstrip("/")) for each in paths]
+
+    @_bounded("read")
+    def versions(self, path: str) -> dict[str, str]:
+        """The files in a folder below: the name of each, and a text that changes whenever it is written again."""
+        versions: dict[str, str] = {}
+        with self._listing(path):
+            if self._local is not None:
+                versions = self._local.versions(path)
+            else:
+                listed = self._fs.ls(self._at(path), detail=True, **({"refresh": True} if self._store else {}))
+                plain = [about for about in listed if about["type"] == "file"]
+                versions = {posixpath.basename(str(about["name"])): _version_of(about) for about in plain}
+        return versions
+
+    @_bounded("read", times=_LISTS_WITHIN)
+    def sizes(self, path: str = "") -> dict[str, tuple[int, datetime | None]]:
+        """Every file below a folder, at any depth: its path to its size in bytes and when it was written."""
+        sizes: dict[str, tuple[int, datetime | None]] = {}
+        with self._listing(path):
+            if self._local is not None:
+                sizes = self._local.sizes(path)
+            else:
+                details = self._fs.find(self._at(path) if path else self.root, detail=True)
+                sizes = {
+                    name.removeprefix(self.root).lstrip("/"): (int(about.get("size") or 0), _written_at(about))
+                    for name, about in details.items()
+                }
+        return sizes
+
+    @_bounded("read")
+    def size(self, path: str) -> int | None:
+        """The bytes of a plain file; None where there is none."""
+        found = list[int | None]()
+        with self._listing(path):
+            found.append(self._local.size(path) if self._local is not None else int(self._fs.size(self._at(path))))
+        return found[0] if found else None
+
+    @_bounded("read", times=_LISTS_WITHIN)
+    def together(self, work: Callable[[], T]) -> T:
+        """Do many things with the folder, in one thread and within one time limit."""
+        return work()
+
+    @_bounded("read")
+    def exists(self, path: str) -> bool:
+        try:
+            return bool(self._local.exists(path) if self._local is not None else self._fs.exists(self._at(path)))
+        except Exception as problem:
+            raise self.unavailable(problem, "read", path) from problem
+
+    @_bounded("written")
+    def remove(self, path: str) -> None:
+        """Remove a file or a folder with its contents; a missing one is fine."""
+        try:
+            with suppress(FileNotFoundError):
+                if self._local is not None:
+                    self._local.remove(path)
+                else:
+                    self._fs.rm(self._at(path), recursive=True)
+        except Exception as problem:
+            raise self.unavailable(problem, "written", path) from problem
+
+    @_bounded("read")
+    def written_at(self, path: str) -> datetime | None:
+        """When a file was written; None where the file system doesn't say. Raises ``FileNotFoundError``."""
+        if self._local is not None:
+            return self._local.written_at(path)
+        try:
+            written: datetime = self._fs.modified(self._at(path))
+        except NotImplementedError:
+            if not self._fs.exists(self._at(path)):
+                raise FileNotFoundError(path) from None
+            return None
+        return written.astimezone(UTC)
+
+    async def within_time(self, work: Callable[[], T], done: str, size: int = 0, seconds: float | None = None) -> T:
+        """Do something with the folder in a thread.
+
+        Args:
+            work: what to do.
+            done: ``written`` or ``read``, for the error.
+            size: the bytes that this moves.
+            seconds: the time limit, where it is not ``ANSWERS_WITHIN`` and the time that the bytes take.
+
+        Raises:
+            StoreUnavailableError: the folder doesn't answer within that time.
+        """
+        limit = seconds or _limit(size)
+        with self._counted(done, limit):
+            return await asyncio.wait_for(asyncio.wrap_future(threads.submit(self.place, work)), limit)
+
+    def _wait(self, work: Callable[[], T], done: str, limit: float) -> T:
+        with self._counted(done, limit):
+            running = threads.submit(self.place, work)
+            try:
+                return running.result(limit)
+            finally:
+                running.cancel()
+
+    @contextmanager
+    def _counted(self, done: str, limit: float) -> Iterator[None]:
+        operation = _OPERATIONS.get(done, done)
+        try:
+            with _SECONDS.labels(operation).time():
+                yield
+        except TimeoutError:
+            _FAILURES.labels(operation).inc()
+            slow = TimeoutError(errno.ETIMEDOUT, f"no answer within {limit:g} s")
+            raise self.unavailable(slow, done) from None
+        except StoreUnavailableError:
+            _FAILURES.labels(operation).inc()
+            raise
+
+    @contextmanager
+    def _listing(self, path: str) -> Iterator[None]:
+        """While a folder is listed: one that isn't there, or behind a link, has nothing in it."""
+        try:
+            yield
+        except (FileNotFoundError, NotADirectoryError) as problem:
+            self._require_bucket(problem)
+        except RefusedFileError as problem:
+            log.warning("%s", self._refused(path, problem))
+        except Exception as problem:
+            raise self.unavailable(problem, "read") from problem
+
+    def unavailable(self, problem: Exception, done: str, path: str | None = None) -> StoreUnavailableError:
+        """The error for a problem of the file system; of a store of objects it names bucket and key. ``done`` is what
+        couldn't be done: ``read``, ``written``; ``path`` the file, below the folder.
+        """
+        code = problem.errno if isinstance(problem, OSError) else None
+        reason = (problem.strerror if isinstance(problem, OSError) else None) or str(problem) or type(problem).__name__
+        reason = " ".join(reason.split())[:300]
+        remedy = _REMEDIES.get(code or 0, "see whether it is there and works")
+        if self._store is not None:
+            is_bucket = done == "written" and isinstance(problem, FileNotFoundError)  # nothing else has to be there
+            remedy = (
+                object_stores.MAKE_BUCKET if is_bucket else object_stores.remedy_for(self._store, problem) or remedy
+            )
+            bucket, _, inside = self.root.partition("/")
+            key = "/".join(each for each in (inside, path) if each)
+            reason = f"bucket {bucket}{f', key {key}' if path else ''}: {reason}"
+        return StoreUnavailableError(
+            Problem(f"The evaluator's {self._name} at {self.place} can't be {done} ({reason})", f"{remedy}.")
+        )
+
+    def _require_bucket(self, problem: Exception, path: str | None = None) -> None:
+        """A missing file may mean a missing bucket."""
+        if self._store is not None and object_stores.names_no_bucket(problem):
+            raise self.unavailable(problem, "read", path) from problem
+
+    def _refused(self, path: str, problem: RefusedFileError) -> RefusedFileError:
+        return RefusedFileError(f"{path} in the {self._name} at {self.place} is {problem}: it is not read")
+
+    def _read_if_there(self, path: str, size: int) -> bytes | None:
+        try:
+            return self.read(path, size)
+        except FileNotFoundError:
+            return None
+        except RefusedFileError as problem:
+            log.warning("%s", problem)
+            return b""
+
+    def _at(self, path: str) -> str:
+        return posixpath.join(self.root, path)
+
+
+def _version_of(about: dict[str, object]) -> str:
+    """What changes with a file's content: the tag of its store, or its size and time."""
+    tags = [about[name] for name in ("ETag", "etag", "md5Hash", "generation") if about.get(name)]
+    return str(tags[0]) if tags else f"{about.get('size')}.{_written_at(about)}"
+
+
+def _written_at(about: dict[str, object]) -> datetime | None:
+    for name in ("mtime", "LastModified", "last_modified", "updated", "created"):
+        instant = about.get(name)
+        if isinstance(instant, int | float):
+            return datetime.fromtimestamp(instant, UTC)
+        if isinstance(instant, datetime):
+            return instant.astimezone(UTC)
+        if isinstance(instant, str):
+            with suppress(ValueError):
+                return datetime.fromisoformat(instant).astimezone(UTC)
+    return None

@@ -1,0 +1,66 @@
+"""What a Temporal namespace lacks of what assessments need: itself, or search attributes."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any
+
+from temporalio.api.operatorservice.v1 import ListSearchAttributesRequest
+from temporalio.client import Client
+from temporalio.common import SearchAttributeKey
+from temporalio.service import RPCError, RPCStatusCode
+
+from purple_sdk.protocol.problems import Problem
+
+NOT_OURS_TO_DO = (RPCStatusCode.PERMISSION_DENIED, RPCStatusCode.UNIMPLEMENTED, RPCStatusCode.UNAUTHENTICATED)
+"""How a namespace refuses what only its administrators may, as those of Temporal Cloud do."""
+
+_SECONDS = timedelta(seconds=2)
+_NO_NAMESPACE = "NamespaceNotFoundFailure"
+_NO_ATTRIBUTE = "no mapping defined for search attribute"
+
+
+async def find_missing_attributes(
+    client: Client, keys: Sequence[SearchAttributeKey[Any]], timeout: timedelta = _SECONDS
+) -> list[SearchAttributeKey[Any]]:
+    """Those of the search attributes ``keys`` that the client's namespace lacks; ``RPCError`` where Temporal doesn't
+    say.
+    """
+    request = ListSearchAttributesRequest(namespace=client.namespace)
+    known = await client.operator_service.list_search_attributes(request, timeout=timeout)
+    return [key for key in keys if key.name not in known.custom_attributes]
+
+
+async def find_namespace_problem(client: Client, keys: Sequence[SearchAttributeKey[Any]]) -> Problem | None:
+    """Why assessments can't be started in the client's namespace; None where they can, or Temporal doesn't say.
+    ``RPCError`` where it doesn't answer.
+    """
+    try:
+        missing = await find_missing_attributes(client, keys)
+    except RPCError as problem:
+        if problem.status in NOT_OURS_TO_DO:
+            return None
+        if refusal := refusal_of(problem):
+            return refusal
+        raise
+    if not missing:
+        return None
+    names = ", ".join(key.name for key in missing)
+    return Problem(
+        f"The Temporal namespace {client.namespace!r} lacks the search attributes {names}",
+        "start a worker: it makes them, or says by which commands an administrator does",
+    )
+
+
+def refusal_of(problem: RPCError) -> Problem | None:
+    """What a failed call says of the namespace; None where the cause is another one."""
+    if problem.status == RPCStatusCode.NOT_FOUND and _NO_NAMESPACE in str(problem.grpc_status.details):
+        return Problem(
+            f"Temporal lacks the evaluator's namespace ({problem.message.rstrip('.')})",
+            "make it (`temporal operator namespace create`) or set AGENTBEATS_GREEN_TEMPORAL_NAMESPACE",
+        )
+    if problem.status == RPCStatusCode.INVALID_ARGUMENT and _NO_ATTRIBUTE in problem.message:
+        return Problem(
+            f"The evaluator's Temporal namespace is not complete ({problem.message.rstrip('.')})",
+            "start a worker: it makes what is missing, or says by which commands an administrator does",
+        )
+    return None

@@ -1,0 +1,164 @@
+"""The one way to connect to Temporal: typed payloads, of which large ones travel as references into the blob store."""
+
+import asyncio
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import timedelta
+
+from temporalio import converter
+from temporalio.api.common.v1 import Payload
+from temporalio.client import Client
+from temporalio.contrib.pydantic import pydantic_data_converter
+from temporalio.runtime import Runtime
+from temporalio.service import GrpcCompression, RPCError, RPCStatusCode
+
+from proctor.observing.tracing import temporal_plugins
+from proctor.settings.config import GreenAgentConfig
+from proctor.storage.blobs import BlobRef, BlobStore, blob_ref
+from proctor.storage.codec import PayloadKeyError, payload_codec
+from proctor.storage.connections import ConnectionSettingsError, read_profile
+from purple_sdk.processes.addresses import is_loopback
+from purple_sdk.processes.together import do_all
+from purple_sdk.protocol.problems import Problem
+
+PAYLOAD_LIMIT = 128 * 1024
+"""Bytes from which on a payload travels as a reference; Temporal itself refuses payloads over 2 MB."""
+
+_A_MOMENT = 60.0
+"""Seconds for which a payload that was put away counts as being there."""
+
+
+_REASONS = {
+    "dns error": "there is no such host",
+    "CertificateRequired": "it asks for a client certificate, which TEMPORAL_TLS_CLIENT_CERT_PATH and …_KEY_PATH name",
+    "UnknownIssuer": "its certificate's authority is unknown: name it in TEMPORAL_TLS_SERVER_CA_CERT_PATH",
+    "NotValidForName": "its certificate is for another name: TEMPORAL_TLS_SERVER_NAME says which one to expect",
+    "InvalidContentType": "what answers there speaks no TLS",
+    "Unauthenticated": "it doesn't take the API key (TEMPORAL_API_KEY)",
+    "ConnectionRefused": "connection refused",
+    "FRAME_SIZE_ERROR": "what answers there isn't Temporal",
+    "TimeoutError": "no answer in time",
+}
+"""Words of the client's reports, with what they mean."""
+
+
+class TemporalUnreachableError(ConnectionError):
+    """No server answers at the Temporal address."""
+
+
+class BlobPayloads(converter.StorageDriver):
+    """Keeps large payloads in the blob store.
+
+    A payload that was put there a moment ago is not looked for again: a payload that was stored twice, because the
+    store was slower than a step of a workflow may take, passes the second time.
+    """
+
+    def __init__(self, store: BlobStore) -> None:
+        self._store = store
+        self._kept_at: dict[BlobRef, float] = {}
+
+    def name(self) -> str:
+        """How a reference says where its payload is."""
+        return "proctor-blobs"
+
+    async def store(
+        self, context: converter.StorageDriverStoreContext, payloads: Sequence[Payload]
+    ) -> list[converter.StorageDriverClaim]:
+        refs = await do_all(*(self._keep(payload.SerializeToString()) for payload in payloads))
+        return [converter.StorageDriverClaim(claim_data={"sha256": ref.sha256, "size": str(ref.size)}) for ref in refs]
+
+    async def retrieve(
+        self, context: converter.StorageDriverRetrieveContext, claims: Sequence[converter.StorageDriverClaim]
+    ) -> list[Payload]:
+        async def fetch(claim: converter.StorageDriverClaim) -> Payload:
+            ref = BlobRef(sha256=claim.claim_data["sha256"], size=int(claim.claim_data["size"]))
+            return Payload.FromString(await self._store.get(ref))
+
+        return await do_all(*map(fetch, claims))
+
+    async def _keep(self, content: bytes) -> BlobRef:
+        ref, now = blob_ref(content), time.monotonic()
+        self._kept_at = {known: at for known, at in self._kept_at.items() if now - at < _A_MOMENT}
+        if ref not in self._kept_at:
+            await self._store.put(content)
+            self._kept_at[ref] = time.monotonic()
+        return ref
+
+
+def data_converter(store: BlobStore, codec: converter.PayloadCodec | None = None) -> converter.DataConverter:
+    """Pydantic models to payloads and back, the large ones by way of ``store``.
+
+    With a codec all payloads are encrypted before they leave the process, also for the store. The messages and stack
+    traces of failures are encrypted too.
+    """
+    return replace(
+        pydantic_data_converter,
+        payload_codec=codec,
+        failure_converter_class=converter.DefaultFailureConverterWithEncodedAttributes
+        if codec
+        else converter.DefaultFailureConverter,
+        external_storage=converter.ExternalStorage(drivers=[BlobPayloads(store)], payload_size_threshold=PAYLOAD_LIMIT),
+    )
+
+
+async def connect(config: GreenAgentConfig, runtime: Runtime | None = None) -> Client:
+    """Connect to Temporal: where the settings say, and in the way that the SDK's own environment configuration says
+    (TLS, client certificate, API key, metadata). ``runtime`` is what the SDK runs in, where that isn't the process's
+    usual one.
+
+    Raises ``TemporalUnreachableError`` where no server answers, it refuses us, or the settings of the connection or the
+    encryption are invalid.
+    """
+    try:
+        options = read_profile().options
+        converter = data_converter(BlobStore(config.storage_url), payload_codec(config))
+    except (PayloadKeyError, ConnectionSettingsError) as problem:
+        raise TemporalUnreachableError(Problem.of(problem)) from None
+    try:
+        return await asyncio.wait_for(
+            Client.connect(
+                config.temporal_address,
+                namespace=config.temporal_namespace,
+                data_converter=converter,
+                plugins=temporal_plugins(),
+                runtime=runtime,
+                # On one machine packing and unpacking costs either side more than it saves.
+                grpc_compression=GrpcCompression.NONE if _is_here(config.temporal_address) else GrpcCompression.GZIP,
+                **options,
+            ),
+            timeout=timedelta(seconds=config.connect_timeout).total_seconds(),
+        )
+    except (RuntimeError, RPCError, TimeoutError, OSError) as problem:
+        raise TemporalUnreachableError(
+            Problem(
+                f"can't reach Temporal at {config.temporal_address} ({_why(problem)})",
+                "start it (`proctor up` does) or set AGENTBEATS_GREEN_TEMPORAL_ADDRESS, or TEMPORAL_ADDRESS and what "
+                "else the connection takes (TEMPORAL_TLS…, TEMPORAL_API_KEY)",
+            )
+        ) from None
+
+
+def _is_here(address: str) -> bool:
+    """Whether an address, ``host:port``, is one that only this machine has."""
+    return is_loopback(address.rpartition(":")[0].strip("[]"))
+
+
+def refusal_by_temporal(config: GreenAgentConfig, problem: RPCError) -> Problem:
+    if problem.status == RPCStatusCode.NOT_FOUND:
+        namespace = config.temporal_namespace
+        return Problem(
+            f"Temporal at {config.temporal_address} has no namespace {namespace!r}",
+            f"make it (`temporal operator namespace create --namespace {namespace}`) or set "
+            "AGENTBEATS_GREEN_TEMPORAL_NAMESPACE",
+        )
+    return Problem(f"Temporal at {config.temporal_address} refuses: {problem.message}")
+
+
+def _why(problem: Exception) -> str:
+    """What a person can make use of in the client's report, which quotes its own insides."""
+    report = str(problem) or type(problem).__name__
+    for mark, why in _REASONS.items():
+        if mark in report:
+            return why
+    return report

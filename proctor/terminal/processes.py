@@ -1,0 +1,134 @@
+"""The processes of a container by who started them; ending those that an agent left."""
+
+from collections.abc import Iterable
+
+from pydantic import BaseModel
+
+from proctor.terminal.commands import losing, run_plainly, script
+from proctor.terminal.engine import Engine
+from proctor.terminal.failures import EnvironmentLostError
+from proctor.terminal.references import EnvironmentRef, Process
+from purple_sdk.protocol.terminal import LeaveRunning
+
+LIST = script("list_processes")
+
+_WAITING = {"tcp": "0A", "tcp6": "0A", "udp": "07", "udp6": "07"}
+"""The state of a socket that others can reach, in the tables of ``/proc/net``."""
+
+_ACCEPTS = 0x10000
+
+
+class Running(BaseModel, frozen=True):
+    """A process that runs, its parent, and whether it listens on a socket."""
+
+    process: Process
+    parent: int
+    is_listening: bool = False
+
+
+async def running(engine: Engine, environment: EnvironmentRef) -> dict[int, Running]:
+    """What runs in a container, by process id, the first one and our own look at it left out.
+
+    Raises EnvironmentLostError (the container is gone, or can't run another command (a fork bomb does that)).
+    """
+    code, text = await run_plainly(engine, environment, ["/bin/sh", "-c", LIST])
+    if code != 0 or not text.startswith("self "):
+        raise EnvironmentLostError(f"The container {environment.container} can't list its processes: {text[:200]!r}")
+    return read_listing(text)
+
+
+def read_listing(text: str) -> dict[int, Running]:
+    rows: dict[int, tuple[int, int, str]] = {}
+    sockets: set[str] = set()
+    holds: dict[int, set[str]] = {}
+    own = at = 0
+    for line in text.splitlines():
+        kind, _, rest = line.partition(" ")
+        words = rest.split()
+        if kind == "self":
+            own = int(words[0])
+        elif kind == "process" and len(words) >= 3 and all(word.isdigit() for word in words[:3]):
+            rows[int(words[0])] = (int(words[1]), int(words[2]), " ".join(words[3:]))
+        elif kind in _WAITING and len(words) > 9 and words[3] == _WAITING[kind]:
+            sockets.add(words[9])
+        elif kind == "unix" and len(words) > 6 and _is_hex(words[3]) and int(words[3], 16) & _ACCEPTS:
+            sockets.add(words[6])
+        elif line.startswith("/proc/") and line.endswith("/fd:"):
+            at = int(line.split("/")[2])
+        elif "-> socket:[" in line:
+            holds.setdefault(at, set()).add(line.rpartition("socket:[")[2].rstrip("]"))
+    return {
+        pid: Running(
+            process=Process(pid=pid, began=began, command=name),
+            parent=parent,
+            # A terminal multiplexer is no service, though it listens to its clients.
+            is_listening=bool(holds.get(pid, set()) & sockets) and not name.startswith("tmux"),
+        )
+        for pid, (began, parent, name) in rows.items()
+        if pid not in (1, own) and parent != own
+    }
+
+
+def _is_hex(word: str) -> bool:
+    return all(letter in "0123456789abcdefABCDEF" for letter in word)
+
+
+def services_of(everything: dict[int, Running], spared: Iterable[Process]) -> list[Process]:
+    """What listens, and all that was started by what listens, apart from what is spared anyway."""
+    own = {(each.pid, each.began) for each in spared}
+    kept: set[int] = {pid for pid, each in everything.items() if each.is_listening}
+    grown = True
+    while grown:
+        more = {pid for pid, each in everything.items() if each.parent in kept} - kept
+        kept |= more
+        grown = bool(more)
+    return [everything[pid].process for pid in sorted(kept) if (pid, everything[pid].process.began) not in own]
+
+
+async def end_leftovers(engine: Engine, environment: EnvironmentRef, kept: LeaveRunning) -> tuple[Process, ...]:
+    """Kill what the agent left, apart from what is kept; returns the processes of the agent that run on.
+
+    All of them are stopped first, so that none can start another one meanwhile. A container that can't list its
+    processes is restarted, with each value of ``kept``: that ends all of them. With ``everything``, an agent's
+    processes are killed if they are more than half of those that its container may have: tests could start none. Raises
+    EnvironmentLostError (the container has stopped).
+    """
+    if kept == "everything":
+        try:
+            everything = await running(engine, environment)
+        except EnvironmentLostError:
+            await _start_again(engine, environment)
+            return ()
+        own = {(each.pid, each.began) for each in environment.own_processes}
+        leftovers = [each.process for each in everything.values() if (each.process.pid, each.process.began) not in own]
+        if len(leftovers) <= engine.limits.processes // 2:
+            return tuple(leftovers)
+    for _ in range(3):
+        try:
+            everything = await running(engine, environment)
+        except EnvironmentLostError:
+            await _start_again(engine, environment)
+            return ()
+        own = {(each.pid, each.began) for each in environment.own_processes}
+        services = services_of(everything, environment.own_processes) if kept == "services" else []
+        spared = own | {(each.pid, each.began) for each in services}
+        doomed = [pid for pid, each in everything.items() if (pid, each.process.began) not in spared]
+        if not doomed:
+            return tuple(services)
+        spared_pids = " ".join(str(pid) for pid, _ in sorted(spared))
+        command = f'SPARED="{spared_pids}"\n{script("kill_others")}'
+        code, _ = await run_plainly(engine, environment, ["/bin/sh", "-c", command])
+        if code != 0:
+            break
+    else:
+        return tuple(services)
+    await _start_again(engine, environment)
+    return ()
+
+
+async def _start_again(engine: Engine, environment: EnvironmentRef) -> None:
+    with losing(environment):
+        about = await engine.ask("GET", f"containers/{environment.container_id}/json")
+        if not about["State"]["Running"]:  # what stopped by itself has lost what the agent started, too
+            raise EnvironmentLostError(f"The container {environment.container} has stopped")
+        await engine.ask("POST", f"containers/{environment.container_id}/restart", {"t": 0})

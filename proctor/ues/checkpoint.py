@@ -1,0 +1,232 @@
+"""Checkpoints: exact copies of a simulation, and their digests (SHA-256).
+
+A *whole* one is one dump of plain data. One *in parts* is a manifest, the same data without its large collections,
+and these in pages (``parts``): it costs what has changed since the last one. While nothing has changed since the last
+one, it is answered from memory: equal states have equal bytes even though the access log continued. A seal over the
+content lets altered or foreign content be recognized without a check of every email.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any
+
+import orjson
+
+from proctor.ues.access_log import AccessLog
+from proctor.ues.holds import Holds
+from proctor.ues.ids import IdSource
+from proctor.ues.modalities import MODALITIES
+from proctor.ues.parts import Cut, Name, Page, Path, join, keyed_by, lacking_of, list_names, name_of
+from proctor.ues.problems import Impossible
+from proctor.ues.schema import JsonObject
+from proctor.ues.simulation import Simulation, new_life
+
+FORMAT, IN_PARTS = 1, 2
+"""The versions of a checkpoint's layout: of a whole one, and of a manifest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """A checkpoint in parts: its digest, its manifest, and the parts that the evaluator's store may not have yet."""
+
+    digest: str
+    manifest: bytes
+    new: dict[Name, bytes]
+
+
+def take(simulation: Simulation) -> tuple[str, bytes]:
+    """A whole checkpoint's digest (SHA-256, hexadecimal) and bytes."""
+    if False not in simulation.checkpoints:
+        data = _dump(simulation)
+        _note(simulation, FORMAT, orjson.dumps({**data, "events": simulation.events.list_all(), **_log_of(data)}))
+    return simulation.checkpoints[False]
+
+
+def take_in_parts(simulation: Simulation, *, everything: bool = False) -> Taken:
+    """A checkpoint in parts; ``everything`` has all of its parts count as new."""
+    parts = simulation.parts
+    fresh: dict[Name, bytes] = {}
+    if True not in simulation.checkpoints:
+        short, listed, fresh = parts.cut(_dump(simulation))
+        _note(simulation, IN_PARTS, orjson.dumps({"parts": listed, **short}))
+    digest, manifest = simulation.checkpoints[True]
+    new = [name for name in parts.names if everything or name not in parts.stored]
+    contents = {**parts.waiting, **fresh}
+    if missing := {name for name in new if name not in contents}:
+        contents |= parts.write(missing)
+        if not missing <= contents.keys():  # the access log has lost what was in them
+            simulation.note_change()
+            return take_in_parts(simulation, everything=everything)
+    parts.waiting = {name: contents[name] for name in new}
+    return Taken(digest, manifest, parts.waiting)
+
+
+def note_stored(simulation: Simulation, digest: str) -> None:
+    """Note that the evaluator's store has a checkpoint, with all of its parts; the simulation may stand there."""
+    known = simulation.checkpoints.get(True)
+    if known is not None and known[0] == digest:
+        simulation.parts.stored = frozenset(simulation.parts.names)
+        simulation.parts.waiting = {}
+
+
+def restore(simulation: Simulation, content: bytes, parts: Mapping[Name, bytes] | None = None) -> str:
+    """Make the simulation equal to a checkpoint and return its digest. Raises Impossible (400) for anything else.
+
+    The simulation keeps its own id, and its own admin secret opens it beside the checkpoint's. For a manifest,
+    ``parts`` are its parts; those that the simulation holds needn't be among them (``find_lacking``).
+    """
+    data = _read(content)
+    in_parts = "parts" in data
+    cuts, names = _join(simulation, data, parts or {}) if in_parts else ([], [])
+    simulation.ids = IdSource(data["ids"]["seed"], data["ids"]["drawn"])
+    simulation.clock.load(data["clock"])
+    simulation.is_running = data["is_running"]
+    simulation.replace_states(data["states"])
+    simulation.replace_events(data["events"])
+    simulation.undo_stack = data["undo"]
+    simulation.redo_stack = data["redo"]
+    simulation.holds = Holds(data["holds"])
+    simulation.keys.load(data["keys"])
+    simulation.access_log = AccessLog()
+    simulation.access_log.load(data["access_log"])
+    simulation.scenario_metadata = data["scenario_metadata"]
+    simulation.mark = None
+    simulation.course = None
+    simulation.is_turn_over = False
+    simulation.allowance.renew()
+    simulation.life = new_life()
+    simulation.parts.take_over(_cuts_in(simulation, cuts), names)
+    simulation.checkpoints.clear()
+    digest = sha256(content).hexdigest()
+    simulation.note_checkpoint(digest, content, in_parts=in_parts)
+    return digest
+
+
+def find_lacking(simulation: Simulation | None, manifest: bytes, parts: Mapping[Name, bytes]) -> list[Name]:
+    """Which parts of a checkpoint are neither given nor in the simulation as it is: nothing, for a whole one.
+
+    Raises Impossible (400) for anything else.
+    """
+    data = _read(manifest)
+    if "parts" not in data:
+        return []
+    pages, lacking = list_names(data["parts"], parts.get)
+    held = simulation.parts.list_held() if simulation is not None else {}
+    return lacking + lacking_of((name for each in pages for name, _ in each), parts, held)
+
+
+def _dump(simulation: Simulation) -> JsonObject:
+    """All that there is to a simulation; collections as they are."""
+    log = simulation.access_log
+    return {
+        "ids": {"seed": simulation.ids.seed, "drawn": simulation.ids.drawn},
+        "clock": simulation.clock.dump(),
+        "is_running": simulation.is_running,
+        "states": simulation.states,
+        "events": simulation.events.by_id,
+        "undo": simulation.undo_stack,
+        "redo": simulation.redo_stack,
+        "holds": simulation.holds.list_active(),
+        "keys": simulation.keys.dump(),
+        "access_log": {**log.dump(), "entries": log.entries},
+        "scenario_metadata": simulation.scenario_metadata,
+    }
+
+
+def _log_of(data: JsonObject) -> JsonObject:
+    return {"access_log": {**data["access_log"], "entries": list(data["access_log"]["entries"])}}
+
+
+def _note(simulation: Simulation, layout: int, content: bytes) -> None:
+    sealed = b'{"format":%d,"seal":"%s",%s' % (layout, _seal(content).encode(), content[1:])
+    simulation.note_checkpoint(sha256(sealed).hexdigest(), sealed, in_parts=layout == IN_PARTS)
+
+
+def _join(
+    simulation: Simulation, data: JsonObject, parts: Mapping[Name, bytes]
+) -> tuple[list[tuple[Path, list[Page]]], list[Name]]:
+    """Put the parts into a manifest's data; returns how its collections are cut, and the names of all parts."""
+    listed = data.pop("parts")
+    pages, lacking = list_names(listed, parts.get)
+    held = simulation.parts.list_held()
+    lacking += lacking_of((name for each in pages for name, _ in each), parts, held)
+    if lacking:
+        raise Impossible(
+            f"{len(lacking)} parts of the checkpoint are neither given nor in the simulation, such as {lacking[0]}."
+        )
+    used: set[Name] = set()
+
+    def read(name: Name) -> Any:
+        if name in parts:
+            return orjson.loads(parts[name])
+        content = held[name]()
+        if name in used:  # in two places: each has its own
+            return orjson.loads(orjson.dumps(content))
+        used.add(name)
+        return content
+
+    cuts = []
+    for each, names in zip(listed, pages, strict=True):
+        *above, last = each["path"]
+        node = data
+        for part in above:
+            node = node[part]
+        node[last], cut = join(node[last], names, read)
+        cuts.append((tuple(each["path"]), cut))
+    indexes = [name for each in listed for name, _ in each["index"]]
+    return cuts, [*indexes, *(name for each in pages for name, _ in each)]
+
+
+def _cuts_in(simulation: Simulation, cuts: list[tuple[Path, list[Page]]]) -> list[tuple[Path, Cut]]:
+    """The collections that a restored simulation has, as they are cut; their tails are written again."""
+    kept: list[tuple[Path, Cut]] = []
+    for path, pages in cuts:
+        if path == ("events",):
+            container: Any = simulation.events.by_id
+            kept.append((path, Cut(container, True, keyed_by(pages, list(container)))))
+        elif path[0] == "access_log":
+            kept.append((path, Cut(simulation.access_log.entries, True, pages, first=simulation.access_log.oldest)))
+        else:
+            node: Any = {"states": simulation.states, "undo": simulation.undo_stack, "redo": simulation.redo_stack}
+            for part in path:
+                node = node[part]
+            kept.append((path, Cut(node, isinstance(node, list), pages)))
+    return kept
+
+
+def _seal(content: bytes) -> str:
+    return name_of(content)
+
+
+def _read(content: bytes) -> JsonObject:
+    """The checked content. One that was parsed and written again, but not altered, passes too."""
+    try:
+        data: Any = orjson.loads(content)
+    except orjson.JSONDecodeError as error:
+        raise Impossible(f"The body is not a checkpoint: not JSON ({error}).") from None
+    if not isinstance(data, dict) or "format" not in data or "seal" not in data:
+        raise Impossible("The body is not a checkpoint; send what GET /simulation/checkpoint answered, unaltered.")
+    layout, seal = data.pop("format"), data.pop("seal")
+    if layout not in (FORMAT, IN_PARTS):
+        raise Impossible(
+            f"The checkpoint has format {str(layout)[:20]}; this server reads formats {FORMAT} and {IN_PARTS}."
+        )
+    if (layout == IN_PARTS) != ("parts" in data):
+        raise Impossible("The checkpoint was altered: it has another format than it says.")
+    prefix = b'{"format":%d,"seal":"%s",' % (layout, str(seal).encode())
+    as_written = content.startswith(prefix) and _seal(b"{" + content[len(prefix) :]) == seal
+    if not as_written and not _same_when_written_anew(data, seal):
+        raise Impossible("The checkpoint was altered: its seal doesn't fit its content.")
+    unknown = sorted(set(data["states"]) - set(MODALITIES))
+    if unknown:
+        raise Impossible(f"The checkpoint has modalities that this server doesn't have: {', '.join(unknown)}.")
+    checked: JsonObject = data
+    return checked
+
+
+def _same_when_written_anew(data: JsonObject, seal: object) -> bool:
+    try:
+        return bool(_seal(orjson.dumps(data)) == seal)
+    except orjson.JSONEncodeError:
+        return False

@@ -1,0 +1,157 @@
+"""Claiming a simulation: taking it over with a fence and putting it where it is to stand, in one step.
+
+Nothing in here waits for anything, so that no other request comes between.
+"""
+
+from collections.abc import Mapping
+from hashlib import sha256
+from typing import Annotated
+
+from pydantic import Field
+
+from proctor.ues import checkpoint, fences
+from proctor.ues.course import Course, TurnConditions
+from proctor.ues.host import Host
+from proctor.ues.keys import ADMIN_KEY_ID
+from proctor.ues.problems import Conflict, Impossible, NotFound
+from proctor.ues.schema import Int, Request, Secret
+from proctor.ues.simulation import Simulation
+
+Mark = Annotated[str, Field(min_length=1, max_length=200)]
+
+
+class WantedKey(Request):
+    """The one key of its name that is to open the simulation."""
+
+    key_id: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
+    name: Annotated[str, Field(min_length=1, max_length=100)]
+    secret: Secret
+    permissions: Annotated[list[str], Field(min_length=1)]
+
+
+class Claim(Request):
+    """Who takes a simulation over, and where it is to stand.
+
+    Attributes:
+        fence: the claimer's.
+        admin_key, seed: for a simulation that has to be made.
+        ``anew``: start empty, regardless of its content; else ``checkpoint`` has its state, or ``keep`` keeps it.
+        checkpoint: the digest of the checkpoint that it is to equal.
+        keep: where this is its mark, it is left as it is: this is the work in hand.
+        mark: its mark from now on; a turn that was over (``steps``) is not any more.
+        conditions: those of the turn that begins with the mark; None without a running clock and noise.
+        sets_course: where the work in hand is kept, its course begins now, unless it has begun; without ``conditions``
+            it has none until another claim begins it.
+        key: see ``WantedKey``; active keys of the same name are revoked.
+        looks: the claimer only reads; an existing simulation needs no higher fence.
+    """
+
+    fence: Annotated[Int, Field(ge=1)]
+    admin_key: Secret
+    seed: Int | str | None = None
+    anew: bool = False
+    checkpoint: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = None
+    keep: Mark | None = None
+    mark: Mark | None = None
+    conditions: TurnConditions | None = None
+    sets_course: bool = False
+    key: WantedKey | None = None
+    looks: bool = False
+
+
+def claim(
+    host: Host, simulation_id: str, claim: Claim, content: bytes, parts: Mapping[str, bytes] | None = None
+) -> Simulation:
+    """Take a simulation over.
+
+    Args:
+        host, simulation_id: where it is. claim: by whom.
+        content: the checkpoint's, empty where the claimer hopes that it isn't needed.
+        parts: of a checkpoint in parts those that come along; others may have been left with the host before.
+
+    Raises:
+        Overtaken: 412, another one has a higher fence.
+        Conflict: 409, the simulation doesn't stand there: ``detail`` has ``needs``, the digest to send the content of,
+            and where that was sent, ``parts``, the names of those that are lacking, too.
+        NotFound: 404, the work in hand is gone, and there is no checkpoint to go back to.
+    """
+    simulation = host.simulations.get(simulation_id)
+    held = host.find_fence(simulation_id)
+    is_there = simulation is not None and simulation.is_at(claim.checkpoint)
+    if not (claim.looks and is_there):
+        fences.refuse_lower(claim.fence, held)
+    if simulation is not None and claim.keep is not None and simulation.mark == claim.keep:
+        if claim.checkpoint is not None:
+            checkpoint.note_stored(simulation, claim.checkpoint)
+        simulation.fence = max(claim.fence, simulation.fence)
+        _keep_course(simulation, claim)
+        return simulation
+    if claim.anew:
+        simulation = host.replace(simulation_id, claim.admin_key, claim.seed)
+    elif claim.checkpoint is None:
+        raise NotFound(f"The running state of simulation {simulation_id[:80]!r} is lost.")
+    elif not is_there:
+        simulation = _restored(host, simulation, simulation_id, claim, content, parts or {})
+    assert simulation is not None
+    if claim.checkpoint is not None and not claim.anew:
+        checkpoint.note_stored(simulation, claim.checkpoint)
+    simulation.fence = max(claim.fence, simulation.fence)
+    if claim.key is not None:
+        _issue(simulation, claim.key)
+    if claim.mark is not None:
+        simulation.mark = claim.mark
+        simulation.course = Course(claim.conditions) if claim.conditions is not None else None
+        simulation.is_turn_over = False
+    if not claim.looks:
+        simulation.is_untouched = True
+    return simulation
+
+
+def _keep_course(simulation: Simulation, claim: Claim) -> None:
+    if claim.sets_course and claim.conditions is None:
+        simulation.course = None
+    elif claim.sets_course and simulation.course is None and claim.conditions is not None:
+        simulation.course = Course(claim.conditions)
+    if simulation.course is not None:
+        simulation.course.rest()
+
+
+def _restored(
+    host: Host,
+    simulation: Simulation | None,
+    simulation_id: str,
+    claim: Claim,
+    content: bytes,
+    parts: Mapping[str, bytes],
+) -> Simulation:
+    if not content:
+        message = "The simulation does not stand at that checkpoint: send its content after the first line."
+        raise Conflict({"message": message, "needs": claim.checkpoint})
+    if sha256(content).hexdigest() != claim.checkpoint:
+        raise Impossible("The content is not that of the checkpoint that the claim names.")
+    contents = {**host.pending_parts(simulation_id), **parts}
+    if lacking := checkpoint.find_lacking(simulation, content, contents):
+        message = "The checkpoint has parts that are not here: leave them with POST /simulations/{id}/parts."
+        raise Conflict({"message": message, "needs": claim.checkpoint, "parts": lacking})
+    kept = simulation or Simulation(simulation_id, claim.admin_key, "" if claim.seed is None else str(claim.seed))
+    checkpoint.restore(kept, content, contents)
+    host.forget_parts(simulation_id)
+    host.keep(kept)
+    return kept
+
+
+def _issue(simulation: Simulation, wanted: WantedKey) -> None:
+    """Have this key open the simulation, and no other of its name."""
+    key = simulation.keys.find(wanted.secret)
+    if key is not None and key.key_id == wanted.key_id:
+        return
+    revoke_all(simulation, wanted.name)
+    simulation.keys.create(wanted.key_id, wanted.name, wanted.permissions, wanted.secret, ADMIN_KEY_ID, simulation.ids)
+    simulation.note_change()
+
+
+def revoke_all(simulation: Simulation, name: str) -> None:
+    for key in list(simulation.keys.by_id.values()):
+        if key.data["name"] == name and key.data["revoked_at"] is None:
+            simulation.keys.revoke(key.key_id)
+            simulation.note_change()

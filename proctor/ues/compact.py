@@ -1,0 +1,41 @@
+"""Compact states: counts and the newest, however much there is, for a model's context."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import orjson
+
+from proctor.ues.schema import JsonObject
+
+LONGEST_TEXT, MOST_ITEMS, MOST_FIELDS = 200, 10, 40
+"""Characters of a text, entries of a list, and fields of an object, that a compact state shows of a record."""
+
+MOST_LOOKED_AT = 200
+"""How many records are looked at for those that there is room for."""
+
+
+def shorten(value: Any) -> Any:
+    """JSON data with long texts cut and long lists and objects shortened from their ends."""
+    if isinstance(value, str):
+        return value if len(value) <= LONGEST_TEXT else f"{value[:LONGEST_TEXT]}…"
+    if isinstance(value, list):
+        return [shorten(item) for item in value[:MOST_ITEMS]]
+    if isinstance(value, dict):
+        return {shorten(name): shorten(value[name]) for name in list(value)[:MOST_FIELDS]}
+    return value
+
+
+def fit(records: Iterable[tuple[str, Any]], room: int) -> JsonObject:
+    """The first of the records, by their names, shortened, that fit into a number of bytes of JSON."""
+    kept: JsonObject = {}
+    for number, (name, record) in enumerate(records):
+        short = shorten(record)
+        room -= len(orjson.dumps({name: short}))
+        if room < 0 or number == MOST_LOOKED_AT:
+            break
+        kept[name] = short
+    return kept
+
+
+def fit_list(items: Iterable[Any], room: int) -> list[Any]:
+    return list(fit(((str(number), item) for number, item in enumerate(items)), room).values())

@@ -1,0 +1,71 @@
+"""Fences: a simulation has one holder, and earlier holders can no longer act on it.
+
+A fence is a number that only rises. Before changes, a caller *claims* the simulation with its own fence, in the same
+step that brings it to the wanted state (``claims``). The caller sends that fence with every request that changes the
+simulation. All requests with a lower one are refused: their sender was overtaken while it was stopped, cut off, or
+given up. A simulation without a claim takes requests without a fence, as UES does.
+
+An ended simulation leaves its fence behind, so that no earlier holder can bring it back.
+"""
+
+from collections import OrderedDict
+
+from proctor.ues.metrics import FENCES_REFUSED
+from proctor.ues.problems import Conflict, FenceMissing, Overtaken
+
+HEADER = b"x-ues-fence"
+
+MOST_ENDED = 10_000
+"""How many ended simulations are remembered, the latest of them; some 100 bytes each."""
+
+
+def refuse_lower(fence: int, held: int) -> None:
+    """Raise Overtaken (412) for a fence from the past."""
+    if fence < held:
+        FENCES_REFUSED.inc()
+        raise Overtaken(
+            {
+                "message": f"another attempt has taken over: the fence {fence} of this request is lower than {held}, "
+                "which holds the simulation.",
+                "fence": held,
+            }
+        )
+
+
+def require(fence: int | None, held: int, *, changes: bool) -> None:
+    """Check the fence of a request to a simulation that is held by ``held`` (0: not held).
+
+    Raises Overtaken (412, lower), Conflict (409, higher: the sender's claim was lost since), or FenceMissing
+    (428, none, for a request that changes something).
+    """
+    if fence is None:
+        if changes and held:
+            raise FenceMissing("This simulation was claimed with a fence: send yours as X-UES-Fence.")
+        return
+    refuse_lower(fence, held)
+    if fence > held:
+        raise Conflict(
+            f"the fence {fence} of this request has not claimed this simulation; it is held by {held}: "
+            "it was lost and made again since. Claim it again."
+        )
+
+
+class Ended:
+    """The fences of simulations that were ended, by their ids; the oldest are forgotten."""
+
+    def __init__(self, most: int = MOST_ENDED) -> None:
+        self._most = most
+        self._fences: OrderedDict[str, int] = OrderedDict()
+
+    def note(self, simulation_id: str, fence: int) -> None:
+        self._fences[simulation_id] = max(fence, self.find_fence(simulation_id))
+        self._fences.move_to_end(simulation_id)
+        while len(self._fences) > self._most:
+            self._fences.popitem(last=False)
+
+    def find_fence(self, simulation_id: str) -> int:
+        """The fence by which a simulation was ended; 0 where it wasn't."""
+        return self._fences.get(simulation_id, 0)
+
+    def forget(self, simulation_id: str) -> None:
+        self._fences.pop(simulation_id, None)

@@ -1,0 +1,38 @@
+"""Files that are attached to emails: each is kept once, by the SHA-256 of its bytes, however many emails have it.
+
+Files come with a scenario and never change. An attachment names its file by ``sha256``; one without, or with an unknown
+one, has a name, a type and a size only.
+"""
+
+from base64 import b64decode
+
+from proctor.ues.modalities.email.models import AttachmentParams
+from proctor.ues.modality import View, find_by_id
+from proctor.ues.problems import NotFound
+from proctor.ues.schema import JsonObject
+
+AS_TEXT = ("text/", "application/json")
+"""The beginnings of the media types whose bytes are text."""
+
+
+def read_attachment(view: View, params: AttachmentParams) -> JsonObject:
+    state = view.state
+    email = find_by_id({**state["drafts"], **state["emails"]}, params.message_id, "email")
+    attached = {str(each["attachment_id"]): each for each in map(dict, email["attachments"])}
+    found = find_by_id(attached, params.attachment_id, "attachment")
+    file = state.get("files", {}).get(found.get("sha256"))
+    if file is None:
+        name = str(found["filename"])[:80]
+        raise NotFound(f"The content of {name!r} is not there: only its name, type and size are known.")
+    return {
+        "message_id": params.message_id,
+        **{name: found.get(name) for name in ("attachment_id", "filename", "mime_type", "sha256")},
+        "size": len(b64decode(file["content"])),
+        "text": file.get("text") or text_of(file["content"], str(found["mime_type"])),
+        "content": file["content"],
+    }
+
+
+def text_of(content: str, mime_type: str) -> str | None:
+    """The text of a file in Base64; None for other types than texts."""
+    return b64decode(content).decode(errors="replace") if mime_type.startswith(AS_TEXT) else None

@@ -1,0 +1,158 @@
+"""The actions that a page offers: a button, a page that asks, and the operation.
+
+An ``Action`` describes one. The server of the pages passes the list (``proctor.viewer.app.create_app``), since the
+pages themselves can't act. To add one, such as *fork from this turn*:
+
+1. Write ``async def do(request: ActionRequest) -> str``. It performs the action and returns the id of the entry to
+   show next (the same assessment, a new one, a campaign). If it can't, it raises ``ActionRefusedError`` with a sentence
+   for the reader.
+2. Make an ``Action`` of it: its ``name`` (a part of the address) and the ``label`` on the button. ``at_each_turn`` says
+   whether the button is at each turn or once on the page. ``is_offered`` chooses the entries that have it. ``fields``
+   are further inputs (an address, a number), which come as ``request.fields``.
+3. Add it to the list in ``proctor.service.page_actions.page_actions``.
+
+The rest is here. The button leads to a page that asks for confirmation (``question`` says what would be lost). Its form
+is posted to ``/view/ID/do/NAME``. A request is refused unless the browser reports the same origin and the form has the
+token of that page. With authentication, callers may act on their own entries. Without it, only callers at a loopback
+address may act, or all of them if ``pages_may_act`` says so.
+"""
+
+import hmac
+import secrets
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import Literal
+from urllib.parse import SplitResult, urlsplit
+
+from starlette.requests import Request
+
+from proctor.protocol.archive import ArchiveEntry
+from proctor.protocol.callers import ANYBODY, Caller, caller_of
+from purple_sdk.processes.addresses import is_loopback
+
+NOT_FROM_HERE = "Nothing can be done from here: log in, open the pages at http://127.0.0.1, or set pages_may_act."
+
+LONGEST_FIELD = 2_000
+"""Characters of what a reader says in one field."""
+
+
+class ActionRefusedError(Exception):
+    """The message is a sentence for the reader."""
+
+
+@dataclass(frozen=True)
+class Field:
+    """Something that a reader may say; ``kind`` is an input's type in HTML (``text``, ``number``, ``url``).
+
+    ``value`` is the default, given the entry.
+    """
+
+    name: str
+    label: str
+    kind: str = "text"
+    value: Callable[[ArchiveEntry], str] = lambda entry: ""
+    is_required: bool = False
+
+
+@dataclass(frozen=True)
+class ActionRequest:
+    """A request of the reader ``caller`` for an action on an entry; ``turn`` if the button belonged to one."""
+
+    entry: ArchiveEntry
+    turn: int | None = None
+    fields: Mapping[str, str] = field(default_factory=dict)
+    caller: Caller = ANYBODY
+
+
+@dataclass(frozen=True)
+class Action:
+    """Something that can be done with an entry; see this module's docstring.
+
+    Attributes:
+        name: its part of the address; letters and hyphens.
+        question: what the reader is asked first, given the entry and the turn.
+        at_each_turn: whether the button is at each turn, or once on the page.
+        needs_history: whether it can be done only while Temporal has not forgotten the assessment.
+    """
+
+    name: str
+    label: str
+    do: Callable[[ActionRequest], Awaitable[str]]
+    question: Callable[[ArchiveEntry, int | None], str]
+    at_each_turn: bool = False
+    is_offered: Callable[[ArchiveEntry], bool] = lambda entry: entry.kind == "assessment"
+    needs_history: bool = False
+    fields: Sequence[Field] = ()
+
+
+class Actions:
+    """The actions of one server of pages.
+
+    Args:
+        key: signs the tokens; servers that share it take each other's pages. By default a new one.
+        for_nameless: which callers may act without authentication: all who reach the pages (``all``), those who use
+            a loopback address (``loopback``), or no caller (``none``).
+    """
+
+    def __init__(
+        self,
+        actions: Sequence[Action] = (),
+        *,
+        key: bytes | None = None,
+        for_nameless: Literal["all", "loopback", "none"] = "loopback",
+    ) -> None:
+        self._actions = {action.name: action for action in actions}
+        self._key = key or secrets.token_bytes(32)
+        self._for_nameless = for_nameless
+
+    def find(self, name: str) -> Action | None:
+        return self._actions.get(name)
+
+    def offered(self, request: Request, entry: ArchiveEntry, *, has_history: bool) -> list[Action]:
+        """The actions that the caller of a request may use on an entry."""
+        if not self.is_open_to(request):
+            return []
+        fitting = (action for action in self._actions.values() if action.is_offered(entry))
+        return [action for action in fitting if has_history or not action.needs_history]
+
+    def is_open_to(self, request: Request) -> bool:
+        """Whether who asks may have anything done.
+
+        A name that isn't loopback's own may be of a site that has been made to lead here (DNS rebinding).
+        """
+        if caller_of(request.scope).name:  # what isn't theirs is not there for them
+            return True
+        if self._for_nameless == "loopback":
+            return is_loopback(_split(f"//{request.headers.get('host', '')}").hostname or "")
+        return self._for_nameless == "all"
+
+    def token(self, action: Action, entry: ArchiveEntry, turn: int | None) -> str:
+        """The token that a form must carry."""
+        about = f"{action.name}\n{entry.id}\n{entry.fence}\n{turn}"
+        return hmac.new(self._key, about.encode(), sha256).hexdigest()
+
+    def refusal(self, request: Request, action: Action, action_request: ActionRequest, token: str) -> str | None:
+        """Why a form is refused, as a sentence; None where it is accepted."""
+        if not self.is_open_to(request):
+            return NOT_FROM_HERE
+        if request.headers.get("sec-fetch-site", "same-origin") != "same-origin" or not _is_same_origin(request):
+            return "This comes from another site, and is not done."
+        expected = self.token(action, action_request.entry, action_request.turn)
+        if not hmac.compare_digest(token.encode(errors="replace"), expected.encode()):  # texts have to be of ASCII
+            return "The page is not of today's state: go back, load it again, and repeat."
+        return None
+
+
+def _is_same_origin(request: Request) -> bool:
+    """Whether the browser says that a form is of a page of ours; every browser says so with a POST."""
+    origin = _split(request.headers.get("origin", "")).netloc
+    return bool(origin) and origin == request.headers.get("host")
+
+
+def _split(address: str) -> SplitResult:
+    """The parts of an address; empty parts if it is malformed."""
+    try:
+        return urlsplit(address)
+    except ValueError:
+        return SplitResult("", "", "", "", "")

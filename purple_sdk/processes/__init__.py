@@ -1,0 +1,1 @@
+"""Child processes, ports, addresses, HTTP clients and serving, as agents and the evaluator need them."""

@@ -1,0 +1,1 @@
+"""Messages, results and tasks: what crosses the wire to and from participants."""

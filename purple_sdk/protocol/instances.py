@@ -1,0 +1,60 @@
+"""Instances: the days that families make, each from a difficulty and a seed."""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+from pydantic import Field
+
+from purple_sdk.protocol._wire import WireModel
+
+DIFFICULTIES = (1, 2, 3, 4)
+USUAL_DIFFICULTY = 2
+"""The difficulty of a request that names none."""
+
+PRACTICE_SEEDS = range(1, 21)
+"""Seeds whose truth is public; the truth of others never leaves the evaluator."""
+
+
+def group_of(seed: int, size: int) -> int:
+    """The first seed of the group that a seed is in.
+
+    Days of a group differ in the one thing that decides what is right. Two groups alternate, so that neighbouring seeds
+    are of different groups: with ``size`` 3 the groups are 1, 3, 5, and 2, 4, 6, and 7, 9, 11, …
+    """
+    return seed - 2 * variant_of(seed, size)
+
+
+def variant_of(seed: int, size: int) -> int:
+    """The place of a seed in its group, from 0."""
+    return (seed - 1) % (2 * size) // 2
+
+
+class Instance(WireModel):
+    """A day of a family."""
+
+    family: str
+    difficulty: int = Field(ge=DIFFICULTIES[0], le=DIFFICULTIES[-1])
+    seed: int
+
+    @property
+    def title(self) -> str:
+        """What people call it: ``clear_the_day · difficulty 2 · seed 7``."""
+        return instance_title(self.family, self.difficulty, self.seed)
+
+    @property
+    def is_practice(self) -> bool:
+        """Whether its truth is public."""
+        return self.seed in PRACTICE_SEEDS
+
+
+def instance_title(scenario_id: str, difficulty: int | None, seed: int | None) -> str:
+    """What people call a day: of a family with difficulty and seed, else the scenario's id."""
+    if difficulty is None:
+        return scenario_id
+    return f"{scenario_id} · difficulty {difficulty}" + (f" · seed {seed}" if seed is not None else "")
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """The known names that resemble a name, as the end of a sentence; empty where none does."""
+    close = get_close_matches(name, list(known), n=2)
+    return f"; did you mean {' or '.join(close)}?" if close else ""

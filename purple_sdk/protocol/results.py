@@ -1,0 +1,421 @@
+"""The outcome of an assessment (seed 000, section 2.2), with the checks that keep its sums honest.
+
+A score is never made up: points without a judgement are outside both ``score`` and ``max_score``; they are
+counted in ``unscored_points``, and ``coverage`` says what share of a scenario's points was judged.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal, Protocol, Self, get_args
+
+from pydantic import Field, JsonValue, computed_field, model_validator
+
+from purple_sdk.protocol._wire import Instant, OfRole, WireModel
+from purple_sdk.protocol.clocks import STANDING, conditions_title
+from purple_sdk.protocol.forks import ForkedFrom
+from purple_sdk.protocol.instances import instance_title
+from purple_sdk.protocol.messages import ActionLogEntry, ModelUsage
+from purple_sdk.protocol.provenance import ModelUse, Provenance
+
+Dimension = Literal["accuracy", "instruction_following", "efficiency", "safety", "politeness"]
+ResultStatus = Literal["completed", "failed", "timeout", "canceled"]
+DIMENSIONS: tuple[Dimension, ...] = get_args(Dimension)
+
+
+def score_range(score: int, doubtful_points: int) -> str:
+    """A score in words: ``72``, or with doubts ``72 to 75``."""
+    return f"{score} to {score + doubtful_points}" if doubtful_points else str(score)
+
+
+class _Scored(WireModel):
+    """``doubtful_points`` are those that the score would have more if every doubt were settled for the participant."""
+
+    score: int = Field(ge=0)
+    max_score: int = Field(ge=0)
+    doubtful_points: int = Field(default=0, ge=0)
+
+    @model_validator(mode="after")
+    def _score_within_maximum(self) -> Self:
+        if self.score > self.max_score:
+            raise ValueError(f"score {self.score} is above max_score {self.max_score}")
+        if self.score + self.doubtful_points > self.max_score:
+            raise ValueError(
+                f"score {self.score} and doubtful_points {self.doubtful_points} are above max_score {self.max_score}"
+            )
+        return self
+
+    @property
+    def score_text(self) -> str:
+        """The score in words, a range where there are doubts."""
+        return score_range(self.score, self.doubtful_points)
+
+
+class Doubt(WireModel):
+    """An undecided fact: patterns that fit neither way, or a judge whose answers can't be believed.
+
+    It is counted as not met. ``item`` is the rubric's item, or the fact, ``statement`` what it says, ``text`` the
+    beginning of the text in question, where it is one.
+    """
+
+    item: str
+    statement: str
+    reason: str
+    text: str | None = None
+
+
+class UnreadMessages(WireModel):
+    """How many messages on a matter, to the people who should get a value, had none of its kind that was read.
+
+    Attributes:
+        looks_like_a_value: those with something that looks like one: how often the reader failed, or may have.
+        no_value: those without anything like it.
+    """
+
+    looks_like_a_value: int = Field(default=0, ge=0)
+    no_value: int = Field(default=0, ge=0)
+
+    @classmethod
+    def sum(cls, counts: Iterable[Self]) -> Self:
+        """All of them together."""
+        counts = list(counts)
+        return cls(**{name: sum(getattr(each, name) for each in counts) for name in cls.model_fields})
+
+    def sentence(self) -> str | None:
+        """The counts as a sentence; None where there are none."""
+        if not self.looks_like_a_value and not self.no_value:
+            return None
+        both, looks = self.looks_like_a_value + self.no_value, self.looks_like_a_value
+        return f"messages without a value that was read: {both}, {looks} of them with what looks like one"
+
+
+class CriterionResult(_Scored):
+    """One criterion's score.
+
+    ``max_score`` counts the points that were judged; ``unscored_points`` the rest of the criterion's points, which
+    couldn't be judged (``unscored_reason`` says why). ``judged_by`` is ``evaluator:NAME``, ``model:NAME``,
+    ``offline_rubric``, or ``nobody``. ``evaluator_hash`` is the SHA-256 of the scenario's files that its evaluator was
+    of, ``usage`` what was asked of models. ``doubts`` are undecided facts, ``doubtful_points`` what they may be
+    worth. Where an evaluator looked for facts in texts, ``judged_by`` ends with who read them: ``evaluator:NAME (texts
+    by patterns)``, or ``(texts by model:NAME)``. ``description`` is what earns its points, in its author's words.
+    ``judge_warnings`` are sentences about models that judged it without a calibration, or with too little agreement.
+    """
+
+    message_type: Literal["criterion_result"] = "criterion_result"
+    criterion_id: str
+    name: str
+    dimension: Dimension
+    explanation: str
+    details: dict[str, JsonValue] | None = None
+    judged_by: str = "nobody"
+    unscored_points: int = Field(default=0, ge=0)
+    unscored_reason: str | None = None
+    evaluator_hash: str | None = None
+    usage: list[ModelUse] = Field(default_factory=list)
+    doubts: list[Doubt] = Field(default_factory=list)
+    description: str | None = None
+    judge_warnings: list[str] = Field(default_factory=list)
+
+    @property
+    def unread_messages(self) -> UnreadMessages:
+        """What its evaluator counted (``details.unread``)."""
+        return UnreadMessages.model_validate((self.details or {}).get("unread") or {})
+
+    @property
+    def is_unscored(self) -> bool:
+        """Whether no point of this criterion was judged."""
+        return self.max_score == 0 and self.unscored_points > 0
+
+
+class _Judged(Protocol):
+    """What a criterion is to its result."""
+
+    @property
+    def criterion_id(self) -> str: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def dimension(self) -> Dimension: ...
+    @property
+    def max_score(self) -> int: ...
+
+
+def unscored(criterion: _Judged, reason: str) -> CriterionResult:
+    """The result of a criterion that wasn't or couldn't be judged."""
+    return CriterionResult(
+        criterion_id=criterion.criterion_id,
+        name=criterion.name,
+        dimension=criterion.dimension,
+        score=0,
+        max_score=0,
+        explanation=f"Not judged: {reason}",
+        unscored_points=criterion.max_score,
+        unscored_reason=reason,
+    )
+
+
+class DimensionScore(_Scored):
+    """The sum of one dimension's criteria."""
+
+    message_type: Literal["dimension_score"] = "dimension_score"
+
+
+class OverallScore(_Scored):
+    """The sum of all criteria."""
+
+    message_type: Literal["overall_score"] = "overall_score"
+
+
+def _require_sum(what: str, whole: _Scored, parts: Iterable[_Scored]) -> None:
+    parts = list(parts)
+    total = (sum(p.score for p in parts), sum(p.max_score for p in parts))
+    if total != (whole.score, whole.max_score):
+        raise ValueError(f"{what} is {whole.score}/{whole.max_score}, but its parts sum to {total[0]}/{total[1]}")
+    if (doubtful := sum(p.doubtful_points for p in parts)) != whole.doubtful_points:
+        raise ValueError(f"{what} has {whole.doubtful_points} doubtful_points, but its parts sum to {doubtful}")
+
+
+class Scores(WireModel):
+    """All scores; ``overall`` is the sum of ``dimensions``."""
+
+    message_type: Literal["scores"] = "scores"
+    overall: OverallScore
+    dimensions: dict[str, DimensionScore]
+
+    @model_validator(mode="after")
+    def _overall_is_sum_of_dimensions(self) -> Self:
+        _require_sum("scores.overall", self.overall, self.dimensions.values())
+        return self
+
+    @classmethod
+    def of(cls, criteria: Sequence[CriterionResult]) -> Self:
+        """Sum criteria up by dimension and overall."""
+        dimensions = {
+            dimension: DimensionScore(**_summed([c for c in criteria if c.dimension == dimension]))
+            for dimension in DIMENSIONS
+            if any(c.dimension == dimension for c in criteria)
+        }
+        return cls(overall=OverallScore(**_summed(criteria)), dimensions=dimensions)
+
+
+def _summed(criteria: Sequence[CriterionResult]) -> dict[str, Any]:
+    names = ("score", "max_score", "doubtful_points")
+    return {name: sum(getattr(criterion, name) for criterion in criteria) for name in names}
+
+
+class ActionLogEntryWithTurn(WireModel):
+    """One action in the simulation's own event log, with the turn that it happened in; ``role`` is the participant's,
+    where there are several.
+    """
+
+    message_type: Literal["action_log_entry_with_turn"] = "action_log_entry_with_turn"
+    turn: int
+    timestamp: Instant
+    action: str
+    parameters: dict[str, JsonValue]
+    success: bool
+    error_message: str | None = None
+    role: OfRole = None
+
+
+class ReportedAction(ActionLogEntry):
+    """One action as the participant reported it, with the turn of the report."""
+
+    turn: int
+
+
+class TurnModelUsage(ModelUsage):
+    """What the participant says that it asked of one model in one turn."""
+
+    turn: int
+
+
+class Clarification(WireModel):
+    """A notice to the participant in a turn beside ``turn_start``, each kind at most once.
+
+    ``kind``: ``question`` where it asked for input, and learned that no one can answer; ``unreadable`` where its
+    answer couldn't be read, and it was asked once more. ``problem`` is the beginning of its question, or says what was
+    wrong.
+    """
+
+    turn: int
+    kind: Literal["question", "unreadable"]
+    problem: str
+
+    def sentence(self) -> str:
+        """What happened, as a sentence."""
+        if self.kind == "question":
+            return f"The participant asked: {self.problem} The reply was that no one can answer."
+        return f"{self.problem} It was asked once more."
+
+
+class ActionReport(WireModel):
+    """The participant's own account beside the event log.
+
+    ``unreported`` happened and were not reported; ``never_happened`` were reported as done and are not in the event
+    log.
+    """
+
+    message_type: Literal["action_report"] = "action_report"
+    reported: list[ReportedAction] = Field(default_factory=list)
+    unreported: list[ActionLogEntryWithTurn] = Field(default_factory=list)
+    never_happened: list[ReportedAction] = Field(default_factory=list)
+
+
+class RoleResults(WireModel):
+    """What came of one of several participants.
+
+    ``entry`` is the id of its archive entry, with its turns, states and whole result. ``scores`` and ``coverage`` are
+    of its own criteria, whose ids ``criteria`` lists. ``failure`` says why it failed, ``failure_kind`` is its type.
+    """
+
+    role: str
+    entry: str
+    participant_url: str
+    status: ResultStatus
+    completion_reason: str | None = None
+    failure: str | None = None
+    failure_kind: str | None = None
+    turns_taken: int = Field(ge=0)
+    actions_taken: int = Field(ge=0)
+    scores: Scores
+    coverage: float = Field(ge=0, le=1)
+    total_points: int = Field(ge=0)
+    criteria: list[str]
+
+    @classmethod
+    def of(cls, results: "AssessmentResults", participant_url: str) -> Self:
+        """The part of a role, by its own result."""
+        same = ("status", "completion_reason", "failure", "failure_kind", "turns_taken", "actions_taken", "scores")
+        return cls(
+            role=results.participant,
+            entry=results.assessment_id,
+            participant_url=participant_url,
+            criteria=[criterion.criterion_id for criterion in results.criteria_results],
+            **{name: getattr(results, name) for name in (*same, "coverage", "total_points")},
+        )
+
+
+class AssessmentResults(WireModel):
+    """The complete result: the A2A artifact ``assessment_results``.
+
+    Attributes:
+        duration_seconds: the seconds played, without pauses before resets.
+        total_points: all points of the scenario, with those that were not judged.
+        turn_tries: how often a turn was played, by its number, for turns that needed more than one try.
+        is_partial: ``max_turns`` stopped it before the scenario's time was over.
+        scenario_turns: the turns of the scenario's default time step.
+        family, difficulty, instance_seed: the family's day that was played; None for a fixed scenario.
+            ``provenance.scenario_hash`` is of its files. A fork's ``seed`` may be another than ``instance_seed``.
+        clock, noise: the conditions that it was played under, as the request names them.
+        participant_usage: which models the participant says it asked.
+        clarifications: what the participant was sent beside ``turn_start``.
+        judge_warnings: the models that judged without a calibration, or with too little agreement in it.
+        forked_from: where a fork began. Scores, ``action_log`` and ``action_report`` are then of the whole day, with
+            the inherited turns, since the state at its end is judged. Times, models and costs are of the turns that
+            were played here.
+        roles: of several participants, what came of each. The other fields are then of all together. Each role has the
+            same number of points, so the score is the mean of the roles' shares. ``turns_taken`` is the largest. Where
+            one role failed, the assessment has failed, and no criterion is scored here. The other roles have their
+            scores in ``roles``.
+    """
+
+    message_type: Literal["assessment_results"] = "assessment_results"
+    assessment_id: str
+    scenario_id: str
+    participant: str
+    status: ResultStatus
+    duration_seconds: float = Field(ge=0)
+    turns_taken: int = Field(ge=0)
+    actions_taken: int = Field(ge=0)
+    scores: Scores
+    criteria_results: list[CriterionResult]
+    action_log: list[ActionLogEntryWithTurn]
+    coverage: float = Field(default=1.0, ge=0, le=1)
+    total_points: int = Field(default=0, ge=0)
+    action_report: ActionReport = Field(default_factory=ActionReport)
+    seed: int | None = None
+    offline: bool = False
+    completion_reason: str | None = None
+    failure: str | None = None
+    failure_kind: str | None = None
+    turn_tries: dict[str, int] = Field(default_factory=dict)
+    is_partial: bool = False
+    scenario_turns: int | None = None
+    family: str | None = None
+    difficulty: int | None = None
+    instance_seed: int | None = None
+    clock: str = STANDING
+    noise: int = 0
+    provenance: Provenance | None = None
+    participant_usage: list[TurnModelUsage] = Field(default_factory=list)
+    clarifications: list[Clarification] = Field(default_factory=list)
+    forked_from: ForkedFrom | None = None
+    judge_warnings: list[str] = Field(default_factory=list)
+    roles: list[RoleResults] = Field(default_factory=list, exclude_if=lambda roles: not roles)
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def unread_messages(self) -> UnreadMessages:
+        """The messages of its criteria in which no value was read."""
+        return UnreadMessages.sum(each.unread_messages for each in self.criteria_results)
+
+    @property
+    def final_scores(self) -> Scores | None:
+        """The points of an assessment that was completed; None of any other."""
+        return self.scores if self.status == "completed" else None
+
+    @property
+    def day(self) -> str:
+        """What people call what was played: ``clear_the_day · difficulty 2 · seed 7``, or a fixed scenario's id."""
+        day = instance_title(self.scenario_id, self.difficulty, self.instance_seed)
+        return day + conditions_title(self.clock, self.noise)
+
+    @model_validator(mode="after")
+    def _sums_agree(self) -> Self:
+        _require_sum("scores.overall", self.scores.overall, self.criteria_results)
+        for name, dimension in self.scores.dimensions.items():
+            _require_sum(
+                f"scores.dimensions.{name}",
+                dimension,
+                (c for c in self.criteria_results if c.dimension == name),
+            )
+        if self.actions_taken != len(self.action_log):
+            raise ValueError(
+                f"actions_taken is {self.actions_taken}, but action_log has {len(self.action_log)} entries"
+            )
+        return self
+
+
+def seed_form(results: AssessmentResults) -> dict[str, JsonValue]:
+    """A result as JSON that strict readers of the seeds' public project can parse, too.
+
+    Those readers refuse a criterion whose ``max_score`` is 0, so criteria with no judged point are in
+    ``unscored_criteria`` instead of ``criteria_results``. The seeds' text and code give the entries of ``action_log``
+    different values of ``message_type``, so the entries have none.
+    """
+    form = results.model_dump(mode="json")
+    criteria = form["criteria_results"]
+    form["criteria_results"] = [criterion for criterion in criteria if criterion["max_score"]]
+    form["unscored_criteria"] = [criterion for criterion in criteria if not criterion["max_score"]]
+    for entry in form["action_log"]:
+        del entry["message_type"]
+    return form
+
+
+def coverage_of(criteria: Sequence[CriterionResult]) -> float:
+    """Share of the scenario's points that somebody judged, 0 to 1 (four decimals); 1 for no points at all."""
+    judged = sum(c.max_score for c in criteria)
+    total = judged + sum(c.unscored_points for c in criteria)
+    return round(judged / total, 4) if total else 1.0
+
+
+def assessment_results(**fields: Any) -> AssessmentResults:
+    """Build a result whose sums follow from ``criteria_results`` and ``action_log``; takes its other fields by name."""
+    criteria: list[CriterionResult] = fields["criteria_results"]
+    return AssessmentResults(
+        **fields,
+        scores=Scores.of(criteria),
+        coverage=coverage_of(criteria),
+        total_points=sum(c.max_score + c.unscored_points for c in criteria),
+        actions_taken=len(fields["action_log"]),
+        judge_warnings=list(dict.fromkeys(warning for criterion in criteria for warning in criterion.judge_warnings)),
+    )
