@@ -38,19 +38,18 @@ _INLINE = re.compile(r"</?(?:a|abbr|b|bdi|code|em|i|small|span|strong|time)\b[^<
 _STYLE = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
 _TAG = re.compile(r"<[^<>]+>")
 _VARIABLE = [
+    (re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b|(?<=-)[0-9a-f]{12}\b"), "{id}"),
+    (re.compile(r"(?<![0-9a-z])[0-9a-f]{32,64}(?![0-9a-z])"), "{id}"),
     (re.compile(re.escape(str(ROOT)) + r"(?=/|\b)"), "{root}"),
-    (re.compile(rf"{re.escape(tempfile.gettempdir())}/(?:pytest-of-\w+(?:/[\w.-]*\d)*|tmp\w{{6,}})"), "{tmp}"),
+    (
+        re.compile(rf"{re.escape(tempfile.gettempdir())}/(?:pytest-of-\w+(?:/[\w.-]*\d(?![\w.-]))*|tmp\w{{6,}})"),
+        "{tmp}",
+    ),
     (re.compile(r"(?<=\.py:)\d+"), "{line}"),
     (re.compile(r"\bpython[\d.]* \(pid \d+\)"), "{process}"),
     (re.compile(r"(?<=known scenarios: )[\w, -]+(?:; families: [\w, -]+)?"), "{scenarios}"),
     (re.compile(r"(?<=errors\.pydantic\.dev/)[\d.]+"), "{version}"),
     (re.compile(r"(?<=:)[1-6]\d{4}\b"), "{port}"),
-    (
-        re.compile(
-            r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b|(?<![0-9a-z])[0-9a-f]{32,64}(?![0-9a-z])|(?<=-)[0-9a-f]{12}\b"
-        ),
-        "{id}",
-    ),
     (re.compile(r"\btest-\d+\b"), "{model}"),  # tests/openai_endpoint.py counts them
     (re.compile(r"\b20\d\d-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}\b"), "{time}"),
 ]

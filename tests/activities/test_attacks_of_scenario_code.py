@@ -41,6 +41,7 @@ def hasty(one_fork_server: None) -> ScenarioCode:
 
 VARIABLE: dict[str, dict[str, object]] = {
     "fills_the_disk": {"error": re.compile("PermissionError: .*Permission denied|OSError: .*File too large")},
+    "spins": {"time": re.compile(r"\d+ s(?: on a busy machine)?")},
     "kills_in_c": {"number": re.compile(r"(?<=parent )\d+")},
 }
 
