@@ -3,10 +3,11 @@
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import import_module
+from types import ModuleType
 
 from temporalio import activity
 
-from proctor.activities.attempts import notes
 from proctor.activities.attempts.elapsed import since_scheduled
 
 IN_ALL_TRIES = 180.0
@@ -29,7 +30,8 @@ class Allowance:
         self._notes = info is not None and info.heartbeat_timeout is not None
         self._used = 0.0
         if self._notes:
-            self._used = sum(each.seconds for each in notes.noted(notes.SpentNote) if each.what == what)
+            notes = _import_notes()
+            self._used = sum(note.seconds for note in notes.noted(notes.SpentNote) if note.what == what)
         elif info is not None and info.is_local:
             self._used = since_scheduled().total_seconds()
 
@@ -45,4 +47,10 @@ class Allowance:
             seconds = time.monotonic() - began
             self._used += seconds
             if self._notes:
+                notes = _import_notes()
                 notes.note(notes.SpentNote(what=self._what, seconds=seconds))
+
+
+def _import_notes() -> ModuleType:
+    """Import the notes of attempts, and Temporal's worker with them: only activities have these."""
+    return import_module("proctor.activities.attempts.notes")

@@ -261,7 +261,7 @@ def test_campaigns_and_trials(archive: str, tmp_path: Path, capsys: pytest.Captu
     with (tmp_path / "run.csv").open() as file:
         assert sorted(row["earned"] for row in csv.DictReader(file)) == ["0.5", "1.0", "1.0"]
     run_proctor("export", "campaign-1", "--to", str(tmp_path / "campaign.html"), "--archive", archive)
-    assert "Two by two" in (tmp_path / "campaign.html").read_text()
+    assert "Pairs of agents" in (tmp_path / "campaign.html").read_text()
     with pytest.raises(UsageError, check=says()):
         run_proctor("compare", "day-one", "run-1", "--archive", archive)
 
