@@ -1,6 +1,6 @@
-"""Log lines: for people on a terminal, as JSON for programs that collect them.
+"""Write log lines: as text for people on a terminal, as JSON for programs that collect them.
 
-``about`` sets the subject of the lines that are logged while it is open (task, turn, attempt). Each line carries it.
+``about`` sets the subject (task, turn, attempt) of all lines that are logged while it is open.
 """
 
 import json
@@ -20,14 +20,14 @@ _USED_BY_OWN = ("temporalio.activity", "temporalio.workflow")
 """Loggers of Temporal's SDK through which own code logs in activities and workflows."""
 
 _LONGEST = 20_000
-"""Characters of a message, and of a traceback: others may have written parts of them."""
+"""The most characters of a message or a traceback; participants or models may have written parts of them."""
 
 _about: ContextVar[Mapping[str, str | int]] = ContextVar("log_about", default=MappingProxyType({}))
 
 
 @contextmanager
 def about(**what: str | int | None) -> Iterator[None]:
-    """Set the subject of the lines logged meanwhile; values of None are left out."""
+    """Set the subject of the lines that are logged while the context is open; values of None are left out."""
     token = _about.set({**_about.get(), **{name: value for name, value in what.items() if value is not None}})
     try:
         yield
@@ -36,16 +36,16 @@ def about(**what: str | int | None) -> Iterator[None]:
 
 
 def what_it_is_about() -> Mapping[str, str | int]:
-    """The subject of a line that is logged now."""
+    """Return the subject of a line that is logged now."""
     return _about.get()
 
 
 def set_up_logs(kind: str, level: str, *libraries: str) -> None:
-    """Have this process log to standard error; where that is to be JSON, what it announces is JSON, too.
+    """Make this process log to standard error. With ``json``, its announcements are JSON, too.
 
     Args:
-        kind: ``json``, ``text``, or ``auto``: text where standard error is a terminal, else JSON.
-        level: of all own packages. Everything else logs warnings.
+        kind: ``json``, ``text``, or ``auto``: text if standard error is a terminal, else JSON.
+        level: the level of all own packages. All other loggers log warnings.
         libraries: further loggers with this level.
     """
     announce_as_json(kind == "json")
@@ -58,7 +58,7 @@ def set_up_logs(kind: str, level: str, *libraries: str) -> None:
 
 
 def leave_details_to_fields() -> None:
-    """Keep Temporal's SDK from adding what a line is about to its text, where this process uses the SDK."""
+    """Stop Temporal's SDK from adding the subject to the text of a line, if this process uses the SDK."""
     if (activity := sys.modules.get("temporalio.activity")) is not None:
         activity.logger.activity_info_on_message = False
     if (workflow := sys.modules.get("temporalio.workflow")) is not None:
@@ -66,12 +66,12 @@ def leave_details_to_fields() -> None:
 
 
 def is_json(kind: str) -> bool:
-    """Whether lines are JSON: see ``set_up_logs``."""
+    """Whether lines are JSON; ``kind`` is that of ``set_up_logs``."""
     return kind == "json" or (kind == "auto" and not sys.stderr.isatty())
 
 
 def _about_record(record: logging.LogRecord) -> Mapping[str, str | int]:
-    """What a line is about; a failure that Temporal's SDK logs comes with its workflow and activity."""
+    """Return the subject of a line. For a failure that Temporal's SDK logs, these are its workflow and activity."""
     for kind, kind_of_step in (("temporal_activity", "activity_type"), ("temporal_workflow", "workflow_type")):
         details = getattr(record, kind, None)
         if isinstance(details, Mapping) and "task" not in what_it_is_about():
@@ -80,8 +80,8 @@ def _about_record(record: logging.LogRecord) -> Mapping[str, str | int]:
     return what_it_is_about()
 
 
-def _cut(text: str) -> str:
-    """A text as long as a line may be; the beginning and the end of a longer one."""
+def _shorten(text: str) -> str:
+    """Shorten a text to the longest line: its beginning, the number of characters left out, and its end."""
     if len(text) <= _LONGEST:
         return text
     half = _LONGEST // 2
@@ -89,7 +89,7 @@ def _cut(text: str) -> str:
 
 
 class JsonLines(logging.Formatter):
-    """A line is one JSON object: ``time``, ``level``, ``logger``, ``message``, what it is about, the ids of its
+    """Format each line as a JSON object: ``time``, ``level``, ``logger``, ``message``, its subject, the ids of its
     trace and span, and the traceback of a defect as ``exception``.
     """
 
@@ -98,23 +98,23 @@ class JsonLines(logging.Formatter):
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname,
             "logger": record.name,
-            "message": _cut(record.getMessage()),
+            "message": _shorten(record.getMessage()),
             **_about_record(record),
             **tracing.current_ids(),
         }
         if record.exc_info:
-            line["exception"] = _cut(self.formatException(record.exc_info))
+            line["exception"] = _shorten(self.formatException(record.exc_info))
         return json.dumps(line, ensure_ascii=False, default=str)
 
 
 class TextLines(logging.Formatter):
-    """A line for people: time, level, logger, message, and in brackets what it is about."""
+    """Format each line for people: time, level, logger, message, and the subject in brackets."""
 
     def __init__(self) -> None:
         super().__init__("%(asctime)s %(levelname)s %(name)s: %(message)s")
 
     def format(self, record: logging.LogRecord) -> str:
-        return _cut(printable(super().format(record)))
+        return _shorten(printable(super().format(record)))
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802
         subject = _about_record(record)
