@@ -6,10 +6,10 @@ that the participant may have acted already. It doesn't start over but asks for 
 by the same message id. An attempt that should find the mark and doesn't knows that the simulator lost the turn.
 
 No overtaken attempt may act or send: an attempt looks whether it was overtaken right before it says something, unless
-it has just claimed the simulation, and its messages carry its fence. Where the participant may still work on an
-abandoned request, it gets a new key, the old one is refused, and it is greeted again. That happens in a new run, in a
-try after one whose end it didn't confirm, and by an attempt that can't know the requests of those before it. The mark
-names the key, by the fence of the attempt that made it. ``tests/model`` goes through what can happen.
+it has just claimed the simulation, and its messages carry its fence. If the participant may still work on an abandoned
+request, it gets a new key, the old one is refused, and it is greeted again. That happens in a new run, and in a try
+after one whose end the participant didn't confirm. An attempt that can't know the requests of those before it does so,
+too. The mark names the key, by the fence of the attempt that made it. ``tests/model`` goes through what can happen.
 """
 
 from dataclasses import dataclass

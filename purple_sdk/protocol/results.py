@@ -20,9 +20,9 @@ from purple_sdk.protocol.provenance import ModelUse, Provenance
 
 @dataclass(frozen=True)
 class Told:
-    """Metadata of a result's field: a sentence of its value, which ``show`` and pages tell beside the score.
+    """Metadata of a result's field: makes a sentence of its value, which ``show`` and pages give beside the score.
 
-    No sentence is told of a field that has its default, or if ``sentence`` returns None.
+    A field that has its default gets no sentence, nor does a value for which ``sentence`` returns None.
     """
 
     sentence: Callable[[Any], str | None]

@@ -189,6 +189,6 @@ def test_prune_leaves_what_is_not_a_store_s_and_what_a_damaged_entry_may_need(ow
 
 
 def test_a_number_that_no_parquet_column_holds_is_named(tmp_path: Path) -> None:
-    with pytest.raises(CommandError, match=r"all\.parquet: a result has a number of more than 64 bits; write \.csv"):
+    with pytest.raises(CommandError, match=r"all\.parquet: .* 64 bits; .* \.csv"):
         write_parquet([{"criterion.one": 2**70}], tmp_path / "all.parquet")
     assert not (tmp_path / "all.parquet").exists()

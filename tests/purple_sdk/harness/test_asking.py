@@ -384,11 +384,11 @@ async def test_a_turn_that_is_stopped_names_a_model_that_does_not_answer(tmp_pat
     async with endpoint(hang) as (url, _), relayed(url) as (made, agent):
         waiting = asyncio.create_task(agent.post(CHAT, json=SENT))
         await asked.wait()
-        with pytest.raises(HarnessError, match=r"^Its model has not answered a request for \d+ s\. fake did not end"):
+        with pytest.raises(HarnessError, match=r"^Its model .* \d+ s\. fake "):
             await starter.play("Wait.", folders, made, 0.001)
         released.set()
         await waiting
-        with pytest.raises(HarnessError, match=r"^fake did not end its turn within 0\.001 s"):
+        with pytest.raises(HarnessError, match=r"^fake .* 0\.001 s"):
             await starter.play("Wait.", folders, made, 0.001)
 
 
