@@ -3,7 +3,7 @@
 #     docker build --target green .     a whole evaluator in one container: --host --port --card-url
 #     docker build --target purple .    an agent that comes with proctor-purple: --host --port --card-url
 # All of them on another Python image: --build-arg BASE_IMAGE=…
-# Every package is checked against the hashes of requirements.lock, and comes as a wheel, so that no build fetches others.
+# Every package is checked against the hashes of requirements.lock, and comes as a wheel: no build fetches others.
 # (`--no-deps`, since older versions of pip want hashes of extras; `pip check` finds what is missing.)
 # More packages, for the evaluator: --build-arg PACKAGES="$(cat more.txt)". These are requirements with hashes of all that is
 # new, as `uv pip compile --generate-hashes` writes them. Packages of the lock keep their versions.
@@ -12,7 +12,7 @@ ARG BASE_IMAGE=python:3.12-slim
 FROM ${BASE_IMAGE} AS base
 RUN useradd --create-home proctor && install -d -o proctor -g proctor /state
 COPY packaging/healthy.py /usr/local/lib/healthy.py
-# A container is reached from outside: it listens on all addresses, unless AGENTBEATS_HOST is changed.
+# Callers reach a container from outside: it listens on all addresses, unless AGENTBEATS_HOST is changed.
 ENV PATH=/opt/proctor/bin:$PATH PYTHONUNBUFFERED=1 AGENTBEATS_HOST=0.0.0.0
 USER proctor
 WORKDIR /home/proctor
@@ -26,13 +26,13 @@ COPY pyproject.toml requirements.lock ./
 COPY packaging/lock_part.py packaging/lock_part.py
 COPY packaging/purple packaging/purple
 
-# What an agent needs.
+# The packages of an agent.
 FROM locked AS agent
 RUN python3 packaging/lock_part.py packaging/purple assistant > needs.txt \
     && python3 -m pip install --only-binary :all: --no-deps --require-hashes -r needs.txt \
     && python3 -m pip check
 
-# Its code. What builds it stays in this stage.
+# Its code. The build tools stay in this stage.
 FROM agent AS agent-own
 RUN python3 packaging/lock_part.py --build packaging/purple > build.txt \
     && python3 -m pip install --only-binary :all: --no-deps --require-hashes -r build.txt
@@ -51,7 +51,7 @@ EXPOSE 9009
 HEALTHCHECK --interval=5s --timeout=30s --start-period=30s CMD ["python", "/usr/local/lib/healthy.py"]
 ENTRYPOINT ["/bin/sh", "-c", "exec python -m \"purple_sdk.examples.$AGENT\" \"$@\"", "agent"]
 
-# What proctor needs: the packages for its development stay out of the image.
+# The packages of proctor, without those for its development.
 FROM locked AS needs
 RUN python3 packaging/lock_part.py . local anthropic google ollama otel terminal s3 gcs azure > needs.txt \
     && python3 -m pip install --only-binary :all: --no-deps --require-hashes -r needs.txt \
@@ -61,7 +61,7 @@ RUN [ -z "$PACKAGES" ] || { printf '%s\n' "$PACKAGES" > more.txt \
     && python3 -m pip install --only-binary :all: --no-deps --require-hashes --constraint needs.txt \
     -r more.txt && python3 -m pip check; }
 
-# Proctor itself, into a folder of its own: a change of it makes a layer of a few megabytes.
+# Proctor itself, in a separate folder: a change of it makes a layer of a few megabytes.
 FROM needs AS own
 RUN python3 packaging/lock_part.py --build . > build.txt \
     && python3 -m pip install --only-binary :all: --no-deps --require-hashes -r build.txt
@@ -81,7 +81,7 @@ VOLUME /state
 HEALTHCHECK --interval=5s --timeout=30s --start-period=60s CMD ["python", "/usr/local/lib/healthy.py"]
 ENTRYPOINT ["proctor", "up", "--without-agent", "--open"]
 
-# Any service, each in a container of its own: see docker-compose.yaml, which checks the health of each.
+# Any service, each in a separate container: see docker-compose.yaml, which checks the health of each.
 FROM base
 COPY --from=needs /opt/proctor /opt/proctor
 COPY --from=own /own /opt/proctor

@@ -49,10 +49,10 @@ test: $(INSTALLED) engine ## all tests (6 minutes on 2 idle cores; none of them 
 system-packages: $(INSTALLED) ## install the system's programs that tests need: Chromium, a Docker engine, Prometheus (needs root)
 	@$(BIN)/python -m tests.system_programs --install
 
-engine: $(INSTALLED) ## make the image for the tests in containers beforehand, where a Docker engine is
+engine: $(INSTALLED) ## make the image for the tests in containers beforehand, if there is a Docker engine
 	@[ -n "$$PROCTOR_TEST_ENGINE" ] || $(BIN)/python -m tests.docker_engine
 
-images: $(INSTALLED) engine ## build the images on a stand-in base, and play an assessment between two containers (needs root)
+images: $(INSTALLED) engine ## build the images on a substitute base, and play an assessment between two containers (needs root)
 	PROCTOR_TEST_PROFILE=nightly $(BIN)/python -m pytest -s tests/containers
 
 check: lint types imports prose docs ## lint, types, import rules, prose, documentation
@@ -117,7 +117,7 @@ chaos: $(INSTALLED) ## kill, stop, cut off, cancel and reset everything at every
 
 # Keeps the pinned versions that still fit; for the newest ones: make lock LOCK_ARGS=--upgrade. Commit what changes.
 # The locks fit every supported Python and system. They have the hashes of all files, and no index's address. The largest
-# says which package asks for which, so that images install parts of it (packaging/lock_part.py). New agents get the last.
+# says which package asks for which: images install parts of it (packaging/lock_part.py). New agents get the last.
 LOCK = PATH="$$PATH:$(BIN)" uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" $(LOCK_ARGS)
 lock: ## write requirements-run.lock and requirements.lock from pyproject.toml (needs uv)

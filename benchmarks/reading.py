@@ -220,20 +220,19 @@ def main(arguments: Sequence[str]) -> int:
 _PAGE = """\
 # Reading: honest voices, and cheats
 
-Messages that others wrote, who saw a day as a participant does, and no code. A play does all else as the oracle does.
-Honest messages deserve all their points. Each cheat has a twin: the same words without the trick.
+The authors of these messages saw a day as a participant does, and no code. All other actions of a play are the
+oracle's. Honest messages deserve all their points. Each cheat has a twin: the same words without the trick.
 
-The reader was mended by what these days showed. The first time that it met them, honest messages lost 1.7 % of the
-points (seed 30303). All families lost 0.83 % (seed 515; 0.17 % of the points in doubt), and 1.36 % (seed 909; 0.24 %).
-Two readers, who did not know the scores, agreed on all that was lost of seed 909. They found 0.38 % deserved, by the
-form of a report or by things named that don't hold. So 0.98 % were not. Of the cheats of seed 30303, 55 of 100 kept
-their points when first met.
+The reader was corrected after these days. On first reading, honest messages lost 1.7 % of the points (seed 30303).
+Over all families they lost 0.83 % (seed 515; 0.17 % of the points in doubt), and 1.36 % (seed 909; 0.24 %). Two people,
+who did not know the scores, agreed on all losses of seed 909. They found 0.38 % deserved, by the form of a report or by
+false statements. So 0.98 % were undeserved. Of the cheats of seed 30303, 55 of 100 kept their points on first reading.
 
 The voices: *a* formal, *b* terse, *c* chatty, *d* Markdown, *e* American, *f* German, *g* HTML, quotes and forwards,
 *h* thorough, with negations and closing questions.
 
-Written by `python -m benchmarks.reading --write`. [All 520 cheats](reading-before.md), on the days
-that they were written for, have a page of their own."""
+Written by `python -m benchmarks.reading --write`. Another page has [all 520 cheats](reading-before.md), on the days
+that they were written for."""
 
 if __name__ == "__main__":
     sys.exit(main(sys.argv[1:]))

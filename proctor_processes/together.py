@@ -11,8 +11,8 @@ async def do_all(*works: Awaitable[T]) -> list[T]:
     """Do all works side by side; returns their results in order.
 
     When one fails, the others are cancelled and their end is awaited, so that nothing costs on. Its error is raised as
-    it is. (``asyncio.gather`` leaves the others running. ``TaskGroup`` raises a group, and in Python 3.11 leaves a
-    mark of cancellation on its caller, by which a time limit around it raises the wrong error.)
+    it is. (``asyncio.gather`` leaves the others running. ``TaskGroup`` raises a group. In Python 3.11 it also leaves a
+    mark of cancellation on its caller, and a time limit around it then raises the wrong error.)
     """
     tasks = [asyncio.ensure_future(work) for work in works]
     try:

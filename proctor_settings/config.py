@@ -305,13 +305,13 @@ class GreenAgentConfig(AgentBeatsConfig):
     )
     pages_may_act: bool = setting(
         "gateway",
-        "Whether everybody who reaches the pages may replay and judge again, where the gateway asks for no "
+        "Whether all who reach the pages may replay and judge again, if the gateway asks for no "
         "token. Without it this holds for pages at a loopback address.",
         False,
     )
     containers: Literal["auto", "on", "off"] = setting(
         "gateway, worker",
-        "Whether a worker plays terminal tasks: `auto` where a Docker engine answers, `on`, `off`.",
+        "Whether a worker plays terminal tasks: `auto` (if a Docker engine answers), `on`, `off`.",
         "auto",
     )
     containers_task_queue: str = setting("worker", "Temporal task queue of terminal trials.", "containers")
@@ -335,9 +335,7 @@ class GreenAgentConfig(AgentBeatsConfig):
     terminal_defaults: str = setting(
         "gateway, worker", "Settings of runs of terminal tasks, as JSON, for requests in the seed's words.", ""
     )
-    terminal_results_dir: str | None = setting(
-        "worker", "Folder where a worker writes the results of each run of terminal tasks."
-    )
+    terminal_results_dir: str | None = setting("worker", "Folder for the results of each run of terminal tasks.")
     commands_host: str = setting(
         "worker", "Address on which a worker takes commands of agents without a Docker socket.", "127.0.0.1"
     )
@@ -562,7 +560,7 @@ class HarnessConfig(PurpleAgentConfig):
     model: str = setting("the agent", "Model that the agent asks.", "")
     harness: str = setting("purple_sdk.harness", "Name of the CLI agent.", "claude-code")
     program: str | None = setting(
-        "purple_sdk.harness", "The CLI agent's executable, where it isn't the installed one; a command line for `acp`."
+        "purple_sdk.harness", "The CLI agent's executable, if it isn't the installed one; a command line for `acp`."
     )
     wire: Literal["anthropic", "responses", "chat", "gemini"] | None = setting(
         "purple_sdk.harness",

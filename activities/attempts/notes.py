@@ -48,7 +48,7 @@ class WaitNote(Model):
 
 
 class SpentNote(Model):
-    """What an attempt has used of a time that is for all attempts together."""
+    """The attempt has used some of the time that all attempts have together."""
 
     kind: Literal["spent"] = "spent"
     what: str

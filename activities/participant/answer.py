@@ -48,7 +48,7 @@ class UnreadableTurnError(Exception):
 
 
 OnEvent = Callable[["Answer"], Awaitable[None]]
-"""Is told of an answer at its every event."""
+"""Receives an answer at its every event."""
 
 
 class Answer:

@@ -419,9 +419,9 @@ class ScenarioCode:
         raise EvaluatorLoadError(f"{directory.name} {reason}")
 
     async def make(self, directory: Path, instance: Instance, within: Allowance | None = None) -> dict[str, bytes]:
-        """Have the family in a folder make one of its days: the files of the day's scenario by name. What is left then
-        of ``within`` is for loading them. Raises ``InstanceError``, whose sentence names the day, the duty where one is
-        to blame, and the reason.
+        """Have the family in a folder make one of its days: the files of the day's scenario by name. The rest of
+        ``within`` is for loading them. Raises ``InstanceError``, whose sentence names the day, the duty where one is to
+        blame, and the reason.
         """
         seconds, within = min(self.limits.seconds, _MAKING_SECONDS), within or Allowance(instance.title)
         async with self._all:

@@ -57,7 +57,7 @@ def compare(
     archive: options.Archive = None,
     state: options.State = None,
 ) -> None:
-    """Show two assessments side by side, and where they part. Or two agents, by all that both have played."""
+    """Show two assessments side by side, and their differences. Or two agents, by all that both have played."""
     from proctor.archive_commands import compare
 
     compare(archive, state, first, second, campaign, difference, by)

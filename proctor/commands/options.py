@@ -54,7 +54,7 @@ TokenFile = Annotated[
         metavar="FILE",
         callback=_use_token_file,
         expose_value=False,
-        help="A file with your token, where the gateway asks for one.  [default: AGENTBEATS_TOKEN or …_TOKEN_FILE]",
+        help="A file with your token, if the gateway asks for one.  [default: AGENTBEATS_TOKEN or …_TOKEN_FILE]",
     ),
 ]
 Gateway = Annotated[
@@ -76,7 +76,7 @@ Archive = Annotated[
     str | None,
     valued("PLACE", "The archive.  [default: that of the running deployment, else of the state folder]", "--archive"),
 ]
-ConfigFile = Annotated[str | None, valued("FILE", "Settings.  [default: config.toml, where there is one]", "--config")]
+ConfigFile = Annotated[str | None, valued("FILE", "Settings.  [default: config.toml, if it exists]", "--config")]
 Output = Annotated[str | None, valued("FOLDER", "Where results are written.  [default: ./eval_results]")]
 Dataset = Annotated[str, Argument(metavar="NAME[@VERSION]", help="The dataset.")]
 Pin = Annotated[str | None, valued("HASH", "The hash that the tasks must have (`datasets show`).", "--sha256")]

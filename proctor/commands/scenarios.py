@@ -51,7 +51,7 @@ def audit_families(
     quick: bool = Option(False, "--quick", help="Play fewer lapses; leave out checks that need many seeds."),
     json_file: Path | None = Option(None, "--json", help="Write the figures to this file."),
 ) -> None:
-    """Audit families. Each instance has to pass all checks before anybody plays it; exit code 1 where one fails."""
+    """Audit families. Each instance must pass all checks before it is played; exit code 1 if one fails."""
     from proctor.audit.command import audit_families
 
     raise typer.Exit(
@@ -68,7 +68,7 @@ def validate_scenario(
     difficulty: int | None = option(None, "N", "Of a family's day.  [default: each of 1 to 4]", min=1, max=4),
     seed: int | None = option(None, "N", "Of a family's day.  [default: 1]"),
 ) -> None:
-    """Check a scenario, or the days of a family. Exit code 1 where one can't be played."""
+    """Check a scenario, or the days of a family. Exit code 1 if one can't be played."""
     from proctor.scenario_commands import validate_scenario
 
     validate_scenario(scenario, scenarios_dir, difficulty, seed)
@@ -80,7 +80,7 @@ def hold_paraphrases(
     scenarios_dir: options.Scenarios = None,
     by_fact: bool = Option(False, "--by-fact", help="Print the error on held-out lines for each fact."),
 ) -> None:
-    """Hold a scenario's patterns to its paraphrases. Prints the share that they can't tell; exit code 1 where they
+    """Hold a scenario's patterns to its paraphrases. Prints the share that they can't tell; exit code 1 if they
     differ.
     """
     from proctor.scenario_commands import hold_paraphrases

@@ -17,7 +17,7 @@ app.add_typer(datasets, name="datasets")
 @app.command("run")
 def run_terminal_bench(
     dataset: str | None = option(
-        None, "DIR", "Folder of tasks; or a dataset: NAME[@VERSION], with --gateway one of its own."
+        None, "DIR", "Folder of tasks; or a dataset: NAME[@VERSION], with --gateway one of the gateway's."
     ),
     agent: list[str] | None = option(
         None, "[NAME=]URL", "An agent's address, or oracle, or null; may be repeated.", "--agent"
@@ -126,7 +126,7 @@ def validate_dataset(
     task_ids: options.TaskIds = None,
     state: options.State = None,
 ) -> None:
-    """Say of each task what keeps it from being played. Exit code 1 where something does."""
+    """Check tasks. Report each one that can't be played, with the reason; exit code 1 if there is one."""
     from proctor.terminal_commands import validate_dataset
 
     raise typer.Exit(validate_dataset(dataset, task_ids, state))

@@ -31,6 +31,7 @@ def table() -> str:
                 if other != name and (found == other or found.startswith(f"{other}."))
             }
             short = ", ".join(f"`{each.removeprefix('activities.')}`" for each in names if each in imported) or "none"
+            short = "all of them" if len(imported) == len(names) - 1 else short
             rows.append(f"| `{name}` | {_summary(name)} | {short} |")
     return "\n".join(rows) + "\n"
 

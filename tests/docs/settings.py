@@ -20,7 +20,7 @@ Made from the code by `.venv/bin/python -m tests.docs.settings`. Each setting of
 environment variable. A program with an agent that reads `PurpleAgentConfig.from_cli_args()` takes each of its settings
 as a flag, too: `AGENTBEATS_PURPLE_ACTION_DELAY` is `--action-delay`. Commands of `proctor` have flags for a few
 settings only: [Commands](commands.md) lists them. Flags overrule variables. `AGENTBEATS_HOST`, `_PORT`, `_CARD_URL` and
-`_LOG_LEVEL` hold for evaluator and agents that have no variable of their own. Units are in the descriptions.
+`_LOG_LEVEL` hold for evaluator and agents without their own variable. Units are in the descriptions.
 """
 
 _BOUNDS = {

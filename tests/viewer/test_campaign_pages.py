@@ -41,7 +41,7 @@ async def test_a_campaign_leads_from_its_means_to_a_single_assessment(site: str,
         failures = page.locator("#failures summary").first
         await expect(failures).to_contain_text("2 ParticipantMisbehaved")
         await expect(failures).to_contain_text("the participant's fault")
-        await expect(page.get_by_text("2 assessments never came to an end. Stopped before its costs")).to_be_visible()
+        await expect(page.get_by_text("2 assessments did not end. Stopped before its costs")).to_be_visible()
         await page.locator("#runs summary").first.click()
         await page.locator("#runs details[open] a").first.click()
         await expect(page.get_by_role("heading", level=1)).to_have_text("A lunch is arranged")

@@ -92,7 +92,7 @@ async def test_what_somebody_wrote_is_dead_text(site: str, reading: Reading) -> 
 def test_a_turn_has_its_transcript_beside_what_was_done(archive: Archive) -> None:
     page, last = (Pages(archive).assessment(archive.find("day-one"), turn) for turn in (2, 3))
     assert "labelled: Could we have lunch on Thursday?" in page
-    assert "What the agent saw" in page
+    assert "Transcript of the agent" in page
     assert "What the agent saw" not in last  # the participant has sent none
 
 

@@ -44,9 +44,9 @@ async def test_an_assessment_is_followed_until_it_has_ended(
         await page.get_by_role("link", name="lunch").click()
         await expect(page.locator(".phase")).to_contain_text("in turn 2 of about 8")
         await expect(page.locator("article").first).to_contain_text("Lunch on Thursday? (2)")
-        await expect(page.locator("article").first).to_contain_text("the participant is at work")
+        await expect(page.locator("article").first).to_contain_text("the participant is working")
         await expect(page.locator("article").last).to_contain_text("1 answer from characters (anna)")
-        await page.locator("article").last.get_by_text("what it wrote").click()
+        await page.locator("article").last.get_by_text("show the text").click()
 
         live.stories["live-1"] = story("live-1", updates_of(3))
         await expect(page.locator(".phase")).to_contain_text("in turn 3")
