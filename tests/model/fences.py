@@ -1,4 +1,4 @@
-"""The protocol of ``ues_sim.fences`` and ``activities.participant.activities`` as a state machine.
+"""The protocol of ``ues_sim.fences`` and ``activities.participant.turn_attempt`` as a state machine.
 
 A model checker explores it exhaustively.
 
