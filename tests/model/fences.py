@@ -1,4 +1,4 @@
-"""The protocol of ``proctor.ues.fences`` and ``proctor.activities.participant.activities`` as a state machine.
+"""The protocol of ``proctor.ues.fences`` and ``proctor.activities.participant.turn_attempt`` as a state machine.
 
 A model checker explores it exhaustively.
 

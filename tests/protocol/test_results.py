@@ -1,11 +1,12 @@
 """Results and the sums that must agree."""
 
 from datetime import UTC, datetime
-from typing import Literal
+from typing import Annotated, Literal, get_type_hints
 
 import pytest
 from pydantic import BaseModel, Field, ValidationError
 
+from proctor.protocol.archive import OF_RESULT, EntrySummary
 from proctor.protocol.runs import RunCell, RunResults, in_words
 from purple_sdk.protocol import results as r
 from tests.sentences import says
@@ -148,3 +149,25 @@ def test_a_campaign_counts_those_of_its_assessments():
     assert campaign.unread_messages == r.UnreadMessages(looks_like_a_value=2, no_value=2)
     assert "4, 2 of them" in in_words(campaign)
     assert RunResults.model_validate_json(campaign.model_dump_json()).unread_messages == campaign.unread_messages
+
+
+def test_a_result_tells_the_sentences_of_its_fields():
+    class WithTries(r.AssessmentResults):
+        tries_allowed: Annotated[int, r.Told(lambda tries: f"each turn may be played {tries} times")] = 1
+
+    unread = criterion(details={"unread": {"no_value": 2}})
+    made = results(unread)
+    assert made.remarks == [made.unread_messages.sentence()]
+    assert results(criterion()).remarks == []
+    fields = dict(made)
+    assert WithTries(**fields).remarks == made.remarks
+    assert WithTries(**fields, tries_allowed=3).remarks == ["each turn may be played 3 times", *made.remarks]
+
+
+def test_a_summary_takes_the_results_fields_that_it_marks():
+    made = results(criterion(), seed=7, clock="fixed:5", is_partial=True)
+    marked = EntrySummary.marked(OF_RESULT)
+    assert {"seed", "clock", "is_partial", "status"} <= {*marked}
+    assert EntrySummary.fields_of(made) == {name: getattr(made, name) for name in marked}
+    ours, theirs = get_type_hints(EntrySummary), get_type_hints(r.AssessmentResults)
+    assert {name: ours[name] for name in marked} == {name: theirs[name] for name in marked}
