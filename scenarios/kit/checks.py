@@ -359,7 +359,7 @@ class Judgement:
         is_due = wrote > self._thanked[own]
         subject, _, body = message.words.shown.text.partition("\n")
         if _bare_subject(subject) == _bare_subject(str((self._mails.get(message.answers) or {}).get("subject"))):
-            new = values_of(body, message.at.date())  # the subject is theirs
+            new = values_of(body, message.at.date())  # the subject is the other person's
         else:
             new = message.words.shown
         texts = (new, *(words.shown for words in message.beside))
@@ -934,7 +934,7 @@ _PART = 12
 
 
 def read_report(line: str) -> dict[int, str]:
-    """Read items and their status (``done``, ``open``, ``impossible``) from a report's line; empty if it has two statuses.
+    """Read items and their status (``done``, ``open``, ``impossible``) from a report's line; empty for two statuses.
 
     The first status word of the line counts; "not done" is open. ``1, 2 and 4: done`` is about three items.
     """

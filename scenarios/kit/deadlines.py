@@ -49,7 +49,7 @@ class When:
     is_deadline: bool = False
 
     def fits(self, other: "When") -> bool:
-        """Whether this names the other's day and time; without a day, it fits any day."""
+        """Whether this names the other's day and time; a time without a day fits any day."""
         if other.at is not None and self.at != other.at:
             return False
         return self.day == other.day if self.day is not None or other.at is None else True
