@@ -94,7 +94,8 @@ def readers_of(key: str, before: Mapping[str, Entry], after: Mapping[str, Entry]
 def made(ctx: AgentBeatsEvalContext) -> dict[int, str]:
     """The ids of the entries at the end that the participant made, by the ids of the objects in the log.
 
-    The log of a new entry has no id. It is found by its time of creation and its title, or by the time alone if it was renamed.
+    The log of a new entry has no id. The entry is found by its time of creation and its title, or, if it was renamed,
+    by the time alone.
     """
     before, after = calendar_before(ctx), calendar_after(ctx)
     renamed = {entry.parameters["event_id"] for entry in done(ctx, ("calendar.update",)) if "title" in entry.parameters}

@@ -1,6 +1,6 @@
 """Attached files of a record, written as PDF, CSV, ICS or PNG, the same bytes on any machine.
 
-PDF and PNG are written without libraries, since compressors and drawing libraries change with versions. Both have a text
+PDF and PNG are written without libraries: compressors and drawing libraries change with versions. Both have a text
 alternative (``Attachment.text``); of CSV and ICS the text is the content.
 """
 

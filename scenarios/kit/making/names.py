@@ -1,4 +1,4 @@
-"""Lists of names from Faker; ``Draws`` chooses among them, never Faker."""
+"""Lists of names, copied from Faker once; ``Draws`` chooses among them, never Faker."""
 
 from functools import cache
 from importlib import import_module

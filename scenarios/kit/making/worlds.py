@@ -4,7 +4,7 @@ The background keeps out of the way of duties:
 
 * Its projects are named after birds (``World.projects``); its things are handbooks, signs, shelves and the like.
 * Its amounts are between 2.01 and 9.99, never without cents. Duties use larger ones.
-* Its records never ask for anything, name a future time, promise, change or correct a fact, or contain an open invitation.
+* Its records never ask for anything, name a future time, promise, change or correct a fact, or are open invitations.
 * Future entries are private, before 08:00 or from 18:30 on (``FREE_FROM``, ``FREE_UNTIL``); between them
   the diary is free for duties from the day of ``World.start`` on.
 """
