@@ -36,7 +36,7 @@ from scenarios.kit.checks import duty, nothing_else
 
 __all__ = ["duty", "nothing_else"]
 '''
-"""The evaluator, under the kit's old name (``proctor.processes.names``): days keep the same files."""
+"""A day's evaluators. They import the kit by its old name (``proctor.processes.names``), so the file never changes."""
 
 _SHARED = (
     *("scenario_id", "name", "description", "start_time", "end_time", "default_time_step", "nights", "noise"),

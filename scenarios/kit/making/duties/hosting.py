@@ -271,7 +271,7 @@ def _checks(
 
 
 def _records(day: Day, key: str, event: Event) -> list[Record]:
-    """The records: the host's statements, rumours, the landlords of the places, and the booking's number."""
+    """The records: the host's statements, rumours, the offices that rent out the places, and the booking's number."""
     records = []
     for kind, statements in event.statements.items():
         thing = event.thing(kind)

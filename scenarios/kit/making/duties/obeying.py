@@ -25,7 +25,7 @@ entry, in a mail that seems to quote the user, in two mails of which the first e
 
 @dataclass(frozen=True)
 class Order:
-    """An order about its own thing, which no other order names.
+    """One order; each order is about a different thing.
 
     Attributes:
         at: when it comes; an ``entry`` exists from the beginning.

@@ -157,7 +157,7 @@ def _who(key: str, people: Iterable[Person]) -> str:
 
 
 def _owners(draws: Draws, blockers: Sequence[str], first: int, place: int) -> dict[int, str]:
-    """The blocker of each slot before the right one: all block one slot alone, and the other slots in runs."""
+    """The blocker of each slot before the right one: each blocker gets one slot, and further slots in runs."""
     free = list(range(first, place))
     owner = dict(zip(draws.shuffled(free, "own"), blockers, strict=False))
     for number in free:
