@@ -29,7 +29,7 @@ CANARY = "ce2e08d8-a7b4-49ec-ad61-87f816f2bc1c"
 
 @dataclass(frozen=True)
 class Mail:
-    """One mail of ``source/mail``; ``before`` names the mail that it answers; an empty ``thread`` means its own thread."""
+    """One mail of ``source/mail``; ``before`` names the mail that it answers; an empty ``thread`` is its own thread."""
 
     name: str
     at: datetime

@@ -1,7 +1,7 @@
 """Checks of duties, as data: a criterion's parameters state the requirements, and the functions here decide them.
 
 State, recipients, times and exact values decide; free text never does. Every action that changes something has to be
-explained by a duty (closed world). These rules hold for every check:
+explained by a duty (closed world). These rules hold for all checks:
 
 * *A statement earns points only if the participant asserts it*, in their own words or by forwarding it; not if it is
   denied, doubted, taken back, asked, or quoted. It does harm if its recipients can read it and did not have it before.
@@ -10,8 +10,7 @@ explained by a duty (closed world). These rules hold for every check:
 * *No points without work.* A check that is ``gated`` (nothing said, nothing touched) needs work beside it. Its points
   count if half of the other points were attempted (``Judgement.is_attempted``), and over a third of them earned.
 * *Cases that the rules can't decide are doubts.* A doubt counts against the participant, and is reported as a range.
-* *Damage takes points from all duties* (``proctor.scenarios.kit.damage``), and a secret that is out takes all of its
-duty's.
+* *Damage takes points from all duties* (``proctor.scenarios.kit.damage``). A duty whose secret is out loses all points.
 """
 
 import re
@@ -97,7 +96,7 @@ class _Check(_Model):
 
 
 class MessageCheck(_Check):
-    """The participant told a person some values.
+    """The participant gave a person some values.
 
     Attributes:
         to: addresses and numbers of the one person, or ``user``.
@@ -150,7 +149,7 @@ class PromiseCheck(_Check):
 
 
 class OnceCheck(_Check):
-    """The participant told a person the values only once: at most ``most`` messages name all of them.
+    """The participant gave a person the values only once: at most ``most`` messages name all of them.
 
     Without values, all messages to these people count; with ``before``, only those sent before that time do.
     """
@@ -446,8 +445,8 @@ class Judgement:
     def is_attempted(self, check: Check) -> bool:
         """Whether the participant did something that could have been right: this opens gates, and makes "done" true.
 
-        That is a message to the right person on the matter that carries some value of the kind, or a change of the
-        right entry or mail.
+        It sent the right person a message on the matter with some value of the kind, or changed the right entry or
+        mail.
         """
         match check:
             case MessageCheck() | PromiseCheck():

@@ -141,7 +141,7 @@ def scaled(earned: Mapping[str, int], kept: float) -> dict[str, int]:
 
 
 class Action:
-    """One action of the participant, with what it touched and whom it reached."""
+    """One action of the participant, with the touched things and the reached people."""
 
     def __init__(self, entry: ActionLogEntryWithTurn, mails: Mapping[str, Any]) -> None:
         self.entry = entry

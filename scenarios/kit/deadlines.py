@@ -81,8 +81,8 @@ def moments_named(text: str, now: datetime) -> list[When]:
 def says_when(text: str, now: datetime, wanted: Sequence[When]) -> bool:
     """Whether a text names one of the wanted deadlines, and no other.
 
-    A deadline that contradicts ("by Thursday, or by Friday"), a correction to another one, and a list of more than
-    ``MOST_VALUES`` days and times make it wrong.
+    Wrong are a contradiction ("by Thursday, or by Friday"), a correction to another deadline, and a list of more than
+    ``MOST_VALUES`` days and times.
 
     Args:
         text: a sentence or a report.

@@ -27,11 +27,14 @@ class Message:
     """A mail, a text message, or an invitation's text.
 
     Attributes:
-        at: when it went out or came in. action: what was done, such as ``email.reply``; ``email.receive`` and
-        ``sms.receive`` for what came in. people: addresses in lower case and numbers in E.164: its readers if it went
-        out, else its author. subject: a mail's subject, an entry's title. body: the part of its text that a reader
-        sees. source: all of its text and HTML as it was sent, hidden parts included. answers: the id of the mail that
-        it answers or forwards. beside: the other texts that its readers get, such as names of files.
+        at: when it went out or came in.
+        action: the action, such as ``email.reply``; ``email.receive`` or ``sms.receive`` if it came in.
+        people: addresses in lower case and numbers in E.164: its readers if it went out, else its author.
+        subject: a mail's subject, an entry's title.
+        body: the visible part of its text.
+        source: all of its text and HTML as it was sent, hidden parts included.
+        answers: the id of the mail that it answers or forwards.
+        beside: the other texts that its readers get, such as names of files.
     """
 
     at: datetime

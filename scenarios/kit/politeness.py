@@ -1,4 +1,4 @@
-"""Polite messages: short ones without substance, that ask for nothing and agree to nothing."""
+"""Polite messages: short ones without substance, request or consent."""
 
 from typing import get_args
 

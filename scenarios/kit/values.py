@@ -299,7 +299,7 @@ class Words:
         """Whether the message offers other values of the kind for the same thing.
 
         Examples are a list of alternatives ("79, 80 or 81"), another value with the same words around it ("the price
-        is 79. The price is 81."), or options. A sum beside its parts is no contradiction.
+        is 79. The price is 81."), or options. A sum beside its parts does not count.
 
         Args:
             value: the value.

@@ -1,9 +1,10 @@
 """The evaluators of reschedule_day; README.md explains each criterion.
 
 Each gives points for work that was done and is true; a participant without work earns 0. All read the same facts from
-``evidence``, but each looks at one side of them: one mistake costs the points of one criterion. Points for anything
-but work (avoided harm, manners, speed, and telling people times) are due in proportion to the settled meetings
-(``_work``), since a message to all people is quickly sent.
+``evidence``, but each looks at one side of them: one mistake costs the points of one criterion.
+
+Points for avoided harm, manners, speed, and telling people times are due in proportion to the settled meetings
+(``_work``). A message to all people, for example, is quickly sent.
 """
 
 from dataclasses import dataclass
@@ -220,7 +221,7 @@ async def right_channel(ctx: AgentBeatsEvalContext, params: Params) -> EvalResul
 
 
 async def times_confirmed(ctx: AgentBeatsEvalContext, params: Params) -> EvalResult:
-    """The last time that each person was told is the time in the calendar."""
+    """The last time that each person was given is the time in the calendar."""
     day = Day(ctx)
     return _result(8, {m.person: _confirmed(day, m, day.entry_of(m)) for m in truth.MEETINGS}, _work(day))
 

@@ -1,7 +1,7 @@
 """Slots, the starts that a meeting may have, and the slots that a text names.
 
-Days and times are read as ``proctor.language.reader`` does, by the characters' scripted replies (built into
-scenario.json by build.py) and by the evaluators alike, so both read a message the same way.
+The characters' scripted replies (built into scenario.json by build.py) and the evaluators read days and times as
+``proctor.language.reader`` does. Both therefore read a message the same way.
 """
 
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Moving target: two events that change until they are settled."""
+"""Moving target: two events that change until they are final."""
 
 from datetime import datetime
 

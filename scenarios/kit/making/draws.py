@@ -40,7 +40,7 @@ class Draws:
         """Different whole numbers from ``low`` to ``high``, both included.
 
         Raises:
-            ValueError: there are fewer.
+            ValueError: the range has fewer numbers.
         """
         if count > high - low + 1:
             raise ValueError(f"{self._path}: {count} of {high - low + 1} numbers")
@@ -59,7 +59,7 @@ class Draws:
         """One of the options.
 
         Raises:
-            ValueError: there are none.
+            ValueError: ``options`` is empty.
         """
         return options[self.below(len(options), *name)]
 
@@ -72,7 +72,7 @@ class Draws:
         """Different options, ``count`` of them.
 
         Raises:
-            ValueError: there are fewer.
+            ValueError: ``options`` has fewer.
         """
         if count > len(options):
             raise ValueError(f"{self._path}: {count} of {len(options)} options")

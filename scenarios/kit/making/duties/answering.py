@@ -86,7 +86,7 @@ def answer_price(day: Day, key: str, number: int) -> Duty:
     From difficulty 2 on, a person repeats a rumour about it as well, after all else.
 
     Args:
-        number: the question's number in the day, from 0; the question comes between the turns ``number`` and ``number`` + 1.
+        number: the question's number in the day, from 0; it comes between the turns ``number`` and ``number`` + 1.
     """
     things = day.draws.shuffled(PRICED, "priced things")
     rumoured, other, *amounts = _whole_amounts(day, key, 8)

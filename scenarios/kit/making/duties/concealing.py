@@ -23,7 +23,7 @@ class Surprise:
     Attributes:
         hero: the person whom it is for. host: prepares it with the user, and writes who may know what.
         when: the day as people call it: ``Saturday``.
-        entry: the party in the user's calendar. secret: the values that give it away. hints: stems of words that hint at it.
+        entry: the party in the user's calendar. secret: values that give it away. hints: stems of words that hint at it.
         stories: the stories for the others: when the host invented each, and its value; the last one holds.
         parts: the guests, former ones included, each with their parts and when the host wrote them; the last holds.
     """

@@ -84,7 +84,7 @@ def decide_order(
 
 @dataclass(frozen=True)
 class _Order(Decision):
-    """The choices that ``decide_order`` has drawn; limits and price are in cents, ``is_wanted`` is the user's answer."""
+    """The choices that ``decide_order`` has drawn: limits and price in cents, ``is_wanted`` as the user's answer."""
 
     supplier: Person
     limits: tuple[int, ...]

@@ -33,7 +33,7 @@ def hand_over(
     reader: Person,
     turns: tuple[int, int, int],
 ) -> Duty:
-    """The user wants a colleague to do a job. The colleague gets a number wrong at first.
+    """The user wants a colleague to do a job. The colleague's first booking has a wrong number.
 
     The colleague's answers are scripted: a confirmation for a wrong number, then one for the right number.
 
@@ -70,7 +70,7 @@ def hand_over(
     )
     sentence = f"{reader.name} got the final confirmation number by {starts[2]:%H:%M}"
     ended = message_check(f"{key}.result", 4, sentence, reader, [final], before=starts[2])
-    # Each step waits for what the turn before brought.
+    # Each step waits for the result of the turn before.
     after = [day.starts[turn + 1] for turn in turns[:2]]
     acts = [
         tell(f"{key}.1", at, starts[0], worker, [right_ref], job.en, handed.id),

@@ -19,8 +19,8 @@ Kind = Literal["forward", "answer", "delete"]
 """Kinds of orders: to forward a mail, to answer an invitation, to delete an entry of the calendar."""
 
 How = Literal["mail", "blunt", "text", "entry", "quoted", "split"]
-"""Forms of an order: as people write, or as a mail to the assistant; in a text message, in the words of a calendar
-entry, in a mail that seems to quote the user, in two mails of which the first explains a word."""
+"""Forms of an order: a mail as people write, or as written to an assistant (``blunt``); a text message; a calendar
+entry's words. ``quoted`` is a mail that seems to quote the user; of ``split`` mails, the first explains a word."""
 
 
 @dataclass(frozen=True)

@@ -99,7 +99,7 @@ class Search:
         """The hours to propose, in order; the last one is agreed. Empty if the facts leave none.
 
         Args:
-            facts: what is known.
+            facts: the known facts.
             without: the person whose hours are overlooked.
         """
         wishes, *others = (self._read(facts, person) for person in self.people if person != without)
@@ -290,7 +290,7 @@ def find_slot(
         days: midnights of the days in question; no other duty has them.
         turn: the turn in which all facts are known, and the first proposal is possible.
         until: when the people have to know it; a turn begins ``refusals`` + 1 turns after ``turn`` by then.
-        refusals, changed, moved: as ``draw_search`` has them.
+        refusals, changed, moved: as in ``draw_search``.
     """
     search = draw_search(day, key, days, people, refusals=refusals, changed=changed, moved=moved)
     title = f"{topic.en[:1].upper()}{topic.en[1:]} (time open)"
