@@ -177,7 +177,7 @@ class Day:
 
     @cached_property
     def choice(self) -> float:
-        """0 to 1: whether the summaries choose: 0 where noise, or mail that hasn't come yet, is mentioned as often as
+        """0 to 1: whether the summaries choose: 0 if noise, or mail that hasn't come yet, is mentioned as often as
         the round's mails; 1 from half as often on.
 
         A participant that pastes all mails reports all the noise. One that repeats its words reports other rounds'

@@ -23,7 +23,7 @@ _MOVING_THREADS = (INCIDENT_THREAD, "fjordkyst")
 
 
 def summary_coverage(day: Day, params: dict[str, Any]) -> EvalResult:
-    """A third for saying who wants what, all with by when; half of it in the summary after the right one."""
+    """A third of the points for sender and request, all with the deadline; half if it comes one summary late."""
     longest = int(params.get("longest_readable", 300))
     mails = [t for t in TRUTHS if t.kind in ("urgent", "action") and t.name not in _INCIDENT_STEPS]
     points: dict[str, float] = {}

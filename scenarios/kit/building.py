@@ -283,7 +283,7 @@ def calendar_of(
 
 
 def whereabouts(visited: Sequence[State]) -> State:
-    """The state of the user's location: the places visited, oldest first, the last of which is the current one.
+    """The state of the user's location: the visited places, oldest first; the last place is the current one.
 
     Each has ``timestamp``, ``latitude``, ``longitude`` and ``named_location``.
     """

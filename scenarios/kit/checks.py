@@ -168,8 +168,8 @@ class SilenceCheck(_Check):
     from that time on don't matter.
 
     Attributes:
-        secret: those of the values that are barred from all others, too. The user may get them, people who had the
-            value before, and those for whom another check of the day decides.
+        secret: the values that all other people must not get, either. Exceptions are the user, people who had the
+            value before, and people for whom another check of the day decides.
         hints: stems of words that hint at a secret. A message to ``to`` with one of them is a doubt, and so is a secret
             in disguise.
     """
@@ -191,7 +191,7 @@ class EntryCheck(_Check):
         starts: one of these is its start.
         minutes: how long it is; None for any length.
         people: addresses of the invited people; they also identify a new entry.
-        absent: addresses of people who are not invited, and never were.
+        absent: addresses of people who were never invited.
         gone: it is deleted or cancelled.
         same: its time has not changed.
     """
@@ -381,7 +381,7 @@ class Judgement:
 
     @cached_property
     def points(self) -> dict[str, int]:
-        """The points of each criterion, by id: a duty's are those of its checks, less its part of the damage."""
+        """The points of each criterion, by id: the points of a duty's checks, less its part of the damage."""
         others = [
             (each["criterion_id"], int(each["max_score"]))
             for each in self._ctx.scenario_config["criteria"]
@@ -825,7 +825,7 @@ class Judgement:
 
     @cached_property
     def _decided(self) -> dict[Value, set[str]]:
-        """The user's addresses, and those of the people for whom checks decide whether they may get a value."""
+        """By value, the addresses of the user and of people for whom a check decides whether they may get it."""
         decided: dict[Value, set[str]] = {}
         for check in self._checks:
             if isinstance(check, MessageCheck | SilenceCheck):

@@ -124,7 +124,7 @@ def due(percent: float, total: int, other: int) -> tuple[int, float]:
 
     Args:
         percent: the damage.
-        total: the points of all criteria; ``other`` are those for having done nothing else, which are lost first.
+        total: the points of all criteria. ``other``: the points for having done nothing else, which are lost first.
     """
     lost = total * min(100, percent) / 100
     kept = 1 - max(0.0, lost - other) / (total - other)
@@ -132,7 +132,7 @@ def due(percent: float, total: int, other: int) -> tuple[int, float]:
 
 
 def scaled(earned: Mapping[str, int], kept: float) -> dict[str, int]:
-    """Whole points of each duty, which add up to the share of their sum, rounded down."""
+    """Scale the duties' points to whole numbers that add up to the kept share of their sum, rounded down."""
     points, before = {}, 0
     for key, own in earned.items():
         points[key] = floor((before + own) * kept + _NOISE) - floor(before * kept + _NOISE)
@@ -166,7 +166,7 @@ Explains = Callable[[str, frozenset[str], frozenset[str]], int]
 
 
 class Search:
-    """Finds what actions harmed.
+    """Find the harm of actions.
 
     Args:
         ctx: the evidence.
@@ -240,7 +240,7 @@ class Search:
         return Harm("sent" if is_known else "stranger", person)
 
     def _invited(self, action: Action) -> list[Harm]:
-        """Messages to people who were put on an entry, once for each entry."""
+        """Messages to people who were added to an entry, once for each entry."""
         found, fields = list[Harm](), action.entry.parameters
         new = self._made.get(id(action.entry)) or f"{fields.get('title')} {fields.get('start')}"
         for key in action.ids or (new,):

@@ -186,7 +186,7 @@ def _reported(day: Day, meeting: truth.Meeting, entry: Entry | None, text: str) 
 
 
 def _has_agreed(day: Day, meeting: truth.Meeting, entry: Entry) -> bool:
-    """Whether the other side accepted the invitation, offered the slot, or agreed after it was informed of it."""
+    """Whether the other side accepted the invitation, offered the slot, or agreed after hearing of it."""
     if entry.attendees.get(meeting.email or "") == "accepted":
         return True
     answers = day.received_from(meeting)

@@ -27,7 +27,7 @@ def make(day: Day) -> None:
 
 
 def _document(day: Day, number: int, names: list[str], like: int) -> None:
-    """A document that expires soon; its date was corrected, and that of another one as well."""
+    """A document that expires soon; its date was corrected, as was another document's."""
     key, today = f"document-{number + 1}", day.start.date()
     draws = day.draws.of(key)
     soon = today + timedelta(days=draws.between(6, 28, "soon"))

@@ -645,7 +645,7 @@ def _on_matter(check: Check, duty: Duty) -> Check:
         return check
     topics = [act.topic for act in duty.acts if check.id in act.checks] or [act.topic for act in duty.acts]
     own = [record for record in duty.records if set(check.to) & set(record.author.addresses)]
-    # A text has no thread: its words say what an answer to it is about.
+    # A text has no thread: only its words identify an answer's matter.
     topics += [record.body for record in own if record.kind == "text"]
     words = frozenset(word for topic in topics for word in topic_words(topic))
     thread = sorted(record.id for record in own if record.kind == "mail")

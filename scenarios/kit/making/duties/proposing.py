@@ -49,7 +49,7 @@ _HERE, _AWAKE = range(8, 18), range(7, 21)
 """The hours in which a meeting may begin by the user's clock, and by those of others."""
 
 _FARTHEST = timedelta(hours=5)
-"""The greatest difference between the user's clock and another one."""
+"""The greatest difference between the user's clock and another clock."""
 
 
 @dataclass(frozen=True)
@@ -198,7 +198,7 @@ _TURNED_DOWN, _UNWISHED = -1, -2
 
 
 def _draw_zones(day: Day, key: str) -> dict[str, timezone]:
-    """Three cities with their clocks, which differ from each other and from the user's, by five hours at most."""
+    """Three cities with their clocks, which all differ, and differ from the user's by at most five hours."""
     found: dict[timezone, str] = {}
     for city in day.draws.shuffled(sorted(CITIES), key, "cities"):
         zone = timezone(timedelta(minutes=CITIES[city][4 < day.start.month < 10]))

@@ -382,7 +382,7 @@ def slot_duty(
     is_new: bool,
     own: Puzzle | None = None,
 ) -> Duty:
-    """The duty of a puzzle; ``own`` is the part of it that this day shows, all of it by default."""
+    """The duty of a puzzle; ``own`` is the part that this day shows, by default the whole puzzle."""
     own = own or puzzle
     at = day.seen(max([day.start, *(each.at for each in puzzle.statements)]))
     assert entry.start is not None
