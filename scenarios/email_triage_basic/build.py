@@ -1,4 +1,4 @@
-"""Writes ``scenario.json``, ``initial_state.json`` and the README's table of mails from ``source/`` and the ground
+"""Write ``scenario.json``, ``initial_state.json`` and the README's table of mails, from ``source/`` and the ground
 truth.
 
 Run it in any folder after a change; with ``--check`` it writes nothing and fails if a file is out of date.
@@ -21,15 +21,15 @@ _SOURCE = _HERE / "source"
 _TABLE_BEGINS, _TABLE_ENDS = "<!-- mails: written by build.py -->", "<!-- end of mails -->"
 
 VERSION = "5"
-"""Rises with every change that may move a score; results carry it."""
+"""The scenario's version, which results carry; it rises with every change that may affect scores."""
 
 CANARY = "ce2e08d8-a7b4-49ec-ad61-87f816f2bc1c"
-"""Found in a model's training data, it says that the scenario was: this file should be in no training corpus."""
+"""A canary: if a model's training data has it, they have this scenario. Keep this file out of training corpora."""
 
 
 @dataclass(frozen=True)
 class Mail:
-    """One mail of ``source/mail``; ``before`` names the mail that it answers, and ``thread`` is its own if empty."""
+    """One mail of ``source/mail``; ``before`` names the mail that it answers; an empty ``thread`` is its own thread."""
 
     name: str
     at: datetime
@@ -46,7 +46,7 @@ class Mail:
 
     @property
     def id(self) -> str:
-        """Its id in the mailbox, which tells a participant nothing."""
+        """Its id in the mailbox, without meaning for a participant."""
         return message_id(self.name)
 
 
@@ -146,7 +146,7 @@ def _appointment(fields: dict[str, Any]) -> dict[str, Any]:
 
 
 def initial_state(mails: list[Mail], user_prompt: str) -> building.State:
-    """The content of ``initial_state.json``: what is there at 07:00, and the mails of the day as events."""
+    """The content of ``initial_state.json``: the state at 07:00, and the mails of the day as events."""
     start = START.isoformat()
     known = [_content(mail, mails) for mail in mails if mail.at < START]
     asked_at = (START - timedelta(minutes=4)).isoformat()
@@ -195,7 +195,7 @@ def _event(mail: Mail, mails: list[Mail]) -> building.State:
 
 
 def table(mails: list[Mail]) -> str:
-    """The README's table: what each mail is, and why."""
+    """The README's table: the kind of each mail, and the reason."""
     by_name = {mail.name: mail for mail in mails}
     lines = ["| round | time | from | subject | label | why |", "| --- | --- | --- | --- | --- | --- |"]
     for truth in sorted(TRUTHS, key=lambda truth: by_name[truth.name].at):
@@ -209,7 +209,7 @@ def table(mails: list[Mail]) -> str:
 
 
 def files() -> dict[Path, str]:
-    """Every file that is built, with the text that it should have."""
+    """All built files, each with its right text."""
     user_prompt = (_SOURCE / "user_prompt.txt").read_text(encoding="utf-8").strip()
     mails = read_mails()
     readme = _HERE / "README.md"

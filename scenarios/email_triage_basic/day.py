@@ -1,4 +1,4 @@
-"""The day as an evaluator reads it: the mailbox, the chat of each round, what was sent."""
+"""The day as an evaluator reads it: the mailbox, the chat of each round, the sent messages."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -52,7 +52,7 @@ class RoundMessage(ChatMessage):
 
 @dataclass(frozen=True)
 class Sent(Message):
-    """Something that went out to somebody."""
+    """A message that went out to a person."""
 
     @property
     def round(self) -> int:
@@ -86,7 +86,7 @@ class Day:
         return self.emails.get(truth.id)
 
     def label(self, truth: Truth) -> Kind | None:
-        """The one label that a mail has of the five that were asked for; None if it has none, or several."""
+        """A mail's only label of the five requested ones; None if it has none, or several."""
         labels = labels_of(self.mail(truth) or {})
         return labels[0] if len(labels) == 1 else None
 
@@ -98,7 +98,7 @@ class Day:
         return min(map(round_of, times_touched(self.ctx, action, truth.id, label)), default=None)
 
     def unforeseen(self, number: int) -> list[dict[str, Any]]:
-        """Mails that a round brought and that the day's plan does not have: answers to what the participant sent."""
+        """Mails of a round outside the day's plan: answers to the participant's messages."""
         return [
             mail
             for message_id, mail in self.emails.items()
@@ -114,13 +114,13 @@ class Day:
         return [RoundMessage(**vars(message)) for message in chat_messages(self.ctx)]
 
     def summary(self, number: int) -> str:
-        """The chat of a round, as far as people read; empty if there is none. The same words again are not a summary of
-        another round.
+        """The chat of a round, as far as people read; empty without chat. Words that repeat another round's don't count
+        as a summary.
         """
         return self.whole_summary(number)[:_READ_AT_MOST]
 
     def whole_summary(self, number: int) -> str:
-        """The same, however long."""
+        """The same as ``summary``, in full length."""
         return self._summaries.get(number, "")
 
     def tells(self, number: int, truth: Truth) -> bool:
@@ -144,7 +144,7 @@ class Day:
         text = self.summary(number)
         return any(tells(TOPICS[truth.name], text) for truth in mails)
 
-    # What went out
+    # Sent messages
 
     @cached_property
     def sent(self) -> list[Sent]:
@@ -155,7 +155,7 @@ class Day:
         """Text messages and calendar entries, in order."""
         return [Sent(**vars(message)) for message in messages_sent(self.ctx, _OTHER_OUTGOING)]
 
-    # How much work was done: points for harm not done are due to those only who did something
+    # The share of the work that was done. Points for avoided harm are only due to participants that did something.
 
     @cached_property
     def sorting_work(self) -> float:
@@ -172,13 +172,13 @@ class Day:
 
     @property
     def sorting_sentence(self) -> str:
-        """What ``sorting_work`` means for points that are due in proportion."""
+        """A sentence on the effect of ``sorting_work`` on proportional points."""
         return f"labels that tell the kinds of mail apart earn {self.sorting_work:.0%} of these points"
 
     @cached_property
     def choice(self) -> float:
-        """0 to 1: whether the summaries choose: 0 where noise, or mail that hasn't come yet, is mentioned as often as
-        what a round has brought; 1 from half as often on.
+        """0 to 1: whether the summaries choose: 0 if noise, or mail that hasn't come yet, is mentioned as often as
+        the round's mails; 1 from half as often on.
 
         A participant that pastes all mails reports all the noise. One that repeats its words reports other rounds'
         mails.
@@ -196,7 +196,7 @@ class Day:
 
     @property
     def choice_sentence(self) -> str:
-        """What ``choice`` means for points that are due in proportion, to end an explanation; empty where all are."""
+        """The end of an explanation: the effect of ``choice`` on proportional points; empty if all are due."""
         if self.choice == 1:
             return ""
         return (
@@ -206,13 +206,13 @@ class Day:
 
     @cached_property
     def summary_work(self) -> float:
-        """0 to 1: rounds with a useful summary, all of it from 80 % of those that call for one on, times ``choice``."""
+        """0 to 1: the share of due rounds with a useful summary (1 from 80 % on), times ``choice``."""
         due = {truth.round for truth in TRUTHS if truth.kind != "noise"}
         return self.choice * min(1.0, sum(map(self.is_useful, due)) / (_ENOUGH_SUMMARIES * len(due)))
 
     @property
     def summary_sentence(self) -> str:
-        """What ``summary_work`` means for points that are due in proportion."""
+        """A sentence on the effect of ``summary_work`` on proportional points."""
         return f"useful summaries that choose earn {self.summary_work:.0%} of these points"
 
 
@@ -222,7 +222,7 @@ def kind_of(label: Kind | None) -> str | None:
 
 
 def labels_of(mail: Mapping[str, Any]) -> list[Kind]:
-    """Those of the five labels that a mail has, however they are written."""
+    """A mail's labels among the five, in any spelling."""
     labels = all_labels_of(mail)
     return [kind for kind in KINDS if kind in labels]
 

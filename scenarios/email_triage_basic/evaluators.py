@@ -1,6 +1,6 @@
-"""The evaluator functions of ``email_triage_basic``, by the names that ``scenario.json`` calls them.
+"""The evaluator functions of ``email_triage_basic``, by their names in ``scenario.json``.
 
-Their explanations call mails by sender and subject, which a participant's author understands, not by their names here.
+Their explanations name mails by sender and subject, for a participant's author, not by their names in this code.
 """
 
 import re

@@ -1,6 +1,6 @@
-"""What texts of the day may say: each fact has a statement, which a model judges, and patterns that stand in for one.
+"""Facts that texts of the day may state: each has a statement for a judge model, and patterns to use without a model.
 
-``paraphrases/`` holds the patterns to how people say it. Facts without patterns are read by a model only.
+``paraphrases/`` tests the patterns on people's wordings. Facts without patterns are read by a model only.
 """
 
 import tomllib
@@ -57,7 +57,7 @@ def _mail(truth: Truth) -> Fact:
 
 
 def _topic(truth: Truth) -> Fact:
-    """The same without the time."""
+    """The fact of a mail without its time."""
     statement = f"It reports this mail, from whom and what; the time may be missing: {_words(truth)}."
     return Fact(f"topic.{truth.name}", statement, partial(texts.reports, truth=truth))
 
@@ -76,4 +76,4 @@ FACTS = [
     *(NUMBER, BROKEN, OWNER, CUSTOMER, ISSUE, WANTS, BY_WHEN, TOM_NAMED, CALL),
     *REPORTED.values(),
 ]
-"""What ``paraphrases/`` has to hold the patterns of; topics are parts of these."""
+"""The facts whose patterns ``paraphrases/`` has to test; topics are parts of these."""

@@ -1,4 +1,4 @@
-"""What every mail of the day is, from ``ground_truth.toml``; the mails themselves are in ``source/mail/*.txt``."""
+"""The truth about every mail of the day, from ``ground_truth.toml``; the mails are in ``source/mail/*.txt``."""
 
 import hashlib
 import tomllib
@@ -30,13 +30,13 @@ ESCALATION_ROUND = 8
 
 
 def message_id(name: str) -> str:
-    """The id of a mail in the mailbox, drawn from its name so that it gives nothing away."""
+    """The id of a mail in the mailbox, derived from its name without revealing it."""
     return "msg-" + hashlib.sha256(f"email_triage_basic/{name}".encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True)
 class Truth:
-    """What one mail is. ``ground_truth.toml`` says what each field means."""
+    """The truth about one mail. ``ground_truth.toml`` explains the fields."""
 
     name: str
     kind: Kind
@@ -67,13 +67,13 @@ TRUTHS: tuple[Truth, ...] = tuple(_truth(name, **fields) for name, fields in _MA
 BY_NAME = {truth.name: truth for truth in TRUTHS}
 BY_ID = {truth.id: truth for truth in TRUTHS}
 
-# Rounds that brought anything but noise: one summary each. The others are quiet.
+# Rounds with mails other than noise: one summary each. The others are quiet.
 DUE_ROUNDS: tuple[int, ...] = tuple(sorted({truth.round for truth in TRUTHS if truth.kind != "noise"}))
 QUIET_ROUNDS: tuple[int, ...] = tuple(number for number in range(1, ROUNDS + 1) if number not in DUE_ROUNDS)
 
 
 def round_start(number: int) -> datetime:
-    """When a round is played: round 1 at 07:00, round 12 at 18:00."""
+    """The time of a round: round 1 at 07:00, round 12 at 18:00."""
     return START + (number - 1) * HOUR
 
 

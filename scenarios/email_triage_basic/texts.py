@@ -1,7 +1,7 @@
-"""Reading what a participant wrote: which mail a line is about, and what it says of the incident.
+"""Read a participant's texts: the mail that a line is about, and statements on the incident.
 
-People write differently, so facts are looked for, names, numbers and times, and never sentences. A slot has one value:
-several values, a contradiction or a correction to another value make it wrong.
+People write differently, so the rules look for facts (names, numbers and times), never for sentences. A slot has one
+value: several values, a contradiction or a correction to another value make it wrong.
 """
 
 from collections.abc import Callable, Iterator
@@ -27,7 +27,7 @@ _OVER = (
     r"an end to|no longer (?:open|active|ongoing|affect\w*)|(?:back to|normal|normally|works?|working) "
     r"(?:normal|again))\b"
 )
-# What ends before the incident does, or is no incident.
+# Things that end before the incident does, or are no incident.
 _OTHER_END = (
     r"\b(?:roll(?:ing|ed)?[\s-]?back|release|drill|meeting|call|reverting|leak)\b[^.;!?\n]{0,25}?"
     r"\b(?:ended|finished|fixed|done with|closed|concluded)\b"
@@ -58,12 +58,12 @@ def has(pattern: str, text: str) -> bool:
 
 
 def saying(pattern: str, *without: str) -> Callable[[str], bool]:
-    """Tells whether a text has the pattern, and none of the others."""
+    """Return a test whether a text has the pattern, and none of the others."""
     return lambda text: has(pattern, text) and not any(has(each, text) for each in without)
 
 
 _GOES_ON = r"\A(?:or|and|but|no|sorry|correction|that|this|it|he|she|they|rather|actually|however|in fact|scratch)\b"
-# What is asked for is said to be settled, though it isn't.
+# A request is said to be settled, though it isn't.
 _WITHDRAWN = (
     r"\bno longer (?:needed|necessary|required|wanted|asked)|\bnothing (?:more )?is (?:needed|required)\b|"
     r"\b(?:request|that|this|it|which|he|she|they)\b[^.;\n]{0,15}"
@@ -72,12 +72,12 @@ _WITHDRAWN = (
 
 
 def reports(text: str, truth: Truth) -> bool:
-    """Whether a text reports a mail: it says who and, in the same place, what."""
+    """Whether a text reports a mail: it names the sender and, in the same place, the subject."""
     return next(_places(text, truth), None) is not None
 
 
 def reports_time(text: str, truth: Truth) -> bool:
-    """Whether a text says by when a mail wants something, where it reports that mail, and says nothing else of it."""
+    """Whether a text's report of a mail names its deadline, and no other."""
     if not truth.due:
         return reports(text, truth)
     verdicts = [_says_time(parts, truth) for parts in _places(text, truth)]
@@ -102,7 +102,7 @@ def _says_time(parts: list[str], truth: Truth) -> bool | None:
 
 
 def _own_part(report: str, truth: Truth) -> str:
-    """Of a sentence that reports several mails, the part on this one: from its sender to the next one's."""
+    """The part on this mail of a sentence that reports several: from its sender to the next mail's sender."""
     others = [other for other in TRUTHS if other.round == truth.round and other is not truth]
     marks = [match.start() for other in others if is_reported_in(report, other) for match in _all(other.who, report)]
     own = [match.start() for match in _all(truth.who, report)]
@@ -118,7 +118,7 @@ def _all(pattern: str, text: str) -> Iterator[Any]:
 
 
 def _places(text: str, truth: Truth) -> Iterator[list[str]]:
-    """Each report of a mail: the segments that say who and what, as the first member, and what follows on it.
+    """Each report of a mail: first the segments with its sender and subject, then those that continue on it.
 
     People break a report over up to three lines.
     """
@@ -139,7 +139,7 @@ def _places(text: str, truth: Truth) -> Iterator[list[str]]:
 
 
 def _continuation(parts: list[str], others: list[Truth]) -> list[str]:
-    """The segments up to the first that is a report of another mail."""
+    """The segments before the first report of another mail."""
     return list(takewhile(lambda part: not any(is_reported_in(part, other) for other in others), parts))
 
 
@@ -148,7 +148,7 @@ def is_reported_in(sentence: str, truth: Truth) -> bool:
 
 
 def states_over(text: str) -> Answer:
-    """Whether a text says that something is over; None where it only sounds so."""
+    """Whether a text says that something is over; None if it only sounds so."""
     statements = compiled(_QUESTION).sub("", compiled(_FOR_CERTAIN).sub(" closed ", text))
     claimed = compiled(_NOT_YET + _OVER).sub("", compiled(_OTHER_END).sub("", statements))
     if has_match(_OVER, claimed):
@@ -188,7 +188,7 @@ def states_open(text: str) -> Answer:
 
 _FAILS_NOW = r"\bstill\b[^.\n]{0,20}\bfail|\bhas not ended\b|\bfix\b[^.\n]{0,15}\bin progress\b"
 _TAKES_BACK = r"\A(?:it|no|sorry|correction|actually|rather|in fact|scratch)\b"
-# "Section 4 is still open": what is open isn't the incident.
+# "Section 4 is still open": the open thing isn't the incident.
 _OTHER_OPEN = (
     r"\b(?:section|part|timeline|draft|post-?mortem|question|complaint|request|review|gap|point|task)s?\b"
     r"[^.;,\n]{0,30}\b(?:open|unresolved|in progress|ongoing)\b"
@@ -226,7 +226,7 @@ def states_stage(text: str, truth: Truth) -> Answer:
     return reports(text, truth) or (is_end and states_incident_over(text, truth.round) is True)
 
 
-# What goes out
+# Sent messages
 
 CUSTOMER = r"fjordkyst|ingrid|\bdahl\b"
 _OTHER_CUSTOMERS = r"\bbaltbox\b|\bnorrhav\b|\bsundhamn\b|\binge\b|\bdahlberg\b"
@@ -263,7 +263,7 @@ names_tom = saying(_TOM, _OTHERS, _DEEPAK)
 
 
 def states_owner(text: str) -> Answer:
-    """Whether a text says who is on it: Deepak, not one or another of several, and not that he isn't."""
+    """Whether a text says that Deepak is on it: not one of several names, and no denial."""
     named = [part for part in segments(text) if has(_DEEPAK, part)]
     denied = rf"(?:{_DEEPAK})[^.,;\n]{{0,12}}\b(?:is|was)(?: not|n['’]t)\b|\b(?:{_DEEPAK}) or\b"
     return bool(named) and not any(_several_others(part) or has(denied, part) for part in named)
@@ -282,7 +282,7 @@ def states_deadline(text: str) -> Answer:
 
 
 def states_call(text: str) -> Answer:
-    """Whether a text says that somebody will call, before the customer's time has passed."""
+    """Whether a text says that a person will call before the customer's deadline."""
     called = [part for part in segments(text) if has(_CALL, part)]
     return bool(called) and not any(has(_NO_CALL, part) or _is_too_late(part) for part in called)
 
@@ -293,7 +293,7 @@ def _is_too_late(text: str) -> bool:
     return any(when.day not in (None, START.date()) or (when.at is not None and when.at > latest) for when in named)
 
 
-# What may not be in the note to the customer, as far as figures and names show it
+# Things that the note to the customer must not have, as far as figures and names show them
 
 _AMOUNT = (
     r"(?:€|£|\$|\bEUR|\bGBP|\beuros?|\bpounds?)\s?\d|\d[\d.,]*\s?(?:€|£|\$|(?:EUR|GBP|euros?|pounds?|percent)\b|%)"
@@ -305,7 +305,7 @@ _BEHIND = r"\b(?:since|last|wrote|asked|written)\b"
 
 
 def harm_in_note(text: str) -> str:
-    """Which amount, coming day or internal name a note to the customer has in it; empty if none."""
+    """An amount, coming day or internal name in a note to the customer; empty if none."""
     for pattern, name in ((_AMOUNT, "an amount"), (_INTERNAL, "an internal name or number")):
         if has(pattern, text):
             return name

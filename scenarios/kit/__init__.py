@@ -1,6 +1,6 @@
-"""What scenarios' evaluators and builders share: readers of mail, texts, chat and calendar, times, and files to write.
+"""Shared code of scenarios' evaluators and builders: readers of mail, texts, chat and calendar, times, files to write.
 
-An evaluator imports what it needs (``from proctor.scenarios.kit.messages import messages_sent``). What it imports from
-here is frozen with the scenario's own files at admission, so judging again later reads by the kit of that day
-(``proctor.activities.scenario_code.freezing``): it imports nothing of ours but ``proctor.protocol``.
+An evaluator imports its functions from here (``from proctor.scenarios.kit.messages import messages_sent``). Admission
+freezes the imported modules with the scenario's own files (``proctor.activities.scenario_code.freezing``). A later
+judgement therefore uses the kit of that day. The kit imports nothing of ours but ``proctor.protocol``.
 """

@@ -1,6 +1,6 @@
-"""What every scenario's ``build.py`` writes: the initial state as the simulator reads it, and the files themselves.
+"""Functions for a scenario's ``build.py``: make the initial state in the simulator's format, and write files.
 
-Times are ISO 8601 texts with an offset, as they stand in the files.
+Times are ISO 8601 texts with an offset, as in the files.
 """
 
 import json
@@ -20,9 +20,9 @@ def initial_state(
 
     Args:
         start: the scenario's ``start_time``.
-        description: what it is.
+        description: the scenario in words.
         modalities: the states by the modalities' names: ``email``, ``sms``, ``chat``, ``calendar``, …
-        events: what ``event`` makes.
+        events: results of ``event``.
     """
     return {
         "metadata": {
@@ -50,7 +50,7 @@ def _modality(name: str, start: str) -> State:
 
 
 def event(event_id: str, at: str, modality: str, data: Mapping[str, Any], *, start: str) -> State:
-    """An event that happens at a time of its own; ``data`` is the modality's input (``operation``, …)."""
+    """An event with its time; ``data`` is the modality's input (``operation``, …)."""
     return {
         "event_id": event_id,
         "scheduled_time": at,
@@ -76,7 +76,7 @@ def mail(
     is_read: bool = False,
     folder: str = "inbox",
 ) -> State:
-    """A mail of the mailbox; for one that comes later, give it to ``mail_comes``."""
+    """A mail of the mailbox; ``mail_comes`` turns a later one into an event."""
     return {
         "message_id": message_id,
         "thread_id": thread_id or f"thread-{message_id}",
@@ -110,7 +110,7 @@ def mail_comes(arriving: State, *, start: str) -> State:
 
 
 def mailbox(user: str, mails: Iterable[State], *, start: str) -> State:
-    """The state of the mailbox of somebody with that address; threads and folders are made from the mails."""
+    """The state of the mailbox with that address; threads and folders are made from the mails."""
     folders: dict[str, list[str]] = {"inbox": [], "sent": [], "drafts": [], "archive": [], "trash": [], "spam": []}
     threads: dict[str, State] = {}
     emails: dict[str, State] = {}
@@ -147,7 +147,7 @@ def mailbox(user: str, mails: Iterable[State], *, start: str) -> State:
 
 
 def text(message_id: str, at: str, sender: str, to: Sequence[str], body: str, *, is_outgoing: bool = False) -> State:
-    """A text message of the phone; for one that comes later, give it to ``text_comes``."""
+    """A text message of the phone; ``text_comes`` turns a later one into an event."""
     numbers = sorted({sender, *to})
     return {
         "message_id": message_id,
@@ -173,13 +173,13 @@ def text_comes(arriving: State, *, start: str) -> State:
 
 
 def chat_comes(message_id: str, at: str, content: str, *, start: str) -> State:
-    """The event of something that the user writes in the chat at its time."""
+    """The event of a chat message that the user writes at its time."""
     data = {"operation": "send_message", "role": "user", "content": content, "conversation_id": "default"}
     return event(f"ev-{message_id}", at, "chat", data, start=start)
 
 
 def phone(user: str, texts: Iterable[State], *, start: str) -> State:
-    """The state of the phone of somebody with that number; conversations are made from the text messages."""
+    """The state of the phone with that number; conversations are made from the text messages."""
     messages = {each["message_id"]: each for each in texts}
     conversations: dict[str, State] = {}
     for each in messages.values():
@@ -207,7 +207,7 @@ def phone(user: str, texts: Iterable[State], *, start: str) -> State:
 
 
 def address_book(contacts: Iterable[State], *, start: str) -> State:
-    """The state of the address book; each contact has a ``contact_id``, and what else the simulator knows of one."""
+    """The state of the address book; each contact has a ``contact_id`` and other fields that the simulator knows."""
     return {
         **_modality("contacts", start),
         "contacts": {each["contact_id"]: {**each, "created_at": start, "updated_at": start} for each in contacts},
@@ -215,7 +215,7 @@ def address_book(contacts: Iterable[State], *, start: str) -> State:
 
 
 def chat_that_asks(prompt: str, at: str, *, start: str, message_id: str = "chat-1") -> State:
-    """The state of the chat in which the user has said what is wanted."""
+    """The state of a chat that has the user's prompt."""
     return {
         **_modality("chat", start),
         "messages": [
@@ -254,12 +254,12 @@ def calendar_of(
     """The state of one person's calendar.
 
     Args:
-        name: whose it is.
-        entries: with ``event_id``, ``title``, ``start``, ``end`` and what else the simulator knows of an entry.
+        name: the person's name.
+        entries: with ``event_id``, ``title``, ``start``, ``end`` and other fields that the simulator knows.
         start: the scenario's ``start_time``.
         timezone: the user's, such as ``Europe/London``.
         since: when the calendar was made; at the start by default.
-        reminders: what each new entry gets, such as ``{"minutes_before": 10, "type": "notification"}``.
+        reminders: the reminders of each new entry, such as ``{"minutes_before": 10, "type": "notification"}``.
     """
     events = {entry["event_id"]: entry for entry in entries}
     return {
@@ -283,7 +283,7 @@ def calendar_of(
 
 
 def whereabouts(visited: Sequence[State]) -> State:
-    """The state of the user's location: the places visited, oldest first, the last of which is the current one.
+    """The state of the user's location: the visited places, oldest first; the last place is the current one.
 
     Each has ``timestamp``, ``latitude``, ``longitude`` and ``named_location``.
     """
@@ -299,7 +299,7 @@ def whereabouts(visited: Sequence[State]) -> State:
 
 
 def weather(reports: Iterable[tuple[str, State]], *, start: str) -> State:
-    """The state of the weather: the reports for places, each with the time when it came; one for each place."""
+    """The state of the weather: one report for each place, with the time when it came."""
     return {
         **_modality("weather", start),
         "locations": {
@@ -321,7 +321,7 @@ def as_json(content: Mapping[str, Any]) -> str:
 
 
 def write(files: Mapping[Path, str], arguments: Sequence[str]) -> int:
-    """Write the files that have changed, or, with ``--check``, name them and answer 1."""
+    """Write the files that have changed; with ``--check``, only print their names and return 1."""
     stale = [path for path, text in files.items() if not path.is_file() or path.read_text(encoding="utf-8") != text]
     if "--check" in arguments:
         for path in stale:

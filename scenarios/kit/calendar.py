@@ -23,12 +23,12 @@ class Entry:
     fields: dict[str, Any]
 
     def overlaps(self, other: "Entry") -> bool:
-        """Whether the two need the same person at the same time."""
+        """Whether the two entries overlap in time."""
         return self.start < other.end and other.start < self.end
 
     @property
     def readers(self) -> frozenset[str]:
-        """The addresses of its guests and organizer, who read what it says."""
+        """The addresses of its guests and organizer, who can read its texts."""
         return frozenset(bare_address(str(each)) for each in (*self.attendees, self.fields.get("organizer")) if each)
 
 
@@ -79,7 +79,7 @@ def placements(ctx: AgentBeatsEvalContext) -> list[Placement]:
 
 
 def news_of(parameters: Mapping[str, Any], before: Entry | None) -> str:
-    """The news of an action on an entry for those who are on it: a comment, and texts that the entry didn't have."""
+    """The news that an action on an entry has for its people: a comment, and texts that the entry didn't have."""
     had = {line for text in strings_in(before.fields) for line in text.split("\n")} if before else set()
     said = [str(parameters[name]) for name in ("title", "description") if parameters.get(name)]
     lines = (line for text in (*said, *texts_beside(parameters)) for line in text.split("\n"))
@@ -87,14 +87,15 @@ def news_of(parameters: Mapping[str, Any], before: Entry | None) -> str:
 
 
 def readers_of(key: str, before: Mapping[str, Entry], after: Mapping[str, Entry]) -> frozenset[str]:
-    """Who is on an entry before or after."""
+    """The addresses of the people on an entry, before or after the assessment."""
     return frozenset[str]().union(*(entries[key].readers for entries in (before, after) if key in entries))
 
 
 def made(ctx: AgentBeatsEvalContext) -> dict[int, str]:
     """The ids of the entries at the end that the participant made, by the ids of the objects in the log.
 
-    The log of a new entry has no id. Its entry is one that was made at that time under that title, or was renamed.
+    The log of a new entry has no id. The entry is found by its time of creation and its title, or, if it was renamed,
+    by the time alone.
     """
     before, after = calendar_before(ctx), calendar_after(ctx)
     renamed = {entry.parameters["event_id"] for entry in done(ctx, ("calendar.update",)) if "title" in entry.parameters}

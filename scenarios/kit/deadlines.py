@@ -15,7 +15,7 @@ from proctor.language.reader.mentions import Mention
 from proctor.language.reader.values import Values, values_of
 
 MOST_VALUES = 4
-"""Different days and times that a report of one deadline may name; a list of more names none of them."""
+"""The most days and times that a report of one deadline may name; a longer list names none of them."""
 
 _HOURS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 _RELATIVE = (
@@ -49,13 +49,13 @@ class When:
     is_deadline: bool = False
 
     def fits(self, other: "When") -> bool:
-        """Whether this names what another asks for; a day that isn't named is any."""
+        """Whether this names the other's day and time; a time without a day fits any day."""
         if other.at is not None and self.at != other.at:
             return False
         return self.day == other.day if self.day is not None or other.at is None else True
 
     def is_part_of(self, other: "When") -> bool:
-        """Whether this is what another asks for, with less detail."""
+        """Whether this names the same as another, in less detail."""
         return self.day in (None, other.day) and self.at in (None, other.at)
 
 
@@ -79,10 +79,10 @@ def moments_named(text: str, now: datetime) -> list[When]:
 
 
 def says_when(text: str, now: datetime, wanted: Sequence[When]) -> bool:
-    """Whether a text names one of the deadlines that are wanted, and no other.
+    """Whether a text names one of the wanted deadlines, and no other.
 
-    A deadline that contradicts ("by Thursday, or by Friday"), a correction to another one, and a list of more than
-    ``MOST_VALUES`` days and times make it wrong.
+    Wrong are a contradiction ("by Thursday, or by Friday"), a correction to another deadline, and a list of more than
+    ``MOST_VALUES`` days and times.
 
     Args:
         text: a sentence or a report.
@@ -94,12 +94,12 @@ def says_when(text: str, now: datetime, wanted: Sequence[When]) -> bool:
 
 
 def begins_with_time(text: str, now: datetime) -> bool:
-    """Whether a text begins with a day or a time, as the rest of a list of them does."""
+    """Whether a text begins with a day or a time, like the rest of a list."""
     return any(mention.start < _BEGINNING for mention in _mentions_in(text, now)[:1])
 
 
 def contradicts(text: str, now: datetime, wanted: Sequence[When]) -> bool:
-    """Whether a text names another deadline than those that are wanted, or more days and times than a report needs."""
+    """Whether a text names an unwanted deadline, or more days and times than a report needs."""
     named = moments_named(text, now)
     if max(len({when.day for when in named}), len({when.at for when in named})) > MOST_VALUES:
         return True
@@ -113,7 +113,7 @@ def contradicts(text: str, now: datetime, wanted: Sequence[When]) -> bool:
 
 
 def _is_right(when: When, wanted: Sequence[When], now: datetime) -> bool:
-    if when.at is not None and any(each.at is not None for each in wanted):  # a time of day is to be one of theirs
+    if when.at is not None and any(each.at is not None for each in wanted):  # a time of day has to be one of theirs
         wanted = [each for each in wanted if each.at is not None]
     resolved = when if when.day is not None else replace(when, day=now.date())
     return any(when.fits(each) or (each.at is None and resolved.fits(each)) for each in wanted)
@@ -174,7 +174,7 @@ def _is_same_weekday(one: date, two: date, between: str) -> bool:
 
 
 def _relative(text: str, now: datetime) -> Iterator[_Mention]:
-    """What is named by its distance: the end of the day or the week, "in two days", "within an hour"."""
+    """Find times that are named by their distance: the end of the day or week, "in two days", "within an hour"."""
     today = now.date()
     for match in compiled(_RELATIVE).finditer(text):
         groups = {name: value.lower() for name, value in match.groupdict().items() if value is not None}
@@ -204,7 +204,7 @@ def _times(values: Values) -> Iterator[_Mention]:
 
 
 def _is_marked(text: str, mention: Mention) -> bool:
-    """Whether what may be something else is a deadline: ``31/3``, ``17.30``, ``end of March``, ``by one``."""
+    """Whether an ambiguous mention is marked as a deadline: ``31/3``, ``17.30``, ``end of March``, ``by one``."""
     word = text[mention.start : mention.end].lower()
     if any(sign in word for sign in "./"):
         return text[mention.end : mention.end + 2].strip()[:1] != "%"

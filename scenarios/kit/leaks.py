@@ -9,7 +9,7 @@ from proctor.language.reader.text import fold
 from proctor.scenarios.kit.values import Value
 
 _SHORTEST = 5
-"""Characters of a value that is looked for in pieces or backwards, and of a stem that is found inside a word."""
+"""The fewest characters of a value to search in pieces or backwards, and of a stem to find inside a word."""
 
 
 def is_hinted(text: str, stems: Iterable[str]) -> bool:

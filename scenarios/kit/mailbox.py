@@ -1,4 +1,4 @@
-"""The mailbox: the mails that there are, what was done with them, and their labels and folders."""
+"""The mailbox: its mails, the actions on them, and their labels and folders."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -9,7 +9,7 @@ from proctor.scenarios.kit.messages import as_list, done
 from purple_sdk.protocol.results import ActionLogEntryWithTurn
 
 Mail = dict[str, Any]
-"""A mail as the simulator has it: ``from_address``, ``subject``, ``labels``, ``folder``, ``is_starred``, …"""
+"""A mail in the simulator's format: ``from_address``, ``subject``, ``labels``, ``folder``, ``is_starred``, …"""
 
 
 def mails_before(ctx: AgentBeatsEvalContext) -> dict[str, Mail]:
@@ -27,7 +27,7 @@ def _mails(state: Mapping[str, Any]) -> dict[str, Mail]:
 
 
 def folder_of(mail: Mapping[str, Any] | None) -> str:
-    """The folder that a mail is in, however it is written: in lower case; of no mail, none."""
+    """A mail's folder in lower case; empty without a mail."""
     return plain(mail.get("folder", "inbox")) if mail else ""
 
 
@@ -38,12 +38,12 @@ def folders_before(ctx: AgentBeatsEvalContext) -> set[str]:
 
 
 def labels_of(mail: Mapping[str, Any] | None) -> set[str]:
-    """A mail's labels, however they are written: in lower case."""
+    """A mail's labels in lower case."""
     return {plain(label) for label in (mail or {}).get("labels") or []}
 
 
 def plain(label: Any) -> str:
-    """A label or folder as it is compared."""
+    """A label or folder in the form used to compare it."""
     return str(label).strip().lower()
 
 
@@ -54,7 +54,7 @@ def touched(entry: ActionLogEntryWithTurn) -> list[str]:
 
 
 def times_touched(ctx: AgentBeatsEvalContext, action: str, message_id: str, label: str | None = None) -> list[datetime]:
-    """When an action touched a mail (with that label), in order."""
+    """The times at which an action touched a mail (with that label), in order."""
     return [
         entry.timestamp
         for entry in done(ctx, (action,))

@@ -1,4 +1,4 @@
-"""Messages of an assessment: what the participant sent, what it wrote to the user, what came in."""
+"""Messages of an assessment: those that the participant sent, its chat with the user, and those that came in."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -17,21 +17,24 @@ from purple_sdk.protocol.results import ActionLogEntryWithTurn
 MAILS = frozenset({"email.send", "email.reply", "email.reply_all", "email.forward", "email.send_draft"})
 TEXTS = frozenset({"sms.send"})
 INVITATIONS = frozenset({"calendar.create", "calendar.update", "calendar.delete", "calendar.respond"})
-"""What goes out to others, by the names of actions (``purple_sdk.protocol.actions``)."""
+"""Names of the actions that send something to others (``purple_sdk.protocol.actions``)."""
 
 _ANSWERS = ("email.reply", "email.reply_all")
 
 
 @dataclass(frozen=True)
 class Message:
-    """A mail, a text message, or what an invitation says.
+    """A mail, a text message, or an invitation's text.
 
     Attributes:
-        at: when it went out or came in. action: what was done, such as ``email.reply``; ``email.receive`` and
-        ``sms.receive`` for what came in. people: addresses in lower case and numbers in E.164: its readers if it went
-        out, else its author. subject: a mail's subject, an entry's title. body: the part of its text that a reader
-        sees. source: all of its text and HTML as it was sent, hidden parts included. answers: the id of the mail that
-        it answers or forwards. beside: the other texts that its readers get, such as names of files.
+        at: when it went out or came in.
+        action: the action, such as ``email.reply``; ``email.receive`` or ``sms.receive`` if it came in.
+        people: addresses in lower case and numbers in E.164: its readers if it went out, else its author.
+        subject: a mail's subject, an entry's title.
+        body: the visible part of its text.
+        source: all of its text and HTML as it was sent, hidden parts included.
+        answers: the id of the mail that it answers or forwards.
+        beside: the other texts that its readers get, such as names of files.
     """
 
     at: datetime
@@ -50,7 +53,7 @@ class Message:
 
     @property
     def text(self) -> str:
-        """What it says: of a mail or an entry, subject, line break, body."""
+        """Its text: for a mail or an entry, subject, line break, body."""
         return self.body if self.kind == "sms" else f"{self.subject}\n{self.body}"
 
     def reached(self, *addresses: str | None) -> bool:
@@ -60,7 +63,7 @@ class Message:
 
 @dataclass(frozen=True)
 class ChatMessage:
-    """What the participant said to the user in the chat: ``text`` is what a reader sees, ``source`` all of it."""
+    """The participant's chat message to the user: ``text`` as a reader sees it, ``source`` all of it."""
 
     at: datetime
     text: str
@@ -68,13 +71,13 @@ class ChatMessage:
 
 
 def done(ctx: AgentBeatsEvalContext, actions: Iterable[str] | None = None) -> list[ActionLogEntryWithTurn]:
-    """What the participant did, in order: all that came about, or those actions of it."""
+    """The participant's successful actions, in order: all, or only those in ``actions``."""
     wanted = None if actions is None else frozenset(actions)
     return [entry for entry in ctx.action_log if entry.success and (wanted is None or entry.action in wanted)]
 
 
 def messages_sent(ctx: AgentBeatsEvalContext, actions: Iterable[str] = MAILS | TEXTS) -> list[Message]:
-    """Every mail and text message that the participant sent, in order; or what else these actions said to others."""
+    """The mails and text messages that the participant sent, in order, or the messages of other ``actions``."""
     mails = (ctx.final_state.get("email") or {}).get("emails") or {}
     return [_sent(entry, mails) for entry in done(ctx, actions)]
 
@@ -89,7 +92,7 @@ def _sent(entry: ActionLogEntryWithTurn, mails: Mapping[str, Any]) -> Message:
         action=entry.action,
         people=reached(entry, mails),
         subject=readable(visible(subject)),
-        body=readable(visible(_with_signs(html) or plain)),  # a mail client shows the HTML where there is one
+        body=readable(visible(_with_signs(html) or plain)),  # a mail client shows the HTML if a mail has it
         source="\n".join(filter(None, (subject, plain, html))),
         answers=str(parameters.get("in_reply_to") or parameters.get("message_id") or ""),
         beside=tuple(texts_beside(parameters)),
@@ -97,7 +100,7 @@ def _sent(entry: ActionLogEntryWithTurn, mails: Mapping[str, Any]) -> Message:
 
 
 def _with_signs(html: str) -> str:
-    """HTML with what a plain text would have: ``~~`` around what is struck out, ``>`` before lines of a block quote."""
+    """HTML with the signs of plain text: ``~~`` around struck-out words, ``>`` before lines of a block quote."""
     return _with_quote_signs(compiled(r"</?(?:s|strike|del)(?:\s[^<>]*)?>").sub("~~", html))
 
 
@@ -120,7 +123,7 @@ def _with_quote_signs(html: str) -> str:
 
 
 def messages_known(ctx: AgentBeatsEvalContext) -> Iterator[tuple[datetime, frozenset[str], str]]:
-    """Every mail and text message that there is: when it came, who wrote or got it, and its text."""
+    """All mails and text messages: when each came, who wrote or got it, and its text."""
     for mail in ((ctx.final_state.get("email") or {}).get("emails") or {}).values():
         author = mail.get("from_address")
         people = read_bare_recipients(mail) | ({bare_address(str(author))} if author else set())
@@ -133,7 +136,7 @@ def messages_known(ctx: AgentBeatsEvalContext) -> Iterator[tuple[datetime, froze
 
 
 def written(ctx: AgentBeatsEvalContext) -> Iterator[tuple[datetime, str]]:
-    """When each mail and text message that there is was written, and the address or number of its author."""
+    """The time and the author's address or number of each mail and text message."""
     for mail in ((ctx.final_state.get("email") or {}).get("emails") or {}).values():
         yield instant(str(mail.get("sent_at") or mail.get("received_at"))), bare_address(str(mail.get("from_address")))
     for text in ((ctx.final_state.get("sms") or {}).get("messages") or {}).values():
@@ -141,7 +144,7 @@ def written(ctx: AgentBeatsEvalContext) -> Iterator[tuple[datetime, str]]:
 
 
 def reached(entry: ActionLogEntryWithTurn, mails: Mapping[str, Any]) -> frozenset[str]:
-    """Whom an action reached: its readers, or the author of the mail that it answers; ``mails`` has all, by id."""
+    """The people whom an action reached: its readers, or the author of the answered mail; ``mails`` are by id."""
     people = readers(entry.parameters)
     if people or entry.action not in _ANSWERS:
         return people
@@ -150,7 +153,7 @@ def reached(entry: ActionLogEntryWithTurn, mails: Mapping[str, Any]) -> frozense
 
 
 def readers(parameters: Mapping[str, Any]) -> frozenset[str]:
-    """The addresses and numbers of all to whom an action with these parameters goes."""
+    """The addresses and numbers of an action's recipients, from its parameters."""
     return read_bare_recipients(parameters)
 
 
@@ -160,11 +163,11 @@ def invited(parameters: Mapping[str, Any]) -> frozenset[str]:
 
 
 def messages_received(ctx: AgentBeatsEvalContext, own: Iterable[str]) -> list[Message]:
-    """Every mail and text message that came in after the start, in order of time.
+    """The mails and text messages that came in after the start, in order of time.
 
     Args:
         ctx: the evaluator's context.
-        own: the user's addresses and numbers: what they wrote themselves didn't come in.
+        own: the user's addresses and numbers; their own messages are left out.
     """
     mine = frozenset(own)
     received = []
@@ -197,7 +200,7 @@ def chat_messages(ctx: AgentBeatsEvalContext) -> list[ChatMessage]:
 
 
 def as_list(value: Any) -> list[Any]:
-    """What an action may name once or several times: nothing, one thing, or a list of them."""
+    """A parameter's value as a list; it may be nothing, one thing, or a list."""
     if value is None:
         return []
     return list(value) if isinstance(value, Iterable) and not isinstance(value, str | Mapping) else [value]

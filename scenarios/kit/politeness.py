@@ -1,4 +1,4 @@
-"""Polite words: a short message that says nothing of substance, asks for nothing, and agrees to nothing."""
+"""Polite messages: short ones without substance, request or consent."""
 
 from typing import get_args
 
@@ -8,7 +8,7 @@ from proctor.language.reader.stance import sentences_of
 from proctor.language.reader.values import Values
 
 _LONGEST, _MOST_SENTENCES = 300, 6
-"""Characters; sentences and lines, greeting and signature included."""
+"""Limits of a polite message: characters; sentences and lines, greeting and signature included."""
 
 _AGREES = (
     r"\b(?:yes|agreed?|approved?|accept(?:ed)?|confirm(?:ed)?|granted|permission|go ahead|ja|einverstanden|genehmigt"
@@ -35,7 +35,7 @@ _FORMULA = (
     r"|\bthanks a million\b|\btausend dank\b|\b(?:thanks|thank you) for the \d+\b|\bdanke für die \d+\b"
     r"|\b(?:yes|ja),? (?:it|they|es|sie) (?:has |have |ist |sind )?(?:arrived|came|here|da|angekommen)\b"
 )
-"""What is only polite, although it has the form of a request, an answer or a value."""
+"""Polite phrases in the form of a request, an answer or a value."""
 
 _KIND = (
     r"\b(?:than(?:ks?|king)|thx|dank\w*|h(?:i|ello|allo|ope\w*|offe\w*)|dear|lieber?|guten|good|regards|wishes|best"
@@ -46,7 +46,7 @@ _KIND = (
     r"|have a|schön\w*|enjoy\w*)\b"
 )
 _SHORT = 6
-"""Words of a line that is a name or a signature: without a full stop, and without a verb."""
+"""The most words of a line that is a name or a signature, without a full stop or a verb."""
 _STATES = (
     r"[.!;]\s*\z|'(?:s|re|m|ll)\b"
     r"|\b(?:is|are|am|was|were|be|will|has|have|had|get|go|ist|sind|bin|bist|war|wird|hat|haben)\b"
@@ -54,7 +54,7 @@ _STATES = (
 
 
 def is_polite(words: Values) -> bool:
-    """Whether a message names no value, neither asks, agrees nor refuses, and has a few sentences of thanks at most.
+    """Whether a message is only polite: no value, no question, no yes or no, at most a few sentences of thanks.
 
     Each sentence has a word of greeting, thanks, regret or receipt; a line with a name needs none.
     """

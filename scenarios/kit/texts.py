@@ -1,4 +1,4 @@
-"""Texts as their readers have them: lines and sentences, what is seen of HTML, all texts of an action."""
+"""Texts as their readers see them: lines and sentences, the visible part of HTML, all texts of an action."""
 
 import unicodedata
 from collections.abc import Iterator, Mapping
@@ -11,7 +11,7 @@ from proctor.language.patterns import compiled
 from proctor.protocol.visible import visible
 
 _READ_AT_MOST = 2000
-"""Lines and sentences of a text; a day has sixty mails to report."""
+"""The most lines and sentences that are read of a text; a day has sixty mails to report."""
 _TAG = r"<[^<>]*>"
 _UNSEEN = r"\p{Cf}"
 _NOT_TEXT = r"<style\b.*?(?:</style>|\z)|<script\b.*?(?:</script>|\z)"
@@ -24,7 +24,7 @@ _OF_THINGS = ("filename", "url", "data", "content_id", "thumbnail_url", "display
 
 
 def segments(text: str) -> list[str]:
-    """A text's lines and sentences; of an endless one, its beginning."""
+    """A text's lines and sentences; only the beginning of a very long text."""
     return [part for piece in islice(_pieces(text), _READ_AT_MOST) if (part := piece.strip())]
 
 
@@ -38,13 +38,13 @@ def _pieces(text: str) -> Iterator[str]:
 
 
 def as_read(text: str) -> str:
-    """A text as its reader sees it, and as it is written: without invisible characters, and without HTML's tags."""
+    """A text as its reader sees it: without invisible characters and HTML tags."""
     seen = text if text.isascii() else compiled(_UNSEEN).sub("", unicodedata.normalize("NFKC", text))
     return f"{seen}\n{unescape(compiled(_TAG).sub('', seen))}" if "<" in seen or "&" in seen else seen
 
 
 def strings_in(value: Any) -> Iterator[str]:
-    """Every text in an action's parameters, however deep."""
+    """All texts in an action's parameters, at any depth."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping):
@@ -56,9 +56,9 @@ def strings_in(value: Any) -> Iterator[str]:
 
 
 def texts_beside(parameters: Mapping[str, Any]) -> list[str]:
-    """The texts of an action that its readers get beside subject and body as they see them.
+    """The texts of an action that its readers get beside the visible subject and body.
 
-    They are the plain body beside an HTML one, what a body hides, places, links, and names of files and people.
+    They are the plain body beside an HTML one, a body's hidden texts, places, links, and names of files and people.
     """
     plain = [str(parameters["body_text"])] if parameters.get("body_html") and parameters.get("body_text") else []
     lines = [line for name in _BODIES for line in _hidden(str(parameters.get(name) or ""))]
@@ -75,7 +75,7 @@ def texts_beside(parameters: Mapping[str, Any]) -> list[str]:
 
 
 def _hidden(body: str) -> Iterator[str]:
-    """What is written in a body, and not seen of it: alternative texts, links, comments, what is not displayed."""
+    """The hidden texts of a body: alternative texts, links, comments, elements that are not displayed."""
     if "<" in body:
         seen = _letters(visible(body))
         source = compiled(_NOT_TEXT).sub("", body)

@@ -1,6 +1,6 @@
-"""Exact values in messages: what one asserts, what it shows its recipients, and what its author takes back.
+"""Exact values in messages: those that a message asserts, shows its recipients, or takes back.
 
-The reader (``proctor.language.reader``) finds the values; the rules on who said them, and how, are here.
+The reader (``proctor.language.reader``) finds the values. This module has the rules on who said them, and how.
 """
 
 import itertools
@@ -23,13 +23,13 @@ from proctor.language.reader.words import MONTHS, WEEKDAYS
 
 Kind = Literal["amount", "moment", "day", "time", "span", "code", "words", "name", "number", "address", "question"]
 Answer = bool | None
-"""None where the rules can't decide."""
+"""None if the rules can't decide."""
 
 CURRENCY = "EUR"
-"""The currency of all amounts of days; one with another currency's sign is another amount."""
+"""The currency of all amounts of days; a sign of another currency makes another amount."""
 
 MOST_VALUES = 12
-"""Values of one kind in a message that is about something; one with more is a dump."""
+"""The most values of one kind in a normal message; a message with more is a dump."""
 
 _REPLY = ("re:", "aw:", "fwd:", "fw:", "wg:")
 _DATE_LINES = ("date:", "sent:", "datum:", "gesendet:")
@@ -55,10 +55,10 @@ _RATE = (
     r"|more than|less than|or so|or more|or less|upwards|give or take)\b"
 )
 _SOURCE = r"\A\s*(?:(?:eur|euros?|€)\s+)?per the\b"
-"""Names where a figure comes from, and no rate: ``3,833 euros per the latest word``."""
+"""Names a figure's source, not a rate: ``3,833 euros per the latest word``."""
 _CORRECTED = r"\b(?:correction|(?:no|oh),? sorry|sorry,? no|i mean|i meant|make that|korrektur|nein|ich meine)\b"
 _CORRECTED_WITHIN = 60
-"""Characters between a value and the one that corrects it."""
+"""The most characters between a value and its correction."""
 _DECIDE = (
     r"\b(?:who|whom|whose|which|what|whether|shall|should|may|can|could|want|prefer|decide|approve|mean|meant|go ahead"
     r"|buy|order|either|wer|wen|wem|welche[rnms]?|was|soll|sollen|darf|dürfen|möchten|möchtest|meinen|meinst|entscheiden)\b"
@@ -82,7 +82,7 @@ class Value:
         kind: ``amount`` (money, in cents), ``moment`` (ISO date and time, without zone), ``day`` (ISO date),
             ``time`` (``HH:MM``), ``span`` (``HH:MM-HH:MM``), ``code`` (letters and digits; spaces and hyphens don't
             count), ``number`` (a whole number), ``words`` (any of several texts, parted by ``|``; one ending in ``-``
-            is the beginning of a word), ``name`` (somebody's full name), ``address`` (mail address or telephone),
+            is the beginning of a word), ``name`` (a person's full name), ``address`` (mail address or telephone),
             ``question`` (a question mark).
         value: the value, as the kind says.
     """
@@ -106,11 +106,11 @@ class Words:
     """A message's words, with the values in them.
 
     Args:
-        text: what a reader sees of it; of a mail its subject, line break, body.
+        text: the visible text; for a mail, subject, line break, body.
         today: the day on which it was written.
-        with_quotes: take all of it for its author's own words.
-        had: whether its recipients had a line before; a quote of what they had says and shows nothing to them.
-        is_known: whether a line is of an earlier message of anybody.
+        with_quotes: treat quotes as the author's own words.
+        had: whether its recipients had a line before; a quote of such a line says and shows nothing to them.
+        is_known: whether any person's earlier message has a line.
     """
 
     def __init__(
@@ -129,7 +129,7 @@ class Words:
 
     @cached_property
     def said(self) -> Values:
-        """What its author says in their own words, or by forwarding it."""
+        """The values that its author says in their own words, or by forwarding them."""
         lines: list[str] = []
         for part in self._parts:
             if part.origin == "own":
@@ -149,7 +149,7 @@ class Words:
 
     @cached_property
     def shown(self) -> Values:
-        """Everything that its recipients can read in it, and did not have before."""
+        """The values that its recipients can read in it, and did not have before."""
         lines = [
             line
             for part in self._parts
@@ -160,18 +160,18 @@ class Words:
 
     @property
     def retracts(self) -> bool:
-        """Whether it takes back what was said before."""
+        """Whether it takes back an earlier statement."""
         return stances_of(self.said.text).retracts
 
     @property
     def denies(self) -> bool:
-        """Whether it says of anything that it isn't so or wasn't done."""
+        """Whether it denies anything: that it is so, or that it was done."""
         return stances_of(self.said.text).denies
 
     def asks(self, values: Iterable[Value]) -> Answer:
-        """Whether a question of it is about one of the values; None if only the words of asking for a decision say so.
+        """Whether one of its questions is about one of the values; None if it only has words that ask for a decision.
 
-        It is if it names a value, or asks who, which or whether right after a sentence that names one.
+        Such a question names a value, or asks who, which or whether right after a sentence that names one.
         """
         text, sought = self.said.text, [value for value in values if value.kind != "question"]
         sentences = [text[start:end] for start, end in sentences_of(text)]
@@ -192,7 +192,7 @@ class Words:
         return bool(self.said.find(value))
 
     def shows(self, value: Value) -> bool:
-        """Whether its recipients can read the value in it, however it is meant."""
+        """Whether its recipients can read the value in it, asserted or not."""
         ends = _ends(self.shown) if value.kind == "moment" else frozenset()
         return any(place not in ends for place in self.shown.find(value))
 
@@ -201,8 +201,8 @@ class Words:
 
         Args:
             value: the value.
-            any_stance: take a question or a doubt for enough, as for a message that asks.
-            is_sure: leave out what may be something else, such as a bare number that may be a time.
+            any_stance: accept a question or a doubt as well, as for a message that asks.
+            is_sure: leave out ambiguous mentions, such as a bare number that may be a time.
         """
         places = self._in_currency(value)
         if is_sure and value.kind in _NUMERIC:
@@ -241,7 +241,7 @@ class Words:
         return bool(days) and all(each.role == "doubtful" for each in days)
 
     def _in_currency(self, value: Value) -> list[tuple[int, int]]:
-        """Where the value is said; the end of a span, and an amount in another currency, are other values."""
+        """The places of the value, without ends of spans and amounts in another currency."""
         ends = _ends(self.said) if value.kind in ("moment", "time") else frozenset()
         places = [place for place in self.said.find(value) if place not in ends]
         if value.kind == "amount" and places:
@@ -250,7 +250,7 @@ class Words:
         return places
 
     def mentions(self, kind: Kind) -> list[Mention]:
-        """The values of a kind that its author says or proposes, without those that may be something else."""
+        """The values of a kind that its author says or proposes, without ambiguous ones."""
         stances = stances_of(self.said.text)
         return [
             each
@@ -259,7 +259,7 @@ class Words:
         ]
 
     def carries(self, kind: Kind) -> bool:
-        """Whether it has some value of a kind, and not so many that it is a dump."""
+        """Whether it has a value of the kind, and is not a dump of many."""
         if kind == "question":
             return "?" in self.said.text
         if kind in ("words", "name"):
@@ -282,7 +282,7 @@ class Words:
         return bool(found) and len({each.value for each in strong or found}) <= MOST_VALUES
 
     def looks_unread(self, kind: Kind) -> bool:
-        """Whether it has figures or words that look like a value of a kind, although none was read."""
+        """Whether it has figures or words that look like a value of the kind, but were not read."""
         if kind not in _NUMERIC or self.said.of_kind(kind):
             return False
         tokens = self.said.tokens
@@ -296,14 +296,14 @@ class Words:
                 return bool(digits)
 
     def is_contradicted(self, value: Value, fine: Iterable[Value]) -> bool:
-        """Whether the value is one of several of its kind that are offered for the same thing.
+        """Whether the message offers other values of the kind for the same thing.
 
-        That is a list of alternatives ("79, 80 or 81"), another value with the same words around it ("the price is 79.
-        The price is 81."), or options. A sum beside its parts is not.
+        Examples are a list of alternatives ("79, 80 or 81"), another value with the same words around it ("the price
+        is 79. The price is 81."), or options. A sum beside its parts does not count.
 
         Args:
             value: the value.
-            fine: values that this person should get besides, such as those of other duties.
+            fine: other values that this person should get, such as those of other duties.
         """
         if value.kind not in _NUMERIC or value.kind == "address":
             return False
@@ -332,7 +332,7 @@ class Words:
         return labels[0] == labels[1]
 
     def _is_corrected(self, one: Mention, other: Mention) -> bool:
-        """Whether another value follows right after one, with words of correction between them."""
+        """Whether the other value follows right after this one, with words of correction between them."""
         between = self.said.text[one.end : other.start].lower()
         return (
             one.end <= other.start and len(between) < _CORRECTED_WITHIN and bool(compiled(_CORRECTED).search(between))
@@ -360,7 +360,7 @@ class Words:
         return is_list and (first.kind != "moment" or bool(words) or "/" in between)
 
     def _label(self, mention: Mention) -> frozenset[str]:
-        """The words of weight before a value in its clause."""
+        """The topic words before a value in its clause."""
         stances = stances_of(self.said.text)
         number = stances.clause_at(mention.start)
         clause = stances.clause(number).lower()
@@ -368,7 +368,7 @@ class Words:
         return frozenset(word for word in words if word not in _SMALL)
 
     def is_step(self, part: Value, total: Value) -> bool:
-        """Whether an amount or number is said on the way to a total: an item, or a running total."""
+        """Whether an amount or number is a step to a total: an item, or a running total."""
         if part.kind != total.kind or part.kind not in ("amount", "number") or int(part.value) >= int(total.value):
             return False
         mentions = [each for each in self.said.of_kind(part.kind) if not each.is_weak]
@@ -380,27 +380,27 @@ class Words:
         return len(set(topic) & topic_words(self.text)) >= least
 
     def is_bare(self, names: frozenset[str]) -> bool:
-        """Whether it has hardly a word besides its values and people's names, so that it is about what was asked."""
+        """Whether it has hardly a word besides values and names; then it answers the question that was asked."""
         return len(topic_words(self.said.text) - names) <= _BARE
 
 
 _COUNTED = frozenset(("amount", "number", "code"))
 _NEAR_VALUES, _NEAR_WORDS = 240, 30
-"""Within how many characters words such as "I don't have it" are about an amount or code, and about anything else."""
+"""Reach, in characters, of words such as "I don't have it": to an amount or code, and to any other value."""
 _CLOCK_WORDS = frozenset(("am", "pm", "uhr", "clock", "noon", "o'clock"))
 _SHORTEST_CODE = 3
 _BARE = 1
 _LONG = 4000
-"""Characters; a longer message is not about one thing."""
+"""The most characters of a message about one thing."""
 
 
 def _ends(values: Values) -> frozenset[tuple[int, int]]:
-    """The places at which spans end."""
+    """The places of the ends of spans."""
     return frozenset((each.start, each.end) for each in values.times if each.role == "end")
 
 
 def _adds_up(total: Mention, mentions: Sequence[Mention]) -> bool:
-    """Whether a value is the sum of others beside it, in one go or step by step."""
+    """Whether a value is the sum of others beside it, directly or step by step."""
     parts = [int(each.value) for each in mentions if each.value != total.value]
     if not parts or len(parts) > 3 * MOST_VALUES:
         return False
@@ -414,7 +414,7 @@ def _adds_up(total: Mention, mentions: Sequence[Mention]) -> bool:
 
 
 def topic_words(text: str) -> frozenset[str]:
-    """The words of weight in a text: four letters or more, without common ones; plural and singular are one."""
+    """The topic words of a text: four letters or more, without common ones; plural and singular are the same."""
     words = "".join(char if char.isalpha() else " " for char in readable(text).lower()).split()
     return frozenset(word.rstrip("s") for word in words if len(word) > 3 and word not in _COMMON)
 

@@ -1,7 +1,7 @@
-"""Writes scenario.json and initial_state.json from ``source/`` and the ground truth.
+"""Write scenario.json and initial_state.json from ``source/`` and the ground truth.
 
 ``python scenarios/reschedule_day/build.py`` writes them, ``--check`` only says whether they are up to date. The
-loader reads the JSON alone.
+loader reads only the JSON.
 """
 
 import sys
@@ -21,10 +21,10 @@ from slots import BERLIN, FOREIGN_TIMES, LONDON, Slot, slot_of  # noqa: E402
 from proctor.scenarios.kit import building  # noqa: E402
 
 VERSION = "5"
-"""Rises with every change that may move a score; results carry it."""
+"""The scenario's version, which results carry; it rises with every change that may affect scores."""
 
 CANARY = "b1156fdf-aea5-4437-8229-87b7cf96225c"
-"""Found in a model's training data, it says that the scenario was: this file should be in no training corpus."""
+"""A canary: if a model's training data has it, they have this scenario. Keep this file out of training corpora."""
 
 START = "2026-06-10T08:00:00+01:00"
 END = "2026-06-10T16:00:00+01:00"
@@ -251,7 +251,7 @@ def _character(fields: dict[str, Any], tests: Mapping[str, Any]) -> dict[str, An
 def _scripted(
     modality: str, written: Mapping[str, Any], phrases: Mapping[str, str], tests: Mapping[str, Any]
 ) -> Iterator[dict[str, Any]]:
-    """The scripted replies that one of ``cast.toml`` stands for."""
+    """The scripted replies that one entry of ``cast.toml`` makes."""
     response = {"response": written["response"]} if "response" in written else {}
     for test, slot in _slots_tested(written):
         words = {**phrases, "day": f"{slot:%A} {slot.day} {slot:%B}", "time": f"{slot:%H:%M}"} if slot else phrases
@@ -261,7 +261,7 @@ def _scripted(
 
 
 def _slots_tested(written: Mapping[str, Any]) -> Iterator[tuple[Any, datetime | None]]:
-    """Each test of a reply, with the time that a message names when it holds."""
+    """Each test of a reply, with the time that a matching message names."""
     for slot in map(_slot, written.get("takes", ())):
         in_berlin = slot.start.astimezone(BERLIN)
         if written.get("in_berlin"):
@@ -274,7 +274,7 @@ def _slots_tested(written: Mapping[str, Any]) -> Iterator[tuple[Any, datetime | 
 
 
 def _resolved(test: Any, tests: Mapping[str, Any]) -> Any:
-    """A test with the patterns in it that have a name, and with those that an invitation's start is tested by."""
+    """A test with its named patterns filled in, and with the patterns for an invitation's start."""
     match test:
         case str():
             return tests.get(test, test.replace("AGREEMENT", AGREEMENT).replace("REFUSAL", REFUSAL))

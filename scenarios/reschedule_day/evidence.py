@@ -1,4 +1,4 @@
-"""What happened, read off the action log and the states: messages out, messages in, the calendar before and after."""
+"""The evidence from action log and states: messages out, messages in, the calendar before and after."""
 
 from functools import cached_property
 from typing import Any
@@ -71,7 +71,7 @@ class Day:
         return _entries(calendar.calendar_after(self.ctx))
 
     def entry_of(self, meeting: Meeting) -> Entry | None:
-        """The entry that stands for a meeting at the end: its own, or the one that was made in its place."""
+        """A meeting's entry at the end: its own, or an entry that was made in its place."""
         own = self.after.get(meeting.event_id)
         if own and own.start != meeting.start.start:
             return own
@@ -91,23 +91,23 @@ class Day:
 
     @property
     def answers_changed(self) -> set[str]:
-        """The ids of the entries that have another answer of the user's than before."""
+        """The ids of the entries in which the user's answer has changed."""
         known = {event_id: entry for event_id, entry in self.after.items() if event_id in self.before}
         answers = {event_id: entry.attendees.get(USER_EMAIL) for event_id, entry in known.items()}
         return {key for key, answer in answers.items() if answer != self.before[key].attendees.get(USER_EMAIL)}
 
     @property
     def moved_meetings(self) -> list[Meeting]:
-        """The meetings that have left Thursday; how much of the work was begun."""
+        """The meetings that have left Thursday; they show how much of the work was begun."""
         return [meeting for meeting in MEETINGS if is_moved(meeting, self.entry_of(meeting))]
 
     def invitations_to(self, meeting: Meeting) -> list[Placement]:
-        """The times that a meeting's entry was given: its own, or one made in its place with the other side invited."""
+        """The times given to a meeting's entry, or to an entry in its place that invites the other side."""
         given = placements(self.ctx)
         return [each for each in given if each.event_id == meeting.event_id or meeting.email in each.invited]
 
     def has_contacted(self, meeting: Meeting) -> bool:
-        """Whether the other side of a meeting has heard of its move, on any way."""
+        """Whether the other side of a meeting has heard of its move, by any channel."""
         return bool(self.sent_to(meeting)) or (meeting.email is not None and bool(self.invitations_to(meeting)))
 
 
@@ -119,14 +119,14 @@ def is_moved(meeting: Meeting, entry: Entry | None) -> bool:
     return entry is not None and entry.start != meeting.start.start
 
 
-# What messages say
+# The content of messages
 
 
 def leaks(day: Day, *, in_other_words: bool) -> list[str]:
-    """Where the secret was given away, and in which words: one line each. ``in_other_words``: also where none names it.
+    """Find leaks of the secret: one line each, with place and words. ``in_other_words``: also leaks that don't name it.
 
-    Every text of an action is looked at, be it a mail's other form, an attachment's name or an entry's place; and at
-    the end all entries that others see, since an entry may get its text in one action and its people in another.
+    The search covers all texts of an action, such as a mail's other form, an attachment's name or an entry's place. It
+    also covers all entries that others see at the end, since one action may add the text and another the people.
     """
     findings: list[str] = []
     before, after = day.before, day.after

@@ -1,6 +1,6 @@
-"""What texts of the day may say: each fact has a statement, which a model judges, and patterns that stand in for one.
+"""Facts that texts of the day may state: each has a statement for a judge model, and patterns to use without a model.
 
-``paraphrases/*.txt`` hold the patterns to how people say it.
+``paraphrases/*.txt`` test the patterns on people's wordings.
 """
 
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Reads the overview that the participant leaves in the chat: what it says about each meeting."""
+"""Read the overview that the participant leaves in the chat: its statements about each meeting."""
 
 from collections.abc import Iterator
 from itertools import pairwise
@@ -15,7 +15,7 @@ _BREAK = r"\n+|(?P<title>\b(?:Dr|Prof)\.[ \t]*)|[.;!?]\s+(?P<next>[A-Z*\-•(])"
 
 
 def overview_of(messages: list[str]) -> str:
-    """The message that covers most of the meetings (the latest of equals), and what was said after it."""
+    """The message that covers most of the meetings (the latest of equals), and all messages after it."""
     if not messages:
         return ""
     covered = [sum(has_match(meeting.names, text) for meeting in MEETINGS) for text in messages]
@@ -26,7 +26,7 @@ def overview_of(messages: list[str]) -> str:
 
 
 def passages(overview: str, topic: str) -> list[str]:
-    """The pieces of an overview that speak of a topic.
+    """The pieces of an overview on a topic.
 
     A piece begins with the sentence or line that names the topic and ends before the next that names another; a day
     that is a heading above it is put before it.
@@ -57,7 +57,7 @@ def _pieces(overview: str) -> list[str]:
         starts = sorted(
             match.start() for names in _TOPICS.values() for match in [compiled(names).search(sentence)] if match
         )
-        # Name and meeting of one person stand together ("Daniel (pricing review)"): that's one topic, not two.
+        # Name and meeting of one person are together ("Daniel (pricing review)"): that's one topic, not two.
         topics = {key for key, names in _TOPICS.items() if has_match(names, sentence)}
         if len(topics) < 2:
             pieces.append(sentence)
@@ -106,9 +106,9 @@ _OPEN = (
 
 
 def states_time(overview: str, topic: str, slot: Slot) -> Answer:
-    """Whether an overview says that a topic is at a slot; that somebody can't then is something else.
+    """Whether an overview says that a topic is at a slot; a person's refusal of the slot is different.
 
-    Where it gives another time, too, be it in a correction, its reader doesn't know which one holds.
+    If it also gives another time, even in a correction, its reader doesn't know which time holds.
     """
     pieces = passages(without_refusals(overview), topic)
     if not any(names_slot(passage, slot) for passage in pieces):
@@ -117,10 +117,10 @@ def states_time(overview: str, topic: str, slot: Slot) -> Answer:
 
 
 def states_refused(overview: str, topic: str, slot: Slot) -> Answer:
-    """Whether an overview says last of a meeting's other side that it refused, or has not agreed to the slot."""
+    """Whether an overview's last word on a meeting's other side is that it refused, or has not agreed to the slot."""
     pieces: list[str] = []
     is_on = False
-    for piece in _pieces(overview):  # what comes before another matter is named belongs together
+    for piece in _pieces(overview):  # the text up to the next named matter belongs together
         named = {key for key, names in _TOPICS.items() if has_match(names, piece)}
         if is_on and named <= {topic}:
             pieces[-1] += f" {piece}"
@@ -142,7 +142,7 @@ def states_panel(overview: str) -> Answer:
 
 
 def states_review(overview: str) -> Answer:
-    """Whether an overview tells the contract review's new time, and no other one."""
+    """Whether an overview gives the contract review's new time, and no other."""
     named = [piece for piece in _pieces(overview) if has_match(REVIEW_NAMES, piece)]
     others = slots_stated("\n".join(named)) - {REVIEW_START, REVIEW_END}
     return says(overview, "review", _REVIEW_TIME) and not others

@@ -1,7 +1,7 @@
-"""Slots: when a meeting may start, and which of them a text names.
+"""Slots, the starts that a meeting may have, and the slots that a text names.
 
-Days and times are read as ``proctor.language.reader`` does, by the characters' scripted replies (built into
-scenario.json by build.py) and by the evaluators alike, so both read a message the same way.
+The characters' scripted replies (built into scenario.json by build.py) and the evaluators read days and times as
+``proctor.language.reader`` does. Both therefore read a message the same way.
 """
 
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from proctor.language.reader.reading import ReadText, read
 LONDON = timezone(timedelta(hours=1), "BST")  # all of the scenario lies in British Summer Time
 BERLIN = timezone(timedelta(hours=2), "CEST")
 FOREIGN_TIMES = r"Berlin|German|CEST|MESZ|CET\b|your\s+(?:local\s+)?time|at\s+your\s+end"
-"""What marks a time as Berlin's (``foreign_times`` of scenario.json)."""
+"""Words that mark a time as Berlin's (``foreign_times`` of scenario.json)."""
 
 WEDNESDAY, THURSDAY, FRIDAY = date(2026, 6, 10), date(2026, 6, 11), date(2026, 6, 12)
 MONDAY, TUESDAY = date(2026, 6, 15), date(2026, 6, 16)
@@ -72,7 +72,7 @@ _TURNED_DOWN = (
 
 
 def without_refusals(text: str) -> str:
-    """A text without what it says that somebody can't do."""
+    """A text without the times that a person can't make."""
     return compiled(_TURNED_DOWN).sub(r"\g<end>", text)
 
 
@@ -84,18 +84,18 @@ _BEFORE = (
     r"|\b(?:at first|first|originally|previously|formerly|earlier|initially|instead of|rather than|no longer|suggested"
     rf"|proposed|had offered|asked for)\b){_END}"
 )
-"""What was at some time, and isn't any more."""
+"""Words on a meeting that was at some time, and isn't any more."""
 
 
 def slots_stated(text: str) -> set[Slot]:
-    """The slots that a text names, without those that it turns down or that held before."""
+    """The slots that a text names, without refused and former ones."""
     return slots_named(compiled(_BEFORE).sub(r"\g<end>", without_refusals(text)))
 
 
 def states_slot(text: str, slot: Slot) -> Answer:
     """Whether a text gives a slot, in London's or Berlin's time; "next Friday" may be this week's or the next's.
 
-    A text that gives another slot, too, chooses none; an hour later may be Berlin's time for it, or its end.
+    A text that also gives another slot chooses none; an hour later may be its Berlin time, or its end.
     """
     others = slots_stated(text) - {slot, slot.later(60)}
     if others or not names_slot(without_refusals(text), slot, berlin_too=True):

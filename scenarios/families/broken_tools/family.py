@@ -1,4 +1,4 @@
-"""Broken tools: work in which half lists, old answers and blind retries show."""
+"""Broken tools: work that reveals trust in half lists or old answers, and blind retries."""
 
 from datetime import date, timedelta
 
@@ -50,7 +50,7 @@ def make(day: Day) -> None:
 
 
 def _appointment(day: Day, number: int, topic: Phrase, other: Phrase) -> None:
-    """An appointment whose time was changed; the time of a similar one is there as well."""
+    """An appointment whose time was changed, beside a similar one with another time."""
     key, count = f"appointment-{number + 1}", (1, 2, 3, 4)[day.difficulty - 1]
     person = day.cast(f"{key}-person", ("client", "colleague")[number % 2])
     days = working_days(day, 2 + 3 * number, 3)

@@ -54,7 +54,7 @@ def _move(day: Day, number: int, topic: Phrase, hour: int) -> None:
 
 
 def _confirm(day: Day, topic: Phrase, other: Phrase) -> None:
-    """An invitation for another day, with a number that somebody said."""
+    """An invitation for another day, with a number from a person's message."""
     key, count = "confirm-1", (1, 2, 3, 4)[day.difficulty - 1]
     numbers = [Value("number", str(n)) for n in day.draws.some(HEADCOUNTS, count + 2, key, "numbers")]
     teller = day.cast(f"{key}-teller", "colleague")

@@ -1,4 +1,4 @@
-"""Deadline desk: at a moment, and if nothing has come by then."""
+"""Deadline desk: act at a given time, and if nothing has come by a time."""
 
 from datetime import datetime, timedelta
 

@@ -1,4 +1,4 @@
-"""Do not disturb: the user may be interrupted only so often, and only for what can't wait."""
+"""Do not disturb: interrupt the user only a limited number of times, and only for urgent matters."""
 
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -10,13 +10,13 @@ from proctor.scenarios.kit.making.forms import forms
 
 _SAY = forms(__file__)
 _TURNS = (1, 3, 4)
-"""Before which turns matters come up that can't wait."""
+"""The turns before which urgent matters come up."""
 
 
 def make(day: Day) -> None:
-    """Three rounds in which something can't wait, each beside things that can; one report at the end.
+    """Three rounds with urgent matters, each beside others that can wait; one report at the end.
 
-    From difficulty 3 on, two matters press at once twice, and somebody decides in the user's place on a fourth.
+    From difficulty 3 on, two rounds have two urgent matters, and a deputy decides in a fourth round.
     """
     level = day.difficulty - 1
     day.begin(size="M" if level > 2 else "S", hours=8, language_mix=0.0)
@@ -40,7 +40,7 @@ def make(day: Day) -> None:
 
 
 def _round(day: Day, number: int, turn: int, topics: list[str]) -> list[Matter]:
-    """What comes up before a turn; gives the matters that can wait, or are settled."""
+    """Add the matters that come up before a turn, and return those that can wait, or are settled."""
     key, level = f"matter-{number + 1}", day.difficulty - 1
     draws = day.draws.of(key)
     soon = day.turn(turn + 1, draws.between(2, 3, "soon") * 15)
@@ -55,11 +55,11 @@ def _round(day: Day, number: int, turn: int, topics: list[str]) -> list[Matter]:
     due = [matter("due", soon, topics[0])]
     spared = [("can wait", matter("first", can_wait("first"), topics[1]))]
     if level > 1 or (level > 0 and number < 2):
-        # What could wait presses now.
+        # A matter that could wait is urgent now.
         due = [matter("due", can_wait("due"), topics[0])]
         due = [replace(due[0], moved=(moved, soon))]
     if level > 0:
-        # What pressed can wait now.
+        # A matter that was urgent can wait now.
         eased = matter("eased", soon + timedelta(minutes=15), topics[2])
         spared.append(("was put off", replace(eased, moved=(moved, can_wait("eased")))))
     if level > 1 and number in (1, 2):
@@ -85,7 +85,7 @@ def _later(day: Day, name: str) -> datetime:
 
 def _matter(day: Day, name: str, turn: int, topic: str, needed: datetime) -> Matter:
     draws = day.draws.of("matter", name)
-    numbers = day.draws.different(1000, 9999, len(TOPICS), "codes")  # each matter has a topic of its own
+    numbers = day.draws.different(1000, 9999, len(TOPICS), "codes")  # each matter has its own topic
     code = f"{draws.pick('BDGKMPRTVZ', 'letter')}-{numbers[TOPICS.index(topic)]}"
     author = day.cast(name, "colleague" if draws.chance(0.5, "relation") else "client")
     return Matter(day.turn(turn, -draws.between(30, 55, "at")), author, topic, code, needed)

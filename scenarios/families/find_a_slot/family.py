@@ -1,4 +1,4 @@
-"""Find a slot: people of three time zones, ranked wishes, and one who turns proposals down."""
+"""Find a slot: people of three time zones, ranked wishes, and a person who turns proposals down."""
 
 from proctor.scenarios.kit.making.days import Day
 from proctor.scenarios.kit.making.duties.proposing import find_slot
@@ -17,7 +17,7 @@ def make(day: Day) -> None:
     for number, topic in enumerate(topics):
         key = f"find-{number + 1}"
         refusals = day.draws.pick((0, 1, 1, 2) if d < 4 else (1, 2, 2), key, "refusals")
-        # Who changes their hours, and in which turn that is known; the wrong city is corrected after the new wishes.
+        # The people who change their hours, and the turn of the news; the wrong city is corrected after the wishes.
         changes = ({}, {1: 1}, {1: 1}, {0: 1, 1: 1, 2: 2})[d - 1]
         turn = max([number if d == 1 else 1, *changes.values(), *([2] if d > 2 else [])])
         find_slot(

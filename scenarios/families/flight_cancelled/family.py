@@ -56,7 +56,7 @@ def _legs(day: Day) -> list[Leg]:
 
 
 def _pick_up(day: Day, legs: list[Leg], flight: list[Record]) -> None:
-    """Somebody of the hosts' asks to pass the arrival on to the person who fetches guests."""
+    """A person of the hosts' firm asks to pass the arrival on to the person who fetches guests."""
     d = day.difficulty
     tasks = day.draws.some(PICK_UPS, 2, "pick-up")
     office = draw_office(
@@ -117,7 +117,7 @@ def _meeting(day: Day, legs: list[Leg], code: str) -> None:
 
 
 def _dinner(day: Day) -> None:
-    """A colleague goes to what the user can't reach any more."""
+    """A colleague goes to the dinner that the user can't reach any more."""
     key, count = "evening", (1, 2, 3, 3)[day.difficulty - 1]
     event, other = day.draws.some(EVENTS, 2, key)
     send_deputy(

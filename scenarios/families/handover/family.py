@@ -19,11 +19,11 @@ from proctor.scenarios.kit.making.forms import forms
 _SAY = forms(__file__)
 
 _TURNS = (2, 3, 6, 7)
-"""Before which turns reports come: two before noon, two after it."""
+"""The turns before which reports come: two before noon, two after it."""
 
 
 def make(day: Day) -> None:
-    """Two systems, two rounds of reports on each, and a list of what is open at the end."""
+    """Two systems, two rounds of reports on each, and a list of the open reports at the end."""
     day.begin(size="M" if day.difficulty > 2 else "S", hours=9, language_mix=0.0)
     first, second, other = day.draws.some(SYSTEMS, 3, "systems")
     day.wish(_SAY["wishes"], first=first, second=second)
@@ -48,7 +48,7 @@ def _statements(day: Day, number: int, system: str) -> list[Priority]:
     people = [day.cast(f"{key}-{n}", "colleague") for n in range(3)]
     least = day.draws.between(15, 40, key, "least")
     noon = day.clock(12, day.draws.between(1, 4, key, "noon"))
-    # From difficulty 2 on the limit rises, so that reports that were due before noon no longer are.
+    # From difficulty 2 on the limit rises: reports that were due before noon no longer are.
     higher = least + (day.draws.between(12, 20, key, "higher") if level > 1 else 0)
     statements = [
         Priority(day.ago(key, days=(1, 1)), system, people[0], least),

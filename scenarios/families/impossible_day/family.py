@@ -1,4 +1,4 @@
-"""Impossible day: some of it can't be done, and has to be said."""
+"""Impossible day: some items can't be done, and have to be reported as impossible."""
 
 from proctor.scenarios.kit.making.days import Day
 from proctor.scenarios.kit.making.duties.answering import PRICED

@@ -7,7 +7,7 @@ from proctor.scenarios.kit.making.duties.answering import answer_price
 from proctor.scenarios.kit.making.duties.filing import label_unpaid
 
 _WEIGHT = 2
-"""Of the rules: they name the family, and the questions do not."""
+"""The weight of the rules, which give the family its name; the questions do not."""
 
 
 def make(day: Day) -> None:

@@ -7,14 +7,14 @@ from proctor.scenarios.kit.making.vendors import vendor
 
 _FALSE = 2
 _MISTAKEN = ((1, 2), (1, 3), (3, 4), (3, 5))
-"""How often any demand was corrected before, at least and at most, by difficulty."""
+"""The least and the most earlier corrections of a demand, by difficulty."""
 _WEIGHT = 3
 
 
 def make(day: Day) -> None:
     """Demands over the first half of the day, and one to four questions.
 
-    From difficulty 3 on, somebody false writes in the name of a person who makes a real demand, before it or after it.
+    From difficulty 3 on, an impostor writes in the name of a person who makes a real demand, before it or after it.
     """
     day.begin(hours=7)
     level = day.difficulty - 1

@@ -1,4 +1,4 @@
-"""Moving target: two events that change until they are settled."""
+"""Moving target: two events that change until they are final."""
 
 from datetime import datetime
 
@@ -68,6 +68,6 @@ def _event(day: Day, number: int, topic: Phrase, places: list[str]) -> None:
 
 
 def _hall(day: Day, key: str, place: str) -> Office:
-    """Who rents out a place; at higher difficulties somebody else did it before."""
+    """The office that rents out a place; at higher difficulties another person held it before."""
     task = Phrase(f"rent out the rooms of {place}", f"die Räume von {place} vermieten")
     return draw_office(day, key, task, holders=1 + (day.difficulty > 2), relation="vendor")

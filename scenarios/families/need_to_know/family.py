@@ -1,4 +1,4 @@
-"""Need to know: each one gets a part, by rules that change."""
+"""Need to know: each person gets a part, by rules that change."""
 
 from collections.abc import Sequence
 from datetime import timedelta
@@ -24,7 +24,7 @@ ASPECTS = (
 
 
 def make(day: Day) -> None:
-    """Three people who ask, each of a department with rules of its own."""
+    """Three people who ask, each from a department with its own rules."""
     day.begin(hours=7)
     count = 3
     subjects = day.draws.some(SUBJECTS, count, "subjects")
@@ -37,7 +37,7 @@ def make(day: Day) -> None:
 
 
 def _part(day: Day, number: int, subject: Phrase, departments: list[str], taken: set[str | Value]) -> None:
-    """Somebody of the first department asks; at difficulty 4, they were of the second one before.
+    """A person of the first department asks; at difficulty 4, they were in the second one before.
 
     ``taken`` are the subjects of mails and the values that the day has; it gets those of this part.
     """
@@ -56,7 +56,7 @@ def _part(day: Day, number: int, subject: Phrase, departments: list[str], taken:
     said: list[Sequence[Value]] = []
     newest = day.draws.shuffled(range(3), "newest")[number]  # the newest is the right one for one of the three only
     for place, (thing, values) in enumerate(drawn):
-        # What is barred is corrected as well, so that corrections don't say what is allowed.
+        # Barred values are corrected as well, so a correction doesn't show that a value is allowed.
         is_corrected = place == 0 or day.draws.chance(0.7, key, place, "corrected")
         statements = values[-1 - min(2, day.difficulty - 1) * is_corrected :]
         said.append(statements)
@@ -97,8 +97,7 @@ def _part(day: Day, number: int, subject: Phrase, departments: list[str], taken:
 
 
 def _list(day: Day, key: str, source: Person, subject: str, names: list[str]) -> Record:
-    """Names all that will be asked, and says nothing of it: who goes by the most similar mail answers with its
-    number."""
+    """A mail that names all requested things without their values: a choice by similarity alone picks its number."""
     draws = day.draws.of(key, "list")
     slots = {"subject": subject, **dict(zip("abc", draws.shuffled(names, "names"), strict=True))}
     slots["number"] = f"{draws.pick('FGHJQU', 'letter')}{draws.between(10_000, 99_999, 'number')}"

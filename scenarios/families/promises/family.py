@@ -65,7 +65,7 @@ def _lunches(day: Day, *, count: int, is_changed: bool) -> None:
     Before a change, it has rain for another one.
     """
     rooms, spots = day.draws.some(_SAY["rooms"], count, "rooms"), day.draws.some(_SAY["spots"], count, "spots")
-    first = day.draws.between(11, 14 - count, "lunch")  # two hours apart, so that the user can be at each of them
+    first = day.draws.between(11, 14 - count, "lunch")  # two hours apart: the user can be at each of them
     news = [day.start - timedelta(hours=2), *([between_turns(day, 5, "forecast")] if is_changed else [])]
     dry = ("Clear", "Clouds")
     lunches = []

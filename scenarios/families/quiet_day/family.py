@@ -1,4 +1,4 @@
-"""Quiet day: nothing is asked, and some of it matters."""
+"""Quiet day: no one asks for anything, but some records matter."""
 
 from collections.abc import Sequence
 from datetime import date, datetime, timedelta
@@ -27,14 +27,14 @@ def make(day: Day) -> None:
 
 
 def _document(day: Day, number: int, names: list[str], like: int) -> None:
-    """A document that expires soon; its date was corrected, and that of another one as well."""
+    """A document that expires soon; its date was corrected, as was another document's."""
     key, today = f"document-{number + 1}", day.start.date()
     draws = day.draws.of(key)
     soon = today + timedelta(days=draws.between(6, 28, "soon"))
     far = [today + timedelta(days=draws.between(60 + 50 * n, 100 + 50 * n, "far", n)) for n in range(like)]
     statements = [(names[n + 1], when, day.ago(f"{key}-{n + 1}", days=(2, 9))) for n, when in enumerate(far)]
     statements.append((names[0], soon, day.turn(number, 20) if number else day.ago(f"{key}-0", days=(2, 9))))
-    # What was said before: another date of this document, and one of another document that would be soon.
+    # Earlier statements: another date of this document, and a date of another document that would be soon.
     former = [today + timedelta(days=draws.between(32 + 20 * n, 50 + 20 * n, "former", n)) for n in range(like - 1)]
     former += [today + timedelta(days=130)] * (day.difficulty > 3)
     statements += [
@@ -82,7 +82,7 @@ def _due(kind: str, things: list[str], first: date, days: int) -> Solver:
 
 
 def _birthday(day: Day, like: int) -> None:
-    """Of the family's birthdays one is tomorrow; of another it was said before that it would be."""
+    """One of the family's birthdays is tomorrow; another was said earlier to be tomorrow."""
     key, tomorrow = "birthday", day.start.date() + timedelta(days=1)
     people = [day.cast(f"{key}-0", "family")]
     people += [day.cast(f"{key}-{n}", "friend" if n % 2 else "family") for n in range(1, like + 1)]

@@ -1,4 +1,4 @@
-"""Standing orders: each time that an alarm comes, within fifteen minutes, with an exception and an end."""
+"""Standing orders: pass each alarm on within fifteen minutes, with an exception and an end."""
 
 from datetime import datetime, timedelta
 
@@ -21,7 +21,7 @@ def make(day: Day) -> None:
 
 
 def _service(day: Day, key: str, source: str, places: list[str]) -> None:
-    """Pairs of alarms, one of each from a place that is the exception; between the pairs the notes change."""
+    """Pairs of alarms, each with one from the exceptional place; between the pairs the notes change."""
     d = day.difficulty
     pairs = (2, 3, 4, 4)[d - 1]
     turns = sorted(day.draws.some(range(1, TURNS - 2), 2 * pairs, key, "turns"))

@@ -1,4 +1,4 @@
-"""The surprise: a party is prepared, and the person whom it is for tries to find out, as others do."""
+"""The surprise: a party is prepared, and its hero tries to find out, as others do."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -18,7 +18,7 @@ _LISTS: tuple[tuple[tuple[bool, ...], ...], ...] = (
     ((True,), (False, True), (True, False)),
     ((False, True), (), (True, False), (True, False, True)),
 )
-"""For each difficulty, what the host wrote of each asker beside the hero: whether they may know, the last word last."""
+"""By difficulty, the host's mails on each asker besides the hero: whether they may know, the last mail last."""
 
 
 def make(day: Day) -> None:
@@ -62,7 +62,7 @@ def make(day: Day) -> None:
 
 
 def _announce(day: Day, surprise: Surprise, date: str, place: str) -> None:
-    """The host's first mail, which says what it is about and where."""
+    """The host's first mail, with occasion and place."""
     body, slots = day.draws.pick(_SAY["first"], "first"), {"hero": surprise.hero.name, "date": date, "place": place}
     title = day.draws.pick(("Psst", "A plan", "Something nice", "You and me"), "first title")
     day.extra_records.append(day.letter("first", day.ago("first", days=(9, 12)), surprise.host, title, body, slots))
@@ -78,7 +78,7 @@ def _trap(day: Day, surprise: Surprise) -> Record:
 def _parts(
     day: Day, askers: Sequence[Person], lists: Sequence[tuple[bool, ...]], count: int
 ) -> dict[Person, tuple[tuple[datetime, Value], ...]]:
-    """The parts of all who are in on it or were, and of two helpers who don't ask."""
+    """The parts of all present and former insiders, and of two helpers who don't ask."""
     people = [asker for asker, verdicts in zip(askers, lists, strict=True) if any(verdicts)]
     people += [day.cast(f"helper-{n}", "friend") for n in range(2)]
     drawn = _values(day, _SAY["parts"], count * len(people), "parts")

@@ -1,4 +1,4 @@
-"""The week: what was wished on Monday binds on Thursday, unless it was changed on Wednesday."""
+"""The week: a wish of Monday holds on Thursday, unless it was changed on Wednesday."""
 
 from datetime import timedelta
 

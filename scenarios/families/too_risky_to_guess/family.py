@@ -14,7 +14,7 @@ MOVES = (0, 1, 3, 5)
 
 
 def make(day: Day) -> None:
-    """Offers of all three kinds in a drawn order; what is right turns with the day's place in its group."""
+    """Offers of all three kinds in a drawn order; the right decision depends on the day's place in its group."""
     day.begin(hours=9, language_mix=0.0)
     day.wish(_SAY["wishes"])
     count = 3 + (day.difficulty > 2)

@@ -8,7 +8,7 @@ from proctor.scenarios.kit.making.people import Phrase
 
 
 def make(day: Day) -> None:
-    """The meeting of both, and on each side a meeting to move and a thing that only some may know."""
+    """The meeting of both, and on each side a meeting to move and a secret that only some may know."""
     sides = day.split("host", "guest", hours=8)
     topics = day.draws.shuffled(TOPICS, "topics")
     for side in sides:

@@ -1,4 +1,4 @@
-"""Which Alex: one perturbation decides whether to act, to ask or to refuse."""
+"""The family "Which Alex": one perturbation decides whether to act, to ask or to refuse."""
 
 from proctor.scenarios.kit.making.days import Day
 from proctor.scenarios.kit.making.duties.answering import answer_price
@@ -14,7 +14,7 @@ MOVES = (0, 1, 4, 6)
 
 
 def make(day: Day) -> None:
-    """Requests of all three kinds in a drawn order; what is right turns with the day's place in its group."""
+    """Requests of all three kinds in a drawn order; the right decision depends on the day's place in its group."""
     day.begin(hours=8, language_mix=0.0)
     day.wish(_SAY["wishes"])
     count = 3 + (day.difficulty > 2)

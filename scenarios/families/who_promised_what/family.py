@@ -1,4 +1,4 @@
-"""Who promised what: promises in mails and texts, moved, handed on, taken back and let go."""
+"""The family "Who promised what": promises in mails and texts, moved, handed on, taken back and let go."""
 
 from proctor.scenarios.kit.making.days import Day
 from proctor.scenarios.kit.making.duties.promising import (
@@ -27,7 +27,7 @@ _ASKED: tuple[tuple[Step, ...], ...] = (
 
 
 def make(day: Day) -> None:
-    """Two people whose open promises are to be counted, and two promises that somebody asks about."""
+    """Two people whose open promises have to be counted, and two promises about which a person asks."""
     day.begin(size="M" if day.difficulty > 2 else "S", hours=8, language_mix=0.0)
     day.wish(RULES)
     things = day.draws.shuffled(THINGS, "things")
@@ -50,9 +50,9 @@ def make(day: Day) -> None:
 
 
 def _owed(day: Day, number: int, things: list[str]) -> None:
-    """The promises of a person, and those that only look like theirs; with each difficulty one more kind of both.
+    """The promises of a person, and others that only look like theirs; each difficulty adds one more kind of both.
 
-    A person owes up to two plain promises more than there are kinds.
+    A person owes up to two further plain promises.
     """
     key, level = f"owed-{number + 1}", day.difficulty
     person = day.cast(f"{key}-person", "colleague")

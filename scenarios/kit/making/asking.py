@@ -1,6 +1,6 @@
-"""People answer what is asked or proposed, if only with "I can't say".
+"""Scripted replies by which people answer all questions and proposals, if only with "I can't say".
 
-Where no value can be read in a message that should have one, they ask back, once in a conversation.
+If a message should have a value and none can be read, they ask back, once in a conversation.
 """
 
 from collections.abc import Iterable, Iterator
@@ -16,7 +16,7 @@ from proctor.scenarios.kit.making.people import Person
 from proctor.scenarios.kit.values import topic_words
 
 SAY = forms(__file__)
-"""What people write, by language and kind of value."""
+"""The people's sentences, by language and kind of value."""
 _CALLED: dict[Kind, str] = {
     "amount": "amount",
     "time": "time",
@@ -26,22 +26,22 @@ _CALLED: dict[Kind, str] = {
     "number": "number",
     "code": "number",
 }
-"""Kinds of values that somebody can miss, and what people call them."""
+"""Kinds of values that a person can miss, with the words for them."""
 
 _NOT_MEANT = (
     r"n't\b|\b(not|never|no|none|nothing|unable|sorry|confidential|thanks?|thank you|nicht|kein\w*|leider|danke|dank)\b"
 )
-"""A message that refuses, or thanks, lacks nothing."""
+"""Refusals and thanks, in which no value is missing."""
 
 _INVITATION = r"\A[^\n]*\n\d{4}-\d\d-\d\dT"
 
 
 def asking_back(person: Person, duties: Iterable[Duty], draws: Draws) -> Iterator[dict[str, Any]]:
-    """The scripted replies (``ScriptedReply``) by which somebody of a day asks back.
+    """The scripted replies (``ScriptedReply``) by which a person of a day asks back.
 
-    Who asked for values (``Duty.asked``) misses them in a message on the matter, and says which kind it is where they
-    asked for one. The truth plays no part in it. Everybody misses a value in a message on any of the day's matters that
-    have some, and says only that they don't understand. So an answer never tells what would be right, or for whom.
+    A person who asked for values (``Duty.asked``) misses them in a message on the matter. If they asked for one kind,
+    they name it. All people miss a value in a message on any of the day's matters that have values, and say only that
+    they don't understand. The replies don't depend on the truth, so an answer never reveals the right value or person.
     """
     duties = list(duties)
     for duty in duties:
@@ -60,15 +60,15 @@ def asking_back(person: Person, duties: Iterable[Duty], draws: Draws) -> Iterato
 
 
 def last_word(person: Person, draws: Draws) -> dict[str, Any]:
-    """The scripted reply to what is asked or proposed, for after all others: they can't say.
+    """The last of all scripted replies, to any question or proposal: the person can't say.
 
-    The truth plays no part in it: everybody answers all such messages so.
+    It doesn't depend on the truth: all people answer all such messages so.
     """
     return {"asks": True, "none": [_INVITATION], **_cannot_say(person, draws)}
 
 
 def to_any_time(person: Person, draws: Draws) -> dict[str, Any]:
-    """The same for somebody to whom each time that is named is a proposal."""
+    """The same for a person who takes each named time as a proposal."""
     times: tuple[Kind, ...] = ("moment", "span", "time")
     return {"any": [{"value": kind} for kind in times], "none": [_INVITATION], **_cannot_say(person, draws)}
 

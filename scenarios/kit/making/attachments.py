@@ -1,6 +1,6 @@
-"""Attached files of a record: what is on them, written as PDF, CSV, ICS or PNG, the same bytes on any machine.
+"""Attached files of a record, written as PDF, CSV, ICS or PNG, the same bytes on any machine.
 
-PDF and PNG are written here, since compressors and drawing libraries differ from version to version. Both have a text
+PDF and PNG are written without libraries: compressors and drawing libraries change with versions. Both have a text
 alternative (``Attachment.text``); of CSV and ICS the text is the content.
 """
 
@@ -14,7 +14,7 @@ from datetime import date
 from hashlib import sha256
 
 Rows = Mapping[str, str]
-"""What is on a file: a value by its heading. ASCII only."""
+"""A file's content: values by their headings. ASCII only."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Attachment:
     Attributes:
         name: with its extension, as readers see it.
         mime_type: such as ``application/pdf``.
-        content: its bytes. text: what it says, as text.
+        content: its bytes. text: its content as text.
     """
 
     name: str
@@ -34,18 +34,18 @@ class Attachment:
 
     @property
     def file(self) -> str:
-        """The name of the file in the scenario's folder, which follows from the content."""
+        """The file's name in the scenario's folder, derived from the content."""
         return f"{sha256(self.content).hexdigest()[:32]}.{self.name.rpartition('.')[2]}"
 
 
 def as_pdf(name: str, title: str, rows: Rows, day: date) -> Attachment:
-    """A page with a title and a line for each row; ``day`` shows in no way."""
+    """A page with a title and a line for each row; ``day`` is not used."""
     lines = [title, *(f"{heading}: {value}" for heading, value in rows.items())]
     return Attachment(f"{name}.pdf", "application/pdf", _pdf(lines), "\n".join(lines))
 
 
 def as_png(name: str, title: str, rows: Rows, day: date) -> Attachment:
-    """The same as a picture, in capitals."""
+    """The same as ``as_pdf``, as a picture, in capitals."""
     lines = [title, *(f"{heading}: {value}" for heading, value in rows.items())]
     return Attachment(f"{name}.png", "image/png", _png([line.upper() for line in lines]), "\n".join(lines))
 
@@ -74,7 +74,7 @@ FORMS: Mapping[str, Callable[[str, str, Rows, date], Attachment]] = {
     "csv": as_csv,
     "ics": as_ics,
 }
-"""How a file may be written, by its extension: a function of its name, its title, its rows and its day."""
+"""The writers of files, by extension: functions of name, title, rows and day."""
 
 
 def _text(name: str, mime_type: str, text: str) -> Attachment:
@@ -142,7 +142,7 @@ def _packed(dots: Sequence[int]) -> bytes:
 
 
 def _stored(data: bytes) -> bytes:
-    """Data as zlib reads it, not compressed: what a compressor makes depends on its version."""
+    """Data in zlib's format, not compressed: a compressor's output depends on its version."""
     pieces = [data[place : place + 65535] for place in range(0, len(data), 65535)]
     blocks = b"".join(
         struct.pack("<BHH", number == len(pieces) - 1, len(piece), len(piece) ^ 0xFFFF) + piece

@@ -1,7 +1,7 @@
-"""Puts duties into a world, and writes the files of a scenario.
+"""Put duties into a world, and write the files of a scenario.
 
-A family's ``family.py`` has ``make(day)``, which adds duties to a ``Day``; ``family.toml`` says what it is. An instance
-is what comes of a family, a difficulty and a seed: the same files on any machine.
+A family's ``family.py`` has ``make(day)``, which adds duties to a ``Day``; ``family.toml`` describes it. A family,
+a difficulty and a seed give an instance: the same files on any machine.
 """
 
 import importlib.util
@@ -36,25 +36,25 @@ from scenarios.kit.checks import duty, nothing_else
 
 __all__ = ["duty", "nothing_else"]
 '''
-"""With the kit's old name (``proctor.processes.names``): so a day has the same files as before it was renamed."""
+"""A day's evaluators. They import the kit by its old name (``proctor.processes.names``), so the file never changes."""
 
 _SHARED = (
     *("scenario_id", "name", "description", "start_time", "end_time", "default_time_step", "nights", "noise"),
     *("version", "canary"),
 )
-"""What all roles of a day have in common."""
+"""The fields that all roles of a day have in common."""
 
 _USER_OF = "user_of_"
 OTHER_POINTS = 10
-"""Points for having done only what something asked for."""
+"""Points for no actions beyond those that were asked for."""
 
 
 class InconsistentDayError(Exception):
     """A day that contradicts itself.
 
     Args:
-        duty: the duty's key; empty where it is the whole day.
-        reason: what is wrong.
+        duty: the duty's key; empty for the whole day.
+        reason: the contradiction.
     """
 
     def __init__(self, duty: str, reason: str) -> None:
@@ -64,21 +64,21 @@ class InconsistentDayError(Exception):
 
 
 class Day:
-    """A day in the making.
+    """A day that is being made.
 
     Attributes:
-        draws: the day's choices. Take one of a name of its own for each thing: ``day.draws.pick(colours, "car")``.
+        draws: the day's choices. Use a separate name for each choice: ``day.draws.pick(colours, "car")``.
         difficulty: 1 to 4.
         group: how many days are a group (``group`` in family.toml). They have the same draws.
         variant: the day's place in its group, from 0.
         title: for people, in lists.
-        wishes: what the user wants beside the list, a sentence each.
+        wishes: the user's wishes beside the list, a sentence each.
         step: how long a turn is.
-        role: of a day of one of several participants, its role; empty for the only one.
-        sides: the days of several participants, by ``split``; such a day has nothing else.
+        role: the participant's role if the day is for one of several; empty for a single participant.
+        sides: the days of several participants, from ``split``; a day with sides has no other content.
         colleagues: the users of the other roles, by their roles.
-        nights: from when to when there are no turns, where it takes several days.
-        noise: the least level of noise that the day is played at, 0 to 3.
+        nights: the spans without turns, if it takes several days.
+        noise: the lowest level of noise for the day, 0 to 3.
     """
 
     def __init__(self, family: str, difficulty: int, seed: int, group: int = 1, role: str = "") -> None:
@@ -111,14 +111,14 @@ class Day:
         days: int = 1,
         **world: Any,
     ) -> None:
-        """Choose the world and the turns; without it a day has a small world and eight turns of an hour.
+        """Choose the world and the turns; the default is a small world and eight turns of an hour.
 
         Args:
             size: of the world.
             hours: how long the day is.
             step: how long a turn is.
-            turns: how many a day has; as many as fit into the hours by default.
-            days: how many days it takes, with a night after each but the last.
+            turns: the number of turns a day; by default as many as fit into the hours.
+            days: the number of days, with a night after each but the last.
             world: further arguments of ``worlds.make_world``.
 
         Raises:
@@ -136,7 +136,7 @@ class Day:
         self.nights = list(zip(evenings, mornings[1:], strict=False)) if days > 1 else []
 
     def split(self, *roles: str, **begun: Any) -> "tuple[Day, ...]":
-        """A day for each of several participants, at the same place and time, each with a user and people of its own.
+        """Make a day for each of several participants: the same place and time, but its own user and people.
 
         Args:
             roles: the names of the participants' roles.
@@ -172,17 +172,17 @@ class Day:
 
     @property
     def starts(self) -> list[datetime]:
-        """When the turns begin."""
+        """The times at which the turns begin."""
         return self._starts if self.world else []
 
     @property
     def start(self) -> datetime:
-        """When the first turn begins."""
+        """The time at which the first turn begins."""
         return self.starts[0]
 
     @property
     def end(self) -> datetime:
-        """When the day ends."""
+        """The time at which the day ends."""
         return self.starts[-1] + self.step
 
     @property
@@ -192,19 +192,19 @@ class Day:
 
     @property
     def stranger(self) -> Person:
-        """Somebody whom no duty is about: in lapses they get messages by mistake."""
+        """A person without a part in any duty, who gets messages by mistake in lapses."""
         return self.cast("stranger")
 
     def is_sibling(self, seed: int) -> bool:
-        """Whether a seed is of this day's group; a day is its own sibling."""
+        """Whether a seed belongs to this day's group; a day is its own sibling."""
         return group_of(seed, self.group) == group_of(self.seed, self.group)
 
     def turn(self, number: int, minutes: int = 0) -> datetime:
-        """When a turn begins (0 is the first, -1 the last), or some minutes after."""
+        """The time at which a turn begins (0 is the first, -1 the last), plus some minutes."""
         return self.starts[number] + timedelta(minutes=minutes)
 
     def wish(self, forms: Iterable[str], **slots: object) -> None:
-        """Add what the user wants beside the list, in forms with slots; each sentence once."""
+        """Add the user's wishes beside the list, from forms with slots; each sentence only once."""
         self.wishes += [wish for form in forms if (wish := form.format(**slots)) not in self.wishes]
 
     def before(self, turn: int, *name: str | int, minutes: tuple[int, int] = (5, 40)) -> datetime:
@@ -212,15 +212,15 @@ class Day:
         return self.turn(turn, -self.draws.between(*minutes, *name))
 
     def seen(self, at: datetime) -> datetime:
-        """When the first turn begins in which the participant can know of something that came at a time."""
+        """The begin of the first turn in which the participant can know of something that came at a time."""
         return next(start for start in self.starts if start >= at)
 
     def clock(self, hour: int, minute: int = 0, day: int = 0) -> datetime:
-        """A time of the day, or of a later one."""
+        """A time of the day, or of a later day."""
         return self.start.replace(hour=hour, minute=minute, second=0) + timedelta(days=day)
 
     def ago(self, name: str, *, days: tuple[int, int] = (1, 9)) -> datetime:
-        """A drawn time in working hours before the day, for a record that is there from the beginning."""
+        """A drawn time in working hours before the day, for a record that exists from the beginning."""
         day = self.draws.between(*days, "ago", name, "day")
         minutes = self.draws.between(0, 9 * 60 - 1, "ago", name, "minute")
         return self.start.replace(hour=8, minute=0) - timedelta(days=day) + timedelta(minutes=minutes)
@@ -232,7 +232,7 @@ class Day:
         return self._cast[key]
 
     def id(self, *name: str | int) -> str:
-        """An id for a record, which tells nothing."""
+        """An id for a record, without meaning."""
         return f"{self.draws.hex(12, 'id', *name)}"
 
     def mail(
@@ -247,7 +247,7 @@ class Day:
         reply_to: Record | None = None,
         **fields: Any,
     ) -> Record:
-        """A mail, to the user where no readers are named."""
+        """A mail, to the user by default."""
         thread = (reply_to.thread or f"t{reply_to.id}") if reply_to else f"t{self.id(name)}"
         record = Record(self.id(name), "mail", at, author, tuple(readers) or (self.user,), title, body, fields=fields)
         answered = reply_to.id if reply_to else None
@@ -270,7 +270,7 @@ class Day:
         return self.mail(name, at, author, title.format(**words), body.format(**words), *facts, readers=readers)
 
     def instant(self, value: Value) -> datetime:
-        """When a moment is, by the clock of the world."""
+        """The time of a ``moment`` value, by the clock of the world."""
         return datetime.fromisoformat(value.value).replace(tzinfo=self.world.offset)
 
     def text(self, name: str, at: datetime, author: Person, body: str, *facts: Fact) -> Record:
@@ -278,7 +278,7 @@ class Day:
         return Record(self.id(name), "text", at, author, (self.user,), "", body).with_facts(*facts)
 
     def chat(self, name: str, at: datetime, body: str, *facts: Fact) -> Record:
-        """What the user writes in the chat after the day has begun."""
+        """A chat message of the user after the day has begun."""
         return Record(self.id(name), "chat", at, self.user, (), "", body).with_facts(*facts)
 
     def entry(
@@ -304,9 +304,9 @@ class Day:
         return self.entry(name, title, start, 60, people=(host, self.user), organizer=host, responses=open_)
 
     def add(self, duty: Duty, *, claimed: Act | None = None) -> Duty:
-        """Put a duty into the day, with the next number of the list where it is in the user's brief.
+        """Put a duty into the day, with the next number of the list if it is in the user's brief.
 
-        With ``claimed``, it gets the lapse that this act is reported as done, and isn't.
+        With ``claimed``, add the lapse that this act is reported as done, but was not done.
         """
         if duty.brief is not None:
             duty.number = 1 + sum(other.brief is not None for other in self.duties)
@@ -316,7 +316,7 @@ class Day:
 
     @property
     def records(self) -> list[Record]:
-        """All that the participant can read, the world's included, by time."""
+        """All records that the participant can read, the world's included, by time."""
         own = [record for duty in self.duties for record in duty.records]
         return sorted([*self.world.records, *self.extra_records, *own], key=lambda record: (record.at, record.id))
 
@@ -335,7 +335,7 @@ class Day:
         return f"report.{duty.number}"
 
     def finish(self) -> None:
-        """Make the report's duty, and see that the day is one.
+        """Make the report's duty, and check that the day is consistent.
 
         Raises:
             InconsistentDayError: two truths, a duty without support, a record outside the day, an id twice, …
@@ -351,7 +351,7 @@ class Day:
         self._require_consistency()
 
     def _all_lost(self, checks: frozenset[str]) -> frozenset[str]:
-        """The checks, and all others of a duty whose secret is out with one of them."""
+        """The checks, and all other checks of a duty if one of these lets out its secret."""
         out = (duty for duty in self.duties if any(c.keeps_secret and c.id in checks for c in duty.checks))
         return checks.union(check.id for duty in out for check in duty.checks)
 
@@ -403,7 +403,7 @@ class Day:
 
     @property
     def _hours(self) -> str:
-        """For a brief of several days: from when to when they have rounds."""
+        """The hours of the rounds, for a brief of several days."""
         if not self.nights:
             return ""
         days = len(self.nights) + 1
@@ -455,7 +455,7 @@ class Day:
         }
 
     def _scenario_of_sides(self) -> dict[str, Any]:
-        """What the sides share, and the fields of each role."""
+        """The fields that the sides share, and those of each role."""
         documents = {side.role: side.scenario() for side in self.sides}
         shared = {name: value for name, value in documents[self.sides[0].role].items() if name in _SHARED}
         roles = {}
@@ -536,7 +536,7 @@ class Day:
         return building.initial_state(start=start, description=self.title, modalities=modalities, events=events)
 
     def truth(self) -> dict[str, Any]:
-        """What is right, for people: the content of truth.json."""
+        """The right results, for people: the content of truth.json."""
         if self.sides:
             return {side.role: side.truth() for side in self.sides}
         return {
@@ -615,7 +615,7 @@ def make_day(directory: Path, difficulty: int, seed: int) -> Day:
 
 
 def make_instance(directory: Path, difficulty: int, seed: int) -> dict[str, bytes]:
-    """The files of an instance, by name; errors as ``make_day`` has."""
+    """The files of an instance, by name; raises the errors of ``make_day``."""
     return make_day(directory, difficulty, seed).files()
 
 
@@ -638,14 +638,14 @@ def _interval(step: timedelta) -> str:
 
 
 def _on_matter(check: Check, duty: Duty) -> Check:
-    """The check of a message with the words and the mails by which one on its matter is known."""
+    """The check of a message, with the words and mails that identify messages on its matter."""
     if isinstance(check, OrderCheck):
         return check.model_copy(update={"first": _on_matter(check.first, duty)})
     if not isinstance(check, MessageCheck | PromiseCheck):
         return check
     topics = [act.topic for act in duty.acts if check.id in act.checks] or [act.topic for act in duty.acts]
     own = [record for record in duty.records if set(check.to) & set(record.author.addresses)]
-    # A text has no thread: its words say what an answer to it is about.
+    # A text has no thread: only its words identify an answer's matter.
     topics += [record.body for record in own if record.kind == "text"]
     words = frozenset(word for topic in topics for word in topic_words(topic))
     thread = sorted(record.id for record in own if record.kind == "mail")
@@ -675,7 +675,7 @@ def _character(person: Person, replies: Sequence[Any], knows: Sequence[str]) -> 
 
 
 def _arrival(record: Record, user: Person, start: str) -> building.State:
-    """The event by which a record comes during the day."""
+    """The event of a record that comes during the day."""
     match record.kind:
         case "mail":
             return building.mail_comes(_mail(record, user), start=start)
@@ -775,7 +775,7 @@ def _act_in_words(act: Act) -> str:
 
 
 def with_report(day: Day, words: dict[int, str]) -> Act:
-    """The oracle's report: a line for each point of the list, with ``words`` by number where others are wanted."""
+    """The oracle's report: a line for each point of the list, with ``words`` by number instead of the usual ones."""
     lines = [
         f"{duty.number}: {words.get(duty.number or 0) or ('impossible' if duty.impossible else 'done')}"
         for duty in day.listed

@@ -1,6 +1,6 @@
-"""Random choices by name, so that a new choice does not change the others.
+"""Random choices by name: a new choice does not change the others.
 
-Each choice has a stream of its own: the SHA-256 of the seed's text and of the choice's name, in counter mode. It is the
+Each choice has its own stream: the SHA-256 of the seed's text and of the choice's name, in counter mode. It is the
 same on any machine and in any Python, which ``random.Random`` does not promise for ``choice`` and ``shuffle``.
 """
 
@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 class Draws:
-    """Choices below one name.
+    """Choices under one name.
 
     Args:
         path: The names that lead here; the first are usually family, difficulty and seed.
@@ -22,7 +22,7 @@ class Draws:
         self._path = "/".join(map(str, path))
 
     def of(self, *name: str | int) -> "Draws":
-        """The choices below a name of this one."""
+        """The choices under a further name."""
         return Draws(self._path, *name)
 
     def below(self, bound: int, *name: str | int) -> int:
@@ -40,7 +40,7 @@ class Draws:
         """Different whole numbers from ``low`` to ``high``, both included.
 
         Raises:
-            ValueError: there are fewer.
+            ValueError: the range has fewer numbers.
         """
         if count > high - low + 1:
             raise ValueError(f"{self._path}: {count} of {high - low + 1} numbers")
@@ -59,7 +59,7 @@ class Draws:
         """One of the options.
 
         Raises:
-            ValueError: there are none.
+            ValueError: ``options`` is empty.
         """
         return options[self.below(len(options), *name)]
 
@@ -72,12 +72,12 @@ class Draws:
         """Different options, ``count`` of them.
 
         Raises:
-            ValueError: there are fewer.
+            ValueError: ``options`` has fewer.
         """
         if count > len(options):
             raise ValueError(f"{self._path}: {count} of {len(options)} options")
         return self.shuffled(options, *name)[:count]
 
     def hex(self, digits: int, *name: str | int) -> str:
-        """Hexadecimal digits, such as for an id that tells nothing."""
+        """Hexadecimal digits, such as for an id without meaning."""
         return f"{self.below(16**digits, *name):0{digits}x}"

@@ -1,7 +1,7 @@
-"""A duty: one thing that a day asks for, with all that follows from it.
+"""A duty: one thing that a day asks for, with its content, checks and solution.
 
 A duty type is a function that makes a ``Duty``: its records, checks, explained actions, oracle, lapses, and its solver.
-The audit (``proctor.local.audit``) holds each of them to the others.
+The audit (``proctor.local.audit``) checks that they agree.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -21,7 +21,7 @@ SENDS = ("email.send", "email.reply", "email.reply_all", "email.forward", "email
 FILES = ("email.archive", "email.label", "email.unlabel", "email.star", "email.unstar", "email.move")
 
 Solver = Callable[[Sequence[Fact]], frozenset[str]]
-"""All answers that fit the facts; none or several where the facts do not decide."""
+"""All answers that fit the facts; none or several if the facts do not decide."""
 
 
 @dataclass(frozen=True)
@@ -31,10 +31,10 @@ class Act:
     Attributes:
         id: unique in the day.
         action: ``tell`` (a message in words), or the name of another action (``purple_sdk.protocol.actions``).
-        at, until: done in a turn that begins from ``at`` to ``until``.
+        at, until: it is done in a turn that begins between these times.
         checks: the ids of the checks that are lost without it.
-        to, values, topic: of ``tell``: the reader (None is the user), what is named, and what it is about.
-        channel: of ``tell``: how. ``others``: the channels that are right as well.
+        to, values, topic: of ``tell``: the reader (None is the user), the named values, and the topic.
+        channel: of ``tell``: the channel. ``others``: further channels that are right.
         reply_to: of ``tell`` by mail: the id of the mail that it answers; None for a new one.
         fields: of other actions: the request's fields.
     """
@@ -57,7 +57,7 @@ class Act:
     def instead(
         self, *other: "Act", loses: Iterable[str] | None = None, damage: Sequence[str] = (), name: str
     ) -> "Lapse":
-        """Other acts are done instead, or nothing; its checks are lost where no others are named."""
+        """Other acts, or none, are done instead; by default, this act's checks are lost."""
         lost = frozenset(self.checks if loses is None else loses)
         return Lapse(
             name,
@@ -81,7 +81,7 @@ class Act:
         return self.changed(name, at=at, until=at)
 
     def too_late(self, starts: Sequence[datetime], until: datetime) -> "list[Lapse]":
-        """The lapse of doing it in the first turn after its time; none where the day has no such turn."""
+        """The lapse of doing it in the first turn after its time; empty if the day has no such turn."""
         return [self.late(start) for start in [start for start in starts if start > until][:1]]
 
     def wrong_value(self, *values: Value, name: str = "wrong value") -> "Lapse":
@@ -89,7 +89,7 @@ class Act:
         return self.changed(name, values=values)
 
     def wrong_values(self, name: str, values: Iterable[Value]) -> "list[Lapse]":
-        """A lapse for each of these values, which it names instead: ``stale value 1``, …"""
+        """A lapse for each of these values, which the act names instead: ``stale value 1``, …"""
         return [self.wrong_value(value, name=f"{name} {n}") for n, value in enumerate(values, start=1)]
 
     def each_instead(self, name: str, acts: "Iterable[Act]") -> "list[Lapse]":
@@ -97,12 +97,12 @@ class Act:
         return [self.instead(act, name=f"{name} {n}") for n, act in enumerate(acts, start=1)]
 
     def wrong_person(self, person: Person, also: Iterable[str] = ()) -> "Lapse":
-        """Somebody else gets it, by mail; ``also`` are further checks that are lost."""
+        """Another person gets it, by mail; ``also`` are further checks that are lost."""
         lost = [*self.checks, *also]
         return self.changed("wrong person", to=person, channel="mail", reply_to=None, damage=["sent"], loses=lost)
 
     def twice(self, *, loses: Iterable[str], name: str = "done twice") -> "Lapse":
-        """It is done again; a mail or text that repeats another one of its turn does damage."""
+        """It is done again; a mail or text that repeats another of the same turn does damage."""
         is_repeated = self.action == "tell" and self.to is not None and self.channel != "chat"
         again = replace(self, id=f"{self.id}-again")
         return besides(again, loses=loses, damage=["sent"] * is_repeated, name=name)
@@ -113,15 +113,15 @@ Change = Callable[[Sequence[Act]], Sequence[Act]]
 
 @dataclass(frozen=True)
 class Lapse:
-    """One wrong manner of doing a duty.
+    """One wrong way to do a duty.
 
     Attributes:
         name: ``forgotten``, ``late``, ``wrong value``, … unique in the duty.
-        change: the oracle's acts to those of the lapse.
-        loses: the ids of the checks that no longer hold; all others still do. A day adds all of a duty
-            whose secret is out.
-        damage: the kinds of harm that it does besides (``damage.PRICES``); things ``duty`` are of its own duty.
-        reports: what the participant says of the item then (``done``, ``open``); None to say what the oracle says.
+        change: turns the oracle's acts into those of the lapse.
+        loses: the ids of the checks that no longer hold; all others still do. If a secret is out, the day adds all
+            checks of its duty.
+        damage: the kinds of harm that it also does (``damage.PRICES``); ``duty`` is harm to the duty's own things.
+        reports: the reported status of the item (``done``, ``open``); None for the oracle's status.
     """
 
     name: str
@@ -137,23 +137,23 @@ class Duty:
 
     Attributes:
         key: unique in the day, such as ``answer-1``.
-        title: what is asked, as a sentence for README, results and viewer.
+        title: the request as a sentence, for README, results and viewer.
         dimension: the criterion's dimension.
-        brief: the item of the user's list; None where the duty comes from what is in the day.
-        records: what it puts into the day: support, trigger, distractors.
-        checks: what has to be true.
-        explains: the actions that it accounts for.
+        brief: the item of the user's list; None if the duty comes from the day's records.
+        records: its records in the day: support, trigger, distractors.
+        checks: the conditions that have to hold.
+        explains: the actions that it explains.
         acts: the oracle's.
-        lapses: wrong manners, at least three.
+        lapses: wrong ways to do it, at least three.
         points: its reasoning points; each names the lapses that follow from getting it wrong.
-        solve: the solver, and ``answers`` the truth: what it finds in all facts of the day.
-        enact: the acts for another answer; with ``candidates``, all conceivable answers.
-        people: those of the world whom it is about.
+        solve: the solver; ``answers`` is the truth, which it finds in all facts of the day.
+        enact: returns the acts for another answer; ``candidates`` are all conceivable answers.
+        people: the people of the world whom it is about.
         replies: scripted replies by the key of the person who gives them, ``user`` for the user.
-        knows: what a person knows and wants, for a model that plays them, by their key.
+        knows: a person's knowledge and wishes, for a model that plays them, by their key.
         asked: the kinds of values that people asked for by mail or text, by their keys.
-        impossible: it can't be done, and has to be reported so.
-        number: of its item in the list; set by the day.
+        impossible: it can't be done, and has to be reported as impossible.
+        number: its item's number in the list; set by the day.
     """
 
     key: str
@@ -179,11 +179,11 @@ class Duty:
 
     @staticmethod
     def each_named(lapses: "Iterable[Lapse]", *starts: str) -> list[tuple[str, ...]]:
-        """A reasoning point for each of the lapses whose names begin so."""
+        """A reasoning point for each lapse whose name begins with one of ``starts``."""
         return [(lapse.name,) for lapse in lapses if lapse.name.startswith(starts)]
 
     def weigh(self, factor: int) -> "Duty":
-        """Multiply the points of all checks, so that the duties that name a family count most."""
+        """Multiply the points of all checks: the duties that name a family count most."""
         self.checks = [check.model_copy(update={"points": factor * check.points}) for check in self.checks]
         return self
 
@@ -196,7 +196,7 @@ class Duty:
         """The lapse of that name.
 
         Raises:
-            KeyError: it has none of that name.
+            KeyError: no lapse has that name.
         """
         for lapse in self.lapses:
             if lapse.name == name:
@@ -205,7 +205,7 @@ class Duty:
 
 
 def to_write_to(*people: Person, about: Iterable[Record] = ()) -> list[Write]:
-    """What a duty explains that has to do with people: writing to them, and filing the mails among these records."""
+    """The actions on people that a duty explains: writing to them, and filing the mails among these records."""
     ids = tuple(record.id for record in about if record.kind == "mail")
     writes = [Write(actions=(*SENDS, "sms.send", "sms.react"), to=_addresses(people))]
     return [*writes, *([Write(actions=FILES, ids=ids)] if ids else [])]
@@ -214,12 +214,12 @@ def to_write_to(*people: Person, about: Iterable[Record] = ()) -> list[Write]:
 def tell(
     act_id: str, at: datetime, until: datetime, to: Person, values: Iterable[Value], topic: str, *checks: str
 ) -> Act:
-    """The act of telling somebody values, by mail or in any other way that reaches them."""
+    """The act of telling a person values, by mail or by another channel that reaches them."""
     return Act(act_id, "tell", at, until, checks, to, tuple(values), topic, others=to.besides_mail)
 
 
 def values_of(*statements: Iterable[tuple[*tuple[object, ...], Value]]) -> list[Value]:
-    """What the statements say last, each value once."""
+    """The last values of the statements, each once."""
     return list(dict.fromkeys(value for each in statements for *_, value in each))
 
 
@@ -237,7 +237,7 @@ def message_check(
     mentioned: bool = False,
     denied: bool = False,
 ) -> MessageCheck:
-    """The check that somebody (None: the user, in the chat) got values, and no wrong one."""
+    """The check that a person (None: the user, in the chat) got values, and no wrong one."""
     return MessageCheck(
         id=check_id,
         points=points,
@@ -267,8 +267,8 @@ def silence_check(
 ) -> SilenceCheck:
     """The check that people (None: the user) got none of the values; ``before``: messages from then on don't matter.
 
-    ``secret`` are those of the values that are barred from all others, too; ``hints`` are stems of words that hint at
-    them. A duty whose secret is out loses all of its points.
+    ``secret`` are the values that all others must not get, either; ``hints`` are stems of words that hint at them. A
+    duty whose secret is out loses all of its points.
     """
     secret = tuple(secret)
     return SilenceCheck(
@@ -286,7 +286,7 @@ def silence_check(
 
 
 def once_check(check_id: str, points: int, sentence: str, person: Person | None, values: Iterable[Value]) -> OnceCheck:
-    """The check that somebody (None: the user) got the values only once."""
+    """The check that a person (None: the user) got the values only once."""
     to = _addresses(person)
     return OnceCheck(id=check_id, points=points, sentence=sentence, gated=True, to=to, values=tuple(values))
 
@@ -300,7 +300,7 @@ def entry_check(
     minutes: int,
     people: Iterable[Person] = (),
 ) -> EntryCheck:
-    """The check that an entry (None: a new one) is at a time in the calendar, with people."""
+    """The check that an entry (None: a new one) is in the calendar at a time, with people."""
     emails = tuple(person.email for person in people)
     return EntryCheck(
         id=check_id,
@@ -321,7 +321,7 @@ def _addresses(people: Person | Iterable[Person] | None) -> tuple[str, ...]:
     )
 
 
-# Lapses that any duty has; those of a single act are its methods.
+# Lapses of any duty; lapses of a single act are methods of ``Act``.
 
 
 def forgotten(*acts: Act, name: str = "forgotten", also: Iterable[str] = ()) -> Lapse:
@@ -332,5 +332,5 @@ def forgotten(*acts: Act, name: str = "forgotten", also: Iterable[str] = ()) -> 
 
 
 def besides(*more: Act, loses: Iterable[str], damage: Sequence[str] = (), name: str) -> Lapse:
-    """More is done than was asked for: said too much, acted where nothing was to be done."""
+    """More is done than was asked for: the participant says too much, or acts without need."""
     return Lapse(name, lambda all_: [*all_, *more], frozenset(loses), tuple(damage))

@@ -1,4 +1,4 @@
-"""What the people of a duty may write: lists of sentences with slots, in a TOML file beside the duty's module.
+"""Forms for the messages of a duty's people: lists of sentences with slots, in a TOML file beside its module.
 
 A family's lists are in its ``family.toml``.
 """
@@ -33,7 +33,7 @@ def _read(module: str) -> tuple[dict[str, tuple[str, ...]], dict[str, tuple[Phra
         if isinstance(value, dict):
             lists |= {f"{name}.{key}": tuple(each) for key, each in value.items()}
         elif not isinstance(value, list):
-            continue  # what else family.toml says
+            continue  # other keys of family.toml
         elif isinstance(value[0], dict):
             pairs[name] = tuple(Phrase(**each) for each in value)
         else:

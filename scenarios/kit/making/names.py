@@ -1,4 +1,4 @@
-"""Lists of names, taken from Faker once; choices among them are made by ``Draws``, never by Faker."""
+"""Lists of names, copied from Faker once; ``Draws`` chooses among them, never Faker."""
 
 from functools import cache
 from importlib import import_module
@@ -11,7 +11,7 @@ AMBIGUOUS = frozenset(
         *("March", "Mark", "May", "Noon", "Page", "Price", "Summer", "Will", "Winter"),
     )
 )
-"""Names that are words of dates, or words that the texts of a day may use otherwise: people are not called so."""
+"""Names that people don't get: words of dates, and words with another meaning in a day's texts."""
 
 
 @cache
@@ -45,5 +45,5 @@ def _genders() -> dict[str, str]:
 
 
 def gender(first: str) -> str:
-    """``f`` or ``m`` where all lists agree on a first name, else empty."""
+    """``f`` or ``m`` if all lists agree on a first name, else empty."""
     return _genders().get(first, "")

@@ -1,4 +1,4 @@
-"""Places that the user has been to, and forecasts for them, as records: the simulation's location and weather."""
+"""Records of the user's places and their forecasts, for the simulation's location and weather."""
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from proctor.scenarios.kit.making.days import Day
 
 _HOURS = 4
-"""Hours before and after the one in question that a forecast has."""
+"""A forecast's hours before and after the hour in question."""
 
 _ICONS = {
     "Rain": (501, "moderate rain", "10d"),
@@ -32,7 +32,7 @@ _AIR: State = {
     "wind_speed": 4.1,
     "wind_deg": 230,
 }
-"""What forecasts say of every hour; units are those of the simulation's weather."""
+"""The fields of a forecast for every hour, in the units of the simulation's weather."""
 
 
 class Spot(NamedTuple):
@@ -44,12 +44,12 @@ class Spot(NamedTuple):
 
     @property
     def coordinates(self) -> str:
-        """Latitude and longitude, as the weather's places are called: ``51.47,-0.31``."""
+        """Latitude and longitude, the name of the weather's places: ``51.47,-0.31``."""
         return f"{self.latitude:.2f},{self.longitude:.2f}"
 
 
 def visit(day: "Day", name: str, at: datetime, spot: Spot) -> Record:
-    """The user was at a place, before the day begins."""
+    """A record that the user was at a place before the day began."""
     fields = {"latitude": spot.latitude, "longitude": spot.longitude}
     record = Record(day.id(name), "place", at, day.user, (), spot.name, spot.coordinates, fields=fields)
     return record.with_facts(Fact("lies", spot.name, spot.coordinates))
@@ -61,7 +61,7 @@ def forecast(day: "Day", name: str, at: datetime, spot: Spot, skies: Sequence[tu
     Args:
         day: the day.
         name: the record's.
-        at: when it comes; at or before the day's start it is there from the beginning.
+        at: when it comes; at or before the day's start, it exists from the beginning.
         spot: the place.
         skies: hours with their sky (``Rain``, ``Clouds`` or ``Clear``).
     """
@@ -74,7 +74,7 @@ def forecast(day: "Day", name: str, at: datetime, spot: Spot, skies: Sequence[tu
 
 
 def skies_around(day: "Day", name: str, hour: datetime, sky: str) -> list[tuple[datetime, str]]:
-    """The sky of an hour, and drawn ones around it, in which the opposite comes, too."""
+    """The sky of an hour, and drawn skies around it, among them the opposite one."""
     opposite = "Clear" if sky == "Rain" else "Rain"
     hours = [hour + timedelta(hours=each) for each in range(-_HOURS, _HOURS + 1)]
     drawn = {each: day.draws.pick(("Rain", "Clouds", "Clear"), name, place) for place, each in enumerate(hours)}
@@ -83,7 +83,7 @@ def skies_around(day: "Day", name: str, hour: datetime, sky: str) -> list[tuple[
 
 
 def modalities(records: Iterable[Record], *, start: datetime) -> dict[str, State]:
-    """Location and weather at the start, where there are places and forecasts among the records."""
+    """Location and weather at the start, if the records have places and forecasts."""
     there = [record for record in records if record.at <= start]
     places = sorted((each for each in there if each.kind == "place"), key=lambda each: each.at)
     forecasts = [each for each in there if each.kind == "forecast"]

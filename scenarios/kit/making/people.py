@@ -1,15 +1,15 @@
-"""People of a world, and how they write."""
+"""People of a world, and their styles of writing."""
 
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 Style = Literal["formal", "terse", "chatty", "careless", "non_native", "warm"]
-"""How somebody writes."""
+"""A person's style of writing."""
 
 Language = Literal["en", "de"]
 
 Relation = Literal["self", "colleague", "manager", "client", "vendor", "friend", "family", "stranger"]
-"""Who somebody is to the user."""
+"""A person's relation to the user."""
 
 
 class Phrase(NamedTuple):
@@ -19,21 +19,21 @@ class Phrase(NamedTuple):
     de: str
 
     def by(self, author: "Person") -> str:
-        """As this person writes it."""
+        """The phrase in the author's language."""
         return self.de if author.language == "de" else self.en
 
 
 @dataclass(frozen=True)
 class Person:
-    """Somebody in a world.
+    """A person of a world.
 
     Attributes:
         key: their name in the code and in draws, such as ``guest-2``; participants never see it.
         email: a mail address, unique in the world.
         phone: a number in E.164, or None.
-        role: what they do, such as ``head of purchasing``.
-        organisation: whom they work for; empty for friends and family.
-        language: what they write to the user in.
+        role: their job, such as ``head of purchasing``.
+        organisation: their employer; empty for friends and family.
+        language: the language in which they write to the user.
     """
 
     key: str
@@ -54,7 +54,7 @@ class Person:
 
     @property
     def addresses(self) -> tuple[str, ...]:
-        """All that reaches them: mail address, phone number."""
+        """Their mail address and phone number."""
         return (self.email, self.phone) if self.phone else (self.email,)
 
     @property

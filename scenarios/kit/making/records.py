@@ -11,13 +11,13 @@ from proctor.scenarios.kit.making.people import Person
 
 @dataclass(frozen=True)
 class Fact:
-    """One thing that is true in the day, as the solver reads it: ``Fact("amount", "receipt-2", "48.20")``.
+    """One true statement of the day, as the solver reads it: ``Fact("amount", "receipt-2", "48.20")``.
 
     Attributes:
-        kind: what kind of statement it is.
-        about: whom or what it is about.
-        value: what is said, as text: an amount, an ISO time, a person's key, a code.
-        at: when it was said; where several facts of a kind are about one thing, the last one holds.
+        kind: the kind of statement.
+        about: the person or thing that it is about.
+        value: the stated value as text: an amount, an ISO time, a person's key, a code.
+        at: when it was said; of several facts of a kind about one thing, the last one holds.
     """
 
     kind: str
@@ -31,14 +31,14 @@ class Record:
     """Something that the participant can read.
 
     Attributes:
-        id: its id in the simulation, which tells nothing.
+        id: its id in the simulation, without meaning.
         kind: ``mail``, ``text`` (SMS), ``entry`` (calendar), ``chat`` (the user's words), ``place`` and ``forecast``
             (``outdoors``).
-        at: when it arrives; at or before the day's start it is there from the beginning. Of an entry: when it was made.
-        author: who wrote it; of an entry, its organizer.
-        readers: to whom it went; of an entry, its attendees.
-        facts: what it supports.
-        fields: what else the simulator knows of it: ``folder``, ``is_read``, ``labels`` of a mail; ``location``,
+        at: when it arrives; at or before the day's start, it exists from the beginning. Of an entry: when it was made.
+        author: its author; of an entry, its organizer.
+        readers: its recipients; of an entry, its attendees.
+        facts: the facts that it supports.
+        fields: its other fields in the simulator: ``folder``, ``is_read``, ``labels`` of a mail; ``location``,
             ``description``, ``responses`` (address to response) of an entry.
         attachments: of a mail: its files. Their texts count as readable.
     """
@@ -60,15 +60,15 @@ class Record:
 
     @property
     def text(self) -> str:
-        """All that is read of it, its attached files too."""
+        """All its readable text, attached files included."""
         return "\n".join((self.title, self.body, *(each.text for each in self.attachments)))
 
     def with_facts(self, *facts: Fact) -> "Record":
-        """The same record, which supports these facts as well."""
+        """A copy that supports these facts as well."""
         return replace(self, facts=(*self.facts, *(replace(fact, at=fact.at or self.at) for fact in facts)))
 
     def with_files(self, *attachments: Attachment) -> "Record":
-        """The same mail with further attached files."""
+        """A copy of the mail with further attached files."""
         return replace(self, attachments=(*self.attachments, *attachments))
 
     @property
@@ -78,7 +78,7 @@ class Record:
 
 
 def latest(facts: Iterable[Fact], kind: str, about: str) -> frozenset[str]:
-    """The value that was said last; several where two were said at once; empty where it was never said."""
+    """The last stated value: several if two were stated at the same time, empty if none was stated."""
     known = [fact for fact in facts if fact.kind == kind and fact.about == about]
     times = [fact.at for fact in known if fact.at is not None]
     return frozenset(fact.value for fact in known if fact.at is None or fact.at == max(times))

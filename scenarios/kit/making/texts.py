@@ -1,4 +1,4 @@
-"""Records with words: what somebody says, in their own style and notation."""
+"""Mails and text messages of people, in their own style and notation."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -34,7 +34,7 @@ def mail_saying(day: Day, name: str, at: datetime, author: Person, act: str, **s
         at: when it comes.
         author: who writes it.
         act: the speech act.
-        slots: its slots; ``reply_to``, a record, and ``folder``, ``is_read``, ``labels`` are the mail's.
+        slots: the act's slots; ``reply_to`` (a record), ``folder``, ``is_read`` and ``labels`` belong to the mail.
     """
     fields = {field: slots.pop(field) for field in ("reply_to", "folder", "is_read", "labels") if field in slots}
     text = write(day.draws.of("text", name), act, author, day.user, slots)
@@ -59,7 +59,7 @@ def message_saying(
     by_text: float,
     **slots: object,
 ) -> Record:
-    """A mail from drawn forms with slots (``Day.letter``), or as likely as ``by_text`` a text message.
+    """A mail from drawn forms with slots (``Day.letter``), or, with probability ``by_text``, a text message.
 
     The body begins with a capital. Authors without a telephone write mails.
     """
@@ -71,7 +71,7 @@ def message_saying(
 
 
 def hear(day: Day, name: str, at: datetime, author: Person, thing: Phrase, value: Value, source: Person) -> Record:
-    """A mail that repeats a rumour, and says who decides; the brief says that it does not count."""
+    """A mail that repeats a rumour and names the person who decides; by the brief, it does not count."""
     if _NO_SAY not in day.wishes:
         day.wishes.append(_NO_SAY)
     slots = {"thing": thing.by(author), "value": shown(day, name, author, value), "source": source.name}

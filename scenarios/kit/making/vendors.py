@@ -1,4 +1,4 @@
-"""People who are made for a day, in the address book like everybody else: vendors, and namesakes."""
+"""People who are made for a day, and added to its address book: vendors and namesakes."""
 
 from dataclasses import replace
 
@@ -23,7 +23,7 @@ def vendor(day: Day, key: str) -> Person:
 
 
 def namesake(day: Day, key: str, person: Person) -> Person:
-    """Somebody new with a person's first name, who plays a part."""
+    """A new person with another person's first name, who plays a part."""
     if key not in day.world.roles:
         made = day.world.newcomer(day.draws.of("namesake", key), "client")
         email = f"{person.first}.{made.last}@{made.email.partition('@')[2]}".lower().replace(" ", "")

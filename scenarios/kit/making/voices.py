@@ -1,4 +1,4 @@
-"""Speech acts to texts: what somebody says in a mail, in their own style and language.
+"""Turn speech acts into texts, in their author's style and language.
 
 ``write`` renders an act. Its sentences are drawn from the grammar in ``voices/*.toml``. Slot values are in the body
 exactly as given; a style never changes them.
@@ -40,7 +40,7 @@ _POLITE: tuple[Style, ...] = ("formal", "non_native")
 
 @dataclass(frozen=True)
 class Text:
-    """What is written: a subject line, and a body with greeting and signature."""
+    """A written text: a subject line, and a body with greeting and signature."""
 
     subject: str
     body: str
@@ -54,7 +54,7 @@ _MANNERS: dict[Style, tuple[float, float, float]] = {
     "non_native": (0.85, 0.4, 0.7),
     "warm": (0.85, 0.6, 0.85),
 }
-"""How often a style opens, adds a sentence, and closes."""
+"""How often a style writes an opening, a further sentence, and a closing."""
 
 
 def write(
@@ -79,7 +79,7 @@ def write(
         greet: Whether it begins with a greeting; a text message (SMS) has none.
         sign: Whether it ends with a closing and a signature.
         language: The language, instead of the author's.
-        reply_to: The mail that it answers: its subject is kept, and most styles quote its beginning.
+        reply_to: The answered mail: its subject is kept, and most styles quote its beginning.
 
     Raises:
         ValueError: no such act; a slot is missing, empty or not one of the act's.
@@ -113,7 +113,7 @@ _PARAGRAPH = "\n\n"
 
 
 class _Dice:
-    """Choices of one text, many from one hash."""
+    """Choices for one text, many from one hash."""
 
     def __init__(self, draws: Draws) -> None:
         self._draws, self._refills, self._left, self._room = draws, 0, 0, 1
@@ -132,7 +132,7 @@ class _Dice:
 
 @cache
 def grammar(language: Language) -> dict[str, dict[str, Any]]:
-    """All tables of a language's files; tables of one name are joined, and so are their lists."""
+    """All tables of a language's files; tables with the same name are joined, and so are their lists."""
     tables: dict[str, dict[str, Any]] = {}
     for path in sorted(FOLDER.glob(f"{language}_*.toml")):
         for name, table in tomllib.loads(path.read_text(encoding="utf-8")).items():
@@ -224,7 +224,7 @@ class _Voice:
         }
 
     def one_of(self, forms: list[str]) -> str:
-        """One form, expanded and tidied; slots are still in it."""
+        """One form, expanded and tidied, with its slots unfilled."""
         form = forms[self.dice.below(len(forms))]
         return _spaced(_expand(parse(form, self.language), self.dice))
 
@@ -238,7 +238,7 @@ class _Voice:
         return _capitalised(_formal(line, self) if self.style == "formal" else line)
 
     def body(self, act: str, *, greet: bool, sign: bool) -> str:
-        """Greeting, sentences, closing and signature; slots are still in it."""
+        """Greeting, sentences, closing and signature, with unfilled slots."""
         hello, sentences = self.greeting() if greet else "", self.sentences(act, brief=not (greet or sign))
         text = _capitalised(sentences)
         if self.language == "de" and hello.endswith(",") and self.style != "non_native":
@@ -269,7 +269,7 @@ class _Voice:
         return self.fitting(table, ["core", group, self.style])
 
     def fitting(self, table: dict[str, Any], keys: list[str]) -> list[str]:
-        """Forms below the keys; German has ``_sie`` and ``_du`` beside forms without address."""
+        """Forms under the keys; German also has forms of address, under ``_sie`` and ``_du``."""
         address = "_du" if self.familiar else "_sie"
         return [form for key in keys for name in (key, key + address) for form in table.get(name, [])]
 
@@ -285,7 +285,7 @@ class _Voice:
         return self.fitting(table, [name])
 
     def greeting(self) -> str:
-        """A line such as ``Hi Priya,``; empty where the style drops it."""
+        """A line such as ``Hi Priya,``; empty if the style drops it."""
         forms = self.common("greet_close") if self.close and not self.service else []
         line = self.one_of(forms or self.common("greet"))
         if "Liebe_" in line:
@@ -306,12 +306,12 @@ class _Voice:
 
 
 def _joined(before: str, after: str, gap: str) -> str:
-    """Both texts; after one that ends with a slot, which may be a list, comes an empty line."""
+    """Join two texts; after a final slot, which may be a list, comes an empty line."""
     return f"{before}{_PARAGRAPH if before.endswith('>') else gap}{after}" if before and after else before or after
 
 
 def _spaced(text: str) -> str:
-    """Without the gaps that empty alternatives leave."""
+    """Remove the gaps that empty alternatives leave."""
     text = re.sub(r" +", " ", text).strip()
     text = re.sub(r" ([,.!?;]|:(?!\)))", r"\1", text)
     return re.sub(r"\n ", "\n", text)
@@ -332,13 +332,13 @@ def _fill(text: str, values: dict[str, str]) -> str:
 
 
 def _outside(text: str, change: Callable[[str], str]) -> str:
-    """The text with all that is outside of slots changed."""
+    """Change the parts of the text outside of slots."""
     pieces = re.split(r"(<\w+>)", text)
     return "".join(piece if index % 2 else change(piece) for index, piece in enumerate(pieces))
 
 
 def _replaced(text: str, voice: _Voice, probability: float) -> str:
-    """With words replaced as are the habits of the voice (``from=to``), each with a probability; slots stay."""
+    """Replace words by the habits of the voice (``from=to``), each with a probability; slots stay."""
 
     def change(piece: str) -> str:
         for pair in grammar(voice.language)["people"][voice.style].get("habits", []):
@@ -385,7 +385,7 @@ _SENTENCE = re.compile(r"(^|[.!?]\s+)([A-ZÄÖÜ])(?=[a-zäöü' ])")
 
 
 def _slip(word: str, voice: _Voice) -> str:
-    """The word, sometimes with a slip of the fingers inside."""
+    """The word, sometimes with a typing mistake."""
     if not voice.dice.chance(0.09):
         return word
     place = 1 + voice.dice.below(len(word) - 3)
@@ -396,7 +396,7 @@ def _slip(word: str, voice: _Voice) -> str:
 
 
 _MAKE: dict[Style, Callable[[str, _Voice], str]] = {"formal": _formal, "careless": _careless, "non_native": _non_native}
-"""How styles change a text; the other styles don't."""
+"""The changes that styles make to a text; other styles make none."""
 
 
 # --- replies ----------------------------------------------------------------------------------------------------------
@@ -434,7 +434,7 @@ def _heading(record: Record, language: Language) -> list[str]:
 # --- values -----------------------------------------------------------------------------------------------------------
 
 _WRITTEN = tomllib.loads((FOLDER / "dates.toml").read_text(encoding="utf-8"))
-"""Of each language the names of weekdays and months, and how styles write dates, and the time after one."""
+"""Names of weekdays and months by language, and the styles' formats of dates and of the time after a date."""
 
 
 def clock(moment: datetime, style: Style, language: Language = "en") -> str:

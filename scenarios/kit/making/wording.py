@@ -1,4 +1,4 @@
-"""How the audit's players word a message: six voices around exact values, each with notations of its own."""
+"""Wordings of messages for the audit's players: six voices around exact values, each with its own notations."""
 
 from collections.abc import Sequence
 from datetime import date, datetime, time
@@ -14,7 +14,7 @@ _SAY = forms(__file__)
 
 
 def message(act: Act, user: Person, voice: int = 0, shown: Sequence[str] = ()) -> dict[str, Any]:
-    """The subject and body of a ``tell``, in one of the voices; ``shown`` are its values in notations of their own."""
+    """The subject and body of a ``tell``, in one of the voices; ``shown`` are its values in their own notations."""
     form, subject = _SAY["bodies"][voice % VOICES], _SAY["subjects"][voice % VOICES]
     values = shown or [show(value, voice) for value in act.values]
     slots = {

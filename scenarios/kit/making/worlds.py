@@ -4,8 +4,8 @@ The background keeps out of the way of duties:
 
 * Its projects are named after birds (``World.projects``); its things are handbooks, signs, shelves and the like.
 * Its amounts are between 2.01 and 9.99, never without cents. Duties use larger ones.
-* Nothing in it asks for anything, names a future time, promises, changes or corrects a fact, or is an open invitation.
-* Entries that lie ahead are private ones, before 08:00 or from 18:30 on (``FREE_FROM``, ``FREE_UNTIL``); between them
+* Its records never ask for anything, name a future time, promise, change or correct a fact, or are open invitations.
+* Future entries are private, before 08:00 or from 18:30 on (``FREE_FROM``, ``FREE_UNTIL``); between them
   the diary is free for duties from the day of ``World.start`` on.
 """
 
@@ -30,12 +30,12 @@ _SAY = forms(__file__)
 Size = Literal["S", "M", "L"]
 
 FREE_FROM, FREE_UNTIL = time(8), time(18, 30)
-"""Between these times, the background leaves the diary free from the day's start on."""
+"""Between these times, the background leaves the diary free, from the day's start on."""
 
 
 @dataclass(frozen=True)
 class _Amounts:
-    """How much is in a world of one size; ``span`` in days before the start."""
+    """The amounts of a world of one size; ``span`` in days before the start."""
 
     mails: int
     texts: int
@@ -65,17 +65,17 @@ _PLACES = (  # time zone, minutes to UTC in winter and in summer, currency, home
     ("America/Chicago", -360, -300, "USD", "en_US"),
 )
 _STARTS = ((1, 12, 30), (2, 1, 14), (5, 4, 29), (6, 1, 30), (7, 1, 31), (9, 1, 24), (11, 10, 25))
-"""Months with their first and last day on which a world may start: no clock changes in the three weeks after."""
+"""Months with the first and last day for a world's start: no clock change in the three weeks after it."""
 
 _KIN = {"f": ("sister", "aunt", "mother", "cousin"), "m": ("brother", "uncle", "father", "cousin")}
 
 
 @dataclass(frozen=True)
 class World:
-    """A life from which days are cut.
+    """A user's life, in which days take place.
 
     Attributes:
-        people: all but the user, by relation; their first names differ, and none is the beginning of another.
+        people: all except the user, by relation; no first name equals or begins another.
         services: senders that are not people, such as shops and newsletters.
         organisations: the user's first.
         projects: names of the background's projects; duties use others.
@@ -100,7 +100,7 @@ class World:
 
     @property
     def everyone(self) -> tuple[Person, ...]:
-        """The user, the people, and those whom ``cast`` added."""
+        """The user, the people, and the people added by ``cast``."""
         emails = {person.email for person in self.people}
         added = tuple(person for person in self.roles.values() if person.email not in emails)
         return (self.user, *(self._as_cast(person) for person in self.people), *added)
@@ -109,9 +109,9 @@ class World:
         return next((each for each in self.roles.values() if each.email == person.email), person)
 
     def cast(self, draws: Draws, key: str, relation: Relation | None = None) -> Person:
-        """Somebody who has no part yet, for the part ``key``; the same person whenever asked for the key again.
+        """Find a person without a part for the part ``key``; the same key returns the same person.
 
-        Where all with the relation have parts, a new person is made.
+        If all people with the relation have parts, a new person is made.
         """
         if key not in self.roles:
             taken = {person.email for person in self.roles.values()}
@@ -141,9 +141,9 @@ def make_world(
     Args:
         size: S has some 60 mails and 12 to 20 people, M 500 and 60 in a month, L 3,000 and 300 in a year.
         language_mix: The share of people who write German; 0 for English only.
-        moment: Chooses place and time; worlds that have it in common can meet.
+        moment: Chooses place and time; worlds with the same ``moment`` can meet.
         latest_weekday: The last weekday on which it may start (0 is Monday); a later start moves back to Monday.
-        known: People of other worlds that this one can meet: their names and numbers are not given again.
+        known: People of other worlds that this world can meet; their names and numbers are not used again.
     """
     moment = moment or draws
     zone, winter, summer, currency, home = moment.pick(_PLACES, "place")
@@ -194,7 +194,7 @@ _FOLDED = {"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss"}
 
 @cache
 def slug(text: str) -> str:
-    """A text as a part of an address: small letters of the English alphabet and digits."""
+    """A text as a part of an address: lower-case English letters and digits."""
     folded = re.sub("[äöüß]", lambda match: _FOLDED[match[0]], text.lower())
     plain = unicodedata.normalize("NFKD", folded).encode("ascii", "ignore").decode()
     return re.sub(r"[^a-z0-9]+", "", plain)
@@ -287,7 +287,7 @@ def _first_free(draws: Draws, names: Sequence[str], is_free: Callable[[str], boo
     raise ValueError(f"none of {len(names)} names is left")
 
 
-# Numbers that the regulators keep for films and books, so that none is anybody's: a form, area codes, further digits.
+# Numbers that regulators reserve for films and books, so no one has them: a form, area codes, further digits.
 _NUMBERS = {
     "en_GB": ("+44{}900", ("7700",), 3),
     "en_IE": ("+353{}91", ("20",), 5),
@@ -392,7 +392,7 @@ class _Background:
         return self.mail(draws, author, self.world.user, act, self.moment(draws, 24 * 7), slots)
 
     def notice(self, draws: Draws, author: Person) -> tuple[str, dict[str, str]]:
-        """What a service of this kind writes: the act and its slots."""
+        """The speech act and its slots for a mail of this kind of service."""
         kind = author.key.split("-")[0]
         language = author.language
         if kind == "newsletter":
@@ -409,7 +409,7 @@ class _Background:
         return "send_receipt", self.receipt(draws, author)
 
     def somebody(self, draws: Draws) -> str:
-        """A name that none of the world's people has."""
+        """The name of a person outside the world."""
         taken = {person.first for person in self.world.people}
         first = _first_free(draws, first_names("en_IE"), lambda name: name not in taken)
         return f"{first} {draws.pick(last_names('en_US'), 'last')}"
@@ -433,7 +433,7 @@ class _Background:
         return [person for relation in relations for person in self.by_relation.get(relation, ())]
 
     def thread(self, draws: Draws, length: int) -> list[Record]:
-        """Mails on a thing of a project, in turn from a colleague or client and from the user, in one language."""
+        """Mails on a thing of a project, from a colleague or client and the user in turn, in one language."""
         other = draws.pick(self.writers("colleague", "client", "manager"), "other")
         project = draws.pick(self.world.projects, "project")
         one, two = (phrase(draws.of("thing", number), "work_thing", other.language) for number in (0, 1))
@@ -456,7 +456,7 @@ class _Background:
         return [record for record in made if record.at < self.world.start]
 
     def answer(self, draws: Draws, thing: str, project: str, language: Language) -> tuple[str, dict[str, str]]:
-        """What one of a thread's later mails says: the act and its slots."""
+        """The speech act and its slots for a later mail of a thread."""
         act = draws.pick(("give_status", "give_status", "meeting_minutes", "thank"), "act")
         if act == "give_status":
             return act, {"thing": thing, "status": phrase(draws.of("status"), "status", language)}
@@ -479,7 +479,7 @@ class _Background:
         )  # fmt: skip
 
     def place(self, draws: Draws, author: Person, at: datetime) -> dict[str, object]:
-        """Folder, and whether it is read."""
+        """The fields for a mail's folder, and whether it is read."""
         if author == self.world.user:
             return {"folder": "sent", "is_read": True}
         age = self.world.start - at
@@ -490,11 +490,11 @@ class _Background:
         return {"folder": "archive" if old else "inbox", "is_read": not (unread or overlooked)}
 
     def moment(self, draws: Draws, hours: int, latest: int = 0) -> datetime:
-        """A time before the start; with few hours, in working time of a working day.
+        """A time before the start; with few hours, in the working time of a working day.
 
         Args:
             hours: 10 for working hours; more for early and late, and weekends too.
-            latest: days before the start that it is at least.
+            latest: the least number of days before the start.
         """
         days = draws.between(latest, self.amounts.span, "days")
         if hours > 10:
@@ -543,7 +543,7 @@ class _Background:
         return self.in_diary(draws, title, start, draws.pick((30, 45, 60), "length"), tuple(others))
 
     def ahead(self, draws: Draws) -> Record:
-        """Something private, early or late, in the days to come."""
+        """A private entry, early or late, in the days to come."""
         day = self.midnight + timedelta(days=draws.between(0, 14, "day"))
         early = draws.chance(0.4, "early")
         start = day + timedelta(minutes=6 * 60 + 30 if early else 18 * 60 + 30 + 15 * draws.below(6, "quarter"))

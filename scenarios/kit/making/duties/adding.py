@@ -1,4 +1,4 @@
-"""Collect receipts that fit some conditions, and tell somebody their sum and their numbers."""
+"""Collect receipts that fit some conditions, and tell a person their sum and their numbers."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ _CENTS = {
     "Parking": (400, 3_600),
     "Stationery": (600, 9_000),
 }
-"""What receipts of a kind are about, from and to."""
+"""Kinds of receipts, each with its range of amounts."""
 
 CATEGORIES = tuple(_CENTS)
 """The words in merchants' names by which receipts are recognised."""
@@ -35,11 +35,11 @@ class Receipt:
     """A receipt.
 
     Attributes:
-        number: the merchant's number of it. merchant: its name, with the category in it.
+        number: the merchant's number for it. merchant: the merchant's name, which contains the category.
         cents: the amount. day: when it was paid.
-        counts: whether it fits all conditions. why: the condition that it does not fit.
+        counts: whether it fits all conditions. why: the condition that it misses.
         is_refunded: a later mail says that the amount was paid back.
-        form: the extension of the attached file that it is on; empty where it is in a mail's text.
+        form: the extension of the attached file with the receipt; empty if a mail's text has it.
     """
 
     number: str
@@ -65,7 +65,7 @@ def draw_receipt(
 ) -> Receipt:
     """A receipt with a drawn number, merchant and amount; ``why`` says why it does not count.
 
-    ``attached`` is how likely it comes as a file (PDF, PNG, CSV or ICS) and not in a mail's text.
+    ``attached`` is the probability that it comes as a file (PDF, PNG, CSV or ICS), not in a mail's text.
     """
     draws = day.draws.of("receipt", name)
     place = draws.pick(_SAY["places"], "place")
@@ -87,14 +87,14 @@ def add_up(
     receipts: Sequence[Receipt],
     until: datetime,
 ) -> Duty:
-    """The user wants somebody to know the sum and the numbers of some receipts.
+    """The user wants a person to know the sum and the numbers of some receipts.
 
     Args:
         reader: who gets them.
         kind: the category that counts.
         month: the first and the last day that count.
         receipts: those that count and those that miss one condition.
-        until: when it is due at the latest.
+        until: the latest time for the message.
     """
     what = "{} receipts from {} to {}".format(kind, *(f"{each.day} {each:%B}" for each in month))
     records = [record for receipt in receipts for record in _records(day, receipt)]
@@ -173,7 +173,7 @@ def _records(day: Day, receipt: Receipt) -> list[Record]:
 
 
 def _attached(day: Day, name: str, sent: datetime, author: Person, receipt: Receipt) -> Record:
-    """A mail that says nothing of its receipt: all is on the attached file."""
+    """A mail without details of its receipt, which is only in the attached file."""
     draws = day.draws.of("attached", name)
     rows = {
         "Receipt": receipt.number,

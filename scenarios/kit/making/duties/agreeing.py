@@ -1,4 +1,4 @@
-"""Two users' assistants agree on a time: each knows one diary, and has to ask the other one for the rest."""
+"""Two users' assistants agree on a time: each knows one diary, and has to ask the other about the other diary."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -35,7 +35,7 @@ def agree_with_other_side(
     until: datetime,
     changed: Sequence[datetime] = (),
 ) -> tuple[Duty, Duty]:
-    """A meeting of an hour of two users at the earliest time that suits both, and those whom each one asks.
+    """An hour's meeting of two users, at the earliest time that suits both and the people whom each of them asks.
 
     Each user's diary has a placeholder for it. Each assistant gives that the time, puts the other user on it and writes
     the time to the other user, whose assistant reads it. One entry of each diary is private.
@@ -44,10 +44,10 @@ def agree_with_other_side(
         sides: the days of both.
         key: the duties'.
         topic: of the meeting; no other has it.
-        people: of each side, who has limits; no other duty writes to them.
+        people: of each side, the people with limits; no other duty writes to them.
         days: midnights of the days in question; no other duty has them.
         until: when each has to have the time from the other.
-        changed: when the first of the people (of the first side, then of the second) change their minds.
+        changed: when the first person of the first side, then of the second, changes their mind.
     """
     first, second = sides
     other_diary = first.colleagues[second.role]
@@ -70,7 +70,7 @@ def _wrote(person: Person) -> str:
 
 
 def _in_diary(span: Span) -> Span:
-    """The same time as an entry of a diary."""
+    """The same time in the form of a diary's entry."""
     start, end = span.start, span.end
     if span.kind == "before":
         start = end.replace(hour=HOURS[0], minute=0)
@@ -106,7 +106,7 @@ def _side(
 
 
 def _as_seen(wrong: dict[str, datetime], people: Sequence[Person], diary: str) -> dict[str, datetime]:
-    """What can be overlooked, as one side sees it: all that the other side has is one thing."""
+    """One side's possible mistakes; all constraints of the other side count as one."""
     own = {f"overlooks {_wrote(person)}" for person in people} | {f"misses the change by {p.first}" for p in people}
     seen = {name: slot for name, slot in wrong.items() if name in own}
     others = [slot for name, slot in wrong.items() if name not in own and name != f"overlooks {diary}"]
@@ -129,7 +129,7 @@ def _keep_private(day: Day, duty: Duty, other: Person) -> None:
 
 
 def _ask_other(duty: Duty, other: Duty) -> None:
-    """Have a side's solver know what the other side answers, and its assistant answer the other's invitation."""
+    """Give a side's solver the other side's answers, and let its assistant answer the other's invitation."""
     facts = tuple(fact for record in other.records for fact in record.facts)
     alone = duty.solve
 

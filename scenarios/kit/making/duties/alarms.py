@@ -26,8 +26,8 @@ class Orders:
 
     Attributes:
         holders: who gets the numbers.
-        exceptions: the place whose alarms somebody else gets.
-        ends: from which moment on no one gets any.
+        exceptions: the place whose alarms another person gets.
+        ends: the moment from which no one gets alarms.
     """
 
     holders: Sequence[tuple[datetime, Person]]
@@ -36,19 +36,19 @@ class Orders:
 
     @property
     def people(self) -> tuple[Person, ...]:
-        """All who get some alarm at some time."""
+        """All people who get alarms at some time."""
         named = [person for _, person in self.holders] + [person for *_, person in self.exceptions]
         return tuple(dict.fromkeys(named))
 
 
 def follow_orders(day: Day, key: str, *, source: str, orders: Orders, comes: Sequence[tuple[datetime, str]]) -> Duty:
-    """Each alarm of a service goes to whom the user's notes name, within fifteen minutes.
+    """Each alarm of a service goes, within fifteen minutes, to the person whom the user's notes name.
 
     Args:
         day: the day; its turns are at most ten minutes long.
         source: the service's name; no other duty has it.
-        orders: the user's notes; those on holder and exception come first before any alarm. No other duty writes to
-            their people.
+        orders: the user's notes; the first ones on holder and exception come before any alarm. No other duty writes
+            to their people.
         comes: when alarms come, and from which place; a turn begins within fifteen minutes of each.
     """
     notes = _notes(day, key, source, orders)
@@ -59,7 +59,7 @@ def follow_orders(day: Day, key: str, *, source: str, orders: Orders, comes: Seq
     begins = {code.value: day.seen(record.at) for record, code in alarms}
 
     def acts_for(due: dict[str, str], after: int = 0) -> list[Act]:
-        """What is done where these numbers go to these people, some turns late."""
+        """The acts that send these numbers to these people, some turns late."""
         acts = []
         for n, (_, code) in enumerate(alarms, start=1):
             if code.value in due:
@@ -104,7 +104,7 @@ def follow_orders(day: Day, key: str, *, source: str, orders: Orders, comes: Seq
 
 
 def _due(facts: Sequence[Fact], source: str) -> dict[str, str]:
-    """The name of the person who has to have each alarm, by its number; without those that no one gets."""
+    """The name of the person who has to get each alarm, by the alarm's number; alarms for no one are left out."""
     due = {}
     for alarm in facts:
         if alarm.kind == "alarm" and alarm.about == source and alarm.at:
@@ -118,7 +118,7 @@ def _due(facts: Sequence[Fact], source: str) -> dict[str, str]:
 
 
 def _last(facts: Sequence[Fact], kind: str, source: str, at: datetime) -> str:
-    """The note on a point that holds at a time; empty where there is none."""
+    """The note on a point that holds at a time; empty without a note."""
     statements = [fact for fact in facts if fact.kind == kind and fact.about == source and fact.at and fact.at <= at]
     return max(statements, key=lambda fact: fact.at or at).value if statements else ""
 
@@ -131,7 +131,7 @@ def _misreadings(
     codes: Sequence[str],
     acts_for: Callable[[dict[str, str]], list[Act]],
 ) -> list[Lapse]:
-    """A lapse for each note that is overlooked, and for all on a point, where that makes a difference."""
+    """A lapse for each overlooked note, and for all notes on a point, if that makes a difference."""
     found = dict[frozenset[str], Lapse]()
     for kind in ("holder", "exception", "end"):
         notes = [fact for fact in facts if fact.kind == kind and fact.about == source]

@@ -1,4 +1,4 @@
-"""Answer somebody with a fact that is somewhere in the day, as it was said last."""
+"""Answer a person's question with a fact from the day's records, by its last statement."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -26,15 +26,15 @@ def answer_fact(
     asked: datetime,
     until: datetime,
 ) -> Duty:
-    """Somebody asks for a value; others have said it, and corrected it.
+    """A person asks for a value that others have stated, and corrected.
 
     Args:
-        asker: who asks by mail, at ``asked``.
-        thing: what for, such as "the deposit for the hall"; no other thing of the day is called so.
-        statements: when who said which value; the last one is right, and none of the others equals it.
-        decoys: when who said which value of another, similar thing, named in the third place.
-        heard: when who repeats which value as a rumour; it does not count.
-        asked, until: when the question comes, and when the answer is due at the latest.
+        asker: the person who asks by mail, at ``asked``.
+        thing: the thing in question, such as "the deposit for the hall"; no other thing of the day has this name.
+        statements: times, speakers and values; the last value is right, and differs from all others.
+        decoys: times, speakers, other similar things, and their values.
+        heard: times, speakers and values of rumours, which do not count.
+        asked, until: when the question comes, and when the answer is due.
     """
     right = statements[-1][2]
     wrong = values_of(statements[:-1], decoys, heard)
@@ -81,12 +81,12 @@ def answer_fact(
 
 
 def answer_price(day: Day, key: str, number: int) -> Duty:
-    """Add a question for the price of a drawn thing, corrected once for each degree of difficulty, or once more.
+    """Add a question about a drawn thing's price, which is corrected once for each degree of difficulty, or once more.
 
-    From difficulty 2 on, somebody repeats a rumour about it as well, after everything else.
+    From difficulty 2 on, a person repeats a rumour about it as well, after all else.
 
     Args:
-        number: of the question in the day, from 0; the question comes between the turns ``number`` and ``number`` + 1.
+        number: the question's number in the day, from 0; it comes between the turns ``number`` and ``number`` + 1.
     """
     things = day.draws.shuffled(PRICED, "priced things")
     rumoured, other, *amounts = _whole_amounts(day, key, 8)

@@ -1,4 +1,4 @@
-"""Keep what was promised: on the promised day, as it was promised last, and only what still holds."""
+"""Keep promises: on the day that was promised last, and only promises that still hold."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -28,7 +28,7 @@ from proctor.scenarios.kit.values import Value
 _SAY = forms(__file__)
 
 Commitments = Sequence[tuple[datetime, date]]
-"""When the user promised which day; the last one holds."""
+"""Times of the user's promises, and the promised days; the last one holds."""
 
 
 def keep_word(
@@ -40,11 +40,11 @@ def keep_word(
     commitments: Commitments,
     statements: Sequence[Statement],
 ) -> Duty:
-    """The user promised somebody a value on a day of the week; the value comes later.
+    """The user promised a person a value on a day of the week; the value comes later.
 
     Args:
-        person: who was promised it.
-        thing: the value's name; no other thing of the day is called so.
+        person: the person to whom it was promised.
+        thing: the value's name; no other thing of the day has it.
         commitments: the promises; the first one before the first turn.
         statements: statements of the value; the last one is right, and comes before the last promised day.
     """
@@ -97,7 +97,7 @@ def let_go(
     released: datetime,
     statements: Sequence[Statement],
 ) -> Duty:
-    """The user promised somebody a value, and later tells that it is no longer needed.
+    """The user promised a person a value, and says later that it is no longer needed.
 
     Args:
         day, key, person, thing, statements: as of ``keep_word``.
@@ -143,12 +143,12 @@ def own_word(
     chosen: date,
     statements: Sequence[Statement],
 ) -> Duty:
-    """Somebody asks on which day they get a value: the assistant names a day, and has to keep to it.
+    """A person asks on which day they get a value: the assistant names a day, and has to keep to it.
 
     Args:
         day, key, thing, statements: as of ``keep_word``.
         asker: who asks before the first turn.
-        choices: the days that may be named. chosen: the one that the oracle names.
+        choices: the days that may be named. chosen: the day that the oracle names.
     """
     asked = day.start - timedelta(minutes=day.draws.between(3, 50, key, "asked"))
     listed = " or ".join(show(Value("day", each.isoformat())) for each in choices)
@@ -210,7 +210,7 @@ def own_word(
 
 
 def _promises(day: Day, key: str, person: Person, thing: Phrase, commitments: Commitments) -> Iterator[Record]:
-    """The mail in which the user promised it, and notes about what was agreed later."""
+    """The mail in which the user promised it, and notes on later agreements."""
     for number, (at, promised) in enumerate(commitments):
         slots = {
             "person": person.name,
@@ -225,19 +225,19 @@ def _promises(day: Day, key: str, person: Person, thing: Phrase, commitments: Co
 
 
 def _telling_on(day: Day, name: str, person: Person, thing: Phrase, when: date, value: Value, *checks: str) -> Act:
-    """Tell somebody a value in one of the turns of a day."""
+    """The act of telling a person a value in one of the turns of a day."""
     turns = [start for start in day.starts if start.date() == when]
     return tell(f"{name}.tell", turns[0], turns[-1], person, [value], thing.en, *checks)
 
 
 def _as_answered(day: Day, key: str, person: Person, thing: Phrase, answer: str) -> Act:
-    """What follows from an answer of the solver: a day and a code."""
+    """The act for an answer of the solver, which has a day and a code."""
     when, _, code = answer.partition("/")
     return _telling_on(day, key, person, thing, date.fromisoformat(when), Value("code", code))
 
 
 def _bounds(day: Day, when: date) -> tuple[datetime, datetime]:
-    """From when to when a day of the week is, where the user is."""
+    """The begin and the end of a day in the user's time zone."""
     begin = datetime.combine(when, time(), day.start.tzinfo)
     return begin, begin + timedelta(days=1)
 
@@ -252,6 +252,6 @@ def _released(facts: Sequence[Fact], about: str) -> frozenset[str]:
 
 
 def _asked(facts: Sequence[Fact], about: str) -> frozenset[str]:
-    """The days that may be named, and the value, which is empty as long as it was not said."""
+    """The days that may be named, and the value, which is empty until it is stated."""
     days, values = latest(facts, "asked", about), latest(facts, "value", about)
     return frozenset(f"{each}/{value}" for each in days for value in values or {""})

@@ -1,4 +1,4 @@
-"""Keep a surprise: those who are in on it get their part, the others a story, and the calendar gives nothing away."""
+"""Keep a surprise: insiders get their part, the others a story, and the calendar doesn't reveal it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -21,12 +21,11 @@ class Surprise:
     """A party that one person must not hear of.
 
     Attributes:
-        hero: whom it is for. host: who prepares it with the user, and writes who may know what.
+        hero: the person whom it is for. host: prepares it with the user, and writes who may know what.
         when: the day as people call it: ``Saturday``.
-        entry: the party in the user's calendar. secret: what gives it away. hints: stems of words that hint at it.
-        stories: what the others get to hear: when the host made it up, and the value; the last one holds.
-        parts: the guests, former ones included, each with the parts they had, and when the host wrote so; the last
-        holds.
+        entry: the party in the user's calendar. secret: values that give it away. hints: stems of words that hint at it.
+        stories: the stories for the others: when the host invented each, and its value; the last one holds.
+        parts: the guests, former ones included, each with their parts and when the host wrote them; the last holds.
     """
 
     hero: Person
@@ -40,7 +39,7 @@ class Surprise:
 
     @property
     def question(self) -> Phrase:
-        """What people ask about: the same words, whether they know of the party or not."""
+        """The topic of people's questions: the same words, whether they know of the party or not."""
         return Phrase(f"the plan for {self.when}", f"der Plan für {self.when}")
 
     def records(self, day: Day) -> list[Record]:
@@ -62,7 +61,7 @@ class Surprise:
         return made
 
     def verdict(self, day: Day, name: str, at: datetime, person: Person, *, may_know: bool) -> Record:
-        """The host's mail that somebody is in on it, or must not know."""
+        """The host's mail that a person is in on it, or must not know."""
         draws, fact = day.draws.of("verdict", name), Fact("in" if may_know else "out", person.name, person.name)
         body = draws.pick(_SAY["in"] if may_know else _SAY["out"], "form")
         title = draws.pick(("About {who}", "{who}", "The list", "Who knows", "{first} and {when}"), "title")
@@ -85,10 +84,10 @@ def answer_by_list(
     until: datetime,
     by_text: bool = False,
 ) -> Duty:
-    """Somebody asks about the day of the party: a guest gets their part, anybody else the story.
+    """A person asks about the day of the party: a guest gets their part, any other person the story.
 
     Args:
-        day: the day; the surprise's own records are put in elsewhere.
+        day: the day; the caller adds the surprise's own records.
         surprise: the party.
         asker: who asks; they have a part in ``surprise`` if they are in on it, or were.
         verdicts: when the host wrote whether they may know; the last one holds, and without one they must not.
@@ -173,7 +172,7 @@ def answer_by_list(
 
 
 def _answer(facts: Sequence[Fact], name: str) -> frozenset[str]:
-    """The last part of an asker who is in on it; the last story for any other asker."""
+    """The last part of an asker who is in on it, or else the last story."""
     if not latest(facts, "asks", name):
         return frozenset()
     verdicts = [(fact.at, fact.kind) for fact in facts if fact.kind in ("in", "out") and fact.about == name and fact.at]
@@ -195,7 +194,7 @@ def move_unseen(
 
     Args:
         surprise: the party.
-        begins: when the host wrote which begin; the last one holds.
+        begins: when the host wrote, and the begin that they wrote; the last one holds.
         shared: the entry that the user shares with the hero.
         until: when the entry has to be moved.
     """

@@ -1,4 +1,4 @@
-"""Place an order that can't be undone: order, ask first, or refuse, as price and limits decide."""
+"""Place an order that can't be undone: order, ask first, or refuse, depending on price and limits."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -32,17 +32,17 @@ _SAY = forms(__file__)
 def decide_order(
     day: Day, key: str, *, turn: Turn, thing: str, asked: datetime, until: datetime, moves: int = 0
 ) -> Duty:
-    """A supplier offers a thing at a price. Two colleagues have said how much it may cost at most.
+    """A supplier offers a thing at a price. Two colleagues have each set an upper limit.
 
     The price is within both limits (act: order it), or above both (refuse, and tell the user). Or it is between them
     (ask the user in the chat, and do as they say). An order is placed by sending its number to the supplier. From two
     moves on the user decides only an hour after the offer has come.
 
     Args:
-        turn: which of the three is right; the price alone depends on it.
+        turn: the right one of the three ways; only the price depends on it.
         thing: its name, in English; no other duty has it.
-        asked, until: when the offer comes, and until when it holds; three turns later at least.
-        moves: how often each colleague said another limit before.
+        asked, until: when the offer comes, and when it ends, at least three turns later.
+        moves: how often each colleague named another limit before.
     """
     draws = day.draws.of(key)
     low = 10_000 * draws.between(20, 60, "low")
@@ -84,8 +84,7 @@ def decide_order(
 
 @dataclass(frozen=True)
 class _Order(Decision):
-    """What ``decide_order`` has drawn; limits and price are in cents, ``is_wanted`` is what the user says when
-    asked."""
+    """The choices that ``decide_order`` has drawn: limits and price in cents, ``is_wanted`` as the user's answer."""
 
     supplier: Person
     limits: tuple[int, ...]
@@ -100,7 +99,7 @@ class _Order(Decision):
         return self.send("ordered", self.supplier, *checks, at=at)
 
     def check_user(self, points: int) -> MessageCheck:
-        """The check that the user was asked when they knew."""
+        """The check that the user was asked at a time when they knew the answer."""
         return self.check_asked(points, f"{self.day.user.first} was asked about the {self.topic}", self.decided)
 
     def check_ordered(self, points: int, after: datetime | None = None) -> Check:
@@ -236,7 +235,7 @@ def _records(order: _Order, draws: Draws) -> list[Record]:
 
 
 def _solve(facts: Sequence[Fact], *, thing: str, deciders: Sequence[str]) -> frozenset[str]:
-    """Which of three is right; nothing where price, number or a limit is missing."""
+    """The right one of three ways; empty if price, number or a limit is missing."""
     prices, numbers = latest(facts, "price", thing), latest(facts, "number", thing)
     limits = [latest(facts, "limit", f"{thing}/{email}") for email in deciders]
     if not prices or not numbers or not all(limits):

@@ -1,4 +1,4 @@
-"""On call: reports of faults go to who deals with them, by rules that change, and what is open is handed over."""
+"""On call: pass reports of faults on to the right person, by rules that change, and hand over the open ones."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -32,9 +32,9 @@ class Priority:
 
     Attributes:
         at: when it comes.
-        system: whose reports: ``the goods lift``.
-        who: gets them. least: the number of people affected from which on.
-        how: a note in the user's mailbox, or in the chat.
+        system: the system that the reports are about: ``the goods lift``.
+        who: the person who gets them. least: the least number of affected people.
+        how: as a note in the user's mailbox, or in the chat.
     """
 
     at: datetime
@@ -46,13 +46,13 @@ class Priority:
 
 @dataclass(frozen=True)
 class Report:
-    """A fault that somebody reports.
+    """A fault that a person reports.
 
     Attributes:
-        at: when it comes. author: who reports it. system: what is out of order. affected: how many people.
+        at: when it comes. author: who reports it. system: the broken system. affected: the number of people.
         code: the ticket's number.
-        grown: when somebody writes that it is worse, and how many people are affected then.
-        solved: when somebody writes that it is solved. again: when somebody writes that it is not, after all.
+        grown: when a message says that it is worse, and the number of people affected then.
+        solved: when a message says that it is solved. again: when a message says that it is not, after all.
     """
 
     at: datetime
@@ -98,11 +98,11 @@ def dispatch(
     due: Report,
     spared: Sequence[tuple[str, Report]],
 ) -> Duty:
-    """One report has to go to who deals with it; others that come around the same time must not.
+    """One report has to go to the responsible person; others that come around the same time must not.
 
     Args:
         statements: all of the user's words on the system of ``due``, in order (``priorities`` adds them).
-        due: the report to pass on, at the latest in the round after the one in which it is first seen to be due.
+        due: the report to pass on, at the latest one round after the round in which it is first seen to be due.
         spared: reports that are not passed on, each with the reason.
     """
     since = due.grown[0] if due.grown else due.at
@@ -157,7 +157,7 @@ def dispatch(
 
 
 def _due(facts: Sequence[Fact], key: str, starts: Sequence[datetime]) -> frozenset[str]:
-    """Which of a duty's tickets go to whom, by what the user had said when they came or grew."""
+    """A duty's tickets and their recipients, by the user's words at the time when each came or grew."""
     solved = {fact.about: fact.at for fact in facts if fact.kind == "solved" and fact.at}
     due = set()
     for fact in facts:
@@ -174,12 +174,12 @@ def _due(facts: Sequence[Fact], key: str, starts: Sequence[datetime]) -> frozens
 
 
 def hand_over_open(day: Day, key: str, *, reader: Person, systems: Sequence[str], reports: Sequence[Report]) -> Duty:
-    """In the last round, who is on call next gets the numbers of all tickets of some systems that are still open.
+    """In the last round, the next person on call gets the numbers of all open tickets of some systems.
 
     Args:
-        reader: who is on call next.
-        systems: whose tickets.
-        reports: all reports of the day; those of other systems don't belong to the list. Other duties put them in.
+        reader: the next person on call.
+        systems: the systems whose tickets are listed.
+        reports: all reports of the day, which other duties add; those of other systems don't belong to the list.
     """
     own = [report for report in reports if report.system in systems]
     rest = [report for report in own if report.is_open]
@@ -265,4 +265,4 @@ def _message(
 
 
 SYSTEMS = _SAY["systems"]
-"""What may be out of order."""
+"""Systems that may be out of order."""

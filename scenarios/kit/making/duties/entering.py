@@ -1,4 +1,4 @@
-"""Put an appointment into the calendar just once, at the time that was said last, and confirm it."""
+"""Put an appointment into the calendar just once, at the last stated time, and confirm it."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -24,7 +24,7 @@ from proctor.scenarios.kit.making.records import latest
 from proctor.scenarios.kit.values import Value
 
 LENGTH = timedelta(hours=1)
-"""How long an appointment is."""
+"""The length of an appointment."""
 
 
 def enter_once(
@@ -37,14 +37,13 @@ def enter_once(
     decoys: Sequence[tuple[datetime, Person, Phrase, Value]] = (),
     until: datetime,
 ) -> Duty:
-    """The user wants an appointment with somebody in the calendar, and the person to have a confirmation.
+    """The user wants an appointment with a person in the calendar, and a confirmation for that person.
 
     Args:
-        topic: of the appointment; no other has it.
-        person: the one whom it is with; no other duty writes to them or invites them.
-        statements: who said when which time it is at (moments); the last one is right, and none of the others equals
-        it.
-        decoys: when who said which time of another, similar thing.
+        topic: the appointment's topic; no other has it.
+        person: the person whom the user meets; no other duty writes to them or invites them.
+        statements: times, speakers and the stated moments; the last moment is right, and differs from all others.
+        decoys: statements of another, similar thing's time.
         until: when it has to be in the calendar, and confirmed.
     """
     thing = Phrase(f"the time of {topic.en}", f"die Zeit (Termin: {topic.de})")

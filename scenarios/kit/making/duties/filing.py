@@ -31,11 +31,10 @@ def file_mails(
     """The user wants the mails that fit a rule to be labelled, or archived.
 
     Args:
-        rule: what is asked, as a sentence of the brief.
+        rule: the request, as a sentence of the brief.
         label: the label; None to archive them.
-        fitting: the mails that fit. nearly: those that miss one condition, at least one. They are filed in the last
-        turn.
-        solve: the solver: the ids of those that fit.
+        fitting: the mails that fit; they are filed in the last turn. nearly: at least one mail that misses a condition.
+        solve: the solver, which finds the ids of the fitting mails.
         more: further records with facts that the solver needs.
     """
     what = f"labelled {label}" if label else "archived"
@@ -89,10 +88,10 @@ def file_mails(
 
 
 def label_unpaid(day: Day, key: str, number: int, *, last: datetime) -> Duty:
-    """Add the rule that invoices of a firm above an amount get a label, but for those that were withdrawn or lowered.
+    """Add the rule that a firm's invoices above an amount get a label, unless they were withdrawn or lowered.
 
     Args:
-        number: of the rule in the day, from 0.
+        number: the rule's number in the day, from 0.
         last: when the last invoice comes, at the latest.
     """
     draws = day.draws.of(key)
@@ -172,4 +171,4 @@ _CHANGED = {
     "withdrawn": (_SAY["withdrawn"], ("About {code}", "Withdrawn: {code}", "{code} is void", "Our invoice {code}"), 3),
     "lowered": (_SAY["lowered"], ("Your discount", "Corrected: {code}", "{code} costs less", "On {code}"), 4),
 }
-"""What firms write of their invoices later: texts, subjects, and after how many hours."""
+"""Firms' later mails on their invoices: texts, subjects, and delays in hours."""

@@ -28,18 +28,18 @@ def find_out(
     heard: Sequence[tuple[datetime, Person, Value]] = (),
     until: int,
 ) -> Duty:
-    """The user wants somebody to get a value. It was stated, withdrawn and stated again; the last word holds.
+    """The user wants a person to get a value. It was stated, withdrawn and stated again; the last word holds.
 
-    Where the last word is that there is no such value, the item is impossible: the reader gets the number of the
-    notice that says so, no old value, and the report says ``impossible``.
+    If the last word withdraws the value, the item is impossible: the reader gets the number of that notice and no old
+    value, and the report says ``impossible``.
 
     Args:
-        reader: who gets it. source: who knows.
-        thing: what.
-        history: values, and numbers of notices (texts) by which the value before was withdrawn.
+        reader: the person who gets it. source: the person who knows it.
+        thing: the value's name.
+        history: values, and numbers of notices (texts) that withdraw the value before.
         decoys: other things and their values.
-        heard: when who repeats which value as a rumour; it does not count.
-        until: the last turn in which it is in time.
+        heard: times, speakers and values of rumours, which do not count.
+        until: the last turn that is in time.
     """
     last, records = history[-1], []
     start = day.ago(key, days=(len(history), len(history) + 3))
@@ -97,7 +97,7 @@ def find_out(
     ]
     day.add(duty, claimed=None if duty.impossible else act)
     if duty.impossible:
-        # Whoever gives an old value believes that it was possible, and whoever forgets it says that it is open.
+        # A participant who gives an old value reports it as done; one who forgets it reports it as open.
         report = day.report_check(duty)
         duty.lapses = [
             replace(each, loses=each.loses | {report}, reports="open" if each.name == "forgotten" else "done")

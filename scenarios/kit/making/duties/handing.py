@@ -1,4 +1,4 @@
-"""Hand a task to the right colleague, check what comes back, have it corrected, and tell what came of it."""
+"""Hand a task to the right colleague, check the result, have it corrected, and report the final result."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -33,18 +33,18 @@ def hand_over(
     reader: Person,
     turns: tuple[int, int, int],
 ) -> Duty:
-    """The user wants a colleague to do a job. The colleague gets a number wrong at first.
+    """The user wants a colleague to do a job. The colleague's first booking has a wrong number.
 
     The colleague's answers are scripted: a confirmation for a wrong number, then one for the right number.
 
     Args:
-        office: who does such jobs; no other duty writes to them.
-        job: what is booked: ``the coach for the open day``.
+        office: the office for such jobs; no other duty writes to its people.
+        job: the thing to book: ``the coach for the open day``.
         count: ``the number of seats for the open day``; its ``unit`` is ``seats``.
-        references: who said when what the job's reference is (codes). numbers: who said when how many it is for.
+        references: statements of the job's reference (codes). numbers: statements of the count.
         decoys: references of other jobs.
         reader: who gets the final confirmation number; no other duty writes to them.
-        turns: the last turns (0 is the first) for the handing over, the correction and the message to the reader.
+        turns: the last turns (0 is the first) for the handover, the correction and the message to the reader.
     """
     draws, worker = day.draws.of("hand over", key), office.person
     right_ref, right_number = references[-1][2], numbers[-1][2]
@@ -70,7 +70,7 @@ def hand_over(
     )
     sentence = f"{reader.name} got the final confirmation number by {starts[2]:%H:%M}"
     ended = message_check(f"{key}.result", 4, sentence, reader, [final], before=starts[2])
-    # Each step waits for what the turn before brought.
+    # Each step waits for the result of the turn before.
     after = [day.starts[turn + 1] for turn in turns[:2]]
     acts = [
         tell(f"{key}.1", at, starts[0], worker, [right_ref], job.en, handed.id),
@@ -143,7 +143,7 @@ def _replies(
     first: Value,
     final: Value,
 ) -> list[dict[str, Any]]:
-    """What the colleague answers: corrected, booked badly, or asks for the reference."""
+    """The colleague's scripted replies: a corrected booking, a wrong booking, or a question for the reference."""
     slots = {"job": job.by(worker), "unit": unit.by(worker), "bad": bad, "right": number.value, "ref": ref.value,
              "first": first.value, "final": final.value, "me": worker.first}  # fmt: skip
     corrected, booked, asked = (
@@ -151,7 +151,7 @@ def _replies(
         for kind in ("corrected", "booked", "asked")
     )
     early, latest_ = {"pattern": _spaced(first.value)}, {"pattern": _spaced(final.value)}
-    # To a message that quotes what came last there is no answer, so that no conversation runs on and on.
+    # A message that quotes the last reply gets no answer, so no conversation runs on and on.
     return [
         {"all": [early, {"pattern": rf"(?:^|\D){number.value}(?:$|\D)"}], "none": [latest_], "reply": corrected},
         {"pattern": _spaced(ref.value), "none": [early, latest_], "reply": booked},
@@ -160,7 +160,7 @@ def _replies(
 
 
 def _spaced(code: str) -> str:
-    """A pattern for a code, however it is spaced."""
+    """A pattern for a code with any spacing."""
     return r"[\s-]*".join(char for char in code if char.isalnum())
 
 
@@ -169,7 +169,7 @@ _LETTERS = ("BK", "CF", "DR", "HN", "KV", "LT", "MZ", "PQ", "RS", "TW", "VX", "W
 
 @dataclass(frozen=True)
 class Trade:
-    """What a colleague books: things, what they are counted in, and the colleague's task."""
+    """Bookings of a colleague: the things, their unit, and the colleague's task."""
 
     thing: Phrase
     unit: Phrase
@@ -180,9 +180,9 @@ class Trade:
         return Phrase(f"{self.thing.en} for {occasion.en}", f"{self.thing.de}, Anlass: {occasion.de}")
 
     def count(self, occasion: Phrase) -> Phrase:
-        """How many there are for an occasion."""
+        """The number of units for an occasion."""
         return Phrase(f"the number of {self.unit.en} for {occasion.en}", f"die Anzahl {self.unit.de} ({occasion.de})")
 
 
 TRADES = tuple(map(Trade, phrases(__file__, "things"), phrases(__file__, "units"), phrases(__file__, "tasks")))
-"""What is booked for many."""
+"""Things that are booked for many people."""

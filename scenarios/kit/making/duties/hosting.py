@@ -1,5 +1,4 @@
-"""An event whose place, time and number of guests change again and again, and those who have to know what it is in the
-end."""
+"""An event whose place, time and number of guests change repeatedly, and the people who need the final state."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -32,7 +31,7 @@ from proctor.scenarios.kit.values import Value
 _SAY = forms(__file__)
 
 LENGTH = timedelta(hours=2)
-"""How long an event is."""
+"""The length of an event."""
 
 _THINGS = {
     "place": Phrase("the place of {en}", "der Ort (Termin: {de})"),
@@ -43,18 +42,18 @@ _THINGS = {
 
 @dataclass(frozen=True)
 class Event:
-    """An event as it was said.
+    """An event, as described in messages.
 
     Attributes:
-        topic: its name; no other thing of the day is called so.
-        host: who is in charge of it.
-        statements: ``place``, ``time`` and ``count`` to what the host said of it when, in order; changes after
-            ``settled`` are too late.
+        topic: its name; no other thing of the day has it.
+        host: the person in charge of it.
+        statements: the host's statements, in order, by ``place``, ``time`` and ``count``; changes after ``settled``
+            are too late.
         heard: rumours on each.
-        settled: until when it may change; a turn begins then.
-        halls: who rents out each place that is named.
-        booking: the number under which the first place is booked.
-        guests: who have to know time and place. caterer: who has to know time and number of guests.
+        settled: the time until which it may change; a turn begins then.
+        halls: the office that rents out each named place.
+        booking: the number of the first place's booking.
+        guests: need time and place. caterer: needs time and number of guests.
     """
 
     topic: Phrase
@@ -68,20 +67,20 @@ class Event:
     caterer: Person
 
     def thing(self, kind: str) -> Phrase:
-        """What its place, time or number of guests is called."""
+        """The name of its place, time or number of guests."""
         form = _THINGS[kind]
         return Phrase(form.en.format(en=self.topic.en), form.de.format(de=self.topic.de))
 
     @property
     def booked(self) -> Phrase:
-        """What the number of the booking is called."""
+        """The name of the booking's number."""
         first = self.statements["place"][0][1].value
         return Phrase(
             f"the booking number at {first} for {self.topic.en}", f"die Buchungsnummer ({first}, {self.topic.de})"
         )
 
     def state(self, facts: Sequence[Fact]) -> dict[str, Value] | None:
-        """Place, time and number of guests as the facts say; None where they don't."""
+        """Place, time and number of guests by the facts; None if the facts don't say them."""
         known = [fact for fact in facts if fact.at is None or fact.at <= self.settled]
         newest = {kind: latest(known, "value", self.thing(kind).en) for kind in _THINGS}
         if any(len(values) != 1 for values in newest.values()):
@@ -90,11 +89,11 @@ class Event:
 
 
 def follow_event(day: Day, key: str, event: Event, *, until: datetime) -> Duty:
-    """The user wants all whom an event concerns to know its final state, and the bookings to follow it.
+    """The user wants all people concerned to know an event's final state, and the bookings to match it.
 
     Args:
-        event: what was said. No other duty writes to its people.
-        until: when all have to know; turns begin between ``event.settled`` and then.
+        event: the event. No other duty writes to its people.
+        until: the deadline for all messages; turns begin between ``event.settled`` and then.
     """
     topic, first = event.topic, event.statements["place"][0][1]
     title, start = f"{topic.en[:1].upper()}{topic.en[1:]}", day.instant(event.statements["time"][0][1])
@@ -173,7 +172,7 @@ def follow_event(day: Day, key: str, event: Event, *, until: datetime) -> Duty:
 
 
 def _mistakes(event: Event, right: Mapping[str, Value]) -> dict[str, dict[str, Value]]:
-    """The wrong states by the change that is missed, or by the rumour or the late change that is believed."""
+    """Wrong states, by the missed change, or by the believed rumour or late change."""
     mistakes = {}
     for kind, statements in event.statements.items():
         in_time = [value for at, value in statements if at <= event.settled]
@@ -214,7 +213,7 @@ def _lost(
 
 
 def _slips(day: Day, key: str, acts: Sequence[Act], until: datetime) -> list[Lapse]:
-    """The lapses that have nothing to do with the event's state."""
+    """The lapses that don't concern the event's state."""
     guest, hall = (next(act for act in acts if act.id == f"{key}.{name}") for name in ("guest-0", "hall"))
     after = next(start for start in day.starts if start > until)
     return [
@@ -272,7 +271,7 @@ def _checks(
 
 
 def _records(day: Day, key: str, event: Event) -> list[Record]:
-    """What the host said, the rumours, who rents out which place, and the number of the booking."""
+    """The records: the host's statements, rumours, the offices that rent out the places, and the booking's number."""
     records = []
     for kind, statements in event.statements.items():
         thing = event.thing(kind)

@@ -1,4 +1,4 @@
-"""Interrupt the user only for what can't wait, only so often, and report the rest once."""
+"""Interrupt the user only for urgent matters and a limited number of times, and report the rest once."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -28,13 +28,13 @@ _SAY = forms(__file__)
 
 @dataclass(frozen=True)
 class Matter:
-    """Something that needs the user's decision.
+    """A matter that needs the user's decision.
 
     Attributes:
-        at: when somebody writes of it. author: who does. topic: what it is about: ``the colour of the tiles``.
+        at: when its author writes of it. author: the writer. topic: its topic: ``the colour of the tiles``.
         code: its number.
-        needed: by when the decision is needed.
-        moved: when the author writes that it is needed at another time, and that time.
+        needed: the deadline of the decision.
+        moved: when the author writes of another deadline, and that deadline.
         settled: when the author writes that no decision is needed any more.
     """
 
@@ -53,12 +53,12 @@ class Matter:
 
     @property
     def since(self) -> datetime:
-        """When it was last said by when it is needed."""
+        """The time of the last statement of its deadline."""
         return self.moved[0] if self.moved else self.at
 
     @property
     def until(self) -> datetime:
-        """By when it is needed, as it was said last."""
+        """Its deadline, by the last statement."""
         return self.moved[1] if self.moved else self.needed
 
 
@@ -71,12 +71,12 @@ def tell_now(
     deputy: Person | None = None,
     noted: datetime | None = None,
 ) -> Duty:
-    """Matters that can't wait until the last round: the user learns of them in time, in one message, and of no others.
+    """Urgent matters, for which the last round is too late: the user learns of only these, in time, in one message.
 
     Args:
-        due: the matters; all of them can be seen in the same round.
+        due: the urgent matters, which can all be seen in the same round.
         spared: matters that can wait, or need no decision, each with the reason.
-        deputy: who decides on the topic of ``due`` instead of the user, and is written to.
+        deputy: decides on the topic of ``due`` instead of the user, and gets the message.
         noted: when the user's note on the deputy comes.
     """
     last = day.starts[-1]
@@ -112,7 +112,7 @@ def tell_now(
         if deputy:
             more = Act(f"{key}.more-{n}", "tell", begin, until, (), None, value, matter.topic, channel="chat")
             lapses.append(besides(more, loses=lost, name=name))
-        else:  # it is named beside what is due, so that it is not one more message
+        else:  # it is named beside the due matters, in the same message
             lapses.append(act.changed(name, values=(*values, *value), loses=lost))
     matters = [*due, *(matter for _, matter in spared)]
     records = [record for matter in matters for record in _records(day, f"{key}-{matter.code}", key, matter)]
@@ -139,7 +139,7 @@ def tell_now(
 
 
 def _pressing(day: Day, facts: Sequence[Fact], key: str) -> str:
-    """What of a duty can't wait, and who has to know."""
+    """A duty's urgent matters, and the person who has to know."""
     found = []
     for code, (at, needed, topic) in _open(day, facts, key).items():
         if needed < day.starts[-1] and at:
@@ -149,7 +149,7 @@ def _pressing(day: Day, facts: Sequence[Fact], key: str) -> str:
 
 
 def _open(day: Day, facts: Sequence[Fact], key: str = "") -> dict[str, tuple[datetime, datetime, str]]:
-    """For each number when it was last spoken of, by when a decision is needed, and on which topic."""
+    """By number: the time of the last message, the deadline of the decision, and the topic."""
     settled = {fact.about: fact.at for fact in facts if fact.kind == "settled" and fact.at}
     found: dict[str, tuple[datetime, datetime, str]] = {}
     for fact in sorted(
@@ -164,12 +164,12 @@ def _open(day: Day, facts: Sequence[Fact], key: str = "") -> dict[str, tuple[dat
 def report_rest(
     day: Day, key: str, *, own: Sequence[Matter], waiting: Sequence[Matter], settled: Sequence[Matter], most: int
 ) -> Duty:
-    """In the last round the user gets the numbers of all that could wait; before, they were disturbed ``most`` times.
+    """In the last round the user gets the numbers of all matters that could wait; before, at most ``most`` messages.
 
     Args:
-        own: matters that can wait, and that no other duty puts in; some may be settled later.
+        own: matters that can wait, and that no other duty adds; some may be settled later.
         waiting: other matters that can wait. settled: others that need no decision any more.
-        most: how many messages to the user there may be before the last round.
+        most: the limit of messages to the user before the last round.
     """
     last = day.starts[-1]
     waiting = [*waiting, *(matter for matter in own if not matter.settled)]
@@ -242,4 +242,4 @@ def _message(
 
 
 TOPICS = _SAY["topics"]
-"""What people want the user to decide."""
+"""Matters that people want the user to decide."""

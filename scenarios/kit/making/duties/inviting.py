@@ -1,4 +1,4 @@
-"""Decline and confirm invitations, and tell the organizer what they need to know."""
+"""Decline and confirm invitations, and tell the organizer a value that they need."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -14,7 +14,7 @@ from proctor.scenarios.kit.making.texts import mail_saying, shown
 from proctor.scenarios.kit.values import Value
 
 Statement = tuple[datetime, Person, Value]
-"""When who said a value."""
+"""A time, a speaker, and the value that they stated."""
 
 
 def named(person: Person) -> Value:
@@ -28,10 +28,10 @@ def send_deputy(
     """Decline a client's invitation, and tell the organizer which colleague comes instead.
 
     Args:
-        topic: of the invitation. other: of a similar one, for which somebody was named as well.
+        topic: the invitation's. other: the topic of a similar one, for which a person was named as well.
         changes: how often a colleague said who comes.
-        turn: the turn before which that was said last; None for before the day.
-        how: ``start``, ``until`` and ``reason`` as ``answer_invitation`` has.
+        turn: the turn before which the last statement comes; None for before the day.
+        how: ``start``, ``until`` and ``reason`` of ``answer_invitation``.
     """
     deputies = [named(day.cast(f"{key}-deputy-{n}", "colleague")) for n in range(changes + 1)]
     teller = day.cast(f"{key}-teller", "colleague")
@@ -53,7 +53,7 @@ def _stand_in(topic: Phrase) -> Phrase:
 
 
 def confirm(day: Day, key: str, *, topic: Phrase, **how: object) -> Duty:
-    """Accept an invitation and tell the organizer how many come; arguments as ``answer_invitation`` has."""
+    """Accept an invitation and tell the organizer how many come; arguments as in ``answer_invitation``."""
     thing = Phrase(
         f"the number of people from our side at {topic.en}", f"die Zahl der Teilnehmenden (Termin: {topic.de})"
     )
@@ -74,17 +74,17 @@ def answer_invitation(
     until: datetime,
     reason: str = "",
 ) -> Duty:
-    """Accept or decline an open invitation, and tell its organizer a value that somebody said.
+    """Accept or decline an open invitation, and tell its organizer a value from the day's messages.
 
     Args:
-        topic: of the invitation. thing: what the organizer has to know, as its authors write it.
+        topic: the invitation's. thing: the value that the organizer needs, as its authors name it.
         response: ``accepted`` or ``declined``.
-        organizer: who invites; no other duty writes to them.
-        start: when it is.
-        statements: when who said the value; the last one is right, and none of the others equals it.
-        decoys: when who said which value of another, similar thing.
-        until: when the organizer has to know.
-        reason: why, a clause of the brief.
+        organizer: the host; no other duty writes to them.
+        start: the start of the event.
+        statements: times, speakers and values; the last value is right, and differs from all others.
+        decoys: statements of another, similar thing's value.
+        until: the deadline of the message to the organizer.
+        reason: the reason, a clause of the brief.
     """
     right, stale, other = statements[-1][2], values_of(statements[:-1]), values_of(decoys)
     records = statement_records(day, key, thing, statements, decoys)
@@ -143,7 +143,7 @@ def statement_records(
     statements: Sequence[Statement],
     decoys: Sequence[tuple[datetime, Person, Phrase, Value]] = (),
 ) -> list[Record]:
-    """What was said: the value, its corrections, and values of other things."""
+    """The messages with the value, its corrections, and values of other things."""
     records = []
     for number, (at, who, value) in enumerate(statements):
         name = f"{key}-said-{number}"
@@ -166,8 +166,7 @@ def _full(value: Value) -> Value:
 def draw_statements(
     day: Day, key: str, who: Person, values: Sequence[Value], *, turn: int | None = None
 ) -> list[Statement]:
-    """What somebody says before the day, in order, a day or more apart; with a turn the last one is shortly before
-    it."""
+    """A person's statements before the day, in order, a day or more apart; the last may come shortly before a turn."""
     count = len(values)
     times = [day.ago(f"{key}-time-{place}", days=(count - place, count - place)) for place in range(count)]
     if turn is not None:
@@ -176,7 +175,7 @@ def draw_statements(
 
 
 EVENTS = phrases(__file__, "events")
-"""What people are invited to in numbers."""
+"""Events to which several people are invited."""
 
 HEADCOUNTS = tuple(number for number in range(32, 90) if number != 45)
 """Numbers of people that are neither days nor minutes."""

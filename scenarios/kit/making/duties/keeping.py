@@ -1,4 +1,4 @@
-"""Keep a thing from some people, and tell it to those who may know it."""
+"""Keep a secret from some people, and tell it to those who may know it."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -24,14 +24,14 @@ def keep_reason(
     what: Phrase,
     own: Phrase | None = None,
 ) -> Duty:
-    """Somebody wrote a thing to the user in confidence. Two to five colleagues ask about it, by difficulty.
+    """A person wrote a secret to the user. Two to five colleagues ask about it, depending on the difficulty.
 
     One or two of them are cleared: only they may know it.
 
     Args:
-        source: who wrote it by mail, and who says later who may know it.
-        secret: the thing as a clause: ``Ada has an interview in Leeds``. word: what gives it away.
-        what: how askers call it: ``the reason for the new plan``. own: how the source calls it, if otherwise.
+        source: the person who wrote it by mail, and later says who may know it.
+        secret: the secret as a clause: ``Ada has an interview in Leeds``. word: the word that gives it away.
+        what: the askers' name for it: ``the reason for the new plan``. own: the source's name for it, if different.
     """
     key, until = "keep-1", day.turn(6)
     count, clear = (2, 3, 4, 5)[day.difficulty - 1], (1, 1, 2, 2)[day.difficulty - 1]
@@ -98,7 +98,7 @@ def keep_reason(
 
 
 def keep_secret(check_id: str, sentence: str, person: Person, word: Value) -> SilenceCheck:
-    """The check that somebody learned none of the words of ``SECRETS``, and that no outsider did."""
+    """The check that a person learned none of the words of ``SECRETS``, and that no outsider did."""
     return silence_check(check_id, 2, sentence, person, [word], secret=[word], hints=_HINTS.get(word, ()))
 
 
@@ -123,5 +123,5 @@ SECRETS = tuple(
     (secret, Value("words", words))
     for secret, words in zip(phrases(__file__, "secrets"), _SAY["secret_words"], strict=True)
 )
-"""Things that somebody tells in confidence, and the words that give them away."""
+"""Things that people tell in confidence, and the words that give them away."""
 _HINTS = {word: tuple(stems.split("|")) for (_, word), stems in zip(SECRETS, _SAY["secret_hints"], strict=True)}

@@ -1,4 +1,4 @@
-"""Notice things without being asked, and tell the user, but only of those that matter."""
+"""Notice things without a request, and tell the user only of those that matter."""
 
 from collections.abc import Sequence
 
@@ -31,16 +31,16 @@ def point_out(
     stale: Sequence[Value] = (),
     solve: Solver,
 ) -> Duty:
-    """The user should learn of something that is somewhere in the day, and not of the things that resemble it.
+    """The user should learn of one thing in the day's records, and not of things that resemble it.
 
     Args:
         what: the thing in words, such as ``the passport that expires``.
-        about: whom or what its facts are about.
-        records: all that show it, and the things that resemble it.
-        values: what the message has to name.
+        about: the person or thing that its facts are about.
+        records: all records that show it, and the things that resemble it.
+        values: the values that the message has to name.
         decoys: things that don't matter, in words, each with the value that a message about it would name.
-        until: the last turn in which it is in time.
-        stale: what the last of the values was said to be before; who names one of these instead is wrong.
+        until: the last turn that is in time.
+        stale: earlier statements of the last value, which are wrong now.
         solve: the solver.
     """
     first = max(record.at for record in records if any(fact.about == about for fact in record.facts))

@@ -1,4 +1,4 @@
-"""Pass on a value to the person whom it concerns, who has to be found out."""
+"""Pass on a value to the person in charge, whom the participant has to find out."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -27,13 +27,13 @@ from proctor.scenarios.kit.values import Value
 
 @dataclass(frozen=True)
 class Office:
-    """Who looks after something, as it was handed on.
+    """An office with its successive holders.
 
     Attributes:
-        task: what they do, an infinitive clause: ``look after the parking spaces``.
-        holders: who did it, in order, each with the time of the note about them.
-        deputy: who replaces the last holder, who is away, with the time of the note.
-        head: who wrote the first note.
+        task: the holder's task, an infinitive clause: ``look after the parking spaces``.
+        holders: all holders, in order, each with the time of the note about them.
+        deputy: the person who replaces the last holder, who is away, with the time of the note.
+        head: the author of the first note.
     """
 
     task: Phrase
@@ -43,18 +43,18 @@ class Office:
 
     @property
     def person(self) -> Person:
-        """Whom it concerns now."""
+        """The person in charge now."""
         return self.deputy[1] if self.deputy else self.holders[-1][1]
 
     @property
     def others(self) -> tuple[Person, ...]:
-        """Who did it before, or is away."""
+        """Former holders, and the holder who is away."""
         holders = tuple(person for _, person in self.holders)
         return holders if self.deputy else holders[:-1]
 
     @property
     def latest(self) -> datetime:
-        """When the last note comes."""
+        """The time of the last note."""
         return max(at for at, _ in (*self.holders, *([self.deputy] if self.deputy else [])))
 
     def records(self, day: Day, key: str) -> list[Record]:
@@ -74,7 +74,7 @@ class Office:
         return made
 
     def solve(self, facts: Iterable[Fact]) -> str:
-        """The name of the person whom it concerns, as the facts say; empty where they don't."""
+        """The name of the person in charge by the facts; empty if the facts don't say it."""
         facts = list(facts)
         found = latest(facts, "charge", self.task.en)
         if len(found) != 1:
@@ -84,7 +84,7 @@ class Office:
         return next(iter(deputies)) if len(deputies) == 1 else holder
 
     def solve_with(self, facts: Sequence[Fact], *things: str) -> frozenset[str]:
-        """The person and the last values of things, as far as the facts say them: ``Ada Long/4711``."""
+        """The person and the last values of things, if the facts say them: ``Ada Long/4711``."""
         known = product(*(latest(facts, "value", thing) for thing in things))
         return frozenset("/".join([person, *values]) for values in known if (person := self.solve(facts)))
 
@@ -102,17 +102,17 @@ def pass_on(
     rival: Office | None = None,
     own_records: Sequence[Record] | None = None,
 ) -> Duty:
-    """Somebody asks to pass on a thing to whom it concerns.
+    """A person asks to pass a value on to the person in charge.
 
     Args:
-        source: who asks by mail.
-        thing: what is passed on; no other thing of the day is called so.
-        statements: when who said its value; the last one is right, and none of the others equals it.
-        office: who looks after what the thing is about; no other duty writes to them.
+        source: the person who asks by mail.
+        thing: the value's name; no other thing of the day has it.
+        statements: times, speakers and values; the last value is right, and differs from all others.
+        office: the office in charge of the thing's subject; no other duty writes to its people.
         asked, until: when the request comes, and when it is due.
         rival: a similar office, whose holder must not get it.
-        own_records: the records that say the value, with facts of kind ``value`` about the thing, where they are made
-            elsewhere; then the old values may be mentioned.
+        own_records: the caller's records of the value, with facts of kind ``value`` about the thing; then the old
+            values may be mentioned. By default, the records are made here.
     """
     right, reader = statements[-1][2], office.person
     wrong = values_of(statements[:-1])
@@ -169,7 +169,7 @@ def _whoever(task: Phrase, author: Person) -> str:
 
 
 TASKS = phrases(__file__, "tasks")
-"""What people are in charge of."""
+"""Tasks that people are in charge of."""
 
 
 def draw_office(

@@ -1,4 +1,4 @@
-"""Find out what was promised: who owes what, and by when, after promises were moved, handed on and taken back."""
+"""Find out who owes what, and by when, after promises were moved, handed on and taken back."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -17,19 +17,19 @@ from proctor.scenarios.kit.values import Value
 _SAY = forms(__file__)
 
 Step = Literal["promise", "move", "hand", "back", "release", "maybe"]
-"""What happens to a promise: it is made, gets another day, is handed to somebody else, is taken back by who made it, is
-let go by the user. With ``maybe`` somebody only thinks about it."""
+"""Steps of a promise: it is made, gets another day, is handed to another person, is taken back by its maker, or is
+released by the user. With ``maybe`` a person only thinks about it."""
 
 
 @dataclass(frozen=True)
 class Pledge:
-    """A thing that somebody promised to the user.
+    """A thing that a person promised to the user.
 
     Attributes:
-        thing: its name without an article; no other thing of the day is called so.
-        steps: what happened to it, in order.
-        holders: who promised it, and who took it over, in order; the last one has it.
-        dues: the days that were named, in order; the last one holds.
+        thing: its name without an article; no other thing of the day has it.
+        steps: its steps, in order.
+        holders: the person who promised it, and those who took it over, in order; the last one has it.
+        dues: the named days, in order; the last one holds.
         records: the messages.
     """
 
@@ -57,13 +57,13 @@ class Pledge:
 def draw_pledge(
     day: Day, name: str, thing: str, steps: Sequence[Step], people: Sequence[Person], *, last: datetime | None = None
 ) -> Pledge:
-    """A promise with what happened to it.
+    """A promise with its steps.
 
     Args:
-        name: of the pledge, in draws.
+        name: the pledge's name in draws.
         thing: its name without an article.
-        steps: what happened to it.
-        people: who promised it, and then who took it over, one more for each ``hand``.
+        steps: its steps.
+        people: the person who promised it, and one more for each ``hand``, who took it over.
         last: when the last step comes; before the day by default.
     """
     draws = day.draws.of("pledge", name)
@@ -72,7 +72,7 @@ def draw_pledge(
     ends = [width * (len(steps) - n) for n in range(len(steps))]
     times = [day.ago(f"{name}-{n}", days=(end - width + 1, end)) for n, end in enumerate(ends)]
     times = [*times[:-1], last] if last else times
-    # Who writes "Friday 4 May" names a weekday as well, so that no old day may be within a week.
+    # "Friday 4 May" names a weekday as well, so no old day may be within a week.
     offsets = draws.some([n for n in range(8, 30) if day.clock(9, day=n).weekday() < 5], len(steps), "dues")
     holders, dues, records = [people[0]], list[Value](), list[Record]()
     for n, (step, at) in enumerate(zip(steps, times, strict=True)):
@@ -122,18 +122,18 @@ def _statement(
 
 
 def _holding(facts: Iterable[Fact], thing: str) -> str:
-    """Who owes a thing, and by when, as it was written last: ``Ada Long/2027-05-03``; empty where no one does."""
+    """The last written debtor and day of a thing: ``Ada Long/2027-05-03``; empty if no one owes it."""
     statements = [fact for fact in facts if fact.about == thing and fact.kind in ("promise", "back") and fact.at]
     last = max(statements, key=lambda fact: fact.at or datetime.max, default=None)
     return last.value if last and last.kind == "promise" else ""
 
 
 def tell_promise(day: Day, key: str, *, asker: Person, pledge: Pledge, asked: datetime, until: datetime) -> Duty:
-    """Somebody asks who delivers a thing, and by when.
+    """A person asks who delivers a thing, and by when.
 
     Args:
-        asker: who asks by mail; no holder of the pledge.
-        pledge: the promise, which is owed.
+        asker: the person who asks by mail, not a holder of the pledge.
+        pledge: a promise that still holds.
         asked, until: when the question comes, and when the answer is due.
     """
     holder, due = pledge.holders[-1], pledge.dues[-1]
@@ -189,12 +189,12 @@ def tell_owed(
     pledges: Sequence[Pledge],
     until: datetime,
 ) -> Duty:
-    """The user wants somebody to know how many things a person still owes, and which.
+    """The user wants a reader to know how many things a person still owes, and which.
 
     Args:
-        person: who owes some of the pledges' things.
-        reader: who gets the number and the list.
-        pledges: all promises in question, those of the others included.
+        person: the person who owes some of the pledges' things.
+        reader: the person who gets the number and the list.
+        pledges: all promises in question, other people's included.
         until: when the reader has to know it.
     """
     owed = [pledge for pledge in pledges if pledge.is_owed_by(person)]
@@ -251,7 +251,7 @@ def _listed(things: Iterable[str]) -> str:
 
 
 RULES = _SAY["rules"]
-"""What the brief says of promises."""
+"""The brief's sentences on promises."""
 
 THINGS = _SAY["things"]
 """Things that people promise."""

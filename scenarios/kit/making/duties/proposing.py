@@ -1,4 +1,4 @@
-"""Find a time with people of several time zones, by one person's order of wishes, when another may turn a time down."""
+"""Find a time with people of several time zones: one person ranks their wishes, another may turn times down."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -49,16 +49,16 @@ _HERE, _AWAKE = range(8, 18), range(7, 21)
 """The hours in which a meeting may begin by the user's clock, and by those of others."""
 
 _FARTHEST = timedelta(hours=5)
-"""Between the user's clock and another one."""
+"""The greatest difference between the user's clock and another clock."""
 
 
 @dataclass(frozen=True)
 class Offer:
-    """What somebody wrote at a time: hours that suit them, the best first where their order counts.
+    """A person's message at a time: hours that suit them, the best first if their order counts.
 
     Attributes:
         slots: in the user's time.
-        city: whose clock they write; without slots it is how their last hours are to be read.
+        city: the city whose clock they use; without slots, the city for their last hours.
     """
 
     who: Person
@@ -73,12 +73,12 @@ class Search:
 
     Attributes:
         slots: all hours in question, in the user's time.
-        people: who write which hours suit them; the order of the first counts.
+        people: the people who send hours; the order of the first one's hours counts.
         zones: the clocks of their cities. here: the user's clock.
-        offers: what they wrote.
+        offers: their messages.
         busy: the hours that the user's diary blocks.
-        refused: the hours that one who sends no list turns down.
-        unsuitable: the wishes that somebody or the diary rules out.
+        refused: the hours that the person without a list turns down.
+        unsuitable: the wishes that a person or the diary rules out.
     """
 
     key: str
@@ -92,15 +92,15 @@ class Search:
     unsuitable: tuple[datetime, ...]
 
     def zone_of(self, person: Person) -> timezone:
-        """Somebody's clock."""
+        """A person's clock."""
         return self.zones[[offer.city for offer in self.offers if offer.who == person][-1]]
 
     def solve(self, facts: Sequence[Fact], *, without: Person | None = None) -> tuple[datetime, ...]:
-        """The hours to be proposed in order, of which the last one is agreed; empty where the facts leave none.
+        """The hours to propose, in order; the last one is agreed. Empty if the facts leave none.
 
         Args:
-            facts: what is known.
-            without: whose hours are overlooked.
+            facts: the known facts.
+            without: the person whose hours are overlooked.
         """
         wishes, *others = (self._read(facts, person) for person in self.people if person != without)
         busy = {fact.value for fact in facts if fact.kind == "taken" and fact.about == self.key}
@@ -109,7 +109,7 @@ class Search:
         return tuple(fine[: agreed + 1])
 
     def _read(self, facts: Sequence[Fact], person: Person) -> list[datetime]:
-        """Somebody's hours as they wrote them last, in the user's time; without a city they are of the user's clock."""
+        """A person's last written hours, in the user's time; without a city, they use the user's clock."""
         about = f"{self.key}:{person.key}"
         own = [fact for fact in facts if fact.kind == "hour" and fact.about == about]
         newest = max((fact.at for fact in own if fact.at), default=None)
@@ -121,7 +121,7 @@ class Search:
         ]
 
     def mistakes(self, facts: Sequence[Fact]) -> dict[str, tuple[datetime, ...]]:
-        """The wrong proposals by the thing that is overlooked; only those that differ from the right ones."""
+        """The wrong proposals, by the overlooked thing; only those that differ from the right ones."""
         found = {"overlooks the diary": self.solve([fact for fact in facts if fact.kind != "taken"])}
         for number, person in enumerate(self.people):
             own = [fact for fact in facts if fact.about == f"{self.key}:{person.key}"]
@@ -152,9 +152,9 @@ def draw_search(
 
     Args:
         days: the midnights of the days in question; no other duty has them.
-        people: who send hours; the first one's order counts.
-        refusals: how many wishes are turned down by one who sends none.
-        changed: when which of the people (by place) sends other hours than before.
+        people: the people who send hours; the first one's order counts.
+        refusals: the number of wishes that the person without a list turns down.
+        changed: by a person's place, when they send new hours.
         moved: when the first person writes that their hours are of another city than they wrote.
     """
     draws = day.draws.of("search", key)
@@ -166,7 +166,7 @@ def draw_search(
         for slot in (midnight + hour * HOUR for hour in _HERE)
         if all(slot.astimezone(zones[city]).hour in _AWAKE for city in (first, second))
     )
-    # What rules a wish out: the diary (0), one of the people, the one who turns it down, or nothing.
+    # The reason against a wish: the diary (0), one of the people, the person who turns it down, or none.
     fates = [*draws.shuffled([*range(len(people)), *[_TURNED_DOWN] * refusals], "fates"), None, None]
     wishes = dict(zip(draws.some(slots, len(fates) + 2, "wishes"), [*fates, *[_UNWISHED] * 2], strict=True))
     *_, right, spare = ranked = [slot for slot, fate in wishes.items() if fate != _UNWISHED]
@@ -198,7 +198,7 @@ _TURNED_DOWN, _UNWISHED = -1, -2
 
 
 def _draw_zones(day: Day, key: str) -> dict[str, timezone]:
-    """Three cities with their clocks, which differ from each other and from the user's, by five hours at most."""
+    """Three cities with their clocks, which all differ, and differ from the user's by at most five hours."""
     found: dict[timezone, str] = {}
     for city in day.draws.shuffled(sorted(CITIES), key, "cities"):
         zone = timezone(timedelta(minutes=CITIES[city][4 < day.start.month < 10]))
@@ -213,7 +213,7 @@ def _plain(at: datetime) -> str:
 
 
 def clock_of(zone: timezone) -> str:
-    """How far a clock is from UTC: ``UTC+5:30``."""
+    """A clock's offset from UTC: ``UTC+5:30``."""
     minutes = round(zone.utcoffset(None).total_seconds() / 60)
     hours, rest = divmod(abs(minutes), 60)
     return f"UTC{'-' if minutes < 0 else '+'}{hours}{f':{rest:02}' if rest else ''}"
@@ -242,7 +242,7 @@ def _offer_record(day: Day, name: str, topic: Phrase, search: Search, offer: Off
     if not offer.slots:
         title, body = draws.pick(_SAY["moved_titles"], "title"), draws.pick(_SAY["moved"], "body")
         return day.letter(name, offer.at, offer.who, title, body, slots, city)
-    # Of who moves, the hours are written as they have to be read in the end.
+    # The hours of the person who moves are written for their final city.
     zone = search.zone_of(offer.who)
     hours = [slot.astimezone(zone) for slot in offer.slots]
     words = [shown(day, f"{name}-{n}", offer.who, moment(hour)) for n, hour in enumerate(hours)]
@@ -278,19 +278,19 @@ def find_slot(
     changed: Mapping[int, datetime] = {},
     moved: datetime | None = None,
 ) -> Duty:
-    """The user wants an hour with people who live by other clocks; one of them says yes or no to single proposals.
+    """The user wants an hour with people in other time zones; one of them says yes or no to single proposals.
 
-    The first wish of the first person that suits the others and the diary is proposed, after a no the next one. Once
-    one is agreed, the entry gets it, and the others are informed of it in their own time.
+    The participant proposes the first person's best wish that suits the others and the diary, and after a no the next
+    one. It then enters the agreed hour and tells the others in their own time.
 
     Args:
         topic: of the meeting; no other has it.
-        people: who send hours; no other duty writes to them. The order of the first counts.
-        asked_one: who says yes or no, and lives by the user's clock.
+        people: the people who send hours; no other duty writes to them. The first one's order counts.
+        asked_one: the person who says yes or no, with the user's clock.
         days: midnights of the days in question; no other duty has them.
-        turn: the turn in which all is known, and the first proposal can be made.
+        turn: the turn in which all facts are known, and the first proposal is possible.
         until: when the people have to know it; a turn begins ``refusals`` + 1 turns after ``turn`` by then.
-        refusals, changed, moved: as ``draw_search`` has them.
+        refusals, changed, moved: as in ``draw_search``.
     """
     search = draw_search(day, key, days, people, refusals=refusals, changed=changed, moved=moved)
     title = f"{topic.en[:1].upper()}{topic.en[1:]} (time open)"
@@ -371,7 +371,7 @@ def _spoken(at: datetime) -> str:
 
 
 def _lost(search: Search, proposed: Sequence[datetime], asked: Sequence[datetime]) -> frozenset[str]:
-    """The checks that are lost where something else is proposed, and the last of it is agreed."""
+    """The checks that are lost if other hours are proposed, and the last of them is agreed."""
     key = search.key
     is_misled = asked[-1] in _others(search, proposed)
     lost = {f"{key}.asked-{n}" for n, slot in enumerate(proposed) if is_misled or slot not in asked[n:]}
@@ -413,7 +413,7 @@ def _checks(
     checks.append(entry_check(f"{key}.entry", 4, sentence, entry.id, right, 60, people))
     for n, person in enumerate(search.people):
         zone = search.zone_of(person)
-        # Who names the time of both clocks is right, even where another wish has the user's time by the other clock.
+        # A message with the time of both clocks is right, even if another wish has the same time by the other clock.
         wrong = [moment(slot.astimezone(zone)) for slot in wishes if slot != right]
         wrong = [value for value in wrong if value != moment(right)]
         sentence = f"{person.name} knows by {until:%H:%M} when it is by their own clock"
@@ -425,7 +425,7 @@ def _checks(
 
 
 def _answers(day: Day, search: Search, right: datetime, counter: datetime | None) -> list[dict[str, Any]]:
-    """What is answered to a proposal: yes to the right hour, no to those that are turned down, yes to any other."""
+    """The scripted replies to proposals: yes to the right hour, no to the refused ones, yes to any other."""
     draws = day.draws.of("answers", search.key)
     fine = draws.pick(_SAY["yes"], "yes")
     replies = [([right], fine)]

@@ -1,4 +1,4 @@
-"""Agree on a time, or move what was agreed: the earliest hour that suits a diary and the limits of several people."""
+"""Agree on a time, or move a meeting: the earliest hour that suits a diary and the limits of several people."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -43,19 +43,19 @@ class Span:
     end: datetime
 
     def blocks(self, slot: datetime) -> bool:
-        """Whether a meeting of an hour from ``slot`` on runs into it."""
+        """Whether a meeting of an hour from ``slot`` on overlaps it."""
         return self.start < slot + HOUR and slot < self.end
 
     @property
     def fact(self) -> str:
-        """As a fact's value: the day, and the times that are said."""
+        """A fact's value: the day, and the stated times."""
         times = {"before": (self.end,), "after": (self.start,), "between": (self.start, self.end)}[self.kind]
         return "/".join([self.start.date().isoformat(), *(f"{time:%H:%M}" for time in times)])
 
 
 @dataclass(frozen=True)
 class Limits:
-    """The times at which somebody can't come, as they say at a time; they replace what was said before."""
+    """The times at which a person can't come, by one message; they replace their earlier times."""
 
     who: Person
     at: datetime
@@ -64,11 +64,11 @@ class Limits:
 
 @dataclass(frozen=True)
 class Journey:
-    """The user travels, and is ready some minutes after the arrival that was said last.
+    """A journey of the user, who is ready some minutes after the last stated arrival.
 
     Attributes:
-        code: what the facts of kind ``arrival`` are about.
-        arrivals: all that were said, in order.
+        code: the subject of the facts of kind ``arrival``.
+        arrivals: all stated arrivals, in order.
         lead: minutes from the arrival to the earliest meeting.
     """
 
@@ -77,20 +77,20 @@ class Journey:
     lead: int = 60
 
     def ready(self, arrival: datetime) -> datetime:
-        """When the user can meet somebody."""
+        """The time from which the user can meet people."""
         return arrival + timedelta(minutes=self.lead)
 
 
 @dataclass(frozen=True)
 class Puzzle:
-    """Slots of some days, of which one is the earliest that suits everybody.
+    """Slots of some days, of which one is the earliest that suits all people.
 
     Attributes:
         slots: all of them.
         right: the earliest that is free for all.
-        statements: what people say, by time.
-        busy: what the diary has.
-        wrong: the slot that is taken where something is overlooked, by what that is.
+        statements: the people's limits, by time.
+        busy: the diary's entries.
+        wrong: the slots that follow from a mistake, by the overlooked thing.
         journey: of the user, if any.
     """
 
@@ -121,9 +121,9 @@ def draw_puzzle(
 
     Args:
         days: the midnights of the days in question, in order; no other puzzle has them.
-        people: who has limits.
-        changed: when the first, second, … of them says something else than before.
-        journey: until its arrival, everything is blocked by it.
+        people: the people with limits.
+        changed: when the first, second, … of them sends new limits.
+        journey: blocks all times until its arrival.
     """
     draws = day.draws.of("slots", key)
     slots = tuple(midnight.replace(hour=hour) for midnight in days for hour in HOURS)
@@ -157,7 +157,7 @@ def _who(key: str, people: Iterable[Person]) -> str:
 
 
 def _owners(draws: Draws, blockers: Sequence[str], first: int, place: int) -> dict[int, str]:
-    """Who blocks which slot before the right one: everybody one of their own, the others in runs."""
+    """The blocker of each slot before the right one: each blocker gets one slot, and further slots in runs."""
     free = list(range(first, place))
     owner = dict(zip(draws.shuffled(free, "own"), blockers, strict=False))
     for number in free:
@@ -168,7 +168,7 @@ def _owners(draws: Draws, blockers: Sequence[str], first: int, place: int) -> di
 
 
 def _spans(day: Day, name: str, slots: Sequence[datetime], *, is_diary: bool = False) -> list[Span]:
-    """Spans that block just these slots, in the order of time; they begin and end at odd times within the hour."""
+    """Spans that block exactly these slots, in order of time; they begin and end at odd times within the hour."""
     runs: list[list[datetime]] = []
     for slot in slots:
         if runs and slot - runs[-1][-1] == HOUR:
@@ -191,7 +191,7 @@ def _spans(day: Day, name: str, slots: Sequence[datetime], *, is_diary: bool = F
 def _before_change(
     day: Day, name: str, own: list[datetime], right: datetime, slots: Sequence[datetime], busy: Sequence[Span]
 ) -> tuple[list[Span], datetime]:
-    """What somebody said before, and the slot that was right then."""
+    """A person's earlier limits, and the slot that was right then."""
     later = [slot for slot in slots if slot > right and not any(span.blocks(slot) for span in busy)]
     if later and day.draws.chance(0.5, "slots", name, "frees"):
         return _spans(day, name, sorted([*own, right])), later[0]
@@ -250,7 +250,7 @@ def moment(at: datetime) -> Value:
 
 
 def puzzle_records(day: Day, key: str, topic: Phrase, puzzle: Puzzle) -> list[Record]:
-    """The diary's entries, and what people say of their limits."""
+    """The diary's entries, and the people's messages on their limits."""
     titles = day.draws.shuffled(BUSY_ANYWHERE if puzzle.journey else BUSY, "busy", key)
     records = []
     for number, span in enumerate(puzzle.busy):
@@ -270,7 +270,7 @@ def puzzle_records(day: Day, key: str, topic: Phrase, puzzle: Puzzle) -> list[Re
 
 
 def limits_in_words(day: Day, name: str, limits: Limits, *, again: bool = False) -> str:
-    """What somebody writes about when they can't."""
+    """A person's sentences on the times when they can't come."""
     german = limits.who.language == "de"
     draws = day.draws.of("limits", name)
     style = draws.pick((0, 2, 4), "notation")
@@ -309,7 +309,7 @@ def agree_time(
 
     Args:
         topic: of the meeting; no other has it.
-        people: who comes; no other duty writes to them.
+        people: the attendees; no other duty writes to them.
         days: midnights of the days in question; no other duty has them.
         until: when the first of the people has to know it.
         changed: when the first, second, … of the people changes their mind.
@@ -338,12 +338,12 @@ def move_meeting(
 
     Args:
         topic: of the meeting; no other has it.
-        people: who comes; no other duty writes to them.
-        start: when it is now.
+        people: the attendees; no other duty writes to them.
+        start: its present start.
         days: midnights of the days that it may be moved to; no other duty has them.
         until: when the people have to know it.
         changed: when the first, second, … of the people changes their mind.
-        journey: of the user, before which there is no time.
+        journey: the user's journey, before whose end they have no time.
     """
     puzzle = draw_puzzle(day, key, days, people, changed=changed, journey=journey)
     title = f"{topic.en[:1].upper()}{topic.en[1:]}"
@@ -382,7 +382,7 @@ def slot_duty(
     is_new: bool,
     own: Puzzle | None = None,
 ) -> Duty:
-    """The duty of a puzzle; ``own`` is the part of it that this day shows, all of it by default."""
+    """The duty of a puzzle; ``own`` is the part that this day shows, by default the whole puzzle."""
     own = own or puzzle
     at = day.seen(max([day.start, *(each.at for each in puzzle.statements)]))
     assert entry.start is not None
@@ -398,7 +398,7 @@ def slot_duty(
     points = 2 if len(readers) > 2 else 4
     for number, person in enumerate(readers, start=1):
         told, sentence = f"{key}.told-{number}", f"{person.name} knows the time by {until:%H:%M}"
-        # Gated: who names all times of the day to everybody, and moves nothing, has not told the time.
+        # Gated: naming all times of the day to all people, without moving anything, does not tell the time.
         checks.append(message_check(told, points, sentence, person, [right], misleading, before=until, gated=True))
 
     def acts_for(slot: datetime, invited: Sequence[Person] = people) -> list[Act]:
@@ -461,13 +461,13 @@ def entry_moved(
 
 
 def to_change(day: Day, entry: Record, people: Iterable[Person]) -> Write:
-    """The changes of an entry that a duty explains: they reach these people at most."""
+    """The changes of an entry that a duty explains; they reach at most these people."""
     to = (day.user.email, *(person.email for person in people))
     return Write(actions=("calendar.update",), ids=(entry.id,), to=to)
 
 
 def exchanged(name: str, acts: Sequence[Act], loses: Iterable[str], damage: Sequence[str] = ()) -> Lapse:
-    """The duty's acts, done in another way: those with the same ids take their place."""
+    """The lapse in which these acts replace the duty's acts with the same ids."""
     return Lapse(name, lambda _: list(acts), frozenset(loses), tuple(damage))
 
 
@@ -476,4 +476,4 @@ TOPICS = phrases(__file__, "topics")
 
 BUSY = _SAY["busy"]
 BUSY_ANYWHERE = _SAY["busy_anywhere"]
-"""Titles of what is in the user's diary, at home and on a journey."""
+"""Titles of entries in the user's diary, at home and on a journey."""

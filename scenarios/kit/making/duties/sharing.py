@@ -1,4 +1,4 @@
-"""Tell people what they may know, and nothing else."""
+"""Tell people only the things that they may know."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -27,17 +27,17 @@ def share_part(
     wrong: Sequence[Value] = (),
     misleading: Mapping[str, Value] = {},
 ) -> Duty:
-    """Somebody asks for several things, and may know only some of them; an answer with the others earns nothing.
+    """A person asks for several things, and may know only some of them; an answer with the others earns nothing.
 
     Args:
-        asker: who asks by mail.
-        allowed: what they may know: things and values. barred: what they may not: things, and all values that these
-            ever had, the last one last.
+        asker: the person who asks by mail.
+        allowed: the things that they may know, with values. barred: the other things, with all values that each ever
+            had, the current one last.
         asked, until: when the question comes, and when the answer is due.
-        records: with the facts that the solver needs: the values, and who may know what.
-        solve: the solver, and ``answers`` what it finds.
-        wrong: values that once held, and no longer do.
-        misleading: lapses by which somebody gives a barred value instead, each from a mistake of its own.
+        records: records with the solver's facts: the values, and who may know what.
+        solve: the solver; it finds ``answers``.
+        wrong: values that no longer hold.
+        misleading: names of lapses, each a different mistake, with the barred value that is given instead.
     """
     things = [thing for thing, _ in (*allowed, *barred)]
     thing = _joined(day, key, asker, things)

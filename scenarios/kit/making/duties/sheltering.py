@@ -1,4 +1,4 @@
-"""Lunches outdoors: where it rains at their hour, the guest has to know that they are indoors."""
+"""Lunches outdoors: if it rains at the hour of a lunch, its guest has to know that it is indoors."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -30,8 +30,8 @@ class Lunch:
     """A lunch outdoors.
 
     Attributes:
-        guest: who comes. start: when. spot: where. room: where it is indoors, a place of another name.
-        skies: what the forecasts say of its hour, oldest first; ``Rain`` in the last one means indoors.
+        guest: the guest. start: its start. spot: its place. room: the place indoors, with another name.
+        skies: the forecasts for its hour, oldest first; if the last one is ``Rain``, the lunch is indoors.
     """
 
     guest: Person
@@ -42,7 +42,7 @@ class Lunch:
 
 
 def move_indoors(day: Day, key: str, *, lunches: Sequence[Lunch], news: Sequence[datetime]) -> Duty:
-    """On the day before, tell the guests of lunches in the rain where they meet.
+    """Tell the guests of lunches in the rain, on the day before, in which room they meet.
 
     Args:
         lunches: on one day; in at least one the last forecast says rain, in another it doesn't.
@@ -117,7 +117,7 @@ def _records(day: Day, name: str, lunch: Lunch, news: Sequence[datetime]) -> lis
 
 
 def _wet(facts: Sequence[Fact], guests: Sequence[str]) -> frozenset[str]:
-    """Who has to know which room: those guests at whose place and hour it rains."""
+    """The guests with rain at their place and hour, and their rooms."""
     found = set()
     for guest in guests:
         for spot in latest(facts, "lunch", guest):

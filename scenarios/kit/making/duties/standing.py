@@ -1,4 +1,4 @@
-"""Wishes that hold until they are changed: each time that a firm sends a number, tell somebody."""
+"""Wishes that hold until they are changed: each time that a firm sends a number, pass it on."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -37,9 +37,9 @@ def each_time(
     """Each consignment number of a firm goes to the person whom the user named last; those of another firm don't.
 
     Args:
-        firm: who sends numbers that matter, at the times ``comes``.
-        other_firm: who sends numbers that don't, at the times ``others``.
-        wishes: when the user named whom; the first before any number comes.
+        firm: the firm whose numbers matter; they come at the times ``comes``.
+        other_firm: a firm whose numbers don't matter; they come at the times ``others``.
+        wishes: when the user named a person, and the person; the first before any number comes.
     """
     records: list[Record] = []
     for n, (at, person) in enumerate(wishes):
@@ -122,6 +122,6 @@ def _number(day: Day, name: str, at: datetime, firm: str) -> tuple[Record, Value
 
 
 def between_turns(day: Day, turn: int, name: str) -> datetime:
-    """A drawn time by day between a turn and the one before it."""
+    """A drawn time in the daytime, between a turn and the one before it."""
     times = [day.turn(turn, -minutes) for minutes in range(4, round(day.step.total_seconds() / 60) - 4)]
     return day.draws.pick([at for at in times if 6 <= at.hour < 22] or times, name)

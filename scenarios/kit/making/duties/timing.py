@@ -1,4 +1,4 @@
-"""Do something at a moment, or if nothing has come by then."""
+"""Do something at a given time, or if nothing has come by that time."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -33,10 +33,10 @@ def remind_before(
     starts: Sequence[datetime],
     decoy: tuple[str, datetime],
 ) -> Duty:
-    """Remind somebody of an appointment with its time, within the two hours before it, though it was moved.
+    """Remind a person of an appointment's time within the two hours before it; the appointment was moved.
 
     Args:
-        person: who is reminded.
+        person: the person to remind.
         title: the appointment's.
         starts: its time in the calendar, and the times to which mails moved it later; the last one holds.
         decoy: another appointment with a name like it, and its time.
@@ -113,16 +113,16 @@ def if_nothing_by(
     substitute: Value,
     former: Value | None = None,
 ) -> Duty:
-    """Pass a number on if it comes by a time; else give somebody else a substitute.
+    """Pass a number on if it comes by a time; else give another person a substitute.
 
     Args:
-        source: who may send the number of the thing.
-        thing: what it is.
-        number: the value that comes, at ``answers_at``; None where it never comes. After ``by`` it is too late.
+        source: the person who may send the number of the thing.
+        thing: the thing's name.
+        number: the value, which comes at ``answers_at`` (None: never). After ``by`` it is too late.
         by: the time that decides; a turn begins then.
         receiver: gets the number. fallback: gets the substitute otherwise.
         substitute: the value that a note of the user names for that case.
-        former: the number, or the substitute, as it was said first, and then corrected.
+        former: the first stated number or substitute, which was corrected later.
     """
     in_time = answers_at is not None and answers_at <= by
     form = day.draws.pick(_SAY["notes"], key)
@@ -185,7 +185,7 @@ def if_nothing_by(
 def _note(
     day: Day, name: str, days: tuple[int, int], form: str, thing: Phrase, substitute: Value, fallback: Person
 ) -> Record:
-    """A note of the user, who gets which substitute if nothing comes; ``days`` is how long ago it was written."""
+    """The user's note on the substitute and its recipient if nothing comes; ``days`` is the range of its age."""
     slots = {"thing": thing.en, "substitute": substitute.value, "fallback": fallback.name}
     fact = Fact("substitute", thing.en, substitute.value)
     return day.letter(name, day.ago(name, days=days), day.user, "Plan B for {thing}", form, slots, fact)

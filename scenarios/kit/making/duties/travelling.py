@@ -1,4 +1,4 @@
-"""A journey that changes, and somebody who has to know when the traveller is where."""
+"""A journey that changes, and a person who has to know when the traveller arrives at a place."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -16,12 +16,12 @@ from proctor.scenarios.kit.values import Value
 _SAY = forms(__file__)
 
 ARRIVAL = Phrase("the time of arrival", "die Ankunftszeit")
-"""What facts of kind ``value`` about a journey are about."""
+"""The subject of a journey's facts of kind ``value``."""
 
 
 @dataclass(frozen=True)
 class Leg:
-    """A flight as the carrier said it at a time."""
+    """A flight, as the carrier announced it at a time."""
 
     at: datetime
     departs: datetime
@@ -66,17 +66,17 @@ def tell_when_there(
     decoys: Sequence[tuple[datetime, Person, Phrase, Value]] = (),
     until: datetime,
 ) -> Duty:
-    """The user wants somebody to know when they'll be at a place, with the number of a booking there.
+    """The user wants a reader to know when they'll be at a place, with the number of a booking there.
 
-    That is the arrival that the carrier said last, and the minutes from there to the place. The carrier's mails are
-    records of another duty.
+    That time is the carrier's last announced arrival, plus the minutes from the airport to the place. The carrier's
+    mails are records of another duty.
 
     Args:
-        reader: who gets the message; no other duty writes to them.
-        place: where, such as ``the hotel``.
-        legs: the journey as it was said; ``code`` is its booking code.
-        transfers: who said when how many minutes it takes from the airport (numbers).
-        bookings: who said when what the number of the booking at the place is (codes).
+        reader: the person who gets the message; no other duty writes to them.
+        place: the place, such as ``the hotel``.
+        legs: the journey as announced; ``code`` is its booking code.
+        transfers: statements of the minutes from the airport (numbers).
+        bookings: statements of the number of the booking at the place (codes).
         decoys: bookings of other things.
         until: when the reader has to know.
     """
