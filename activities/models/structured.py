@@ -72,8 +72,8 @@ async def ask(
 
     Raises:
         ModelAnswerError: the second answer was unusable too; worth trying again.
-        ModelUnavailableError: no connection, timeout, rate limit or server failure; worth trying again. So is a response
-            that is not a model's answer (a page of HTML with status 200, an empty or cut body).
+        ModelUnavailableError: no connection, timeout, rate limit or server failure; worth trying again. So is a
+            response that is not a model's answer (a page of HTML with status 200, an empty or cut body).
         ModelSettingsError: refused for good (key, model name, prompt too long).
     """
     modes = _MODES.get(type(llm).__name__, _OTHER_MODES)

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from proctor.activities.characters.messages import OutgoingMessage
-from proctor.activities.judging.records import records_of
+from proctor.activities.judging.records import make_records
 from proctor.activities.judging.rubric import text_written
 from proctor.protocol.evaluation import AgentBeatsEvalContext
 from proctor.protocol.recipients import read_bare_recipients, read_recipients
@@ -42,7 +42,7 @@ def test_every_reader_of_a_mail_counts_to_cc_and_bcc() -> None:
     written = text_written(entry)
     assert written is not None
     assert written.recipients == ALL
-    assert {record.to for record in records_of(ctx) if record.kind in ("writing", "state")} == {ALL}
+    assert {record.to for record in make_records(ctx) if record.kind in ("writing", "state")} == {ALL}
     assert [message.people for message in messages_sent(ctx)] == [BARE]
     assert [people for _, people, _ in messages_known(ctx)] == [BARE | {"me@x.org"}]
     sent = OutgoingMessage(
