@@ -1,9 +1,9 @@
-"""How a process of ours ends: at once, after all that has to be done at an exit.
+"""End a process quickly, after its exit handlers.
 
 The interpreter isn't taken apart. That would take up to a fifth of a short command's time, for memory that the system
 takes back anyway; and in one that has spoken with Temporal it would abort (``Fatal Python error: PyGILState_Release``):
-the SDK runs threads of its own (Rust's Tokio) that take Python's lock to pass on messages from Temporal. They can't
-be stopped, since the whole process has one runtime.
+the SDK's own threads (Rust's Tokio) take Python's lock to pass on messages from Temporal. They can't be stopped, since
+the whole process has one runtime.
 """
 
 import atexit

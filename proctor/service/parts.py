@@ -1,4 +1,4 @@
-"""What the activities of one worker process are made of."""
+"""The parts that the activities of one worker process share."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -35,7 +35,7 @@ class Parts:
 
 @asynccontextmanager
 async def open_parts(config: GreenAgentConfig) -> AsyncIterator[Parts]:
-    """Make the parts; at the end close all connections and end the processes and simulations that are theirs."""
+    """Make the parts; at the end, close their connections and end their processes and simulations."""
     store = BlobStore(config.storage_url)
     async with make_http_client(
         timeout=httpx.Timeout(60.0, connect=config.connect_timeout),
