@@ -1,9 +1,9 @@
-"""What a terminal trial costs: seconds by step, the evaluator's own share, and eight trials at once.
+"""The cost of a terminal trial: seconds by step, the evaluator's own share, and eight trials at once.
 
     python -m benchmarks.terminal [--engine URL] [--trials 8]
 
 Runs of a whole evaluator, Temporal and all: one trial after another, and all of them at once. Without ``--engine`` it
-starts an engine of its own (root, Debian's docker.io and debootstrap).
+starts its own engine (root, Debian's docker.io and debootstrap).
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""What the evaluator itself costs: ``python -m benchmarks.turns`` prints one JSON line.
+"""The evaluator's own cost: ``python -m benchmarks.turns`` prints one JSON line.
 
 ``turn_overhead_ms_p50`` and ``turn_overhead_ms_p95``: wall time of a whole assessment (12 turns, offline, from the
 request to the last event of its stream) with a participant that answers at once, divided by its turns; milliseconds,

@@ -135,7 +135,7 @@ async def _fork(
 
 
 def _by(request: ActionRequest) -> Caller:
-    """The caller for whom an action starts; an action that an admin starts for another caller counts against no quota."""
+    """The caller for whom an action starts; an admin's action for another caller counts against no quota."""
     return request.caller if request.caller.name == request.entry.owner else Caller(name=request.entry.owner)
 
 

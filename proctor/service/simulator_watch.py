@@ -64,7 +64,7 @@ class SimulatorWatch:
 
 
 async def find_problem_of_simulator(url: str, config: GreenAgentConfig) -> Problem | None:
-    """The reason why the simulator at an address can't be used; None if it answers and accepts this deployment's key."""
+    """The reason why the simulator at an address can't be used; None if it answers and accepts our key."""
     try:
         await _list(url, config)
     except UESError as error:

@@ -73,7 +73,7 @@ _NOTES_REACH_TEMPORAL = timedelta(milliseconds=200)
 """The longest delay of an attempt's notes for the next attempt (the participant's task)."""
 _POLLS, _WAITING_POLLS = 2, 1
 """How many activities a worker asks for at a time. A stopped worker loses as many, one attempt each. A step with the
-participant has six attempts and needs enough of them; and each lost attempt of its kind takes longer to be missed.
+participant has six attempts and needs enough of them; and each lost attempt takes longer to be missed.
 """
 _QUICK_AT_ONCE = 12
 """How many quick steps a worker runs at a time. Tasks from Temporal reach the event loop one by one; a task that waits
