@@ -46,7 +46,7 @@ def say(text: str) -> None:
 
 
 def cpu_seconds(pid: int) -> float:
-    """Processor time that a process and its children have used so far, those that have ended included."""
+    """Processor time that a process and its children, also ended ones, have used so far."""
     used = 0.0
     process = psutil.Process(pid)
     for each in [process, *process.children(recursive=True)]:
@@ -57,7 +57,7 @@ def cpu_seconds(pid: int) -> float:
 
 
 def resident(pid: int) -> int:
-    """The memory of a process and of its children, in bytes, what they share counted once (PSS); 0 when it is gone."""
+    """The memory of a process and its children, in bytes, with shared memory counted once (PSS); 0 if it has ended."""
     size = 0
     with suppress(psutil.NoSuchProcess):
         process = psutil.Process(pid)
@@ -122,7 +122,7 @@ class Evaluator:
         return {PROCESSES.get(n, n): pid for n in names if (pid := self.supervisor.find_pid(n)) is not None}
 
     async def ended_workflows(self, but: set[str], least: int = 0) -> list[WorkflowExecution]:
-        """The runs of all workflows without some (by run id), once none is running any more.
+        """Wait until no workflow is running; return the runs of all workflows without some (by run id).
 
         Args:
             but: the run ids to leave out. least: the number to wait for, since the list lags.

@@ -2,9 +2,9 @@
 
     python -m benchmarks.guarded --answers 1000 --threads 1 --into guarded/
 
-It writes ``figures.json``, ``answers.jsonl`` (all of them), ``to-read.md`` (fifty answers without the guard's verdict,
-half of them refused if there are enough), and ``verdicts.json`` (the verdicts of these fifty). A reader decides for each
-whether it could be sent; ``--agree FILE`` compares a JSON list of the numbers that the reader would not send.
+It writes ``figures.json`` and ``answers.jsonl`` (all of them). ``to-read.md`` has fifty answers without the guard's
+verdict, half of them refused if there are enough; ``verdicts.json`` has the verdicts of these fifty. A reader decides
+whether each could be sent; ``--agree FILE`` compares a JSON list of the numbers that the reader would not send.
 """
 
 import argparse

@@ -1,10 +1,11 @@
 """Many assessments at once: ``python -m benchmarks.many --assessments 1000`` shows progress, and prints a JSON line.
 
-All are asked for at the same time, of one agent process that takes 5 to 20 s for each turn (``--takes``), and followed
-to their end. ``right``: how many completed with all of their turns, none of which was played again, and with the score
-that all the others have. ``tried_again``: attempts that were not the first ones, and steps of workflows that were begun
-again, by their cause, from the histories. ``peak_mb``: the most memory that each service had with its children, in MB
-(10**6 bytes), what these share counted once. ``cpu_s``: processor time of each service with its children, in seconds.
+All are requested at the same time and followed to their end. One agent process plays them, and takes 5 to 20 s for
+each turn (``--takes``). ``right``: the number that completed with all of their turns, without a second play
+of any, and with the same score as the others. ``tried_again``: attempts after the first, and restarted steps of
+workflows, by their cause, from the histories. ``peak_mb``: the most memory that each service had with its children, in
+MB (10**6 bytes), with shared memory counted once. ``cpu_s``: processor time of each service with its children, in
+seconds.
 
 The exit code is 1 if an assessment was not right, or a missed heartbeat caused another attempt.
 """

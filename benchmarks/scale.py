@@ -1,7 +1,7 @@
 """The cost and the limits of a night of assessments: ``python -m benchmarks.scale``.
 
-It multiplies what ``python -m benchmarks.bill`` has measured (``benchmarks/bill.json``) by the night, limits and prices
-of ``benchmarks/scale.toml``. ``--write`` writes the tables into docs/SCALE.md; without it they are printed. Nothing is
+It combines the measurements of ``python -m benchmarks.bill`` (``benchmarks/bill.json``) with the night, limits and
+prices of ``benchmarks/scale.toml``. ``--write`` writes the tables into docs/SCALE.md; without it they are printed. Nothing is
 simulated: queues, networks and other users of a machine are left out.
 """
 

@@ -20,7 +20,7 @@ PYTHON = VENV / "bin" / "python"
 UV_PINNED = ROOT / "packaging" / "uv.txt"
 SECONDS_FOR_UV = 45
 OWN = ("--no-deps", "--no-build-isolation", "-e", str(ROOT))
-"""The checkout itself; the lock has what builds it."""
+"""The checkout itself; the lock has its build requirements."""
 
 NO_LINKS = (
     "proctor/workflows is not a folder: this checkout lacks its symbolic links. Clone it with git, on Windows with "

@@ -50,7 +50,7 @@ class Stored(Record):
 
 
 class Tokens(Record):
-    """Calls of models, and their input at four characters a token; ``uncached`` is what no prompt cache serves."""
+    """Calls of models, and their input at four characters a token; ``uncached`` is input without a prompt cache."""
 
     calls: int = 0
     input: int = 0

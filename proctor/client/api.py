@@ -140,7 +140,7 @@ class Runs(Sequence[ArchiveEntry]):
     def summaries(self) -> list[Summary]:
         """Each agent's means with their intervals, by scenario, dimension and criterion, as a campaign has them.
 
-        Forks are left out. An agent is called by its label, or ``LABEL=ADDRESS`` where several have that label.
+        Forks are left out. An agent is called by its label, or ``LABEL=ADDRESS`` if several have that label.
         """
         from proctor.statistics import summaries
 
@@ -151,7 +151,7 @@ class Runs(Sequence[ArchiveEntry]):
         """Compare two agents by the runs that both have played: the first agent's advantage over the second.
 
         Args:
-            first: the name of an agent, or ``LABEL=ADDRESS`` where several have one name.
+            first: the name of an agent, or ``LABEL=ADDRESS`` if several have one name.
             second: the name of the other agent.
 
         Raises:

@@ -70,7 +70,7 @@ async def reset_points(client: Client, task_id: str) -> list[ResetPoint]:
                 f"there is no assessment {task_id!r}: `temporal workflow list` shows those there are"
             ) from None
         raise
-    if described.status == WorkflowExecutionStatus.COMPLETED:  # so it came past every failure
+    if described.status == WorkflowExecutionStatus.COMPLETED:  # it continued after every failure
         return [replace(point, has_failed=False) for point in points.values()]
     return list(points.values())
 

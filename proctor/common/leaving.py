@@ -15,7 +15,7 @@ from typing import NoReturn
 
 
 def leave(code: str | int | None) -> NoReturn:
-    """End the process as ``sys.exit`` does: after its threads, its exit handlers and what it has written."""
+    """End the process as ``sys.exit`` does: wait for its threads, run its exit handlers, and flush its output."""
     threading._shutdown()  # type: ignore[attr-defined]  # waits for threads that are no daemons, as every exit does
     atexit._run_exitfuncs()
     if isinstance(code, str):

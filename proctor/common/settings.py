@@ -131,8 +131,10 @@ def require_guarded(config: GreenAgentConfig) -> None:
 
 
 def count_worker_processes(config: GreenAgentConfig) -> int:
-    """The number of a worker's processes: the setting, if there is one. The default is the number of usable cores, or 1
-    if each process has its own UES servers, since an assessment may continue in another process after each step.
+    """The number of a worker's processes: the setting, or by default the number of usable cores.
+
+    The default is 1 if each process has its own UES servers: an assessment may continue in another process after each
+    step.
     """
     return config.worker_processes or (1 if config.ues_command else usable_cores())
 

@@ -150,7 +150,7 @@ class Court:
     async def _judge_side(
         self, entry: ArchiveEntry, side: Side, scenario: ScenarioConfig, package: BlobRef
     ) -> tuple[list[CriterionResult], list[str]]:
-        """The verdicts on a participant's criteria, and the ids of those that stay as they were."""
+        """The verdicts on a participant's criteria, and the ids of unchanged verdicts."""
         first = {criterion.criterion_id: criterion for criterion in side.criteria}
         form, verdicts, kept = scenario.model_dump_json().encode(), list[CriterionResult](), list[str]()
         with self._store.holding(form) as document, self._store.holding(side.evidence) as record:

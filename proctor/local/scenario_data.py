@@ -29,8 +29,9 @@ def unknown_settings(scenario_json: bytes) -> list[str]:
 
 
 def initial_state_of(directory: Path, role: str = "") -> dict[str, Any]:
-    """The initial state of a scenario that can be loaded, as its author wrote it, without its outer wrapper, and with
-    the contents of attached files; for one role if it has several.
+    """The initial state of a loadable scenario as its author wrote it, for one role if it has several.
+
+    The outer wrapper is left out, and the contents of attached files are added.
     """
     document = from_json((directory / "scenario.json").read_bytes().removeprefix(BOM_UTF8))
     data = {**document, **(document["roles"][role] if role else {})}["initial_state"]

@@ -23,15 +23,14 @@ from purple_sdk.processes.http_clients import make_http_client
 from purple_sdk.processes.ports import find_listener, free_ports, is_free, keep_port
 
 DEV_SERVER_SETTINGS: dict[str, str] = {
-    # One partition per task queue: on one machine more of them only add a hop to every task.
+    # One partition per task queue: on one machine, more partitions only add a hop to every task.
     "matching.numTaskqueueReadPartitions": "1",
     "matching.numTaskqueueWritePartitions": "1",
-    # Tasks are handed out as soon as they are there: by default these two queues are looked at 20 times a second, which
-    # makes a tick of 50 ms of every activity.
+    # Hand out tasks at once: by default the server polls these two queues 20 times a second, which delays every
+    # activity by up to 50 ms.
     "history.transferProcessorMaxPollRPS": "2000",
     "history.timerProcessorMaxPollRPS": "2000",
-    # A worker that is stopped has asked for work, and is given some in vain for as long as that is remembered: by
-    # default a minute.
+    # The server remembers a stopped worker's polls, by default for a minute, and gives it tasks until then.
     "matching.longPollExpirationInterval": '"10s"',
 }
 """Dynamic configuration of the Temporal dev server, unless a stack has its own: key to JSON value."""
@@ -162,7 +161,7 @@ class LocalStack:
             "AGENTBEATS_GREEN_TEMPORAL_ADDRESS": self.temporal_address,
             "AGENTBEATS_GREEN_TEMPORAL_UI_URL": self.ui_url if self.has_links else "",
             "AGENTBEATS_GREEN_TEMPORAL_RETENTION": self.config.temporal_retention or RETENTION,
-            # Their logs are files that people read.
+            # People read these logs as files.
             "AGENTBEATS_GREEN_LOG_FORMAT": "text" if self.config.log_format == "auto" else self.config.log_format,
         }
 

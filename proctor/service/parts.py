@@ -26,7 +26,7 @@ class Parts:
     simulations: Simulations
 
     def make_scrubbing(self) -> Scrubbing:
-        """The guard that takes the deployment's and the simulations' keys out of what activities return."""
+        """The guard that removes the deployment's and the simulations' keys from activities' results."""
         secret, host = self.config.secret.get_secret_value(), self.simulations.host
         return Scrubbing(
             secret, lambda simulation_id: list_keys(secret, simulation_id) | host.list_secrets(simulation_id)

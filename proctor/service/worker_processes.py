@@ -4,8 +4,8 @@ Each process is a whole worker, with its own event loop, cache of workflows and 
 Temporal gives each its share of the work. Only the first process does the tasks that a machine needs once: terminal
 trials, whose commands come to one port, and reports about the simulator.
 
-The first process starts alone. So a problem of all (a price list that can't be read, no Temporal) is reported once,
-and the command ends with the first process's exit code.
+The first process starts alone. So a problem of all (a price list that can't be read, no Temporal) is reported
+once. The command ends with the first process's exit code.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""``proctor check-agent``: a miniature assessment that shows what an agent does right and wrong.
+"""``proctor check-agent``: a miniature assessment that shows an agent's strengths and faults.
 
 * ``day.json``: the scenario: a user, two mails, two turns
 * ``watch``: records the agent's requests to the simulator, and can delay them

@@ -27,7 +27,7 @@ class SeenRequest:
 
     @property
     def is_by_no_key(self) -> bool:
-        """Whether the key doesn't open the simulation at all (any more)."""
+        """Whether the request's key is invalid (or no longer valid) for the simulation."""
         return self.status == _UNAUTHORIZED
 
 

@@ -42,7 +42,7 @@ class Cheat:
     """One way to say a value without letting its reader know it.
 
     Attributes:
-        name: what it is called in the report.
+        name: its name in the report.
         forms: sentences in English and German, with ``{value}``, ``{other}`` and ``{third}``.
         later: sentences of a second message, with ``{topic}``; then ``forms`` are true.
         swaps: whether it needs other values, and is about one value of the message only.

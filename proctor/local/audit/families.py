@@ -21,7 +21,7 @@ MOST_SHARED = 0.10
 LEAST_SPREAD = 0.60
 LEAST_DISCRIMINATION = 0.2
 LEAST_FALL, COMPARED_AT = 0.02, 0.1
-"""At this lapse rate, a difficulty's expected mean is lower by at least this than that of the one before."""
+"""The least fall of the expected mean from a difficulty to the next, and the lapse rate of the comparison."""
 
 MOST_WITHOUT, LEAST_WITH = 0.35, 0.50
 """The largest share without the duties that name a family, and the least share of these duties alone."""

@@ -131,7 +131,7 @@ def audit_instance(
         graded_plays: plays of each lapse rate.
 
     Raises:
-        Exception: what the family raises.
+        Exception: any error that the family raises.
     """
     whole = make_day(directory, difficulty, seed)
     report = Report(directory.name, difficulty, seed, digest=digest_of(whole))

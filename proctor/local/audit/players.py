@@ -79,7 +79,7 @@ def graded(day: Day, probability: float, play: int, **how: Any) -> Turn:
 
 
 def extra_writes(day: Day, draws: Draws) -> Iterator[tuple[Act, str]]:
-    """Actions that nothing in the day asks for, valid and of different kinds, each with the harm that it does.
+    """Valid actions of different kinds that nothing in the day requires, each with the harm that it does.
 
     The iterator is endless, and begins with the actions of ``CARELESS``.
     """

@@ -26,8 +26,8 @@ COUNTED = 25
 """The number of days within which a count has to vary."""
 
 LEAST_CHANCE, LEAST_APART = 1e-4, 0.02
-"""Equal answers differ from chance if the probability of such a share is below the first number and the shares
-differ by more than the second."""
+"""Equal answers differ from chance by these two limits: the probability of such a share is below the first, and the
+difference of the shares is above the second."""
 
 _OURS = Path(kit.__file__).parents[1] / "families"
 _TIME = re.compile(r"\d{4}-\d\d-\d\d(?:T(\d\d:\d\d)\S*)?")

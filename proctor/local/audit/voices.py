@@ -76,7 +76,7 @@ class Voice:
     """A way to write messages.
 
     Attributes:
-        name: what it is called in the report. language: that of its words and notations.
+        name: its name in the report. language: that of its words and notations.
         speak: writes the messages. is_mail: whether only mails have this voice. is_whole: whether it uses one message.
     """
 
