@@ -3,8 +3,9 @@
     python -m benchmarks.harnesses --tb VENV --harbor VENV [--pairs 5]
 
 Each side plays a task with its own solution: once in one command, then ``TRIALS`` times in one command, one trial after
-another, with the image built before. The first is the duration of a command with one trial. The difference
-divided by the number of further trials is the duration of one more trial. ``tests.terminal_bench.official`` says how to install them.
+another, with the image built before. The first is the duration of a command with one trial. The difference divided
+by the number of further trials is the duration of one more trial. ``tests.terminal_bench.official`` says how to install
+the harnesses.
 """
 
 import argparse

@@ -1,8 +1,8 @@
 """The cost and the limits of a night of assessments: ``python -m benchmarks.scale``.
 
 It combines the measurements of ``python -m benchmarks.bill`` (``benchmarks/bill.json``) with the night, limits and
-prices of ``benchmarks/scale.toml``. ``--write`` writes the tables into docs/SCALE.md; without it they are printed. Nothing is
-simulated: queues, networks and other users of a machine are left out.
+prices of ``benchmarks/scale.toml``. ``--write`` writes the tables into docs/SCALE.md; without it they are printed.
+Nothing is simulated: queues, networks and other users of a machine are left out.
 """
 
 import argparse

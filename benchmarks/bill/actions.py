@@ -29,7 +29,7 @@ _ONE_EACH = {
     EventType.EVENT_TYPE_NEXUS_OPERATION_CANCEL_REQUESTED: "nexus",
 }
 """Events that are one action each, with any content. A child's start is two: the event in its parent's history, and the
-first event of its own history. A signal is counted in the receiver's history, as on Temporal's own pages.
+first event in the child's history. A signal is counted in the receiver's history, as on Temporal's own pages.
 """
 
 

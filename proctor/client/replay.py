@@ -57,8 +57,7 @@ class ResetPoint:
 
 
 async def reset_points(client: Client, task_id: str) -> list[ResetPoint]:
-    """All points from which an assessment may continue, in order; a later run's point replaces an earlier run's.
-    """
+    """All points from which an assessment may continue, in order; a later run's point replaces an earlier run's."""
     points: dict[str, ResetPoint] = {}
     try:
         described, runs = await _runs(client, task_id)
