@@ -1,9 +1,9 @@
 """How often intervals of a mean contain the truth, by distribution and number of units.
 
 ``python -m benchmarks.coverage`` prints Markdown tables. A cell is the share of simulated campaigns, in percent, whose
-95 % interval contains the true mean. The last table is of 0/1 values, by enumeration. For each number of units it has
-the least coverage over pass rates from 1 to 99 %, its rate, and the intervals' mean width in points. Growth is how much
-wider the interval is than with half a unit for unseen values: on average over the outcomes, and at most.
+95 % interval contains the true mean. The last table is of 0/1 values, by enumeration. By number of units, it has the
+least coverage for pass rates of 1 to 99 %, its rate, and the mean width in points. Growth is how much wider the
+interval is than with half a unit for unseen values: on average over the outcomes, and at most.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""What is wrong with a scenario, and how its points are decided, in words."""
+"""Sentences on a scenario's problems, and on the sources of its points."""
 
 from collections import Counter
 from collections.abc import Sequence
