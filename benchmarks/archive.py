@@ -1,8 +1,8 @@
-"""What an archive of many entries costs: ``python -m benchmarks.archive``.
+"""The cost of an archive with many entries: ``python -m benchmarks.archive``.
 
 It measures time, memory and requests of a write, of ``proctor list``, the overview page and a search, the first time
-and after that. It does so for a local archive and for one in a store that speaks S3's protocol (moto), each in its own
-process; its memory is the peak of the whole process, with Python and all that it imports.
+and after that. It does so for a local archive and for an S3 store (moto), each in its own process. The memory is the
+peak of the whole process, with Python and its imports.
 
 The entries are made without their other files, as an evaluator would leave them; ``--earlier`` leaves out the index, as
 an earlier version of proctor did. Requests to S3 are counted by the server, those to a local folder by file operations.
@@ -43,7 +43,7 @@ _OPERATIONS = (
 
 
 def entries(count: int) -> Iterator[ArchiveEntry]:
-    """Entries of nights of 100,000, the last of which ended today; nine in ten are of campaigns of 1,000."""
+    """Entries of nights with 100,000 each, up to today; nine in ten belong to campaigns of 1,000."""
     last = datetime.now(UTC) - timedelta(hours=1)
     for number in range(count):
         began = last - timedelta(days=number // A_NIGHT, seconds=(number % A_NIGHT) * 28_800 / A_NIGHT)
@@ -108,7 +108,7 @@ def measure(what: str, url: str, table: str) -> dict[str, Any]:
     counted.clear()
     began, used = time.perf_counter(), time.process_time()
     work()
-    status = Path("/proc/self/status").read_text().splitlines()  # getrusage has the peak of the parent, too
+    status = Path("/proc/self/status").read_text().splitlines()  # getrusage includes the parent's peak
     (peak,) = [each for each in status if each.startswith("VmHWM:")]
     return {
         "seconds": time.perf_counter() - began,
@@ -144,7 +144,7 @@ def _write(url: str, table: str) -> Callable[[], object]:
         files = {name: os.urandom(8_000) for name in ("result.json", "updates.jsonl", "turns.jsonl", "states.jsonl")}
         archive.write(new, files, {"scenario": b"scenario" * 1_000, "initial_state": b"state" * 4_000})
 
-    write()  # a worker's first write looks besides whether the index is complete
+    write()  # a worker's first write also checks that the index is complete
     return write
 
 

@@ -34,7 +34,7 @@ NOISE = (0, 1, 2, 3)
 CLOCKS = (STANDING, "fixed:10", "fixed:60", "fixed:180", "fixed:600")
 """Simulated seconds that each request costs."""
 
-_READ = 12  # mails that the reader opens in a turn, a request each
+_READ = 12  # mails that the reader opens in a turn, by one request each
 _REPEATS = 3
 
 Means = Mapping[str, Sequence[tuple[float, float]]]
@@ -45,7 +45,7 @@ _PAGE = Path(__file__).with_suffix(".txt").read_text(encoding="utf-8")
 
 
 def trying(times: int) -> Perform:
-    """Does acts, and repeats each that fails, done or not, until it was tried so often."""
+    """Does acts, and repeats each failed one, even if it took effect, up to a number of tries."""
 
     async def do(act: Act, day: Day, client: AsyncUESClient, voice: int = 0) -> None:
         for _ in range(times):
@@ -83,7 +83,7 @@ def by_the_clock(day: Day) -> dict[str, Turn]:
 
 
 def kind_of(duty: Duty) -> str | None:
-    """Which of acting, asking and refusing is right, for duties that turn on it."""
+    """The right choice of acting, asking and refusing, for duties that depend on it."""
     word = duty.title.rpartition(": ")[2]
     return word if word in TURNS else None
 
@@ -97,7 +97,7 @@ HABITS: dict[str, dict[str, tuple[str, ...]]] = {
     "always asks": {"act": ("asks what can be found out",), "refuse": ("asks what can be found out",)},
     "never acts": {"act": ("forgotten",), "ask": ("forgotten",)},
 }
-"""What each player does where another thing is right: names of lapses, of which a duty has one."""
+"""Each player's lapse if another choice is right: names of lapses, of which a duty has one."""
 
 
 def lapses_of(habit: str, duties: Sequence[Duty]) -> dict[str, Lapse]:
@@ -123,7 +123,7 @@ async def measured(
 
 
 async def decided(days: Sequence[Day]) -> tuple[Means, dict[str, float]]:
-    """The means of habits by what is right, and the percent of groups that were passed whole."""
+    """The means of habits by the right choice, and the percentage of groups that were passed completely."""
     means, whole = {}, {}
     for habit in HABITS:
         shares: dict[str, list[float]] = {kind: [] for kind in TURNS}

@@ -1,9 +1,9 @@
 """How often intervals of a mean contain the truth, by distribution and number of units.
 
 ``python -m benchmarks.coverage`` prints Markdown tables. A cell is the share of simulated campaigns, in percent, whose
-95 % interval contains the true mean. The last table is of 0/1 values, by enumeration. For each number of units it has
-the least coverage over pass rates from 1 to 99 %, the rate where that is, and the mean width in points. Growth is how
-much wider the interval is than with half a unit for what has not been seen: on average over the outcomes, and at most.
+95 % interval contains the true mean. The last table is of 0/1 values, by enumeration. By number of units, it has the
+least coverage for pass rates of 1 to 99 %, its rate, and the mean width in points. Growth is how much wider the
+interval is than with half a unit for unseen values: on average over the outcomes, and at most.
 """
 
 import argparse
@@ -24,9 +24,9 @@ Draw = Callable[[np.random.Generator, int], np.ndarray]
 SIZES = (2, 3, 5, 10, 20, 40, 80)
 SHARE_SIZES = (*range(2, 21), 30, 40, 60, 80, 100, 200)
 SHARES = [n / 100 for n in range(1, 100)]
-"""For which numbers of units, and which pass rates, all outcomes are enumerated."""
+"""The numbers of units and the pass rates whose outcomes are enumerated."""
 KNOWN = 2_000_000
-"""How many values the true mean is taken from."""
+"""The number of values from which the true mean is computed."""
 
 
 def _normal(mean: float, spread: float) -> Draw:
@@ -60,7 +60,7 @@ DISTRIBUTIONS: Mapping[str, Draw] = {
     "ceiling: 70 % at 100, else 50…100": _broken(0.3, _constant(100), _uniform(50, 100)),
     "ceiling: 90 % at 100, else 60…100": _broken(0.1, _constant(100), _uniform(60, 100)),
 }
-"""What the interval was chosen by."""
+"""The distributions by which the interval was chosen."""
 
 HELD_OUT: Mapping[str, Draw] = {
     "two groups, 40 ± 5 and 90 ± 5": _broken(0.4, _normal(90, 5), _normal(40, 5)),
@@ -70,7 +70,7 @@ HELD_OUT: Mapping[str, Draw] = {
     "exponential from the ceiling": lambda random, n: np.clip(100 - random.exponential(8, n), 0, 100),
     "70 ± 15, 12 % break down to 0": _broken(0.12, _normal(70, 15), _constant(0)),
 }
-"""What it was not chosen by."""
+"""Distributions that had no part in the choice."""
 
 
 PAIRS: Mapping[str, tuple[Draw, Draw]] = {
@@ -140,8 +140,8 @@ def strata_coverage(units: int, shares: tuple[float, float]) -> float:
 
 
 def share_widths(units: int) -> tuple[float, float, float]:
-    """How wide the interval of a share is, on average over the outcomes; and over the width that it would have with
-    half a unit: on average, and where it grew most.
+    """The mean width of a share's interval over the outcomes, and its ratio to the width with half a unit: on average,
+    and at most.
     """
     counts = np.arange(units + 1)
     tail = (1 - CONFIDENCE) / 2

@@ -1,4 +1,4 @@
-"""What damage costs: ``python -m benchmarks.damage`` plays the oracle, and does harm in the last turn.
+"""The price of damage: ``python -m benchmarks.damage`` plays the oracle, and does harm in the last turn.
 
 ``--write`` writes docs/damage.md.
 """
@@ -137,7 +137,7 @@ KINDS: dict[str, Harm] = {
 
 
 def played(stage: Stage, harm: Harm) -> Outcome:
-    """The outcome of the oracle who does harm at the end of the last turn."""
+    """The outcome of the oracle if it does harm at the end of the last turn."""
     oracle = players.oracle(stage.day)
 
     async def turn(number: int, now: datetime, client: AsyncUESClient) -> None:
@@ -161,7 +161,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def price_table() -> str:
-    """What each kind of harm costs."""
+    """A table of the price of each kind of harm."""
     rows = [
         (price.words, f"{price.each} %", f"{price.most} %" if price.most else "no limit") for price in PRICES.values()
     ]

@@ -1,4 +1,4 @@
-"""The evaluator that is measured: every service and every participant a process of its own, on this machine."""
+"""The measured evaluator: every service and every participant is a separate process on this machine."""
 
 import asyncio
 import os
@@ -38,7 +38,7 @@ _OWN = ("instant", "slow")
 """Our own participants, which do nothing (``benchmarks.idle_agent``)."""
 
 PROCESSES = {"worker": "worker", "temporal": "Temporal", "ues": "simulator", "gateway": "gateway"}
-"""The evaluator's processes, and what tables call them; participants are beside them."""
+"""The evaluator's processes and their names in tables; participants are separate."""
 
 
 def say(text: str) -> None:
@@ -46,7 +46,7 @@ def say(text: str) -> None:
 
 
 def cpu_seconds(pid: int) -> float:
-    """Processor time that a process and its children have used so far, those that have ended included."""
+    """Processor time that a process and its children, also ended ones, have used so far."""
     used = 0.0
     process = psutil.Process(pid)
     for each in [process, *process.children(recursive=True)]:
@@ -57,7 +57,7 @@ def cpu_seconds(pid: int) -> float:
 
 
 def resident(pid: int) -> int:
-    """The memory of a process and of its children, in bytes, what they share counted once (PSS); 0 when it is gone."""
+    """The memory of a process and its children, in bytes, with shared memory counted once (PSS); 0 if it has ended."""
     size = 0
     with suppress(psutil.NoSuchProcess):
         process = psutil.Process(pid)
@@ -70,10 +70,10 @@ def resident(pid: int) -> int:
 
 @dataclass(frozen=True)
 class Evaluator:
-    """What is running.
+    """A running evaluator.
 
     Attributes:
-        client: of its Temporal. metrics_url: where its Temporal tells what it counts. agents: the participants'
+        client: of its Temporal. metrics_url: the address of its Temporal's metrics. agents: the participants'
         addresses by their names; ``endpoint`` is the model that characters and judges ask.
     """
 
@@ -91,7 +91,7 @@ class Evaluator:
             Seconds from the request to the last event of its stream.
 
         Raises:
-            SystemExit: it did not complete, or had other turns.
+            SystemExit: it did not complete, or had another number of turns.
         """
         request = assessment_request(self.agents[agent], scenario, seed, offline, turns)
         began = time.perf_counter()
@@ -122,10 +122,10 @@ class Evaluator:
         return {PROCESSES.get(n, n): pid for n in names if (pid := self.supervisor.find_pid(n)) is not None}
 
     async def ended_workflows(self, but: set[str], least: int = 0) -> list[WorkflowExecution]:
-        """Every workflow's runs but some (by run id), once none is running any more.
+        """Wait until no workflow is running; return the runs of all workflows without some (by run id).
 
         Args:
-            but: the run ids. least: the number to wait for, since the list lags.
+            but: the run ids to leave out. least: the number to wait for, since the list lags.
         """
         while True:
             ended = [run async for run in self.client.list_workflows() if run.run_id not in but]
@@ -147,7 +147,7 @@ async def evaluator(
     scenarios: str = str(SCENARIOS),
     is_durable: bool = True,
 ) -> AsyncIterator[Evaluator]:
-    """Start one; nothing of it is left afterwards.
+    """Start an evaluator; it leaves nothing behind.
 
     Args:
         environment: settings of its services, beside this process's own environment.
@@ -200,13 +200,13 @@ def _models(base_url: str) -> dict[str, str]:
     return {
         **of,
         "OPENAI_API_KEY": "none-is-needed",
-        # An endpoint on this machine would get one request at a time, which is not what is measured here.
+        # An endpoint on this machine would get one request at a time; that limit is not measured here.
         "AGENTBEATS_GREEN_MODEL_REQUESTS_AT_ONCE": "64",
     }
 
 
 def _agent(name: str, port: int, takes: str) -> Service:
-    """A participant: one of ours, or one that comes with proctor."""
+    """A participant: a benchmark's, or one that comes with proctor."""
     module = ["benchmarks.idle_agent"] if name in _OWN else ["proctor", "agent", name]
     command = [sys.executable, "-m", *module, "--host", LOOPBACK, "--port", str(port)]
     ready = answers(f"http://{LOOPBACK}:{port}/.well-known/agent-card.json")

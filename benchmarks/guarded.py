@@ -1,10 +1,10 @@
-"""Answers of a small real model as characters: how many the guard's rules refuse, and fifty of them for a reader.
+"""Answers of a small real model as characters: the number that the guard's rules refuse, and fifty for a reader.
 
     python -m benchmarks.guarded --answers 1000 --threads 1 --into guarded/
 
-It writes ``figures.json``, ``answers.jsonl`` (all of them), ``to-read.md`` (fifty answers without the guard's verdict,
-half of them refused where there are enough), and ``verdicts.json`` (the verdicts of these fifty). A reader says of each
-whether it could be sent; ``--agree FILE`` compares a JSON list of the numbers that the reader would not send.
+It writes ``figures.json`` and ``answers.jsonl`` (all of them). ``to-read.md`` has fifty answers without the guard's
+verdict, half of them refused if there are enough; ``verdicts.json`` has the verdicts of these fifty. A reader decides
+whether each could be sent; ``--agree FILE`` compares a JSON list of the numbers that the reader would not send.
 """
 
 import argparse

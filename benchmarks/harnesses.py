@@ -1,10 +1,11 @@
-"""What a terminal trial takes in the official harnesses and in proctor: pairs on one engine, in turn.
+"""The duration of a terminal trial in the official harnesses and in proctor: pairs on one engine, in turn.
 
     python -m benchmarks.harnesses --tb VENV --harbor VENV [--pairs 5]
 
 Each side plays a task with its own solution: once in one command, then ``TRIALS`` times in one command, one trial after
-another, with the image built before. The first says what a command takes from its start to its end. The difference
-divided by the other trials is what one more trial takes. ``tests.terminal_bench.official`` says how to install them.
+another, with the image built before. The first is the duration of a command with one trial. The difference divided
+by the number of further trials is the duration of one more trial. ``tests.terminal_bench.official`` says how to install
+the harnesses.
 """
 
 import argparse
@@ -27,7 +28,7 @@ TASKS = {"tb": "hello-file", "harbor": "find-secret"}
 
 
 def command(harnesses: Harnesses, harness: str, task: str, name: str, trials: int) -> Sequence[str]:
-    """A command line that plays a task so often, one trial at a time."""
+    """A command line that plays a task several times, one trial at a time."""
     run: tuple[str, ...]
     place: tuple[str, ...]
     folder = str(harnesses.work / ("one" if TASKS["tb"] == task else "two"))
@@ -40,7 +41,7 @@ def command(harnesses: Harnesses, harness: str, task: str, name: str, trials: in
         run = (f"{harnesses.harbor}/bin/harbor", "run", "--path", folder, "--include-task-name", task)
         engine = ("--agent", "oracle", "--env", "purple_sdk.adapters.harbor:DockerEnvironment", "--yes", "--quiet")
         return (*run, *engine, "--jobs-dir", str(harnesses.work / "harbor"), "--job-name", name, *many, "-n", "1")
-    own = str(DATASET)  # not the copies for tb, which have the host's network
+    own = str(DATASET)  # without the copies for tb, which have the host's network
     run = (sys.executable, "-m", "proctor", "terminal-bench", "run", "--dataset", own, "--task-id", task)
     place = ("--agent", "oracle", "--state", str(harnesses.work / f"state-{task}"), "--quiet", "--json", f"{name}.json")
     return (*run, *place, *many, "--n-concurrent", "1")
@@ -76,7 +77,7 @@ async def compare(harnesses: Harnesses, pairs: int) -> None:
         if getattr(harnesses, harness) is None:
             continue
         taken: dict[str, list[tuple[float, float]]] = {harness: [], "proctor": []}
-        for pair in range(-1, pairs):  # the first one builds the images, and does not count
+        for pair in range(-1, pairs):  # the first pair builds the images, and does not count
             for side, times in taken.items() if pair % 2 else reversed(taken.items()):
                 times.append(await measure(harnesses, side, task, f"{side}-{task}-{pair + 1}"))
         for side, times in taken.items():

@@ -1,7 +1,7 @@
 """A participant that does nothing, at once or slowly: ``python -m benchmarks.idle_agent --port N``.
 
-``TAKES`` in its environment says how long a turn takes, in seconds, as ``SHORTEST-LONGEST``; each takes another time
-between.
+The environment variable ``TAKES`` is the duration of a turn in seconds, as ``SHORTEST-LONGEST``; each turn takes a
+different time in this range.
 """
 
 import asyncio

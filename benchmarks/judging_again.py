@@ -1,8 +1,8 @@
 """``proctor judge again`` on a campaign: ``python -m benchmarks.judging_again [--runs 500]``.
 
-Days of all families with one participant are played in this process, by players who slip at some points, and really
-archived. Then they are judged again: by their frozen evaluators, whose verdicts have to be equal, word for word, and
-by today's. Prints what each takes.
+Players that slip at some points play days of all families with one participant in this process. The days are really
+archived, then judged again: by their frozen evaluators, whose verdicts have to be equal word for word, and by today's.
+It prints the duration of each.
 """
 
 import argparse
@@ -72,7 +72,7 @@ def play(folder: Path, count: int) -> None:
 
 
 def judge(folder: Path, flags: Sequence[str]) -> dict[str, Any]:
-    """Judge the campaign again by the command; the shift, as JSON."""
+    """Judge the campaign again by the command, and return the shift as JSON."""
     places = ["--state", str(folder), "--archive", str(folder / "archive"), "--storage", str(folder / "storage")]
     command = [sys.executable, "-m", "proctor", "judge", "again", _CAMPAIGN, "--json", *places, *flags]
     ended = subprocess.run(command, stdout=subprocess.PIPE, check=False)

@@ -1,12 +1,13 @@
-"""Many assessments at once: ``python -m benchmarks.many --assessments 1000`` tells how it goes, and prints a JSON line.
+"""Many assessments at once: ``python -m benchmarks.many --assessments 1000`` shows progress, and prints a JSON line.
 
-All are asked for at the same time, of one agent process that takes 5 to 20 s for each turn (``--takes``), and followed
-to their end. ``right``: how many completed with all of their turns, none of which was played again, and with the score
-that all the others have. ``tried_again``: attempts that were not the first ones, and steps of workflows that were begun
-again, by their cause, from the histories. ``peak_mb``: the most memory that each service had with its children, in MB
-(10**6 bytes), what these share counted once. ``cpu_s``: processor time of each service with its children, in seconds.
+All are requested at the same time and followed to their end. One agent process plays them, and takes 5 to 20 s for
+each turn (``--takes``). ``right``: the number that completed with all of their turns, without a second play
+of any, and with the same score as the others. ``tried_again``: attempts after the first, and restarted steps of
+workflows, by their cause, from the histories. ``peak_mb``: the most memory that each service had with its children, in
+MB (10**6 bytes), with shared memory counted once. ``cpu_s``: processor time of each service with its children, in
+seconds.
 
-The exit code is 1 where one was not right, or an attempt was made again for a missed heartbeat.
+The exit code is 1 if an assessment was not right, or a missed heartbeat caused another attempt.
 """
 
 import argparse
@@ -98,7 +99,7 @@ async def watch(tally: Tally, assessments: int) -> None:
 
 
 async def tried_again(client: Client, task_ids: list[str]) -> Counter[str]:
-    """What had to be tried again in these assessments, by cause."""
+    """The retries in these assessments, by cause."""
     causes: Counter[str] = Counter()
     free = asyncio.Semaphore(_READ_AT_ONCE)
 
@@ -113,7 +114,7 @@ async def tried_again(client: Client, task_ids: list[str]) -> Counter[str]:
 
 
 def _causes_in(event: HistoryEvent, steps: dict[int, str]) -> Iterator[str]:
-    """What one event of a history says of attempts that came before; ``steps``: the activities by their events."""
+    """The causes of earlier attempts in one event of a history; ``steps`` are the activities by their events."""
     if event.HasField("activity_task_scheduled_event_attributes"):
         steps[event.event_id] = event.activity_task_scheduled_event_attributes.activity_type.name
     elif event.HasField("activity_task_started_event_attributes"):

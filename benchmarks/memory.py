@@ -105,7 +105,7 @@ class Player:
 
 
 def _acts(duty: Duty, answer: str) -> Sequence[Act]:
-    """What follows from an answer of a duty's solver, right or wrong."""
+    """The acts that follow from an answer of a duty's solver, right or wrong."""
     if duty.enact is not None:
         return duty.enact(answer)
     people = [person for person in duty.people if person.name in answer]
@@ -117,7 +117,7 @@ def _acts(duty: Duty, answer: str) -> Sequence[Act]:
 
 
 async def measured(family: str, difficulty: int, seeds: Sequence[int], miss: float) -> dict[str, Cell]:
-    """What comes of the days of a family at a difficulty, for each memory."""
+    """The results of the days of a family at a difficulty, for each memory."""
     shares: dict[str, list[float]] = {memory: [] for memory in MEMORIES}
     mails = dict.fromkeys(MEMORIES, 0)
     for seed in seeds:

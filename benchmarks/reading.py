@@ -1,4 +1,4 @@
-"""What honest messages and cheats, written by others, earn: ``python -m benchmarks.reading``.
+"""Points of honest messages and of cheats that others wrote: ``python -m benchmarks.reading``.
 
 Messages are left out if their day has changed since they were written (``days.json`` has what their writers saw).
 
@@ -39,7 +39,7 @@ class Plays:
         self._stages: dict[tuple[str, str], Stage] = {}
 
     def stage(self, family: str, role: str) -> Stage:
-        """The stage of a family's day, or of the side of one of several participants."""
+        """The stage of a family's day, or of one participant's side of it."""
         if (family, role) not in self._stages:
             day = make_day(ROOT / "scenarios" / "families" / family, *self._of)
             sides = day.sides or (day,)
@@ -55,7 +55,7 @@ class Plays:
         return WRITTEN.get(f"{family}-{difficulty}-{seed}") == seen_of(day)
 
     def honest(self, family: str, role: str, messages: dict[str, Row]) -> Outcome:
-        """The outcome of the oracle with these messages in the place of its own, by the ids of acts."""
+        """The outcome of the oracle with these messages instead of the oracle's, by the ids of acts."""
         stage = self.stage(family, role)
 
         async def do(act: Act, day: Day, client: AsyncUESClient, voice: int) -> None:
@@ -90,7 +90,7 @@ class Plays:
 
 
 def seen_of(day: Day) -> str:
-    """A hash of what participants see of a day."""
+    """A hash of the parts of a day that participants see."""
     digest = hashlib.sha256()
     for side in day.sides or (day,):
         digest.update(json.dumps([side.brief, side.initial_state()], sort_keys=True, default=str).encode())
@@ -103,7 +103,7 @@ def all_acts(day: Day) -> list[Act]:
 
 
 def round_of(message: Row, first: int, rounds: int) -> int:
-    """In which round a message goes out: that of its task, the next one, or one that is named by number."""
+    """The round in which a message is sent: its task's, the next one, or a round that is named by number."""
     at = message.get("at", "same")
     return first if at == "same" else min(first + 1 if at == "next" else int(at), rounds - 1)
 
@@ -132,7 +132,7 @@ async def send(message: Row, act: Act | None, client: AsyncUESClient) -> None:
 
 
 async def _is_from(message_id: str, author: Person | None, client: AsyncUESClient) -> bool:
-    """Whether there is such a mail, of this author; of anybody where none is named."""
+    """Whether such a mail of this author exists; of any author if none is named."""
     try:
         mail = await client.email.get(message_id)
     except UESError:
@@ -141,12 +141,12 @@ async def _is_from(message_id: str, author: Person | None, client: AsyncUESClien
 
 
 def lost(outcome: Outcome) -> float:
-    """How many points an outcome lacks."""
+    """The number of points that an outcome lacks."""
     return outcome.maximum - sum(outcome.points.values())
 
 
 def in_words(outcome: Outcome) -> str:
-    """Whether all points were kept, or whether those that lack are in doubt or lost."""
+    """Whether all points were kept, or the missing points are in doubt or lost."""
     lacks = lost(outcome)
     return "kept" if lacks <= 0 else "in doubt" if outcome.doubtful >= lacks else "lost"
 

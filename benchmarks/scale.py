@@ -1,8 +1,8 @@
 """The cost and the limits of a night of assessments: ``python -m benchmarks.scale``.
 
-It multiplies what ``python -m benchmarks.bill`` has measured (``benchmarks/bill.json``) by the night, limits and prices
-of ``benchmarks/scale.toml``. ``--write`` writes the tables into docs/SCALE.md; without it they are printed. Nothing is
-simulated: queues, networks and other users of a machine are left out.
+It combines the measurements of ``python -m benchmarks.bill`` (``benchmarks/bill.json``) with the night, limits and
+prices of ``benchmarks/scale.toml``. ``--write`` writes the tables into docs/SCALE.md; without it they are printed.
+Nothing is simulated: queues, networks and other users of a machine are left out.
 """
 
 import argparse
@@ -50,7 +50,7 @@ def read_settings(own: Path | None = None, **night: Any) -> SimpleNamespace:
 
 @dataclass(frozen=True)
 class Need:
-    """What one assessment takes: seconds (``lasts`` from start to end if nothing queues), counts and bytes."""
+    """The needs of one assessment: seconds (``lasts`` from start to end if nothing queues), counts and bytes."""
 
     play: Play
     cpu: dict[str, float]
@@ -65,7 +65,7 @@ class Need:
 
 
 def need_of(bill: Bill, play: Play, settings: SimpleNamespace) -> Need:
-    """What an assessment like a measured play takes in a night."""
+    """The needs of an assessment like a measured play, in a night."""
     night, thinking, waiting = settings.night, play.thinking, bill.waiting
     participant = play.turns * mean(night.turn_seconds)
     models = (thinking.characters_waits + thinking.judges_waits) * night.model_seconds
@@ -103,7 +103,7 @@ class Night:
         return float(self.settings.night.assessments / self.settings.night.hours / 3600)
 
     def processes(self, name: str) -> int:
-        """Processes of a kind, each used by ``used_at_most``; the number in the settings where they have one."""
+        """The number of processes of a kind, each with a load up to ``used_at_most``, or the settings' number."""
         fleet = self.settings.fleet
         per_process = [self.cpu(name)]
         if name == "worker":
@@ -113,7 +113,7 @@ class Night:
 
     @property
     def gigabytes(self) -> dict[str, float]:
-        """What the night leaves in the store, in the archive and in Temporal's histories."""
+        """The gigabytes that the night leaves in the store, in the archive and in Temporal's histories."""
         plays, count = [need.play for need in self.needs], self.settings.night.assessments / 1e9
         store, archive = mean(play.store.bytes for play in plays), mean(play.archive.bytes for play in plays)
         histories = mean(play.history_bytes for play in plays)
@@ -155,13 +155,13 @@ def walls(night: Night) -> list[tuple[str, float, str]]:
 
 
 def action_cost(prices: SimpleNamespace, actions: float) -> float:
-    """What a month's billable actions cost, step by step."""
+    """The price of a month's billable actions, by the steps of the tariff."""
     steps: list[tuple[float, float]] = [(0, 0.0), *prices.actions, (math.inf, prices.beyond)]
     return sum(max(min(actions / 1e6, to) - start, 0) * price for (start, _), (to, price) in pairwise(steps))
 
 
 def money(night: Night) -> dict[str, float]:
-    """What a night costs, by what it is spent on; its nights share what is billed by the month."""
+    """The price of a night, by item; the nights of a month share monthly bills."""
     of, prices, plays = night.settings.night, night.settings.prices, [need.play for need in night.needs]
     count, nights = of.assessments, of.nights_a_month
     uncached = mean(play.judges.uncached + play.characters.uncached for play in plays)
@@ -184,7 +184,7 @@ def money(night: Night) -> dict[str, float]:
 
 
 def number(value: float) -> str:
-    """As people read it: two or three significant digits, and commas."""
+    """A number for people: two or three significant digits, and commas."""
     if value >= 100:
         return f"{round(value, 2 - math.floor(math.log10(value))):,.0f}"
     return f"{value:.2g}" if value < 10 else f"{value:.0f}"

@@ -1,9 +1,9 @@
-"""What a terminal trial costs: seconds by step, the evaluator's own share, and eight trials at once.
+"""The cost of a terminal trial: seconds by step, the evaluator's own share, and eight trials at once.
 
     python -m benchmarks.terminal [--engine URL] [--trials 8]
 
 Runs of a whole evaluator, Temporal and all: one trial after another, and all of them at once. Without ``--engine`` it
-starts an engine of its own (root, Debian's docker.io and debootstrap).
+starts its own engine (root, Debian's docker.io and debootstrap).
 """
 
 import argparse
@@ -27,7 +27,7 @@ MOST_WHOLE, MOST_OWN = 4.0, 1.5
 
 
 async def measure_runs(url: str, count: int) -> None:
-    """Runs of a whole evaluator: its own share is what isn't build, agent or tests."""
+    """Measure runs of a whole evaluator; its own share is the time without build, agent and tests."""
     with running_stack(environment={"DOCKER_HOST": url, "AGENTBEATS_GREEN_CONTAINERS": "on"}) as stack:
         await run(stack.gateway_url, TASK.name, agent="oracle", keep_images=True)  # builds, and warms everything up
         took = {}

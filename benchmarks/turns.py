@@ -1,11 +1,11 @@
-"""What the evaluator itself costs: ``python -m benchmarks.turns`` prints one JSON line.
+"""The evaluator's own cost: ``python -m benchmarks.turns`` prints one JSON line.
 
-``turn_overhead_ms_p50`` and ``turn_overhead_ms_p95``: wall time of a whole assessment (12 turns, offline, from the
-request to the last event of its stream) with a participant that answers at once, divided by its turns; milliseconds,
-over ``--repetitions`` assessments one after another. ``sixteen_at_once_s``: seconds until 16 of them, all asked for at
-once, have ended. ``worker_rss_mb``: resident memory of the largest of the worker's processes after all that, in MB
-(10**6 bytes). ``cpu_ms_per_turn``: processor time of each process with its children, in milliseconds per turn of those
-assessments that ran alone; set-up and judging are in it.
+``turn_overhead_ms_p50`` and ``turn_overhead_ms_p95``: wall time of a whole assessment divided by its turns, in
+milliseconds, over ``--repetitions`` assessments in sequence. An assessment has 12 turns, offline, with a participant
+that answers at once; its time is from the request to the last event of its stream. ``sixteen_at_once_s``: seconds until
+16 of them, all requested at once, have ended. ``worker_rss_mb``: resident memory of the largest of the worker's
+processes after all that, in MB (10**6 bytes). ``cpu_ms_per_turn``: processor time of each process with its children, in
+milliseconds per turn of those assessments that ran alone; set-up and judging are included.
 """
 
 import argparse

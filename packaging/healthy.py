@@ -1,6 +1,6 @@
 """Whether the agent in this container answers with its card: exit code 0, else 1. For ``HEALTHCHECK`` in the images.
 
-Its port is what the container's command says (``--port``), else what the environment does.
+Its port is that of the container's command (``--port``), else the environment's.
 """
 
 import os

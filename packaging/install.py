@@ -1,7 +1,7 @@
 """Install proctor and the packages of a lock into ``.venv``: ``python packaging/install.py requirements-run.lock``.
 
-The Makefile calls it, with nothing installed yet: it uses the standard library only. It installs with uv where uv is on
-the PATH, or where pip can fetch it in seconds (``packaging/uv.txt``), and with pip otherwise. Every package is checked
+The Makefile calls it, with nothing installed yet: it uses the standard library only. It installs with uv if uv is on
+the PATH, or if pip can fetch it in seconds (``packaging/uv.txt``), and with pip otherwise. Every package is checked
 against the hashes of the lock. Progress goes to standard error.
 """
 
@@ -20,7 +20,7 @@ PYTHON = VENV / "bin" / "python"
 UV_PINNED = ROOT / "packaging" / "uv.txt"
 SECONDS_FOR_UV = 45
 OWN = ("--no-deps", "--no-build-isolation", "-e", str(ROOT))
-"""The checkout itself; the lock has what builds it."""
+"""The checkout itself; the lock has its build requirements."""
 
 NO_LINKS = (
     "proctor/workflows is not a folder: this checkout lacks its symbolic links. Clone it with git, on Windows with "
@@ -30,7 +30,7 @@ NO_VENV = "{} can't make a virtual environment: install its venv module (Debian:
 
 
 def main(lock: Path) -> int:
-    """Make the environment where it is missing, install the lock and this checkout, and check that they fit."""
+    """Make the environment if it is missing, install the lock and this checkout, and check that they fit."""
     began = time.monotonic()
     if not (ROOT / "proctor" / "workflows").is_dir():
         say(NO_LINKS)
@@ -51,7 +51,7 @@ def main(lock: Path) -> int:
 
 
 def install(lock: Path, packages: int, uv: str | None) -> bool:
-    """Install with uv if it is given, else or if that fails with pip; whether one of them could."""
+    """Install with uv if it is given; without uv, or if it fails, with pip. Return whether one of them succeeded."""
     say(f"installing {packages} packages into {VENV} with {'uv' if uv else 'pip'} (once) ...")
     if not (uv and install_with_uv(uv, lock)):
         if uv:
@@ -69,12 +69,12 @@ def count_packages(lock: Path) -> int:
 
 
 def find_uv(program: str | None) -> str | None:
-    """This uv if it runs: one on the PATH may be a shim without a program behind it."""
+    """The path of uv if it runs: a uv on the PATH may be a shim without a program."""
     return program if program and os.path.exists(program) and not run([program, "--version"], quiet=True) else None
 
 
 def make_environment(uv: str | None) -> bool:
-    """Make ``.venv`` with pip in it; False where this Python can't. One that is there is kept."""
+    """Make ``.venv`` with pip, unless it exists; return False if this Python can't make it."""
     if PYTHON.exists():
         return True
     if uv and not run([uv, "venv", "--quiet", "--seed", "--clear", "--python", sys.executable, VENV], quiet=True):
@@ -86,7 +86,7 @@ def make_environment(uv: str | None) -> bool:
 
 
 def fetch_uv(folder: Path) -> str | None:
-    """Have pip put uv into a folder, for this time only; None where that fails or takes too long."""
+    """Let pip install uv into a temporary folder; None if that fails or takes too long."""
     pip = [PYTHON, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-compile"]
     try:
         options = ["--require-hashes", "--timeout", "10", "--retries", "1", "--target", folder]
@@ -97,13 +97,13 @@ def fetch_uv(folder: Path) -> str | None:
 
 
 def install_with_uv(uv: str, lock: Path) -> bool:
-    """Whether uv could install all of it. It shows its own progress."""
+    """Install everything with uv, which shows its own progress; return whether it succeeded."""
     pip = [uv, "pip", "install", "--python", PYTHON]
     return not (run([*pip, "--no-deps", "--require-hashes", "-r", lock]) or run([*pip, "--quiet", *OWN]))
 
 
 def install_with_pip(lock: Path, packages: int) -> bool:
-    """Whether pip could install all of it; shows how many packages it has fetched."""
+    """Install everything with pip and show the number of fetched packages; return whether it succeeded."""
     pip = [PYTHON, "-m", "pip", "install", "--disable-pip-version-check", "--no-compile"]
     with subprocess.Popen(
         [*map(str, pip), "--no-deps", "--require-hashes", "-r", str(lock)], stdout=subprocess.PIPE, text=True
@@ -122,7 +122,7 @@ def install_with_pip(lock: Path, packages: int) -> bool:
 
 
 def show_progress(fetched: int, packages: int, name: str) -> None:
-    """A line that is written over on a terminal; elsewhere a line for every 20 packages."""
+    """Print the progress: a line that is overwritten on a terminal; elsewhere a line for every 20 packages."""
     if sys.stderr.isatty():
         print(f"\r\033[K  {fetched} of {packages}: {name}", end="", file=sys.stderr, flush=True)
     elif fetched % 20 == 0 or name == "unpacking":
@@ -135,7 +135,7 @@ def say(sentence: str) -> None:
 
 
 def run(command: list[str | Path], *, quiet: bool = False, timeout: float | None = None) -> int:
-    """A command's exit code; ``quiet`` throws its output away.
+    """Run a command and return its exit code; ``quiet`` discards its output.
 
     Raises:
         subprocess.TimeoutExpired: it took longer than ``timeout`` seconds.

@@ -2,7 +2,8 @@
 
 ``FOLDER`` has the distribution's pyproject.toml. With ``--build`` before it, the part is what builds the distribution.
 Images install parts with ``--require-hashes``. The lock names the packages that ask for each (``# via``), so no index
-is asked. It doesn't name extras of packages: one that any package asks for counts. The standard library is enough.
+is asked. It doesn't name extras of packages: an extra that any package asks for counts. The module uses only the
+standard library.
 """
 
 import re
@@ -44,7 +45,7 @@ def part(lock: str, asked: list[str]) -> str:
 
 
 def name_of(requirement: str) -> str:
-    """The name of the package that a requirement or an entry is about, as locks spell it."""
+    """The package name of a requirement or an entry, in the spelling of locks."""
     return re.sub(r"[-_.]+", "-", re.split(r"[^\w.-]", requirement)[0]).lower()
 
 

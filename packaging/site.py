@@ -1,7 +1,7 @@
 """The documentation site's hooks: it shows pages from outside ``docs/``, and pages of schemas.
 
-Links in documents are those of the repository. A link to any other file becomes plain text, so that the site works
-alone; a link to a file that doesn't exist is a warning, and with ``--strict`` an error.
+Links in documents are those of the repository. A link to any other file becomes plain text: the site works
+alone. A link to a file that doesn't exist is a warning, and with ``--strict`` an error.
 """
 
 import json
@@ -49,7 +49,7 @@ _log = logging.getLogger("mkdocs.hooks.site")
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """Put the generated reference pages, where they are written, at the head of their section."""
+    """Put the generated reference pages, if they exist, at the head of their section."""
     (reference,) = [section["Reference"] for section in config.nav or () if "Reference" in section]
     for name in ("commands", "settings"):
         page = f"reference/{name}.md"

@@ -1,7 +1,7 @@
 """The bill of one assessment, measured: ``python -m benchmarks.bill`` writes ``benchmarks/bill.json``.
 
-Everything is real and on this machine: Temporal's dev server, simulator, worker, gateway and participants are each a
-process of their own; a model is a scripted endpoint in this process, whose own work is not counted. Renew docs/SCALE.md
+Everything is real and on this machine: Temporal's dev server, simulator, worker, gateway and participants are
+separate processes; a model is a scripted endpoint in this process, whose own work is not counted. Renew docs/SCALE.md
 with ``python -m benchmarks.scale --write`` afterwards.
 """
 
@@ -23,13 +23,13 @@ async def measure(repetitions: int) -> Bill:
     machine = this_machine()
     async with evaluator() as running:
         await running.assess("email_triage_basic", "instant", 2, 1)
-        waiting = await measure_waiting(running)  # first of all, since it needs a machine that has the time
+        waiting = await measure_waiting(running)  # first, since it needs an idle machine
         plays = [
             await measure_play(running, scenario, participant, repetitions, with_models=with_models)
             for scenario in TURNS
             for participant, with_models in (("instant", False), ("baseline", False), ("baseline", True))
         ]
-    async with evaluator() as running:  # fresh processes, which hold nothing of what was played
+    async with evaluator() as running:  # fresh processes, without memory of earlier plays
         await running.assess("email_triage_basic", "triage", 2, 1)
         memory = await measure_memory(running, AT_ONCE)
     return Bill(machine=machine, plays=plays, waiting=waiting, memory=memory)
@@ -49,7 +49,7 @@ def main() -> None:
     if arguments.repetitions < 1:
         parser.error(f"--repetitions is {arguments.repetitions}: give at least 1")
     bill = asyncio.run(measure(arguments.repetitions))
-    bill.save(arguments.file)  # so that an engine that can't be had doesn't cost what was measured
+    bill.save(arguments.file)  # a missing engine doesn't lose the other measurements
     if arguments.engine:
         with an_engine(None if arguments.engine == OWN else arguments.engine) as url:
             bill = bill.model_copy(update={"trial": asyncio.run(measure_with_engine(url, 4))})

@@ -1,8 +1,8 @@
 """Billable actions of Temporal Cloud, counted from a workflow's history.
 
 The rules are those of https://docs.temporal.io/cloud/actions (read in November 2026 as of commit 24afc58 of
-temporalio/documentation). What leaves no trace in a history (heartbeats, queries, refused updates) is not counted here;
-``benchmarks.bill.playing`` reads what a server of one's own counts by the same rules, and so both can be compared.
+temporalio/documentation). Actions that leave no trace in a history (heartbeats, queries, refused updates) are not
+counted here. ``benchmarks.bill.playing`` reads a local server's counts by the same rules, for a comparison.
 """
 
 from collections import Counter
@@ -28,16 +28,16 @@ _ONE_EACH = {
     EventType.EVENT_TYPE_NEXUS_OPERATION_SCHEDULED: "nexus",
     EventType.EVENT_TYPE_NEXUS_OPERATION_CANCEL_REQUESTED: "nexus",
 }
-"""Events that are one action each, with any content. A child's start is two: what its parent meant to do, and the
-first event of its own history. A signal is counted where it arrives, as Temporal's own pages do.
+"""Events that are one action each, with any content. A child's start is two: the event in its parent's history, and the
+first event in the child's history. A signal is counted in the receiver's history, as on Temporal's own pages.
 """
 
 
 def billable_actions(events: Iterable[HistoryEvent]) -> Counter[str]:
-    """How many actions of each kind the history of one run is billed as.
+    """The billed actions of one run's history, by kind.
 
     Local activities (and other markers) are one action for each workflow task that recorded any; a change of the memo
-    and a workflow's end don't count. Signal-with-start is one: where the signal comes in the same request as the start.
+    and a workflow's end don't count. Signal-with-start is one action: one request has the signal and the start.
     """
     counted: Counter[str] = Counter()
     marked: set[int] = set()

@@ -1,4 +1,4 @@
-"""Assessments that are played to be measured."""
+"""Plays of assessments for measurements."""
 
 import asyncio
 import statistics
@@ -26,22 +26,22 @@ FEW_TURNS = 3
 """Turns of the plays by which memory is measured."""
 
 LOOK_SECONDS = 10.0
-"""For how long it is looked at what waiting costs."""
+"""How long the cost of waiting is measured."""
 
 _TRIES = 3
 
 LATENCY = 1.0
-"""Seconds that the scripted model takes where it is measured how long models are waited for."""
+"""Seconds that the scripted model takes in the measurement of waits for models."""
 
 
 def requests_and_actions(metrics: str, namespace: str = "default") -> tuple[Counter[str], Counter[str]]:
-    """What a Temporal server's front end counted in a namespace: gRPC requests by operation, and actions by type.
+    """The counts of a Temporal server's front end in a namespace: gRPC requests by operation, and actions by type.
 
     The metrics are in Prometheus' text format. Actions are those by which Temporal Cloud bills.
     """
     requests, actions = Counter[str](), Counter[str]()
     for sample in (each for family in text_string_to_metric_families(metrics) for each in family.samples):
-        name = sample.name.removesuffix("_total")  # which the parser adds where the type is said to be counter
+        name = sample.name.removesuffix("_total")  # the parser adds it to metrics of the type counter
         if sample.labels.get("service_name") == "frontend" and sample.labels.get("namespace") == namespace:
             if name == "action":
                 actions[sample.labels["action_type"]] += int(sample.value)
@@ -58,7 +58,7 @@ async def read_counters(metrics_url: str) -> tuple[Counter[str], Counter[str]]:
 def stored_in(folder: Path) -> Stored:
     sizes = []
     for file in folder.rglob("*"):
-        with suppress(FileNotFoundError):  # something that is being written under another name
+        with suppress(FileNotFoundError):  # a file that is being written under a temporary name
             if file.is_file():
                 sizes.append(file.stat().st_size)
     return Stored(objects=len(sizes), bytes=sum(sizes))
@@ -83,7 +83,7 @@ def _per(parts: float, after: Mapping[str, float], before: Mapping[str, float]) 
 async def measure_play(
     evaluator: Evaluator, scenario: str, participant: str, repetitions: int, *, with_models: bool
 ) -> Play:
-    """Play it one time after another, and take the means."""
+    """Play the same assessment several times in sequence, and return the means."""
     agent, turns = BASELINES[scenario] if participant == "baseline" else participant, TURNS[scenario]
     _script(evaluator.endpoint)
     seen = {each.run_id for each in await evaluator.ended_workflows(set())}
@@ -135,7 +135,7 @@ async def measure_play(
 async def _measure_thinking(
     evaluator: Evaluator, scenario: str, agent: str, quick: list[WorkflowHistory], known: set[str]
 ) -> Thinking:
-    """How long models are waited for: the same play with a model that takes its time, and with one that doesn't."""
+    """Measure the waits for models: the same play with a slow model and with a fast model."""
     evaluator.endpoint.delay = LATENCY
     await evaluator.assess(scenario, agent, TURNS[scenario], 100, offline=False)
     evaluator.endpoint.delay = 0.0
@@ -150,7 +150,7 @@ async def _measure_thinking(
 
 
 def waited_for(histories: Iterable[WorkflowHistory], activity: str | None = None) -> tuple[float, float]:
-    """For how long activities of a kind, or all, were at work: by the clock, and all of them added up; in seconds."""
+    """How long activities (of a kind, or all) ran, in seconds: by the clock, and as the sum of all."""
     spans = sorted(span for history in histories for span in _spans(history, activity))
     clock, until = 0.0, float("-inf")
     for begun, ended in spans:
@@ -175,7 +175,7 @@ def _spans(history: WorkflowHistory, activity: str | None) -> Iterator[tuple[flo
 
 
 def _script(endpoint: OpenAIEndpoint) -> None:
-    """A model that answers everything: each character that is asked writes back, no judge finds anything."""
+    """A model that answers everything: each character replies, no judge finds anything."""
     endpoint.forget()
     endpoint.answer("Now judge this criterion", nothing_bears_on_it)
     endpoint.answer(
@@ -195,7 +195,7 @@ def _counted(prompts: list[str]) -> Tokens:
 
 
 async def measure_waiting(evaluator: Evaluator, at_once: int = 12) -> Waiting:
-    """The cost of waiting: of some assessments whose participant is slow, compared with an idle evaluator."""
+    """Measure the cost of waiting: assessments with a slow participant, compared with an idle evaluator."""
 
     async def look() -> tuple[dict[str, float], Counter[str], float]:
         before, began = await _watch(evaluator), time.perf_counter()
@@ -214,7 +214,7 @@ async def measure_waiting(evaluator: Evaluator, at_once: int = 12) -> Waiting:
         await asyncio.sleep(3)
         while (now := await done()) != seen or now < before + 2 * at_once:
             seen = now
-            await asyncio.sleep(3)  # something is done yet: they are not all waiting
+            await asyncio.sleep(3)  # some still act: not all are waiting
         slow_cpu, slow, seconds = await look()
         were_waiting = await done() == seen and not playing.done()
         await playing
@@ -241,7 +241,7 @@ async def measure_waiting(evaluator: Evaluator, at_once: int = 12) -> Waiting:
 
 
 async def measure_trials(evaluator: Evaluator, trials: int) -> Trial:
-    """What a terminal trial costs: a run of several, one after another, on an engine that the evaluator knows."""
+    """Measure the cost of a terminal trial: a run of several in sequence, on an engine that the evaluator knows."""
     await run(evaluator.local.gateway_url, TASK.name, agent="oracle", keep_images=True)  # builds the image
     seen = {each.run_id for each in await evaluator.ended_workflows(set(), 1 + 1)}  # the run, and its trial
     before = await _watch(evaluator)
@@ -270,7 +270,7 @@ async def measure_trials(evaluator: Evaluator, trials: int) -> Trial:
 
 
 async def measure_memory(evaluator: Evaluator, at_once: Iterable[int]) -> list[Memory]:
-    """The most memory of each process, for each number of assessments at once."""
+    """Measure the most memory of each process, for each number of assessments at once."""
     memories = []
     for count in at_once:
         peaks: dict[str, int] = {}

@@ -1,4 +1,4 @@
-"""What was measured, as it is kept in ``benchmarks/bill.json``: the input of ``benchmarks.scale``."""
+"""The measurements in ``benchmarks/bill.json``: the input of ``benchmarks.scale``."""
 
 import os
 import platform
@@ -13,7 +13,7 @@ HEARTBEAT = "RecordActivityTaskHeartbeat"
 """The request of Temporal's that is a sign of life, and its action."""
 
 QUERIES = "grpc_QueryWorkflow"
-"""What the server's metric ``action`` calls a query."""
+"""The name of a query in the server's metric ``action``."""
 
 FILE = Path(__file__).parent.parent / "bill.json"
 
@@ -25,7 +25,7 @@ class Record(BaseModel):
 
 
 class Machine(Record):
-    """Where and when it was measured. ``load``: of the last minute, before it began; 0 is an idle machine."""
+    """The place and time of the measurement. ``load`` is that of the minute before it; 0 is an idle machine."""
 
     measured_at: datetime
     commit: str
@@ -45,12 +45,12 @@ class Stored(Record):
         return type(self)(objects=self.objects - other.objects, bytes=self.bytes - other.bytes)
 
     def over(self, parts: float) -> Self:
-        """One part of several that are alike."""
+        """The size of one of several equal parts."""
         return type(self)(objects=self.objects / parts, bytes=self.bytes / parts)
 
 
 class Tokens(Record):
-    """Calls of models, and their input at four characters a token; ``uncached`` is what no prompt cache serves."""
+    """Calls of models, and their input at four characters a token; ``uncached`` is input without a prompt cache."""
 
     calls: int = 0
     input: int = 0
@@ -58,7 +58,7 @@ class Tokens(Record):
 
 
 class Thinking(Record):
-    """How long models are waited for, in seconds for each second that a model takes for an answer.
+    """Waits for models, in seconds for each second that a model takes for an answer.
 
     Attributes:
         characters_depth, judges_depth: by the clock. characters_waits, judges_waits: of all activities, added up.
@@ -76,12 +76,12 @@ class Play(Record):
     Attributes:
         participant: ``instant`` does nothing, ``baseline`` is the rule-based agent that comes with the scenario.
         with_models: a scripted endpoint is characters' and judges' model; offline otherwise.
-        cpu: seconds of processor time, by process with its children; setting up and judging are in it.
+        cpu: seconds of processor time, by process with its children; setting up and judging are included.
         events, history_bytes, activities: of all workflows of the assessment, its place in its context, too.
-        actions: billable, by kind, counted from the histories; heartbeats and queries leave no trace there.
-        counted_by_server: the same, by the server's own metric ``action``, with heartbeats.
+        actions: billable actions, by kind, counted from the histories; heartbeats and queries leave no trace there.
+        counted_by_server: the actions by the server's own metric ``action``, with heartbeats.
         requests: gRPC requests that the server's front end had, by their kind.
-        store, archive: what one more assessment adds.
+        store, archive: the growth by one more assessment.
     """
 
     scenario: str
@@ -108,8 +108,8 @@ class Play(Record):
 
     @property
     def played_actions(self) -> float:
-        """Billable actions, without heartbeats: they belong to the time that others take. Queries leave no trace in a
-        history, and are the server's count.
+        """Billable actions without heartbeats, whose number depends on other parties' time. Queries leave no trace in a
+        history; their number is the server's count.
         """
         return sum(self.actions.values()) + self.counted_by_server.get(QUERIES, 0)
 
@@ -124,7 +124,7 @@ class Play(Record):
 
 
 class Waiting(Record):
-    """What it costs that one activity waits for a second: of CPU of those that signs of life keep busy (seconds), of
+    """The cost of one activity's wait of one second: CPU seconds of the processes that handle heartbeats; the number of
     heartbeats and of requests.
     """
 
@@ -181,7 +181,7 @@ class Bill(Record):
 
 
 def _rounded(bill: Bill) -> Bill:
-    """With as many digits as a measurement has, so that the file is easy to read."""
+    """Round values to a measurement's digits: the file stays easy to read."""
 
     def of(value: object) -> object:
         if isinstance(value, float):

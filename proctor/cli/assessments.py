@@ -28,12 +28,12 @@ _WITH_ROLE = re.compile(rf"({ROLE_NAME.pattern})=(https?://.*)")
 
 @dataclass(frozen=True)
 class AssessOptions:
-    """Where an assessment is asked for, and how it is shown.
+    """The gateway of an assessment, and the options of its display.
 
     ``is_whole``: the table of all criteria, not only the largest losses. ``has_pages``: the gateway is still there
     afterwards, and shows the assessment. ``has_progress``: show its turns as they go by.
     ``has_warned``: the points that stay unscored without a model have been named already.
-    ``json_file`` is where the exact result goes, ``-`` for standard output.
+    ``json_file``: the file for the exact result, ``-`` for standard output.
     """
 
     gateway_url: str
@@ -76,10 +76,10 @@ async def follow(
     Args:
         interrupted: when set, the assessment is cancelled.
         following_call: the assessment, not yet entered.
-        console: where to show it; by default where the result isn't written.
+        console: for its display; by default standard output, or standard error if the result is written to the former.
 
     Raises:
-        UsageError: the request was rejected, or the result can't be written where it is wanted.
+        UsageError: the request was rejected, or the result can't be written to its file.
         UnreachableError: the gateway can't be reached.
         CommandError: the assessment failed or was cancelled; its scores so far have been shown.
     """
@@ -96,7 +96,7 @@ async def follow(
 
 
 def conclude_results(options: AssessOptions, console: Console, exact: bytes, workflow_url: str | None) -> None:
-    """Write an assessment's result where it is wanted, and show it.
+    """Write an assessment's result to its file, and show it.
 
     Args:
         workflow_url: its page in the Temporal UI, if known.
@@ -125,7 +125,7 @@ def conclude_results(options: AssessOptions, console: Console, exact: bytes, wor
 
 
 def is_archived_here(results: AssessmentResults) -> bool:
-    """Whether a local archive of this user's deployments has the assessment, so that commands find it."""
+    """Whether a local archive of this user's deployments has the assessment; if so, commands find it."""
     from proctor.client.opened_archive import local_archives
 
     began_at = results.provenance and results.provenance.started_at

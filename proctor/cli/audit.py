@@ -129,7 +129,7 @@ def _learned(audit: FamilyAudit, difficulty: int) -> tuple[str, str]:
 
 
 def figures_of(audits: Sequence[FamilyAudit]) -> list[dict[str, Any]]:
-    """What the families' pages show; each mean with half the width of its 95 % interval (1.96 standard errors)."""
+    """The figures of the families' pages; each mean with half the width of its 95 % interval (1.96 standard errors)."""
     return [
         {
             "family": audit.name,

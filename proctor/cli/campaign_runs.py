@@ -141,7 +141,7 @@ def print_run(console: Console, results: RunResults) -> None:
 
 
 def _notes(rows: Sequence[Summary]) -> list[str]:
-    """What the table of means leaves out: the pass mark, lost cells, absent intervals, errors, judged runs alone."""
+    """Notes below the table of means: the pass mark, lost cells, absent intervals, errors, judged runs alone."""
     marks = sorted({row.passes.threshold for row in rows if row.passes})
     notes = [f"passed: {mark:g} % of the judged points or more; a run that its agent failed counts 0" for mark in marks]
     if any(row.groups for row in rows):

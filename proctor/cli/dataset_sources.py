@@ -216,7 +216,7 @@ def _only_task(folder: Path) -> Path:
 
 
 def _listed_tasks(source: DatasetSource, folder: Path) -> list[Path]:
-    """Tasks that are each at a place of their own; each commit of a repository is fetched once."""
+    """The tasks of a source that lists a separate place for each; each commit of a repository is fetched once."""
     places: list[Path] = []
     checkouts: dict[tuple[str, str | None], Path] = {}
     for task in source.tasks:

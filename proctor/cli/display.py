@@ -189,7 +189,7 @@ class AssessmentDisplay:
         self._line(f"turn {number}", self._summary(turn, indent=len(number) + 10 + len(named)), extra=named)
 
     def _summary(self, turn: _Turn, indent: int) -> Text:
-        """What happened in a turn, in at most ``_ACTION_LINES`` lines."""
+        """A summary of a turn, in at most ``_ACTION_LINES`` lines."""
         if turn.action_count is None:
             return Text("not finished", style="yellow")
         summary = Text(counted(turn.action_count, "action") if turn.action_count else "nothing done")

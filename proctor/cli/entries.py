@@ -120,7 +120,7 @@ def _row(entry: EntrySummary, is_wide: bool) -> tuple[str | Text, ...]:
 
 
 def _running(config: GreenAgentConfig) -> list[Running]:
-    """What is under way; nothing where Temporal doesn't say so soon."""
+    """The running assessments, trials and campaigns; empty if Temporal doesn't answer soon."""
     from temporalio.service import RPCError
 
     from proctor.service.running import UnderWay

@@ -1,4 +1,4 @@
-"""What the forks of an assessment say together: how far its score was still open at each turn, and which decided."""
+"""A report on an assessment's forks: how much its score could still change at each turn, and which turns decided."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""What ``--help`` shows: the commands in groups, and examples of each."""
+"""Pages of ``--help``: the commands in groups, and examples of each."""
 
 import tomllib
 from collections import Counter

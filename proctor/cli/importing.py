@@ -17,7 +17,7 @@ _NAMED = 5
 
 @dataclass
 class Coming:
-    """What is imported: entries that are new, and those that are there already, theirs with ours.
+    """The entries of an import: new ones, and pairs (theirs, ours) of those that the archive already has.
 
     ``changing`` has, in words by their ids, those of the new ones that change own results.
     """

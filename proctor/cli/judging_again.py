@@ -50,7 +50,7 @@ _A_LINE = 25  # in a log, progress is one line for this number of runs
 
 @dataclass
 class Work:
-    """What is to be judged: entries, campaigns whose shift is kept, and what came of it."""
+    """The entries to judge, the campaigns whose shift is stored, and the results."""
 
     entries: list[ArchiveEntry] = field(default_factory=list)
     campaigns: list[ArchiveEntry] = field(default_factory=list)
@@ -168,7 +168,7 @@ def shift_of(
     seconds: float,
     campaign: ArchiveEntry | None,
 ) -> Shift:
-    """What the judgements of these entries changed."""
+    """The changes by the judgements of these entries."""
     pairs, equal = list[tuple[ArchiveEntry, Judgement]](), 0
     by_criterion: defaultdict[tuple[str, str], list[tuple[CriterionResult, CriterionResult]]] = defaultdict(list)
     for entry in entries:

@@ -21,7 +21,7 @@ _SHA = re.compile(r"[0-9a-f]{64}")
 
 
 def configured_dataset(chosen: DatasetSection, state: str | None) -> str | None:
-    """The folder of tasks or the ``NAME@VERSION`` that settings name; pulled from its registry where it is missing."""
+    """The folder of tasks or the ``NAME@VERSION`` of the settings; a missing dataset is pulled from its registry."""
     label = chosen.label
     if chosen.path or label is None:
         return chosen.path

@@ -1,4 +1,4 @@
-"""The command line. Each command imports its room only when it runs, so that help is there at once."""
+"""The command line. Each command imports its modules only when it runs: help appears at once."""
 
 import os
 import sys

@@ -7,7 +7,7 @@ from typer import Argument, Option
 
 
 def option(default: Any, metavar: str, text: str, *names: str, **bounds: float) -> Any:
-    """The default of a parameter that is an option: its value where it isn't given, its metavar and its help.
+    """Make the default of an option's parameter, from the option's default value, metavar and help.
 
     ``bounds`` are ``min`` and ``max``. It is called as its parameter, unless names are given.
     """
@@ -20,7 +20,7 @@ def valued(metavar: str, text: str, *names: str, **bounds: float) -> Any:
 
 
 def _use_token_file(file: str | None) -> None:
-    """One place says where the token is: the environment, which a flag overrules."""
+    """Put the flag's file into the environment, the single source of the token; it replaces a token there."""
     if file is not None:
         os.environ.pop("AGENTBEATS_TOKEN", None)
         os.environ["AGENTBEATS_TOKEN_FILE"] = file

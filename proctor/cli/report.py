@@ -11,7 +11,7 @@ from proctor.protocol.losses import losses
 from purple_sdk.protocol.provenance import ModelUse, Provenance
 from purple_sdk.protocol.results import DIMENSIONS, AssessmentResults, CriterionResult, DimensionScore, OverallScore
 
-_WIDE = 110  # columns from which on the explanations have a column of their own
+_WIDE = 110  # width from which the explanations have their own column
 _JUDGE_WIDTH = 30
 _DOUBTS_TOLD = 5
 _LONGEST_DOUBT = 80
@@ -175,7 +175,7 @@ def _why(criterion: CriterionResult, earned_by: str | None) -> Text:
 
 
 def _remarks(results: AssessmentResults, *, is_whole: bool) -> list[str]:
-    """What a reader must know of the score; in short, doubts are counted and not listed."""
+    """Remarks that a reader of the score needs; the short form has only a count of the doubts."""
     warnings = results.judge_warnings if is_whole else results.judge_warnings[:_MOST_WARNINGS]
     remarks = [*_origins(results), *_coverage(results), *(f"warning: {clean(warning)}" for warning in warnings)]
     if more := len(results.judge_warnings) - len(warnings):

@@ -1,4 +1,4 @@
-"""What is wrong with a scenario, and how its points are decided, in words."""
+"""Sentences on a scenario's problems, and on the sources of its points."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -126,7 +126,7 @@ def lines_on_facts(audited: Sequence[Audited], *, by_fact: bool) -> list[str]:
 
 
 def _lacks(package: ScenarioPackage) -> list[str]:
-    """What a scenario can be played without, and had better have."""
+    """Recommended parts that a scenario lacks; it can be played without them."""
     from proctor.local.scenario_data import unknown_settings
 
     lacks = unknown_settings((package.directory / "scenario.json").read_bytes())
@@ -152,7 +152,7 @@ def _lacks(package: ScenarioPackage) -> list[str]:
 
 
 _NEGATIVE = r"(?i)\b(no|not|never|nothing|nobody|none|without|all|every|each|any|only)\b"
-"""Statements that hold only where nothing speaks against them."""
+"""Statements that hold only if no evidence contradicts them."""
 
 
 def points_by_source(criteria: Sequence[EvaluationCriterion]) -> str:

@@ -22,7 +22,7 @@ from purple_sdk.protocol.instances import did_you_mean
 
 
 async def held_to_paraphrases(directory: Path) -> Held:
-    """Hold the patterns of a scenario's facts to its paraphrases, in a process of their own."""
+    """Check the patterns of a scenario's facts by its paraphrases, in a separate process."""
     async with aclosing(scenario_code(read_settings(GreenAgentConfig))) as code:
         return await code.hold(directory)
 
@@ -38,9 +38,7 @@ def find_scenario(manager: ScenarioManager, scenario_id: str) -> Path:
 
 
 def load_packages(directories: Sequence[Path]) -> list[ScenarioPackage | ScenarioError]:
-    """Load the packages in some folders, their code in processes of its own; each is a package, or what is wrong with
-    it.
-    """
+    """Load the packages in some folders, with their code in separate processes; return each package, or its error."""
 
     async def load() -> list[ScenarioPackage | ScenarioError]:
         async with aclosing(scenario_code(read_settings(GreenAgentConfig))) as code:

@@ -140,7 +140,7 @@ async def _write(folder: Path, results: TerminalResults, call: AssessmentCall) -
 
 
 def request_defaults(settings: TerminalSettings, folder: str | None) -> dict[str, Any]:
-    """What requests in the seed's words mean here: a flat configuration, as its callers send it."""
+    """The defaults of requests in the seed's format: a flat configuration, as its callers send it."""
     chosen = settings.dataset
     dataset = {
         "dataset_path": str(Path(folder).absolute()) if folder else None,

@@ -43,7 +43,7 @@ class GreenAgentSection(_Section):
 
 
 class WhiteAgentSection(_Section):
-    """The agent: where the one that ``up`` starts listens and which model it uses, or the address of another one."""
+    """The agent: the address and the model of the agent that ``up`` starts, or the address of another agent."""
 
     host: str = Field(default="0.0.0.0", description="Address that the agent started by `up` listens on.")
     port: int = Field(default=8001, ge=1, le=65535, description="Its port.")
@@ -86,7 +86,7 @@ class EvaluationSection(_Section):
 
 
 class DatasetSection(_Section):
-    """Which tasks: the folder ``path``, which requests may call ``name``; or the dataset ``name`` with ``version``.
+    """The tasks: the folder ``path``, which requests may call ``name``; or the dataset ``name`` with ``version``.
 
     The latter was added by ``proctor terminal-bench datasets``, or is pulled from ``registry``, a ``registry.json``.
     """
@@ -167,7 +167,7 @@ def read_terminal_settings(
 
     Args:
         flags: by section and key; None stands for a flag that wasn't given.
-        config_file: the file; ``config.toml`` here, where there is one, if None.
+        config_file: the file; None is ``config.toml`` in this folder, if it exists.
         environment: the process's own if None.
 
     Raises:

@@ -1,1 +1,1 @@
-"""Callers of an evaluator: the Python API, calls that are followed, archives that are opened."""
+"""Callers of an evaluator: the Python API, followed calls, opened archives."""

@@ -1,4 +1,4 @@
-"""Which archived runs are of which agent: an agent is its label, as long as that is the label of one agent alone."""
+"""The agents of archived runs. An agent is named by its label if no other agent has the same label."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,14 +16,14 @@ Who = tuple[str, str, str]
 
 
 def chosen_agent(name: str, entries: Sequence[ArchiveEntry]) -> list[ArchiveEntry]:
-    """The entries of one agent; empty where none is of that name.
+    """The entries of one agent; empty if no agent has this name.
 
     Args:
-        name: its label: what its campaign calls it, or else the name on its card. Or its card's name or address, where
-            one label alone has it. Or ``LABEL=ADDRESS`` and ``LABEL=CARD``, where one label was used for several.
+        name: its label: its name in its campaign, or else the name on its card. Or its card's name or address, if only
+            one label has it. Or ``LABEL=ADDRESS`` and ``LABEL=CARD``, if one label was used for several.
 
     Raises:
-        UsageError: the name is that of several agents; the message has them, and what to write instead.
+        UsageError: several agents have the name; the message lists them, and names to write instead.
     """
     agents = _agents_in(entries)
     label, _, which = name.partition("=")
@@ -41,16 +41,16 @@ def chosen_agent(name: str, entries: Sequence[ArchiveEntry]) -> list[ArchiveEntr
 def runs_of_agents(
     archive: Archive, entries: Sequence[ArchiveEntry], names: Sequence[str], campaign: str | None = None
 ) -> list[Run]:
-    """The runs of some agents, each under the name that it is called by here; forks are left out.
+    """The runs of some agents by the given names, without forks.
 
-    A fork has its beginning from another assessment.
+    A fork begins with turns of another assessment.
 
     Args:
         names: as of ``chosen_agent``.
-        campaign: of which the entries are; None of any.
+        campaign: only entries of this campaign; None for any.
 
     Raises:
-        UsageError: a name is that of no agent or of several, or two are of the same one.
+        UsageError: no agent or several have a name, or two names are of the same agent.
     """
     chosen = {name: chosen_agent(name, entries) for name in names}
     if unknown := [name for name, own in chosen.items() if not own]:
@@ -63,7 +63,7 @@ def runs_of_agents(
 
 
 def agent_names(entries: Iterable[ArchiveEntry]) -> dict[str, str]:
-    """Each entry's agent, by the entry's id: its label, or ``LABEL=ADDRESS`` where several agents have that."""
+    """Each entry's agent, by the entry's id: its label, or ``LABEL=ADDRESS`` if several agents have that label."""
     agents = _agents_in(entries)
     labels = Counter(label for label, _, _ in agents)
     return {
@@ -82,7 +82,7 @@ def _agents_in(entries: Iterable[ArchiveEntry]) -> dict[Who, list[ArchiveEntry]]
 
 
 def _full_name(who: Who, agents: Iterable[Who]) -> str:
-    """``LABEL=ADDRESS``; ``LABEL=CARD`` where several cards were at that address."""
+    """``LABEL=ADDRESS``; ``LABEL=CARD`` if several cards were at that address."""
     label, card, url = who
     return f"{label}={url if sum((each[0], each[2]) == (label, url) for each in agents) == 1 else card}"
 

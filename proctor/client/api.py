@@ -1,7 +1,7 @@
-"""The Python API: what notebooks, scripts and tests call. ``import proctor`` has all of it.
+"""The Python API for notebooks, scripts and tests. ``import proctor`` has all of it.
 
 The functions can be called with and without a running event loop, as in Jupyter. Errors are
-``proctor.common.errors.CommandError`` and its subclasses, with a sentence that says what to do.
+``proctor.common.errors.CommandError`` and its subclasses; their messages say what to do.
 """
 
 import asyncio
@@ -131,16 +131,16 @@ class Runs(Sequence[ArchiveEntry]):
         return self._entries[place]
 
     def rows(self) -> Rows:
-        """A dictionary for each: id, agent, scenario, seed, score, cost, …, and the points of each criterion.
+        """A dictionary for each run: id, agent, scenario, seed, score, cost, …, and the points of each criterion.
 
-        ``percent`` is what it counts, and ``weight`` its share of its agent's mean over all of them.
+        ``percent`` is its counted score, and ``weight`` its share of its agent's mean over all of them.
         """
         return rows_of(self._archive, self._entries)
 
     def summaries(self) -> list[Summary]:
         """Each agent's means with their intervals, by scenario, dimension and criterion, as a campaign has them.
 
-        Forks are left out. An agent is called by its label, or ``LABEL=ADDRESS`` where several have that label.
+        Forks are left out. An agent is called by its label, or ``LABEL=ADDRESS`` if several have that label.
         """
         from proctor.statistics import summaries
 
@@ -148,14 +148,14 @@ class Runs(Sequence[ArchiveEntry]):
         return summaries(self._archive.collect_runs(entries, agent_names(entries)))
 
     def compare(self, first: str, second: str) -> Comparison:
-        """What the first agent has more than the second one, over all that both have played.
+        """Compare two agents by the runs that both have played: the first agent's advantage over the second.
 
         Args:
-            first: the name of an agent, or ``LABEL=ADDRESS`` where several have one name.
-            second: the name of the other one.
+            first: the name of an agent, or ``LABEL=ADDRESS`` if several have one name.
+            second: the name of the other agent.
 
         Raises:
-            UsageError: a name is that of no agent or of several.
+            UsageError: no agent or several have a name.
         """
         from proctor.statistics import compared
 
@@ -237,7 +237,7 @@ def assessment_request(
     Args:
         agent: the participant's address; of several participants, each one's by its role.
         scenario: the scenario's id.
-        seed: of everything random; None for one that the evaluator draws.
+        seed: of everything random; None lets the evaluator draw a seed.
         offline: use no models.
         max_turns: the most turns; None for the scenario's number.
         turn_timeout: seconds that the participant has for a turn; None for the evaluator's own limit.
@@ -274,7 +274,7 @@ async def _play(request: str, what: str, gateway: str | None, on_event: OnEvent 
 
 
 def run_to_end(work: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine to its end, in a thread of its own where this one has a running event loop."""
+    """Run a coroutine to its end, in a new thread if this one has a running event loop."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:

@@ -32,17 +32,17 @@ from purple_sdk.processes.http_clients import make_http_client
 
 CANCEL_SECONDS = 5.0
 GIVE_UP_SECONDS = 120.0
-"""How long a lost gateway is looked for before the caller gives up."""
+"""How long the caller tries to reach a lost gateway before it gives up."""
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 4.0
 _SILENCE_SECONDS = 60.0
-"""A stream silent for so long is taken as lost: the gateway sends a sign of life every 15 s (sse-starlette)."""
+"""A stream that is silent for this long counts as lost: the gateway sends a sign of life every 15 s (sse-starlette)."""
 
 _PAGE = 100
 _ALL = 2**31 - 1
-"""The longest history that can be asked for; with it come the updates of a task that has ended."""
+"""The longest history that can be requested; it contains the updates of a task that has ended."""
 
-_UPDATES_SECONDS = 60.0  # how long the updates that we missed are asked for before the result alone has to do
+_UPDATES_SECONDS = 60.0  # how long missed updates are requested before the caller continues with the result alone
 EndState = Literal["completed", "failed", "canceled", "rejected"]
 
 _END_STATES: dict[a2a.TaskState, EndState] = {
@@ -54,7 +54,7 @@ _END_STATES: dict[a2a.TaskState, EndState] = {
 
 
 def trace_of_environment() -> dict[str, str]:
-    """The headers of the trace that this process belongs to, as OpenTelemetry has environments say it (``TRACEPARENT``,
+    """The headers of this process's trace, from OpenTelemetry's environment variables (``TRACEPARENT``,
     ``TRACESTATE``).
     """
     headers = {name: os.environ.get(name.upper(), "") for name in ("traceparent", "tracestate")}
@@ -63,7 +63,7 @@ def trace_of_environment() -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Accepted:
-    """The gateway has taken the request; ``workflow_url`` is the assessment in the Temporal UI, where it is known."""
+    """The gateway has accepted the request; ``workflow_url`` is the assessment in the Temporal UI, if known."""
 
     task_id: str
     context_id: str
@@ -77,7 +77,7 @@ class Progress:
 
 @dataclass(frozen=True)
 class GatewayMessage:
-    """A message of the gateway on the task that isn't an update of the assessment: that no worker takes it, say."""
+    """A message of the gateway that isn't an update of the assessment, for example that no worker takes the task."""
 
     sentence: str
 
@@ -86,7 +86,7 @@ class GatewayMessage:
 class ConnectionLost:
     """The stream broke; the caller tries again after ``retry_in`` seconds.
 
-    ``is_from_gateway``: the problem is the gateway's own sentence, so it is up, and can't continue for the time being.
+    ``is_from_gateway``: the problem is the gateway's own sentence: it is up, but can't continue at present.
     """
 
     problem: str
@@ -96,12 +96,12 @@ class ConnectionLost:
 
 @dataclass(frozen=True)
 class ConnectionBack:
-    """The stream is there again."""
+    """The stream is connected again."""
 
 
 @dataclass(frozen=True)
 class Ended:
-    """The task has ended; ``results`` is the exact JSON of the ``AssessmentResults``, where there are any."""
+    """The task has ended; ``results`` is the exact JSON of the ``AssessmentResults``, if there are any."""
 
     state: EndState
     sentence: str
@@ -114,8 +114,8 @@ CallEvent = Accepted | Progress | GatewayMessage | ConnectionLost | ConnectionBa
 class AssessmentCall:
     """One request for an assessment.
 
-    The message has an id of its own, from which the gateway derives the task's id: sending it again after a lost
-    connection joins the assessment that it started.
+    The gateway derives the task's id from the message's id. If the message is sent again after a lost connection, the
+    call joins the assessment that it started.
 
     Args:
         request_json: the ``AssessmentRequest`` as JSON. It travels as text, since a data part would carry a seed over
@@ -140,7 +140,7 @@ class AssessmentCall:
 
     @classmethod
     def of_task(cls, gateway_url: str, task_id: str) -> Self:
-        """A call that follows an assessment which is there already, from its first update."""
+        """A call that follows an existing assessment, from its first update."""
         call = cls(gateway_url, "")
         call.task_id = task_id
         return call
@@ -155,7 +155,7 @@ class AssessmentCall:
         """Send the request and follow the assessment; the last event is ``Ended``.
 
         Raises:
-            UnreachableError: no server answers at the gateway's address, or no longer for ``GIVE_UP_SECONDS``.
+            UnreachableError: no server answers at the gateway's address, or none has answered for ``GIVE_UP_SECONDS``.
             UsageError: the gateway refuses the message.
             CommandError: the gateway doesn't know the task any more.
         """
@@ -200,7 +200,7 @@ class AssessmentCall:
             stream = self._open(client)
 
     async def cancel(self) -> bool:
-        """Cancel the assessment; whether the gateway confirmed it within ``CANCEL_SECONDS``."""
+        """Cancel the assessment; return whether the gateway confirmed it within ``CANCEL_SECONDS``."""
         try:
             async with asyncio.timeout(CANCEL_SECONDS):
                 await self._accepted.wait()
@@ -211,7 +211,7 @@ class AssessmentCall:
         return True
 
     async def require_canceled(self) -> None:
-        """Cancel an assessment that is there already."""
+        """Cancel an existing assessment."""
         client = await self._connect()
         try:
             task = await client.cancel_task(a2a.CancelTaskRequest(id=self.task_id))
@@ -221,7 +221,7 @@ class AssessmentCall:
             raise CommandError(f"{self.task_id} is being cancelled, and has not ended yet: look again in a moment")
 
     async def find(self, prefix: str) -> str:
-        """The id of the assessment under way whose id begins so; ``prefix`` itself where none does."""
+        """The id of the running assessment whose id begins with ``prefix``; ``prefix`` itself if there is none."""
         client = await self._connect()
         matches: set[str] = set()
         for state in (a2a.TASK_STATE_WORKING, a2a.TASK_STATE_SUBMITTED):
@@ -260,7 +260,7 @@ class AssessmentCall:
         return cast("AsyncGenerator[a2a.StreamResponse, None]", stream)
 
     def _judge(self, error: Exception) -> str:
-        """The problem as words, where trying again may help; else raise what the person should read."""
+        """Return the problem in words if a retry may help; else raise an error for the user."""
         if (refusal := _refusal(error)) is not None:
             raise CommandError(refusal) from None
         if isinstance(error, TaskNotFoundError) and self.task_id:
@@ -315,7 +315,7 @@ class AssessmentCall:
                 self._results = part.raw
 
     async def _look(self, *, with_updates: bool) -> list[CallEvent]:
-        """Ask for the task once; what we missed of it and how it ended, or nothing if it hasn't."""
+        """Ask for the task once; return the missed updates and its end, or nothing if it hasn't ended."""
         try:
             client = await self._connect()
             task = await client.get_task(
@@ -342,7 +342,7 @@ def _updates(message: a2a.Message) -> Iterator[TaskUpdate | CampaignUpdate]:
             data = MessageToDict(part.data)
             try:
                 yield parse_any_update(data)
-            except ValueError:  # a newer gateway may tell what this caller doesn't know
+            except ValueError:  # a newer gateway may send fields that this caller doesn't know
                 continue
 
 
@@ -356,7 +356,7 @@ def _text(message: a2a.Message) -> str:
 
 
 def authorization() -> dict[str, str]:
-    """The header that says who asks: the token of ``AGENTBEATS_TOKEN``, else the one in ``AGENTBEATS_TOKEN_FILE``."""
+    """The header that authenticates the caller: ``AGENTBEATS_TOKEN``, else the token in ``AGENTBEATS_TOKEN_FILE``."""
     token = os.environ.get(TOKEN_VARIABLE, "").strip()
     if file := "" if token else os.environ.get(TOKEN_FILE_VARIABLE, ""):
         try:
@@ -371,7 +371,7 @@ def authorization() -> dict[str, str]:
 
 
 def _refusal(error: Exception) -> str | None:
-    """Why the gateway doesn't let us in; None where it does."""
+    """The reason why the gateway refuses this caller; None if it doesn't."""
     cause = error.__cause__
     if not isinstance(cause, httpx.HTTPStatusError) or cause.response.status_code not in (401, 403, 421):
         return None
@@ -384,7 +384,7 @@ def _refusal(error: Exception) -> str | None:
 
 
 def error_text(error: Exception) -> str:
-    """An error's text; the gateway's own sentence where it answered with one."""
+    """An error's text; the gateway's own sentence if its answer has one."""
     cause = error.__cause__
     if isinstance(cause, httpx.HTTPStatusError):
         with suppress(httpx.StreamError, ValueError, KeyError, TypeError):

@@ -22,7 +22,7 @@ class Deployment:
 
     Attributes:
         settings: fields of ``GreenAgentConfig`` that it has or had; of one that ended, store and archive alone. None
-            where they can't be read.
+            if they can't be read.
         is_running: whether it runs now.
     """
 
@@ -38,7 +38,7 @@ class Deployment:
 
 
 def known_deployments(home: Path) -> list[Deployment]:
-    """All deployments with results or a note: the running ones first, and among equals that of ``home``.
+    """All deployments with results or a note: running ones first, and of equals the one of ``home``.
 
     Args:
         home: the default state folder.
@@ -51,7 +51,7 @@ def known_deployments(home: Path) -> list[Deployment]:
 
 
 def read_deployment(state: Path) -> Deployment:
-    """The deployment of a state folder; without settings where it has none, or they can't be read."""
+    """The deployment of a state folder; without settings if it has none, or they can't be read."""
     try:
         with (state / NOTE).open(encoding="utf-8") as note:
             try:

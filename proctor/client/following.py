@@ -1,4 +1,4 @@
-"""A call of any kind is followed to its end, and cancelled by Ctrl-C; its results get a folder."""
+"""Follow a call of any kind to its end, cancel it by Ctrl-C, and make a folder for its results."""
 
 import asyncio
 from contextlib import aclosing
@@ -19,7 +19,7 @@ M = TypeVar("M", bound=BaseModel)
 
 
 class Display(Protocol):
-    """What shows the events of a call."""
+    """A display of a call's events."""
 
     def show(self, event: CallEvent) -> None:
         """Show one event."""
@@ -31,7 +31,7 @@ class Display(Protocol):
 async def followed(
     call: AssessmentCall, display: Display, interrupted: asyncio.Event, what: str = "assessment"
 ) -> tuple[Accepted | None, Ended]:
-    """Show how a call proceeds, to its end.
+    """Show the progress of a call until it ends.
 
     Args:
         call: the assessment or campaign, entered.
@@ -39,7 +39,7 @@ async def followed(
         what: ``assessment``, ``campaign`` or ``run``, for messages.
 
     Raises:
-        CommandError: as ``AssessmentCall.events``; and where a cancellation isn't confirmed.
+        CommandError: as ``AssessmentCall.events``; and if a cancellation isn't confirmed.
     """
     following = asyncio.create_task(_follow(call, display))
     try:
@@ -67,11 +67,11 @@ def read_results(kind: type[M], exact: bytes, what: str) -> M:
 
 
 def new_folder(output: Path, name: str, option: str) -> Path:
-    """Make a folder of that name below another one, with a number behind it where it is there already.
+    """Make a folder with this name in ``output``; if it exists, append a number to the name.
 
     Args:
-        output: the folder in which it is made; it may be missing. name: the new one's. option: by which ``output`` was
-            chosen, for the sentence where it can't be.
+        output: the folder in which it is made; it may be missing. name: the new folder's. option: the option that
+            chose ``output``, for the error message.
 
     Raises:
         UsageError: it can't be made.
@@ -91,7 +91,7 @@ def new_folder(output: Path, name: str, option: str) -> Path:
 
 
 def require_completed(ended: Ended, what: str) -> None:
-    """Say how a call ended, unless well and with a result."""
+    """Raise an error that says how a call ended, unless it completed with a result."""
     match ended.state:
         case "rejected":
             raise UsageError(clean(ended.sentence) or "the request was rejected")

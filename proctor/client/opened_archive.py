@@ -1,4 +1,4 @@
-"""The archive that a command's flags name, and what narrows down its entries."""
+"""The archive that a command's flags name, and filters of its entries."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -30,7 +30,7 @@ def query_of(
     since: str | None,
     until: str | None,
 ) -> EntryQuery:
-    """What to ask the archive for; None for any. ``since`` and ``until`` are dates, times, or periods before now.
+    """A query of the archive; None for any value. ``since`` and ``until`` are dates, times, or periods before now.
 
     Raises:
         UsageError: ``since`` or ``until`` can't be read.
@@ -71,7 +71,7 @@ def open_archive(archive: str | None, state: str | None, *names: str) -> tuple[A
 
     Args:
         archive, state: the flags.
-        names: what is looked for; of the archives that nothing names, the first one that has it is opened.
+        names: ids to look for; if nothing names an archive, the first one that has them is opened.
 
     Raises:
         UsageError: nothing names one, and several deployments run.
@@ -102,7 +102,7 @@ def _found(config: GreenAgentConfig, names: Sequence[str]) -> GreenAgentConfig:
 
 
 def _places(config: GreenAgentConfig) -> tuple[list[Deployment], list[GreenAgentConfig]]:
-    """The running deployments, and the settings of all: of those that run, of none, of those that ran."""
+    """The running deployments, and all settings: of running deployments, of none, of ended deployments."""
     known, chosen = known_deployments(Path(config.state)), frozenset(config.model_fields_set)
     running = [each for each in known if each.is_running]
     settled = [each.settle(config, chosen) for each in known]
@@ -120,7 +120,7 @@ def find_campaign(kept: Archive, name: str) -> ArchiveEntry | None:
 
 
 def local_archives() -> list[Path]:
-    """The folders of all archives that commands find where nothing names one."""
+    """The folders of all archives that commands find if no flag or setting names one."""
     _, places = _places(read_settings(GreenAgentConfig))
     return [Path(place.archive_url) for place in places if "://" not in place.archive_url]
 
@@ -136,7 +136,7 @@ def _has(config: GreenAgentConfig, name: str) -> bool:
 
 
 def other_deployments(config: GreenAgentConfig) -> str:
-    """The flags that name the deployments beside that of the settings, as a hint; empty where there are none."""
+    """A hint with the flags that name the other deployments; empty if there are none."""
     home = Path(GreenAgentConfig().state)
     return _flags([each for each in known_deployments(home) if each.state != Path(config.state).resolve()])
 
@@ -148,6 +148,6 @@ def _flags(deployments: Sequence[Deployment]) -> str:
 
 @contextmanager
 def archive_problems() -> Iterator[None]:
-    """Raise the problems of an archive as those of a command; also a decorator of commands."""
+    """Convert an archive's errors to a command's; also a decorator of commands."""
     with ending_as(UsageError, NoSuchEntryError), ending_as(CommandError, EntryDamagedError, StoreUnavailableError):
         yield

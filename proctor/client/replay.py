@@ -28,12 +28,12 @@ _BEGIN = {
 claims the simulation with a new fence, with which local activities may look at it.
 """
 _WITHIN = {"respond": "the replies of turn {}", "apply": "the end of turn {}", "advance": "the end of turn {}"}
-"""Those from which an assessment may continue where they have failed, so that the turn needn't be played again."""
+"""Activities at which an assessment may continue if they failed; then the turn needn't be played again."""
 _ENDED_BADLY = {EventType.EVENT_TYPE_ACTIVITY_TASK_FAILED, EventType.EVENT_TYPE_ACTIVITY_TASK_TIMED_OUT}
 
 
 class _Turn(BaseModel):
-    """What of a turn's input is of interest here, whichever release has written it."""
+    """The fields of a turn's input that this module reads; all releases write them."""
 
     turn: int
 
@@ -46,7 +46,7 @@ class ResetPoint:
         event_id: the id of the WorkflowTaskCompleted event.
         name: the part's.
         turn: the number of a turn that begins there, None for other parts.
-        has_failed: whether what began there failed.
+        has_failed: whether the part that began there failed.
     """
 
     run_id: str
@@ -57,9 +57,7 @@ class ResetPoint:
 
 
 async def reset_points(client: Client, task_id: str) -> list[ResetPoint]:
-    """Every point from which an assessment may continue, in order; a later run's point takes the place of an earlier
-    one's.
-    """
+    """All points from which an assessment may continue, in order; a later run's point replaces an earlier run's."""
     points: dict[str, ResetPoint] = {}
     try:
         described, runs = await _runs(client, task_id)
@@ -71,13 +69,13 @@ async def reset_points(client: Client, task_id: str) -> list[ResetPoint]:
                 f"there is no assessment {task_id!r}: `temporal workflow list` shows those there are"
             ) from None
         raise
-    if described.status == WorkflowExecutionStatus.COMPLETED:  # so it came past every failure
+    if described.status == WorkflowExecutionStatus.COMPLETED:  # it continued after every failure
         return [replace(point, has_failed=False) for point in points.values()]
     return list(points.values())
 
 
 async def _runs(client: Client, task_id: str) -> tuple[WorkflowExecutionDescription, list[str]]:
-    """The present run, and the ids of those that led to it: what it continued as new, earliest first."""
+    """The current run, and the ids of the runs that continued as new before it, earliest first."""
     described = await client.get_workflow_handle(task_id).describe()
     if described.workflow_type != ASSESSMENT_WORKFLOW:
         raise CommandError(f"{task_id!r} is a workflow of type {described.workflow_type}, not an assessment")
@@ -163,7 +161,7 @@ def choose(points: list[ResetPoint], from_turn: int | None, from_judging: bool) 
 
 
 async def reset(client: Client, task_id: str, point: ResetPoint, *, with_current_evaluators: bool = False) -> str:
-    """Reset an assessment; its current run is ended, and a new run continues from there.
+    """Reset an assessment; its current run is ended, and a new run continues from the point.
 
     The new run's judges read from the reset's reason whether to take the scenario's evaluators of today.
 
@@ -179,7 +177,7 @@ async def reset(client: Client, task_id: str, point: ResetPoint, *, with_current
             workflow_execution=WorkflowExecution(workflow_id=task_id, run_id=point.run_id),
             reason=reason,
             workflow_task_finish_event_id=point.event_id,
-            request_id=f"replay-{uuid4()}",  # twice to the same point is two resets
+            request_id=f"replay-{uuid4()}",  # two resets to the same point are distinct requests
         )
     )
     return answer.run_id

@@ -1,4 +1,4 @@
-"""What ``proctor run`` plays: from flags, or from a ``campaign.toml`` that says the same."""
+"""The settings of ``proctor run``: from flags, or from an equivalent ``campaign.toml``."""
 
 import json
 import re
@@ -18,7 +18,7 @@ _RANGE = re.compile(r"(-?\d+)(?:\s*-\s*(-?\d+))?", re.ASCII)
 
 
 def seeds_in(words: str, flag: str = "--seeds") -> list[int]:
-    """Seeds such as ``1-5,9``; or other numbers, of another ``flag``."""
+    """Parse seeds such as ``1-5,9``, or other numbers of another ``flag``."""
     seeds: list[int] = []
     for word in filter(None, (word.strip() for word in words.split(","))):
         if (numbers := _RANGE.fullmatch(word)) is None:
@@ -33,14 +33,14 @@ def seeds_in(words: str, flag: str = "--seeds") -> list[int]:
 
 
 def agents_in(words: Sequence[str], unnamed: str = "agent", known: Sequence[str] = ()) -> dict[str, str]:
-    """Agents such as ``mine=http://localhost:8001``, by name.
+    """Parse agents such as ``mine=http://localhost:8001``; return addresses by name.
 
     Args:
-        unnamed: the name of an agent that is given without one.
-        known: words that stand for an agent themselves, and are its name.
+        unnamed: the name of an agent that has none.
+        known: words that are both an agent and its name.
 
     Raises:
-        UsageError: two have one name.
+        UsageError: two agents have the same name.
     """
     agents: dict[str, str] = {}
     for word in words:
@@ -54,7 +54,7 @@ def agents_in(words: Sequence[str], unnamed: str = "agent", known: Sequence[str]
 
 
 def read_campaign(path: str) -> dict[str, Any]:
-    """A request from a file: a table ``agents`` (name to address), and beside it what ``config`` has."""
+    """Read a request from a file: a table ``agents`` (name to address), and the fields of ``config``."""
     try:
         settings = tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
@@ -70,7 +70,7 @@ def read_campaign(path: str) -> dict[str, Any]:
 
 
 def checked(request: dict[str, Any], where: str) -> RunRequest:
-    """The request, as the evaluator will read it; ``where`` it comes from."""
+    """Validate the request as the evaluator does; ``where`` is its source, for error messages."""
     if unknown := sorted(
         set(request["config"]) - {*RunConfig.model_fields, "scenario_id", "difficulty", "seed", "from_turn"}
     ):
@@ -85,7 +85,7 @@ def checked(request: dict[str, Any], where: str) -> RunRequest:
 
 def as_toml(request: RunRequest) -> str:
     chosen = request.config
-    # What a fork doesn't say is as it was in its original, and not the default.
+    # A setting that a fork leaves out has its original's value, not the default.
     config = chosen.model_dump(mode="json", exclude_none=True, exclude_defaults=not chosen.fork_of)
     config = {"scenarios": chosen.scenarios, "seeds": chosen.seeds, **config}
     lines = [f"{name} = {json.dumps(value)}" for name, value in config.items()]

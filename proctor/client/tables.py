@@ -21,7 +21,7 @@ _LEFT_OUT = ("clock", "noise", "forked_from")
 COLUMNS = (*_FIRST, *(name for name in EntrySummary.marked(OF_RESULT) if name not in (*_FIRST, *_LEFT_OUT)))
 """The columns before ``percent`` and ``weight`` and those of the criteria (``criterion.ID``).
 
-``agent`` is its label, or ``LABEL=ADDRESS`` where several agents have that. The sum of an agent's ``percent`` times
+``agent`` is its label, or ``LABEL=ADDRESS`` if several agents have that label. The sum of an agent's ``percent`` times
 ``weight`` is its mean, as pages and commands have it.
 """
 
@@ -29,7 +29,7 @@ Rows = Sequence[Mapping[str, Any]]
 
 
 def rows_of(archive: Archive, entries: Sequence[ArchiveEntry]) -> list[dict[str, Any]]:
-    """A row for each assessment and trial; campaigns have none, their members do.
+    """A row for each assessment and trial; campaigns have no row, only their members do.
 
     Raises:
         StoreUnavailableError, EntryDamagedError: the results of an entry can't be read.
@@ -52,9 +52,9 @@ def rows_of(archive: Archive, entries: Sequence[ArchiveEntry]) -> list[dict[str,
 
 
 def _shares(entries: Sequence[ArchiveEntry], names: Mapping[str, str]) -> dict[str, tuple[float | None, float | None]]:
-    """What each run counts, in percent, and its share of its agent's mean over these entries, by id.
+    """Each run's counted score in percent, and its share of its agent's mean over these entries, by id.
 
-    A run that its agent failed counts 0. Both are None of one that another failure ended.
+    A run that failed because of its agent counts 0. Both values are None if another failure ended the run.
     """
     from proctor.statistics import weights
 

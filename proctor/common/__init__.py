@@ -1,1 +1,1 @@
-"""What several rooms of proctor share: errors, the console, settings as commands read them, interrupts."""
+"""Shared parts of proctor's packages: errors, the console, the settings of commands, interrupts."""

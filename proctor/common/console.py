@@ -15,11 +15,11 @@ from rich.text import Text
 from purple_sdk.processes.announcing import printable
 
 PLAIN_WIDTH = 120
-"""Columns of the output where it goes to no terminal."""
+"""Columns of the output if it doesn't go to a terminal."""
 
 
 class _CleanConsole(Console):
-    """Prints without control characters what anybody else has written, wherever a command shows it."""
+    """Removes control characters from other people's texts before it prints them."""
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
         for segment in super().render(renderable, options):
@@ -32,7 +32,7 @@ def make_console(file: TextIO | None = None) -> Console:
 
 
 def plain_table(*headings: str | Text, numbers: Sequence[str | Text] = (), **options: Any) -> Table:
-    """A table without lines, as commands print them: columns that fold, those of numbers, and options of rich's."""
+    """A table without lines: text columns (``headings``) fold, number columns don't; ``options`` are rich's."""
     table = Table(**{"box": None, "pad_edge": False, "padding": (0, 2, 0, 0), "header_style": "bold", **options})
     for heading in headings:
         table.add_column(heading, overflow="fold")
@@ -42,7 +42,7 @@ def plain_table(*headings: str | Text, numbers: Sequence[str | Text] = (), **opt
 
 
 def show(console: Console, content: RenderableType) -> None:
-    """Print; where there is no terminal, without the spaces that pad a table's last column."""
+    """Print an object; without a terminal, leave out the spaces that pad a table's last column."""
     if console.is_terminal:
         console.print(content)
         return
@@ -54,9 +54,9 @@ def show(console: Console, content: RenderableType) -> None:
 
 
 def command_name() -> str:
-    """How this user calls ``proctor``: by its name where the PATH has it, else by its path.
+    """The command that calls ``proctor``: its name if it is on the PATH, else its path.
 
-    ``uv`` runs programs from an environment that is on the PATH only while they run, so there it is the path, too.
+    ``uv`` puts an environment on the PATH only while a program runs, so under ``uv`` this is the path, too.
     """
     program = Path(sys.argv[0])
     if program.name != "proctor" or not program.is_file():

@@ -1,4 +1,4 @@
-"""How a command ends: its exit code, and the sentence that goes with it."""
+"""Errors that end a command: an exit code and a sentence for each."""
 
 import shutil
 import textwrap
@@ -18,7 +18,7 @@ class ExitCode(IntEnum):
 
 class CommandError(Exception):
     """A command can't continue; the message is a sentence for the person who typed it. All of a command's functions may
-    raise one: their docstrings say so only where it isn't plain.
+    raise it; their docstrings say so only if it isn't obvious.
     """
 
     exit_code = ExitCode.FAILED
@@ -41,7 +41,7 @@ class CancelledError(CommandError):
 
 
 def fit(text: str, stream: TextIO) -> str:
-    """A text for a stream: on a terminal its lines are broken between words; elsewhere they stay as they are."""
+    """Wrap a text for a stream if that is a terminal; elsewhere, return it unchanged."""
     if not stream.isatty():
         return text
     width = shutil.get_terminal_size().columns
@@ -54,7 +54,7 @@ def fit(text: str, stream: TextIO) -> str:
 
 @contextmanager
 def ending_as(kind: type[CommandError], *problems: type[Exception]) -> Iterator[None]:
-    """Raise a problem of these kinds as one that ends the command, with the same sentence."""
+    """Convert exceptions of these kinds to an error that ends the command, with the same message."""
     try:
         yield
     except problems as error:

@@ -1,4 +1,4 @@
-"""Ctrl-C and its like, for commands that end in an orderly way."""
+"""Signal handlers for commands that shut down cleanly."""
 
 import asyncio
 import signal
@@ -11,7 +11,7 @@ STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def on_signals(stopping: asyncio.Event) -> list[Callable[[], None]]:
-    """Let the first Ctrl-C (SIGTERM, SIGHUP) set ``stopping``, and a second one call what is in the list returned."""
+    """Let the first Ctrl-C (SIGTERM, SIGHUP) set ``stopping``; a second one calls the returned list's functions."""
     hurry: list[Callable[[], None]] = []
 
     def react() -> None:
@@ -27,7 +27,7 @@ def on_signals(stopping: asyncio.Event) -> list[Callable[[], None]]:
 
 
 def on_hangup(*calls: Callable[[], None]) -> None:
-    """Let a SIGHUP open this process's output again and then make these calls, unless it comes from a terminal."""
+    """On a SIGHUP that doesn't come from a terminal, open this process's output again and then make these calls."""
 
     def react() -> None:
         for call in (reopen, *calls):
@@ -45,7 +45,7 @@ def interruption() -> asyncio.Event:
 
 
 async def done_before(work: "asyncio.Task[Any]", event: asyncio.Event) -> bool:
-    """Wait until the work is done or the event is set; whether the work is done."""
+    """Wait until the work is done or the event is set; return whether the work is done."""
     setting = asyncio.create_task(event.wait())
     try:
         await asyncio.wait({work, setting}, return_when=asyncio.FIRST_COMPLETED)

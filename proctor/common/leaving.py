@@ -1,9 +1,9 @@
-"""How a process of ours ends: at once, after all that has to be done at an exit.
+"""End a process quickly, after its exit handlers.
 
 The interpreter isn't taken apart. That would take up to a fifth of a short command's time, for memory that the system
 takes back anyway; and in one that has spoken with Temporal it would abort (``Fatal Python error: PyGILState_Release``):
-the SDK runs threads of its own (Rust's Tokio) that take Python's lock to pass on messages from Temporal. They can't
-be stopped, since the whole process has one runtime.
+the SDK's own threads (Rust's Tokio) take Python's lock to pass on messages from Temporal. They can't be stopped, since
+the whole process has one runtime.
 """
 
 import atexit
@@ -15,7 +15,7 @@ from typing import NoReturn
 
 
 def leave(code: str | int | None) -> NoReturn:
-    """End the process as ``sys.exit`` does: after its threads, its exit handlers and what it has written."""
+    """End the process as ``sys.exit`` does: wait for its threads, run its exit handlers, and flush its output."""
     threading._shutdown()  # type: ignore[attr-defined]  # waits for threads that are no daemons, as every exit does
     atexit._run_exitfuncs()
     if isinstance(code, str):

@@ -20,7 +20,7 @@ def clean(text: str) -> str:
 
 
 def shorten(text: str, longest: int = _LONGEST_TEXT) -> str:
-    """A clean text, cut where it is longer than ``longest`` characters."""
+    """A clean text of at most ``longest`` characters; a longer one is cut."""
     text = clean(text)
     return text if len(text) <= longest else text[: longest - 1].rstrip() + "…"
 
@@ -31,7 +31,7 @@ def counted(number: int, noun: str, plural: str | None = None) -> str:
 
 
 def phrases(actions: Sequence[ActionObservedUpdate]) -> list[str]:
-    """Put actions in few words: one phrase for each kind, in order of appearance, with a count for each target."""
+    """Summarize actions: one phrase for each kind, in order of appearance, with a count for each target."""
     kinds: dict[tuple[str, bool], dict[str, list[ActionObservedUpdate]]] = {}
     for action in actions:
         targets = kinds.setdefault((clean(action.action), action.success), {})
@@ -57,15 +57,15 @@ def _phrase(name: str, success: bool, targets: Mapping[str, Sequence[ActionObser
 
 
 def interval_in_words(estimate: Estimate | None) -> str:
-    """A 95 % interval; "" where there is none."""
+    """A 95 % interval in words; "" if there is none."""
     if estimate is None or estimate.low is None or estimate.high is None:
         return ""
     return f"{estimate.low:.1f} to {estimate.high:.1f}"
 
 
 def comparison_in_words(comparison: Comparison, difference: int = 5) -> list[str]:
-    """A line on the means of two agents, their difference and how sure it is, and one on the pairs that would show a
-    ``difference``, in points.
+    """Compare two agents in two lines: their means with the difference and its interval, and the number of pairs that
+    would show a ``difference`` (in points).
     """
     pair = f"{clean(comparison.first)} less {clean(comparison.second)}"
     if comparison.difference is None:

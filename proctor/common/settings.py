@@ -1,4 +1,4 @@
-"""Configuration from flags and environment, with its problems as sentences."""
+"""Settings from flags and the environment; a problem is reported as a sentence."""
 
 import os
 import sys
@@ -36,8 +36,8 @@ _FOLLOWS_FROM_ANOTHER = "default_factory_not_called"
 
 
 def read_settings(kind: type[ConfigT], **flags: Any) -> ConfigT:
-    """Settings of one kind: the flags that were set, over the environment, over the defaults; services
-    listen on the loopback address unless one of them says where.
+    """Read settings of one kind: flags take precedence over the environment, and that over the defaults. Services
+    listen on the loopback address unless a flag or the environment sets another.
     """
     chosen = {name: value for name, value in flags.items() if value is not None}
     try:
@@ -58,15 +58,15 @@ def read_settings(kind: type[ConfigT], **flags: Any) -> ConfigT:
 
 
 def announce_as_logs() -> None:
-    """Print announcements as JSON where the environment asks for JSON logs.
+    """Print announcements as JSON if the environment asks for JSON logs.
 
-    A service calls this before it reads its settings, so that an error in one of them is a JSON line, too.
+    A service calls this before it reads its settings: then an error in a setting is a JSON line, too.
     """
     announce_as_json(EnvSettingsSource(GreenAgentConfig)().get("log_format") == "json")
 
 
 def default_gateway() -> str:
-    """The gateway that the environment names (``AGENTBEATS_GATEWAY_URL``); else this machine's own, by its settings."""
+    """The gateway's address: ``AGENTBEATS_GATEWAY_URL``, else this machine's own gateway, by its settings."""
     if named := os.environ.get(GATEWAY_VARIABLE, "").strip():
         if urlsplit(named).scheme not in ("http", "https") or not urlsplit(named).hostname:
             raise UsageError(f"{GATEWAY_VARIABLE} is {named!r}: give an address such as http://127.0.0.1:8000")
@@ -85,8 +85,8 @@ def _require_openable(url: str, where: str) -> None:
 
 
 def with_scenarios(config: GreenAgentConfig) -> GreenAgentConfig:
-    """The same settings with an absolute ``scenarios_dir``, found as everybody finds it (``ScenarioManager``), and the
-    datasets of terminal tasks there too, unless they are said to be elsewhere.
+    """The same settings with an absolute ``scenarios_dir``, resolved by ``ScenarioManager``. The datasets of terminal
+    tasks are in the same folder unless a setting names another.
     """
     from proctor.activities.scenario_code.manager import ScenarioError, ScenarioManager
 
@@ -99,9 +99,9 @@ def with_scenarios(config: GreenAgentConfig) -> GreenAgentConfig:
 
 
 def with_connection(config: GreenAgentConfig, flag: str | None = None) -> GreenAgentConfig:
-    """The same settings with Temporal's address and namespace as the SDK's environment configuration has them, where it
-    says anything of them: ``TEMPORAL_*`` and ``temporal.toml`` win over ``AGENTBEATS_GREEN_TEMPORAL_*``, and the flag
-    for the address over all.
+    """The same settings with Temporal's address and namespace from the SDK's environment configuration, if it has them:
+    ``TEMPORAL_*`` and ``temporal.toml`` win over ``AGENTBEATS_GREEN_TEMPORAL_*``, and the flag for the address over
+    all.
     """
     from proctor.storage.connections import ConnectionSettingsError, read_profile
 
@@ -131,14 +131,16 @@ def require_guarded(config: GreenAgentConfig) -> None:
 
 
 def count_worker_processes(config: GreenAgentConfig) -> int:
-    """How many processes a worker has: as the settings say; else one where each has UES servers of its own, since an
-    assessment may continue in another process after each step; else as many as it may use cores.
+    """The number of a worker's processes: the setting, or by default the number of usable cores.
+
+    The default is 1 if each process has its own UES servers: an assessment may continue in another process after each
+    step.
     """
     return config.worker_processes or (1 if config.ues_command else usable_cores())
 
 
 def usable_cores(quota: Path = _QUOTA) -> int:
-    """The cores that it may run on, or less where its container may use less of them; at least 1."""
+    """The number of cores that this process may use, within its container's limit; at least 1."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     with suppress(OSError, ValueError):
         share, period = quota.read_text().split()

@@ -1,4 +1,4 @@
-"""The state folder: what outlives a process, the same for all services of one user on one machine.
+"""The state folder: all files that outlive a process, the same for all services of one user on one machine.
 
 It holds ``secret``, from which all keys are derived; ``storage``, with checkpoints and large payloads; and, of
 ``proctor up``, Temporal's database, the logs, and the lock of the one that runs.
@@ -33,12 +33,13 @@ def with_secret(config: GreenAgentConfig) -> GreenAgentConfig:
 
 
 def deployment_secret(state: Path) -> str:
-    """The secret of this state folder's deployment; made, for its owner alone, by the first process that needs it."""
+    """The secret of this state folder's deployment. The first process that needs it makes it, readable by its owner
+    only."""
     path = state / "secret"
     make_folder(state)
     try:
         if not path.exists():
-            with locked(state / "secret.lock"):  # so that two at the same moment agree
+            with locked(state / "secret.lock"):  # two processes at the same moment get the same secret
                 if not path.exists():
                     _write(path, secrets.token_urlsafe(32))
         status, secret = path.stat(), path.read_text().strip()
@@ -65,7 +66,7 @@ def make_folder(path: Path) -> None:
 
 @contextmanager
 def state_folder(path: Path) -> Iterator[Path]:
-    """Make a state folder, and be the one `proctor up` that uses it for as long as the context lasts."""
+    """Make a state folder, and lock it for this `proctor up` until the context ends."""
     make_folder(path)
     try:
         lock = os.fdopen(os.open(path / "lock", os.O_WRONLY | os.O_CREAT, 0o600), "w")
@@ -85,7 +86,7 @@ _REMEDY = "choose one with --state or AGENTBEATS_GREEN_STATE"
 
 
 def _write(path: Path, secret: str) -> None:
-    """Write a secret so that it is there as a whole or not at all."""
+    """Write a secret atomically."""
     draft = path.with_name("secret.new")
     draft.unlink(missing_ok=True)
     with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:

@@ -19,11 +19,10 @@ if TYPE_CHECKING:
 
 
 def families(scenarios_dir: str | Path | None = None) -> "list[Family]":
-    """The families that make days, by name: each has ``name``, ``title`` and ``ability``.
+    """The families of generated days, by name: each has ``name``, ``title`` and ``ability``.
 
     Args:
-        scenarios_dir: a folder of scenarios. By default the one that the settings name, and those that come with
-            proctor.
+        scenarios_dir: a folder of scenarios. By default the folder of the settings, and proctor's own scenarios.
 
     Raises:
         CommandError: the description of one is missing or broken.

@@ -1,5 +1,6 @@
-"""Judges archived assessments again. The evidence comes from the archive, the scenario's frozen files from the store.
-Or today's files come from the folder of scenarios. Evaluators run confined, as in a worker; nothing else has to run.
+"""Judges archived assessments again. The evidence comes from the archive. The scenario's files are the frozen
+ones from the store, or today's from the folder of scenarios. Evaluators run confined, as in a worker; no services are
+needed.
 """
 
 import asyncio
@@ -58,7 +59,7 @@ class NotJudgeableError(Exception):
 
 @dataclass(frozen=True)
 class Side:
-    """What one participant did: its entry, the result's criteria of its own, and the evidence."""
+    """One participant's part: its entry, its criteria of the result, and the evidence."""
 
     entry: ArchiveEntry
     criteria: Sequence[CriterionResult]
@@ -67,7 +68,7 @@ class Side:
 
 @dataclass(frozen=True)
 class Code:
-    """What judges: the files of the evaluators, the scenario as each role has it, and where they come from."""
+    """The judging code: the evaluators' files, the scenario for each role, and the source of both."""
 
     files: bytes
     scenarios: dict[str, ScenarioConfig]
@@ -79,9 +80,9 @@ class Court:
     """Judges any number of archived assessments again.
 
     Args:
-        config: the settings; what judges by a model takes its address and limits from them.
-        archive: where the entries are; nothing is written there.
-        is_current: whether today's evaluators judge, and not those that were frozen at admission.
+        config: the settings; judging by a model takes its address and limits from them.
+        archive: the archive of the entries; it isn't changed.
+        is_current: whether today's evaluators judge, instead of those that were frozen at admission.
         judge: the model for criteria that need one; None to keep their first verdicts.
     """
 
@@ -100,7 +101,7 @@ class Court:
         await self.scenarios.aclose()
 
     async def who(self, entry: ArchiveEntry) -> JudgedBy:
-        """Who would judge an entry; raises ``NotJudgeableError``."""
+        """The code and the model that would judge an entry; raises ``NotJudgeableError``."""
         return JudgedBy(
             proctor=version("proctor"),
             evaluators="current" if self.is_current else "frozen",
@@ -149,7 +150,7 @@ class Court:
     async def _judge_side(
         self, entry: ArchiveEntry, side: Side, scenario: ScenarioConfig, package: BlobRef
     ) -> tuple[list[CriterionResult], list[str]]:
-        """The verdicts on a participant's criteria, and the ids of those that stay as they were."""
+        """The verdicts on a participant's criteria, and the ids of unchanged verdicts."""
         first = {criterion.criterion_id: criterion for criterion in side.criteria}
         form, verdicts, kept = scenario.model_dump_json().encode(), list[CriterionResult](), list[str]()
         with self._store.holding(form) as document, self._store.holding(side.evidence) as record:
@@ -274,7 +275,7 @@ class Court:
         return True
 
     async def _frozen_sides(self, entry: ArchiveEntry) -> dict[str, ScenarioPackage]:
-        """The frozen scenario, for entries that don't say what they began with; nothing where it isn't valid today."""
+        """The frozen scenario, for entries without a record of their beginning; empty if it isn't valid today."""
         await self._frozen_files(entry)
         assert entry.package is not None
         with suppress(ScenarioError):
@@ -283,7 +284,7 @@ class Court:
         return {}
 
     async def _source(self, entry: ArchiveEntry) -> str:
-        """The hash of what judges an entry, before anything is made of it."""
+        """The hash of the code that judges an entry, before the code is loaded."""
         if not self.is_current:
             return entry.package.sha256 if entry.package else ""
         name = entry.scenario_id
@@ -300,7 +301,7 @@ class Court:
         return blob_ref((await self.scenarios.load_package(name)).files).sha256
 
     def _plan(self, entry: ArchiveEntry, **blobs: BlobRef) -> Plan:
-        """What judging reads of a plan: the models, the seed, the scenario and the files; the rest means nothing."""
+        """A plan for judging: models, seed, scenario and files are real; other fields are placeholders."""
         return Plan(
             assessment_id=entry.id,
             simulation_id=entry.id,
@@ -331,7 +332,7 @@ class Court:
 
 
 class _NoSimulation(SharedLooks):
-    """Stands for the simulation after its last turn: the archive has no simulator to ask."""
+    """Replaces the simulation after its last turn: an archive has no simulator."""
 
     def __init__(self) -> None:
         nowhere: Any = None
@@ -341,7 +342,7 @@ class _NoSimulation(SharedLooks):
         return SimpleNamespace(reader=SimpleNamespace(base_url=_NOBODY), reader_secret="reader")
 
     async def require_still(self, payload: JudgeInput, simulation: Any) -> None:
-        """Nothing is lost."""
+        """Never raises: nothing is lost."""
 
 
 def is_same(first: Sequence[CriterionResult], now: Sequence[CriterionResult]) -> bool:
@@ -383,7 +384,7 @@ def _state_of(package: ScenarioPackage) -> Content:
 
 
 def _kit_in(files: bytes) -> str | None:
-    """The hash of the kit and the reader among a scenario's files."""
+    """The hash of the kit and the reader in a scenario's files."""
     digest, count = hashlib.sha256(), 0
     with tarfile.open(fileobj=io.BytesIO(files)) as archive:
         for member in archive:

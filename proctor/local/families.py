@@ -30,11 +30,11 @@ from proctor.settings.config import GreenAgentConfig
 from purple_sdk.protocol.instances import Instance
 
 Check = Callable[[ScenarioPackage, str], Awaitable[None]]
-"""Checks a scenario, which is called so, and prints that it can be played."""
+"""Checks a scenario of a given name, and prints that it can be played."""
 
 
 def families_in(scenarios_dir: str | Path | None = None) -> list[Family]:
-    """All families, by name: of a folder, by default the one that the settings name, and those that are shipped."""
+    """All families, by name: of a folder (by default the settings'), and proctor's own."""
     folder = None if scenarios_dir is None else str(scenarios_dir)
     manager = ScenarioManager(read_settings(GreenAgentConfig, scenarios_dir=folder).scenarios_dir)
     with ending_as(UsageError, ScenarioNotFoundError):
@@ -49,7 +49,7 @@ def is_family(folder: Path) -> bool:
 
 
 def show_families(console: Console, manager: ScenarioManager) -> bool:
-    """Print a line for each family, where there are any; returns whether the description of one is broken."""
+    """Print a line for each family, if there are any; return whether a family's description is broken."""
     families = list_families(manager)
     table = plain_table("family", "name", "ability")
     for family in families:
@@ -83,5 +83,5 @@ async def check_days(code: ScenarioCode, directory: Path, instances: Sequence[In
 
 
 def scenario_code(config: GreenAgentConfig) -> ScenarioCode:
-    """The processes for scenarios' code, with the limits of the settings; to be closed."""
+    """The processes for scenarios' code, with the limits of the settings; the caller closes them."""
     return ScenarioCode(Limits(seconds=config.evaluator_timeout, memory_mb=config.evaluator_memory_mb))

@@ -20,16 +20,16 @@ from purple_sdk.processes.ports import free_ports
 from purple_sdk.settings.config import HarnessConfig
 
 STARTED = "http://127.0.0.1:9"
-"""Stands for the address of a CLI agent that is yet to be started."""
+"""A placeholder for the address of a CLI agent that hasn't been started yet."""
 
 _NOTICE = 15.0
-"""Seconds by which the CLI agent is stopped before the evaluator gives the turn up, so that it can say why."""
+"""Seconds between the stop of the CLI agent and the evaluator's limit of the turn: time to report why."""
 
 _LONGEST_PAUSE = 1.0
 
 
 def read_harness_settings(**flags: Any) -> HarnessConfig:
-    """The settings of a CLI agent, from which the evaluator's state folder and scenarios are hidden, too."""
+    """The settings of a CLI agent; they also hide the evaluator's state folder and scenarios from it."""
     config, evaluator = read_settings(HarnessConfig, **flags), read_settings(GreenAgentConfig)
     hidden = [config.hidden, evaluator.state, str(Path(evaluator.scenarios_dir).absolute())]
     return config.model_copy(update={"hidden": os.pathsep.join(hidden)})
@@ -37,7 +37,7 @@ def read_harness_settings(**flags: Any) -> HarnessConfig:
 
 @dataclass(frozen=True)
 class HarnessChoice:
-    """What a person asked for: a CLI agent, its model and that one's address, its executable, and limits.
+    """The CLI agent that the flags choose: its name, model, model's address, executable, and limits.
 
     ``turn_timeout`` is in seconds; ``max_cost`` and ``max_tokens`` are those of an assessment. ``is_terminal`` has it
     play terminal tasks.
@@ -77,7 +77,7 @@ def choose_harness(
     *,
     has_agent: bool,
 ) -> HarnessChoice | None:
-    """What the flags ask for; None where they name an agent's address.
+    """Read the choice of a CLI agent from the flags; None if they name an agent's address.
 
     Raises:
         UsageError: they name both, or neither, or a model without a CLI agent.
@@ -101,10 +101,10 @@ def choose_harness(
 def choose_harnesses(
     names: Sequence[str], model: str | None, model_url: str | None, program: str | None, *, detach: bool
 ) -> dict[str, HarnessChoice]:
-    """What a campaign's flags ask for, by the names of the CLI agents.
+    """Read a campaign's choices from the flags, by the names of the CLI agents.
 
     Raises:
-        UsageError: one is there twice, or ``--program`` stands for several, or nothing would be left to play them.
+        UsageError: a name occurs twice, ``--program`` is given for several, or ``detach`` leaves no process to play.
     """
     if len(set(names)) < len(names):
         raise UsageError(f"--harness {', '.join(names)}: name each CLI agent once")
@@ -120,7 +120,7 @@ def choose_harnesses(
 
 
 def require_near(gateway_url: str) -> None:
-    """A CLI agent that a command starts is only reached from this machine."""
+    """Raise an error if the evaluator isn't on this machine: other machines can't reach a command's CLI agent."""
     host = urlsplit(gateway_url).hostname or ""
     if host not in ("localhost", "127.0.0.1", "::1"):
         raise UsageError(
@@ -159,6 +159,6 @@ async def serving_harness(choice: HarnessChoice, gateway_url: str | None = None)
 
 
 def require_playable(choice: HarnessChoice) -> None:
-    """Look whether a CLI agent can play, before anything is started."""
+    """Raise an error if a CLI agent can't play, before anything is started."""
     with ending_as(UsageError, HarnessError):
         require_harness(read_settings(HarnessConfig, **choice.fields()), is_terminal=choice.is_terminal)

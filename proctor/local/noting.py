@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def noted(stack: "LocalStack") -> Iterator[None]:
-    """Let other commands find a deployment; they know that it runs until the end of the context."""
+    """Let other commands find a deployment, and see it as running until the context ends."""
     config = stack.config
     settings = {
         "archive_url": stack.archive_url,
@@ -31,10 +31,10 @@ def noted(stack: "LocalStack") -> Iterator[None]:
         "task_queue": config.task_queue,
     }
     with os.fdopen(os.open(stack.state / NOTE, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as note:
-        fcntl.flock(note, fcntl.LOCK_EX)  # waits for a reader at most: state_folder keeps out other deployments
+        fcntl.flock(note, fcntl.LOCK_EX)  # waits only for readers: state_folder excludes other deployments
         note.write(json.dumps(settings))
         note.flush()
-        with suppress(OSError, RuntimeError, CommandError):  # without a home, it has to be named by --state
+        with suppress(OSError, RuntimeError, CommandError):  # without a home folder, commands need --state to find it
             _link(Path(default_state()).expanduser(), stack.state)
         yield
 

@@ -1,4 +1,4 @@
-"""The embedded simulator in this process, for commands that need one for a while."""
+"""The embedded simulator in this process, for commands that need it temporarily."""
 
 import secrets
 import threading
@@ -19,11 +19,11 @@ from purple_sdk.settings.config import merge_configs
 def own_simulator(
     settings: GreenAgentConfig, host: str = "127.0.0.1", wrap: Callable[[ASGIApp], ASGIApp] = lambda app: app
 ) -> Iterator[GreenAgentConfig]:
-    """Run the simulator on a free port, on a thread of its own; gives the settings with which it is found.
+    """Run the simulator on a free port, in its own thread; yield settings with its address.
 
     Args:
         host: the address of this machine at which it listens.
-        wrap: puts something between the callers and the simulator.
+        wrap: adds middleware between the callers and the simulator.
 
     Raises:
         OSError: no server can listen at that address.

@@ -1,9 +1,8 @@
 """Plays a scenario in this process, for its author's tests: the judged evidence is that of a real day.
 
 The simulator is the real one, asked without a network; the activities are the real ones, called one after the other in
-the order of ``proctor.workflows.assessment`` and ``proctor.workflows.turns``. The missing parts are those on which no
-score may
-depend: Temporal, A2A, HTTP. A play takes seconds.
+the order of ``proctor.workflows.assessment`` and ``proctor.workflows.turns``. Only parts that may not
+affect a score are missing: Temporal, A2A, HTTP. A play takes seconds.
 
     with rehearsing(Path("scenarios")) as rehearsal:
         results = asyncio.run(rehearsal.play("team_lunch", script))
@@ -62,7 +61,7 @@ from purple_sdk.ues import AsyncUESClient
 T = TypeVar("T")
 
 Script = Callable[[int, AsyncUESClient, datetime], Awaitable[Any]]
-"""What a scripted participant does in a turn: ``await script(turn, ues, now)``.
+"""A scripted participant's turn: ``await script(turn, ues, now)``.
 
 Returns None (turn done), a ``TurnCompleteMessage`` or an ``EarlyCompletionMessage``.
 """
@@ -74,8 +73,7 @@ _SECRET = "the-secret-of-the-rehearsals-0123456789"
 class Rehearsal:
     """Plays scripts against an embedded simulator, offline.
 
-    All plays share one deployment, in an event loop of their own, so that the scenarios' code is started once and not
-    for every play.
+    All plays share one deployment and one event loop, so the scenarios' code is started once, not for every play.
     """
 
     def __init__(self, folder: Path, scenarios_dir: Path, **settings: Any) -> None:
@@ -117,13 +115,13 @@ class Rehearsal:
         return ConfiguredModels(self.config)
 
     def close(self) -> None:
-        """Let go of everything. Plays that still run are cancelled."""
+        """Release all resources, and cancel running plays."""
         self._portal.call(self._close)
         self._portal.call(self._portal.stop, True)
         self._leaving.close()
 
     def run(self, work: Coroutine[Any, Any, T]) -> Future[T]:
-        """Do something in the rehearsal's own event loop."""
+        """Run a coroutine in the rehearsal's own event loop."""
         return self._portal.start_task_soon(lambda: work)
 
     async def _open(self) -> tuple[httpx.AsyncClient, Parts]:
@@ -140,7 +138,7 @@ class Rehearsal:
 
 @contextmanager
 def rehearsing(scenarios_dir: Path, **settings: Any) -> Iterator[Rehearsal]:
-    """A simulator and a store of its own, for any number of plays of scenarios in a folder.
+    """Open a rehearsal with its own simulator and store, for any number of plays of scenarios in a folder.
 
     Settings are the deployment's (``GreenAgentConfig``).
     """
@@ -155,7 +153,7 @@ class RehearsedAssessment:
     """One play, from admission to verdicts.
 
     Attributes:
-        plan, notes, turn_notes: what an archive needs of it besides its result (``ArchiveInput``).
+        plan, notes, turn_notes: data that an archive needs besides the result (``ArchiveInput``).
     """
 
     offline = True
@@ -180,7 +178,7 @@ class RehearsedAssessment:
             scenario_id: the scenario's or the family's id.
             script: plays each turn, as the participant.
             seed: of everything random, and of a family's day.
-            settings: of the request; None for what it leaves out.
+            settings: of the request; None for settings that it leaves out.
 
         Returns:
             The result, and the evidence that was judged.
@@ -250,7 +248,7 @@ class RehearsedAssessment:
         return results, await asyncio.to_thread(read_record, store, await store.get(evidence.record))
 
     async def judge(self, plan: Plan, evidence: Evidence) -> list[CriterionResult]:
-        """Judge all criteria, each alone."""
+        """Judge all criteria, each separately."""
 
         async def judge(criterion: CriterionBrief) -> CriterionResult:
             payload = JudgeInput(plan=plan, criterion_id=criterion.criterion_id, evidence=evidence)

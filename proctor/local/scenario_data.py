@@ -29,8 +29,9 @@ def unknown_settings(scenario_json: bytes) -> list[str]:
 
 
 def initial_state_of(directory: Path, role: str = "") -> dict[str, Any]:
-    """The initial state of a scenario that can be loaded, as its author wrote it, without its outer wrapper, and with
-    the contents of attached files; of one role where it has several.
+    """The initial state of a loadable scenario as its author wrote it, for one role if it has several.
+
+    The outer wrapper is left out, and the contents of attached files are added.
     """
     document = from_json((directory / "scenario.json").read_bytes().removeprefix(BOM_UTF8))
     data = {**document, **(document["roles"][role] if role else {})}["initial_state"]
@@ -43,7 +44,7 @@ def initial_state_of(directory: Path, role: str = "") -> dict[str, Any]:
 
 
 def data_problems(initial_state: Mapping[str, Any]) -> list[str]:
-    """Everything in an initial state and its events that the simulator can't read, or would read over.
+    """All parts of an initial state and its events that the simulator can't read, or would ignore.
 
     Args:
         initial_state: ``{metadata, environment, events}``.
@@ -91,7 +92,7 @@ def _event_problems(event: Any, where: str) -> Iterator[str]:
 
 
 def _refused(initial_state: Mapping[str, Any]) -> list[str]:
-    """What the simulator says when it imports the file."""
+    """The simulator's problems with the import of the file."""
     try:
         imported = import_full(Simulation("validate", "nobody's", "1"), dict(initial_state), strict=False)
     except Invalid as error:
@@ -102,7 +103,7 @@ def _refused(initial_state: Mapping[str, Any]) -> list[str]:
 
 
 def _unknown(value: Any, kind: Any, where: str) -> list[str]:
-    """Fields of a value that its model hasn't, with their places."""
+    """Fields of a value that its model doesn't have, with their places."""
     if get_origin(kind) is Annotated:
         return _unknown(value, get_args(kind)[0], where)
     if get_origin(kind) in (Union, UnionType):

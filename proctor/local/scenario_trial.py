@@ -1,7 +1,7 @@
-"""A scenario's evaluators tried out: on a participant that does nothing and on a busy one, with and without a model.
+"""Try out a scenario's evaluators: on an idle participant and on a busy one, with and without a model.
 
-The simulator is the real one, in this process; the evaluators run in processes of their own, as they do when they
-judge. The model is a stand-in whose answers have the right shape and mean nothing.
+The simulator is the real one, in this process; the evaluators run in separate processes, as in judging.
+The model is a fake whose answers have the right shape and no meaning.
 """
 
 import json
@@ -41,7 +41,7 @@ _MAILS_HANDLED = 8
 
 @dataclass
 class Tried:
-    """Faults have to be mended, warnings looked at; each is a sentence."""
+    """The result of the trial: faults have to be fixed, warnings reviewed; each is a sentence."""
 
     faults: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
@@ -77,12 +77,12 @@ async def _try(
     record: JudgeRecord,
     log: str,
 ) -> None:
-    """One criterion on one log: with the stand-in model first, which shows whether the evaluator asks it."""
+    """Try one criterion on one log: first with the fake model, to see whether the evaluator asks it."""
     questions: list[Any] = []
     name = f"criterion {criterion.criterion_id}"
 
     async def ask(question: dict[str, Any]) -> bytes:
-        if "facts" in question:  # which patterns stand in for; with no answer, all of them are in doubt
+        if "facts" in question:  # patterns replace the model; with no answer, all checks are in doubt
             return json.dumps([None] * len(question["facts"])).encode()
         questions.append(question)
         return _stand_in(question)
@@ -133,7 +133,7 @@ def _job_of(package: ScenarioPackage, simulation: Simulation, record: JudgeRecor
 async def _played(
     package: ScenarioPackage, config: GreenAgentConfig, http: httpx.AsyncClient, *, is_busy: bool
 ) -> tuple[Simulation, JudgeRecord]:
-    """The scenario's whole time with one turn played in it: the simulation's state then, and the judging."""
+    """Play one turn over the scenario's whole time; return the simulation's state at the end, and the judging."""
     scenario, host = package.config, SharedHost(config, http)
     simulation_id = f"trial-{'busy' if is_busy else 'empty'}"
     simulation: Simulation = await host.create(simulation_id, 7, 1)
@@ -202,7 +202,7 @@ async def _be_busy(ues: AsyncUESClient, scenario: ScenarioConfig, states: Mappin
 
 
 def _stand_in(question: Mapping[str, Any]) -> bytes:
-    """An answer of the shape that is asked for."""
+    """An answer of the requested shape."""
     options = question.get("options") or {}
     if tools := options.get("tools"):
         function = tools[0].get("function") or {}
@@ -215,7 +215,7 @@ def _stand_in(question: Mapping[str, Any]) -> bytes:
 
 
 def _example(schema: Mapping[str, Any], root: Mapping[str, Any]) -> Any:
-    """The least value that a JSON schema allows, as far as models are asked for such."""
+    """The smallest value that a JSON schema allows; it knows the schemas that models get."""
     root = root or schema
     if name := schema.get("$ref"):
         return _example((root.get("$defs") or {}).get(str(name).rpartition("/")[2]) or {}, root)

@@ -1,4 +1,4 @@
-"""Everything that an evaluator consists of, on one machine: which processes, with which addresses and settings."""
+"""The processes of an evaluator on one machine, with their addresses and settings."""
 
 import asyncio
 import os
@@ -23,15 +23,14 @@ from purple_sdk.processes.http_clients import make_http_client
 from purple_sdk.processes.ports import find_listener, free_ports, is_free, keep_port
 
 DEV_SERVER_SETTINGS: dict[str, str] = {
-    # One partition per task queue: on one machine more of them only add a hop to every task.
+    # One partition per task queue: on one machine, more partitions only add a hop to every task.
     "matching.numTaskqueueReadPartitions": "1",
     "matching.numTaskqueueWritePartitions": "1",
-    # Tasks are handed out as soon as they are there: by default these two queues are looked at 20 times a second, which
-    # makes a tick of 50 ms of every activity.
+    # Hand out tasks at once: by default the server polls these two queues 20 times a second, which delays every
+    # activity by up to 50 ms.
     "history.transferProcessorMaxPollRPS": "2000",
     "history.timerProcessorMaxPollRPS": "2000",
-    # A worker that is stopped has asked for work, and is given some in vain for as long as that is remembered: by
-    # default a minute.
+    # The server remembers a stopped worker's polls, by default for a minute, and gives it tasks until then.
     "matching.longPollExpirationInterval": '"10s"',
 }
 """Dynamic configuration of the Temporal dev server, unless a stack has its own: key to JSON value."""
@@ -44,23 +43,22 @@ SEARCH_ATTRIBUTES = {
     "ProctorScore": "Double",
     "ProctorStatus": "Keyword",
 }
-"""Those of ``proctor.workflows.names``, name to type, without Temporal's client: nothing else here would need its
-import."""
+"""The search attributes of ``proctor.workflows.names``, name to type, without the import of Temporal's client."""
 
 RETENTION = "P30D"
-"""For how long the dev server keeps closed workflows, unless the settings say otherwise; its own default is one day."""
+"""How long the dev server keeps closed workflows, unless a setting says otherwise; its own default is one day."""
 
 _PROBE_SECONDS = 1.0
 
 _OBSERVED_GATEWAY, _OBSERVED_UES, _OBSERVED_WORKER = range(3)
-"""Where each service's observing address is, from ``observe_port`` on; workers come last, since there may be many."""
+"""The order of the services' observing ports, from ``observe_port`` on; workers come last, since there may be many."""
 
 _NOTHING_OF_A_DEPLOYMENT = {"card_url": None, "ues_host": None, "ues_public_url": None}
 
 
 @dataclass(frozen=True)
 class Ports:
-    """The services' ports on this machine; ``agent`` is None where no agent is to be run."""
+    """The services' ports on this machine; ``agent`` is None if no agent runs."""
 
     gateway: int
     ues: int
@@ -74,14 +72,14 @@ class LocalStack:
     """One machine's evaluator.
 
     Attributes:
-        config: the settings that its services get: the gateway listens at ``host``, the simulator at ``ues_host`` or
-            else there, too, everything else on the loopback address.
+        config: the settings of its services. The gateway listens at ``host``, the simulator at ``ues_host`` if it is
+            set, else at ``host``, everything else on the loopback address.
         state: the folder that holds all that outlives a process.
         is_durable: whether Temporal keeps its database in ``state``; in memory otherwise.
         dev_server: dynamic configuration of the Temporal dev server: key to JSON value.
-        agent: which agent runs at ``ports.agent``: what follows ``proctor agent``.
-        is_throwaway: whether its Temporal ends with the assessment, so that archived entries link to none.
-        has_simulator: whether a simulator runs, without which no assessments are played.
+        agent: the agent that runs at ``ports.agent``: the arguments of ``proctor agent``.
+        is_throwaway: whether its Temporal ends with the assessment; if so, archived entries don't link to Temporal.
+        has_simulator: whether a simulator runs; assessments need one.
     """
 
     config: GreenAgentConfig
@@ -116,13 +114,13 @@ class LocalStack:
 
     @property
     def ues_url(self) -> str:
-        """The simulator as this machine reaches it."""
+        """The simulator's address on this machine."""
         return f"http://{in_url(own_host(self.ues_host))}:{self.ports.ues}"
 
     @property
     def ues_public_url(self) -> str | None:
-        """The simulator as participants reach it: as the settings say, else, where it is open to other machines, at the
-        name that these have for the gateway; None where that is ``ues_url``.
+        """The simulator's address for participants: the setting, if there is one. Else, if the simulator is open to
+        other machines, it has the gateway's public host name. None if it is ``ues_url``.
         """
         if self.config.ues_public_url:
             return self.config.ues_public_url
@@ -140,7 +138,7 @@ class LocalStack:
         return f"{LOOPBACK}:{self.ports.temporal}"
 
     def make_environment(self) -> dict[str, str | None]:
-        """What every service has to know of the others; the rest of its settings it reads for itself."""
+        """The variables that tell every service about the others; it reads its other settings itself."""
         example = {"AGENTBEATS_GREEN_EXAMPLE_PARTICIPANT_URL": self.agent_url} if self.agent_url else {}
         if "datasets_dir" in self.config.model_fields_set:
             example["AGENTBEATS_GREEN_DATASETS_DIR"] = self.config.datasets_dir
@@ -163,12 +161,12 @@ class LocalStack:
             "AGENTBEATS_GREEN_TEMPORAL_ADDRESS": self.temporal_address,
             "AGENTBEATS_GREEN_TEMPORAL_UI_URL": self.ui_url if self.has_links else "",
             "AGENTBEATS_GREEN_TEMPORAL_RETENTION": self.config.temporal_retention or RETENTION,
-            # Their logs are files that people read.
+            # People read these logs as files.
             "AGENTBEATS_GREEN_LOG_FORMAT": "text" if self.config.log_format == "auto" else self.config.log_format,
         }
 
     def list_services(self) -> list[Service]:
-        """The services, in the order in which they are to be ended last to first."""
+        """The services; they are ended last to first."""
         shared, no_secrets = self.make_environment(), secrets_in(os.environ)
         services = [
             Service(
@@ -239,7 +237,7 @@ class LocalStack:
         )
 
     def _observed_at(self, place: int) -> dict[str, str | None]:
-        """The observing address of a service: they have ports one after the other; none without a setting."""
+        """The observing address of a service: ports are consecutive; empty without a setting."""
         first = self.config.observe_port
         return {"AGENTBEATS_GREEN_OBSERVE_PORT": str(first + place if first else first) if first is not None else None}
 
@@ -270,7 +268,7 @@ class LocalStack:
 
 
 OF_GATEWAYS = frozenset({"AGENTBEATS_GREEN_SECRET", "AGENTBEATS_GREEN_PAYLOAD_KEYS", "AGENTBEATS_GREEN_STORAGE_URL"})
-"""Secrets that a gateway needs: to open what is sealed, and to read results. Models' keys are workers' alone."""
+"""Secrets that a gateway needs: to open sealed data, and to read results. Only workers get the models' keys."""
 
 _WITHOUT_MODEL = ("reschedule", "triage")  # agents that need no key of a model
 _OF_STORES = ("AWS_", "AZURE_", "GOOGLE_APPLICATION_CREDENTIALS", "FSSPEC_")
@@ -278,10 +276,10 @@ _SECRET = re.compile(r"(?:^|_)(?:KEYS?|TOKENS?|SECRETS?|PASSWORDS?|CREDENTIALS?|
 
 
 def secrets_in(environment: Iterable[str], but: Collection[str] = ()) -> dict[str, str | None]:
-    """What takes secrets out of a service's environment: by their names (see ``activities/attempts/scrubbing.py``).
+    """Variables that remove secrets from a service's environment, by name (``activities/attempts/scrubbing.py``).
 
     Args:
-        but: those that the service needs; where these name any, it has a store's, too.
+        but: secrets that the service needs; if there are any, it also gets the store's.
     """
     return {
         name: None
@@ -291,7 +289,7 @@ def secrets_in(environment: Iterable[str], but: Collection[str] = ()) -> dict[st
 
 
 def _own_temporal() -> dict[str, str | None]:
-    """The settings with which a service connects to the stack's own dev server, not to one that the environment
+    """The settings that connect a service to the stack's own dev server, instead of a server that the environment
     names."""
     others = {name: None for name in os.environ if name.startswith("TEMPORAL_")}
     return {**others, "TEMPORAL_CONFIG_FILE": os.devnull}
@@ -305,11 +303,11 @@ def throwaway_stack(
     archive: str | None = None,
     has_links: bool = True,
 ) -> LocalStack:
-    """An evaluator on free ports of which nothing is left when it ends, except in ``archive`` if that is given.
+    """An evaluator on free ports. It leaves nothing when it ends, except in ``archive`` if that is given.
 
     Args:
         config: the settings; it plays on this machine alone, regardless of the settings of the usual one here.
-        folder: for all of its files; its maker removes it.
+        folder: for all of its files; the caller removes it.
     """
     gateway, ues, temporal, temporal_ui, agent = free_ports(5)
     here = {
@@ -340,7 +338,7 @@ def find_temporal() -> str:
 
 
 def require_free(addresses: dict[str, tuple[str, int]]) -> None:
-    """Make sure that services can listen where they are to.
+    """Raise an error if a service can't listen at its address.
 
     Args:
         addresses: (host, port) by the flag that sets the port.
@@ -368,8 +366,8 @@ def _listening(host: str, port: int, card_url: str) -> list[str]:
 
 
 async def _get(url: str) -> httpx.Response | None:
-    """The answer to a GET; None without one. Until a server takes connections that is asked often, and an HTTP client
-    costs more than all the rest of it.
+    """The answer to a GET; None without one. It is called often until a server accepts connections, and an HTTP client
+    would cost more than the rest of the call.
     """
     parts = urlsplit(url)
     try:
@@ -382,7 +380,7 @@ async def _get(url: str) -> httpx.Response | None:
 
 
 def answers(url: str) -> Callable[[int], Awaitable[bool]]:
-    """Ready when a GET of this address is answered with 200."""
+    """A readiness check: a GET of this address is answered with 200."""
 
     async def is_ready(_: int) -> bool:
         answer = await _get(url)
@@ -392,8 +390,8 @@ def answers(url: str) -> Callable[[int], Awaitable[bool]]:
 
 
 def _polls(ui_url: str, namespace: str, task_queue: str, processes: int) -> Callable[[int], Awaitable[bool]]:
-    """Ready when the process polls the task queue, or all of its processes do. Temporal's default identity of a poller
-    is ``PID@HOST``; that of a worker's process ``PID.NUMBER@HOST``, with its parent's id.
+    """A readiness check: the process polls the task queue, or all of its processes do. Temporal's default identity of a
+    poller is ``PID@HOST``; that of a worker's process ``PID.NUMBER@HOST``, with its parent's id.
     """
     url = f"{ui_url}/api/v1/namespaces/{namespace}/task-queues/{task_queue}?taskQueueType=1"
 

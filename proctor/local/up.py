@@ -33,7 +33,7 @@ from proctor.settings.config import GreenAgentConfig
 from purple_sdk.processes.ports import free_ports, is_free
 
 _AGENT_PORT = 8099
-"""The baseline's port, unless another is set or it is taken: not that of one's own agent (8001)."""
+"""The baseline's port, unless another is set or it is taken. The user's own agent has another (8001)."""
 
 
 def run_up(
@@ -48,10 +48,10 @@ def run_up(
     is_open: bool = False,
     **flags: str | int | None,
 ) -> None:
-    """Start everything, say where it is, and keep it running until SIGINT or SIGTERM, or until its terminal closes.
+    """Start everything, print the addresses, and run until SIGINT or SIGTERM, or until the terminal closes.
 
-    ``agent`` is which one runs beside it: what follows ``proctor agent``. ``flags`` are fields of ``GreenAgentConfig``,
-    over the environment; with the ``card_subject`` of ``terminal-bench`` no simulator runs.
+    ``agent`` is the agent that runs beside it: the arguments of ``proctor agent``. ``flags`` are fields of
+    ``GreenAgentConfig``, over the environment; with the ``card_subject`` of ``terminal-bench`` no simulator runs.
 
     Raises:
         UsageError: two ports are the same, a setting doesn't fit, or others would reach a gateway without
@@ -89,7 +89,7 @@ def run_up(
 
 
 def what_is_open(stack: LocalStack) -> list[str]:
-    """Sentences on what of it other machines may reach, and what they may do there."""
+    """Sentences on the services that other machines may reach, and their rights there."""
     gateway, ues = stack.ports.gateway, stack.ports.ues
     is_gateway_open = is_open_to_others(stack.config.host)
     is_ues_open = stack.has_simulator and is_open_to_others(stack.ues_host)
@@ -130,7 +130,7 @@ async def _stay_up(stack: LocalStack, console: Console) -> None:
 
 
 async def find_problems_of_stores(stack: LocalStack) -> list[str]:
-    """Why store or archive can't be used, as sentences. Services start without them, and wait."""
+    """The reasons why store or archive can't be used, as sentences. Services start without them, and wait."""
     from proctor.storage.trying import find_problem_of_store
 
     places = {"store": stack.storage_url, "archive": stack.archive_url}
@@ -140,10 +140,10 @@ async def find_problems_of_stores(stack: LocalStack) -> list[str]:
 
 @asynccontextmanager
 async def started(stack: LocalStack, console: Console, stopping: asyncio.Event) -> AsyncIterator[Supervisor]:
-    """All services of a stack until the end of the block, which begins at once when a signal comes meanwhile.
+    """Run all services of a stack until the end of the block. A signal during the start begins the block at once.
 
     Args:
-        stack: what to start. Nothing is left of one that is throwaway, even when this process is killed.
+        stack: the stack to start. A throwaway stack leaves nothing, even if this process is killed.
         stopping: is set by a signal.
 
     Raises:
@@ -165,7 +165,7 @@ async def started(stack: LocalStack, console: Console, stopping: asyncio.Event) 
 
 
 async def start_unless(stopping: asyncio.Event, supervisor: Supervisor) -> bool:
-    """Start all services; False at once when ``stopping`` is set meanwhile. Raises as ``Supervisor.start``."""
+    """Start all services, or return False at once if ``stopping`` is set first. Raises as ``Supervisor.start``."""
     starting = asyncio.create_task(supervisor.start())
     try:
         if is_started := await done_before(starting, stopping):

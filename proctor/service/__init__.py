@@ -1,1 +1,1 @@
-"""Services: workers, what the gateway's pages can start, the supervisor, the doctor."""
+"""Services: workers, the actions of the gateway's pages, the supervisor, the doctor."""

@@ -1,4 +1,4 @@
-"""What a worker's process writes in a pipe to its parent: JSON Lines.
+"""Messages of a worker's process to its parent: JSON Lines in a pipe.
 
 ``{"ready": true}`` once it works, ``{"begun": TOKEN, "workflow_id": …, "run_id": …}`` and ``{"ended": TOKEN}`` for each
 attempt (see ``handing_back``). Tokens are base64.
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Attempt:
-    """An attempt that a process was at: its token, and whose it is."""
+    """An attempt that a process runs: its token, and the workflow and run that it belongs to."""
 
     token: bytes
     workflow_id: str
@@ -23,14 +23,14 @@ class Attempt:
 
 
 class Attempts:
-    """The attempts that one process runs, as it has written them down; ``on_ready`` is called once it works."""
+    """The running attempts of one process, from its messages; ``on_ready`` is called once the process works."""
 
     def __init__(self, on_ready: Callable[[], None] = lambda: None) -> None:
         self._begun: dict[str, Attempt] = {}
         self._on_ready = on_ready
 
     def take(self, line: bytes) -> None:
-        """Read one line. Half of one, from a process that died while it wrote it, is passed over."""
+        """Read one line. An incomplete line, of a process that died while writing, is ignored."""
         with suppress(ValueError, TypeError):
             match json.loads(line):
                 case {"ready": True}:
@@ -45,13 +45,13 @@ class Attempts:
 
 
 def write_line(pipe: int, **line: str | bool) -> None:
-    """Write one line for the parent. Where it is late with reading, the line is left out: no attempt waits for that."""
+    """Write one line for the parent. If the parent is late with reading, drop the line: attempts don't wait for it."""
     with suppress(OSError):
         os.write(pipe, json.dumps(line).encode() + b"\n")
 
 
 def pipe_for_lines() -> tuple[int, int]:
-    """A pipe with room for what a busy process has to write: the end to read from, and that to write to."""
+    """Make a pipe that is large enough for a busy process; return its read end and its write end."""
     read, write = os.pipe()
     with suppress(OSError, AttributeError):
         fcntl.fcntl(write, fcntl.F_SETPIPE_SZ, 1 << 20)

@@ -1,7 +1,7 @@
-"""``proctor codec-server``: payloads in clear for Temporal's UI and command line, which ask for it themselves.
+"""``proctor codec-server``: decoded payloads for Temporal's UI and command line, which request them directly.
 
 The protocol is Temporal's own: ``POST /decode`` and ``/encode`` take and give ``{"payloads": […]}`` in protobuf's JSON.
-What travels as a reference into the store is fetched, too.
+Payloads that are references into the store are fetched, too.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -26,10 +26,10 @@ Change = Callable[[Sequence[Payload]], Awaitable[list[Payload]]]
 
 
 def create_codec_app(config: GreenAgentConfig, ui_origins: Sequence[str]) -> Starlette:
-    """The codec server, with the gateway's authentication: where callers authenticate, only admins may use it.
+    """The codec server, with the gateway's authentication: if callers authenticate, only admins may use it.
 
     Args:
-        ui_origins: where the UI is, as browsers know it; only its pages may ask.
+        ui_origins: the UI's addresses in browsers; only its pages may send requests.
 
     Raises:
         PayloadKeyError: there are no keys, or they aren't valid.
@@ -71,9 +71,9 @@ def _answering(change: Change) -> Callable[[Request], Awaitable[Response]]:
 
 
 async def _in_clear(converter: DataConverter, payloads: Sequence[Payload]) -> list[Payload]:
-    """Payloads as they were before they were put away and encrypted."""
+    """Decrypt payloads, and fetch stored ones."""
     message = Payloads(payloads=payloads)
-    # What the SDK does to every payload that comes in; its public methods go on from there to Python's values.
+    # The SDK does the same to each incoming payload; its public methods also convert payloads to Python's values.
     await converter._transform_inbound_payloads(message)
     return list(message.payloads)
 

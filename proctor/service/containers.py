@@ -1,6 +1,6 @@
-"""A worker's part beside a Docker engine: terminal trials, and what dead workers left of them.
+"""The part of a worker that uses a Docker engine: it plays terminal trials and removes the remains of dead workers.
 
-An engine that isn't there when the worker starts is looked for again and again, so that neither has to be first.
+The worker looks for a missing engine periodically, so worker and engine may start in any order.
 """
 
 import asyncio
@@ -28,17 +28,17 @@ from proctor.terminal.sweeping import sweep
 from proctor.terminal.trials import TrialActivities, host_queue
 from purple_sdk.processes.announcing import announce
 
-_LOOK_SECONDS = 5.0  # between two looks for an engine that isn't there
+_LOOK_SECONDS = 5.0  # between two checks for a missing engine
 _SWEEP_SECONDS = 30.0
 
 _NOTES_REACH_TEMPORAL = timedelta(milliseconds=200)
-_AT_ONCE = 200  # steps of trials at a time; how many trials there are is for campaigns to say
+_AT_ONCE = 200  # steps of trials at a time; campaigns limit the number of trials
 
 log = logging.getLogger(__name__)
 
 
 async def play_trials(client: Client, parts: Parts) -> None:
-    """Play terminal trials on this machine's engine, once there is one, until cancelled."""
+    """Play terminal trials on this machine's engine, when it is available, until cancelled."""
     config = parts.config
     if config.containers == "off":
         return
@@ -82,7 +82,7 @@ async def _engine_id(engine: Engine, *, must_be: bool) -> str:
 
 
 def _workers(client: Client, parts: Parts, trials: TrialActivities, engine_id: str) -> list[Worker]:
-    """One for trials that may begin anywhere, one for those that stand here."""
+    """Two workers: for trials that may begin on any host, and for trials whose containers run here."""
     config, scrubbing = parts.config, parts.make_scrubbing()
     shared, here = config.containers_task_queue, host_queue(config.containers_task_queue, engine_id)
     steps_here: list[Callable[..., Any]] = [
@@ -114,15 +114,15 @@ def _workers(client: Client, parts: Parts, trials: TrialActivities, engine_id: s
 
 
 async def _sweep_again_and_again(client: Client, engine: Engine) -> None:
-    """Remove from the engine what belongs to runs and trials that are over."""
+    """Periodically remove ended runs and trials from the engine."""
 
     async def is_over(run: str, trial: str | None) -> bool:
-        # What Temporal doesn't know (any more) may be another deployment's.
+        # A workflow that Temporal doesn't know (any more) may belong to another deployment.
         status = await find_status(client, trial or run)
         return status not in (None, WorkflowExecutionStatus.RUNNING, WorkflowExecutionStatus.CONTINUED_AS_NEW)
 
     while True:
-        with suppress(TerminalError, RPCError):  # the engine or Temporal is away: next time
+        with suppress(TerminalError, RPCError):  # the engine or Temporal doesn't answer: next time
             if removed := await sweep(engine, is_over):
                 log.info("removed %s things that trials had left", removed)
         await asyncio.sleep(_SWEEP_SECONDS)

@@ -1,4 +1,4 @@
-"""Waits for a Docker engine that there may be, without the client of one: most workers never see any."""
+"""Wait for a Docker engine without importing its client: most workers never use an engine."""
 
 import asyncio
 import importlib.util
@@ -15,7 +15,7 @@ log = logging.getLogger(__name__)
 
 
 def find_missing() -> Problem | None:
-    """What terminal trials need that is not installed; None where all of it is."""
+    """The packages that terminal trials need and that aren't installed; None if nothing is missing."""
     if importlib.util.find_spec("aiodocker") is None:
         what = "The client of the Docker engine (aiodocker) is not installed"
         return Problem(what, "run pip install 'proctor[terminal]', or in a checkout pip install -e '.[terminal]'.")
@@ -23,7 +23,7 @@ def find_missing() -> Problem | None:
 
 
 async def find_problem_of_engine(config: GreenAgentConfig) -> Problem | None:
-    """Why no terminal trial can be played with the Docker engine of the settings; None where it answers."""
+    """The reason why the Docker engine of the settings can't play terminal trials; None if it answers."""
     if missing := find_missing():
         return missing
     from proctor.terminal.engine import Engine

@@ -1,8 +1,8 @@
-"""The attempts of a worker's process that died go back to Temporal at once, not after a missed heartbeat.
+"""Return the attempts of a dead worker process to Temporal at once, not after a missed heartbeat.
 
-Each process writes down in a pipe to its parent which attempts it begins and ends (``attempts``). When it is dead the
-parent fails those that are left, so that Temporal hands out the next ones, and has their workflows continue with any
-process that is there. Where parent and processes die together, or are cut off, heartbeats are missed as usual.
+Each process writes down in a pipe to its parent which attempts it begins and ends (``attempts``). When it dies, the
+parent fails its open attempts: Temporal starts the next attempts, and any other process continues their workflows.
+If parent and processes die together, or lose their connection, heartbeats are missed as usual.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ _AT_ONCE = 16
 
 
 class WritingDown:
-    """A guard that writes down in a pipe which attempts run."""
+    """A guard that writes running attempts to a pipe."""
 
     def __init__(self, pipe: int) -> None:
         self._pipe = pipe
@@ -49,7 +49,7 @@ class WritingDown:
 
 
 async def hand_back(config: GreenAgentConfig, attempts: list[Attempt]) -> None:
-    """Give back the attempts of a process that is dead; Temporal misses the heartbeat of the others."""
+    """Return the attempts of a dead process to Temporal; the others end by a missed heartbeat."""
     with suppress(TemporalUnreachableError, RPCError):
         client = await connect(config)
         free = asyncio.Semaphore(_AT_ONCE)

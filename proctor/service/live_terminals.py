@@ -1,4 +1,4 @@
-"""The terminals of trials that run, as the workers of this machine record them."""
+"""The terminals of running trials, as the workers of this machine record them."""
 
 import os
 from collections.abc import Iterator
@@ -15,22 +15,22 @@ from proctor.viewer.live import LiveTerminal
 if TYPE_CHECKING:
     from proctor.activities.attempts.scrubbing import Scrubber
 
-_SHOWN_BYTES = 200_000  # of a recording: its end
+_SHOWN_BYTES = 200_000  # bytes at the end of a recording
 _SHOWN_CHARACTERS = 12_000
 _RECORDS = 500
 
 
 def recordings_of(state: str) -> Recordings:
-    """Where the workers with this state folder record."""
+    """The folder of the recordings of the workers with this state folder."""
     return Recordings(Path(state) / "terminal")
 
 
 def read_terminal(recordings: Recordings, trial_id: str) -> LiveTerminal | None:
-    """A trial's terminal so far, without secrets; None where nothing of it is recorded here."""
+    """A trial's terminal so far, without secrets; None if this machine has no recording of it."""
     files = recordings.find_files(trial_id)
     if not files:
         return None
-    from proctor.activities.attempts.scrubbing import (  # a gateway needs its imports for such pages alone
+    from proctor.activities.attempts.scrubbing import (  # a gateway needs these imports for such pages only
         Scrubber,
         find_secrets,
     )

@@ -1,4 +1,4 @@
-"""What a worker sees to in its Temporal namespace: search attributes, and how long closed workflows stay."""
+"""A worker's set-up of its Temporal namespace: search attributes, and the retention of closed workflows."""
 
 import logging
 from datetime import timedelta
@@ -25,8 +25,8 @@ _SECONDS = timedelta(seconds=10)
 
 
 async def ensure_retention(client: Client, config: GreenAgentConfig) -> None:
-    """Have Temporal keep closed workflows for as long as the settings say, where they say anything; where a worker may
-    not say that, the namespace's own retention holds.
+    """Set the namespace's retention of closed workflows, if the settings have one. If the worker may not change it, the
+    namespace keeps its own.
     """
     if not config.temporal_retention:
         return
@@ -45,11 +45,11 @@ async def ensure_retention(client: Client, config: GreenAgentConfig) -> None:
 
 
 async def ensure_search_attributes(client: Client, config: GreenAgentConfig) -> None:
-    """Register what assessments are found by, where the namespace doesn't have it yet.
+    """Register the search attributes of assessments that the namespace doesn't have yet.
 
     Raises:
-        TemporalUnreachableError: some are missing, and a worker may not make them, as in Temporal Cloud; has the
-            commands that do.
+        TemporalUnreachableError: some are missing, and a worker may not make them, as in Temporal Cloud; the message
+            has the commands that do.
         temporalio.service.RPCError: Temporal doesn't answer.
     """
     try:
@@ -72,7 +72,7 @@ async def ensure_search_attributes(client: Client, config: GreenAgentConfig) -> 
 
 
 async def _is_known(client: Client, key: SearchAttributeKey[Any]) -> bool:
-    """Whether the namespace has a search attribute, found out by asking for it."""
+    """Whether the namespace has a search attribute, tested by a query."""
     try:
         await client.count_workflows(f"{key.name} IS NULL")
     except RPCError as error:

@@ -94,7 +94,7 @@ def page_actions(config: GreenAgentConfig, connected: Callable[[], Awaitable[Cli
 async def _go_on(
     request: ActionRequest, connected: Callable[[], Awaitable[Client]], allowance: Allowance, *, from_judging: bool
 ) -> str:
-    from proctor.client.replay import choose, reset, reset_points  # with all that a command shows
+    from proctor.client.replay import choose, reset, reset_points  # with the output of a command
 
     task_id = request.entry.id
     try:
@@ -113,7 +113,7 @@ async def _go_on(
 async def _fork(
     request: ActionRequest, connected: Callable[[], Awaitable[Client]], task_queue: str, allowance: Allowance
 ) -> str:
-    """Have a fork begin; it belongs to whom the original belongs to."""
+    """Start a fork; its owner is the original's owner."""
     entry, seed = request.entry, request.fields.get("seed", "").strip()
     if seed and not seed.lstrip("-").isdecimal():
         raise ActionRefusedError(f"The seed is {seed[:80]!r}: write a whole number.")
@@ -135,7 +135,7 @@ async def _fork(
 
 
 def _by(request: ActionRequest) -> Caller:
-    """The caller in whose name an action begins; one that an admin begins for another counts against no quota."""
+    """The caller for whom an action starts; an admin's action for another caller counts against no quota."""
     return request.caller if request.caller.name == request.entry.owner else Caller(name=request.entry.owner)
 
 

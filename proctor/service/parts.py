@@ -1,4 +1,4 @@
-"""What the activities of one worker process are made of."""
+"""The parts that the activities of one worker process share."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -26,7 +26,7 @@ class Parts:
     simulations: Simulations
 
     def make_scrubbing(self) -> Scrubbing:
-        """The guard that takes the deployment's and the simulations' keys out of what activities return."""
+        """The guard that removes the deployment's and the simulations' keys from activities' results."""
         secret, host = self.config.secret.get_secret_value(), self.simulations.host
         return Scrubbing(
             secret, lambda simulation_id: list_keys(secret, simulation_id) | host.list_secrets(simulation_id)
@@ -35,7 +35,7 @@ class Parts:
 
 @asynccontextmanager
 async def open_parts(config: GreenAgentConfig) -> AsyncIterator[Parts]:
-    """Make the parts; at the end close all connections and end the processes and simulations that are theirs."""
+    """Make the parts; at the end, close their connections and end their processes and simulations."""
     store = BlobStore(config.storage_url)
     async with make_http_client(
         timeout=httpx.Timeout(60.0, connect=config.connect_timeout),

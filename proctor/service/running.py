@@ -1,4 +1,4 @@
-"""What is under way, from Temporal."""
+"""Running assessments, trials and campaigns, from Temporal."""
 
 import asyncio
 from collections import OrderedDict
@@ -35,12 +35,12 @@ from proctor.workflows.names import (
 from purple_sdk.processes.together import do_all
 
 _SHOWN_AT_MOST = 200
-_TALLIES_AT_MOST = 10  # campaigns under way of which a list says how far they are
+_TALLIES_AT_MOST = 10  # running campaigns whose progress a list shows
 _RUNS_REMEMBERED = 32
 _QUERY = "WorkflowType = '{}' AND ExecutionStatus = 'Running'"
 _KINDS = {ASSESSMENT_WORKFLOW: "assessment", CAMPAIGN_WORKFLOW: "campaign", TRIAL_WORKFLOW: "trial"}
-_CELLS_AT_MOST = 24  # cells of a campaign of which its page says what they are at
-_GLANCE = timedelta(seconds=1)  # for a worker's answer: less than the viewer waits for all that it asks
+_CELLS_AT_MOST = 24  # cells whose current step a campaign's page shows
+_GLANCE = timedelta(seconds=1)  # for a worker's answer: less than the viewer's own limit
 _STEPS = {
     "prepare_image": "prepares the image",
     "start_environment": "starts the container",
@@ -52,9 +52,9 @@ _STEPS = {
 
 
 class UnderWay(Live):
-    """Says what runs; connected to Temporal when first asked, and again after a failure.
+    """Queries of running workflows; connects to Temporal at the first query, and again after a failure.
 
-    All methods raise ``TemporalUnreachableError`` or ``temporalio.service.RPCError`` where Temporal doesn't answer.
+    All methods raise ``TemporalUnreachableError`` or ``temporalio.service.RPCError`` if Temporal doesn't answer.
     """
 
     def __init__(self, config: GreenAgentConfig) -> None:
@@ -76,7 +76,7 @@ class UnderWay(Live):
         return [*campaigns, *assessments]
 
     async def details(self, name: str) -> RunningDetails | None:
-        """The updates of an assessment, a trial or a campaign that runs; None where none has this id."""
+        """The updates of a running assessment, trial or campaign; None if none has this id."""
         execution = await self._find(name, (*TASK_WORKFLOWS, TRIAL_WORKFLOW))
         if execution is None or execution.status != WorkflowExecutionStatus.RUNNING:
             self._updates_by_id.pop(name, None)
@@ -163,7 +163,7 @@ class UnderWay(Live):
         )
 
     async def _updates(self, execution: WorkflowExecution) -> list[Update]:
-        """All updates so far; those of this run that were read before aren't read again."""
+        """All updates so far; this run's earlier updates come from a cache."""
         run_id, known = self._updates_by_id.get(execution.id, ("", []))
         if run_id != execution.run_id:
             known = []
@@ -183,13 +183,13 @@ class UnderWay(Live):
 
 
 def _step_of(execution: WorkflowExecutionDescription) -> str | None:
-    """The step that a trial is at, in words; None between steps, and for what is not a trial."""
+    """A trial's current step, in words; None between steps, and for other workflows."""
     names = [each.activity_type.name for each in execution.raw_description.pending_activities]
     return next((_STEPS[name] for name in names if name in _STEPS), None)
 
 
 def _tally_in(updates: list[Update]) -> Tally | None:
-    """How far a campaign is, by the last of its updates that says so."""
+    """A campaign's progress, from its last update that reports progress."""
     tallies = (update.data["tally"] for update in reversed(updates) if isinstance(update.data.get("tally"), dict))
     latest = next(tallies, None)
     return None if latest is None else Tally.model_validate(latest)

@@ -1,4 +1,4 @@
-"""How a service runs in this process; a worker's settings, and its work."""
+"""Run a service in this process; a worker's settings, and its work."""
 
 import asyncio
 import ctypes
@@ -21,10 +21,10 @@ _MMAP_THRESHOLD, _ARENA_MAX = -3, -8
 """Names of glibc's ``mallopt``."""
 
 _ON_ITS_OWN = 256 * 1024
-"""Bytes of a piece of memory that is taken from the system alone, and returned when it is freed. Without a setting
-glibc raises this up to 32 MB, and what is freed below stays where it is."""
+"""The least bytes of an allocation that glibc maps separately, and returns to the system when it is freed. Without a
+setting glibc raises this up to 32 MB, and keeps smaller pieces."""
 
-_ARENAS = 2  # of as many as there are threads, each keeps what its thread once needed
+_ARENAS = 2  # with one arena per thread, each would keep the memory that its thread once needed
 T = TypeVar("T")
 
 
@@ -38,10 +38,10 @@ def work(config: GreenAgentConfig, part: "Part | None" = None) -> None:
     """Work in this process until SIGTERM or Ctrl-C.
 
     Args:
-        part: which of the worker's processes this is; None where it is the only one.
+        part: which of the worker's processes this is; None if it is the only one.
 
     Raises:
-        CommandError: it can't; a sentence that says why.
+        CommandError: it can't work; the message says why.
     """
     give_memory_back()
     from proctor.observing.tracing import TracingError
@@ -58,8 +58,8 @@ def work(config: GreenAgentConfig, part: "Part | None" = None) -> None:
 
 
 def give_memory_back() -> None:
-    """Have the allocator return freed memory, such as a large scenario's, to the system; to be called before there are
-    threads. Without effect where the allocator isn't glibc's.
+    """Have the allocator return freed memory, such as a large scenario's, to the system; call it before threads start.
+    It has no effect with another allocator than glibc's.
     """
     try:
         mallopt = ctypes.CDLL(None).mallopt

@@ -25,9 +25,9 @@ _UNTRUSTED = "CERTIFICATE_VERIFY_FAILED"
 
 
 class SimulatorWatch:
-    """Asks the simulator for its state, and reports when it can't be used and when it can again.
+    """Polls the simulator's state, and reports when it becomes unusable and usable again.
 
-    The worker works on meanwhile: its steps are tried again until the simulator answers.
+    During an outage the worker continues: its steps are tried again until the simulator answers.
     """
 
     def __init__(self, config: GreenAgentConfig, host: SimulationHost) -> None:
@@ -36,8 +36,8 @@ class SimulatorWatch:
         self._troubles: dict[str, Problem | None] = {}
 
     async def list_standing(self) -> dict[str, int]:
-        """The names of the simulations that stand there, and the fences that hold them; none where the simulator gives
-        no answer.
+        """The names of the simulator's simulations, and the fences that hold them; empty if the simulator gives no
+        answer.
         """
         parts = await self._host.parts()
         if len(parts) > 1:
@@ -64,7 +64,7 @@ class SimulatorWatch:
 
 
 async def find_problem_of_simulator(url: str, config: GreenAgentConfig) -> Problem | None:
-    """Why the simulator at an address can't be worked with; None while it answers and takes this deployment's key."""
+    """The reason why the simulator at an address can't be used; None if it answers and accepts our key."""
     try:
         await _list(url, config)
     except UESError as error:
@@ -73,12 +73,11 @@ async def find_problem_of_simulator(url: str, config: GreenAgentConfig) -> Probl
 
 
 async def find_problem_of_public_address(config: GreenAgentConfig, *, must_answer: bool = False) -> Problem | None:
-    """Why participants can't work at the simulator's address that they get (``ues_public_url``), as far as it can
-    be seen from here; None where all is well.
+    """The reason why participants can't use the simulator's address that they get (``ues_public_url``), as far as this
+    machine can tell; None if they can.
 
     Args:
-        must_answer: an address that doesn't answer is a problem, too. Networks exist in which it answers participants
-            alone.
+        must_answer: an address that doesn't answer is a problem, too. In some networks only participants can reach it.
     """
     if not config.ues_public_url or config.ues_command:
         return None
@@ -117,7 +116,7 @@ async def _list(url: str, config: GreenAgentConfig) -> int:
 
 
 def trouble_with(config: GreenAgentConfig, problem: UESError) -> Problem:
-    """Why the simulator can't be worked with, and which setting to mend."""
+    """The reason why the simulator can't be used, and the setting to change."""
     if isinstance(problem, AuthenticationError | PermissionDeniedError):
         return Problem(
             f"the simulator at {config.ues_url} refuses this deployment's key ({problem.status})",

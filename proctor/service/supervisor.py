@@ -36,12 +36,12 @@ class Service:
     """One child process.
 
     Attributes:
-        name: what people call it; its log is ``NAME.log``.
-        is_ready: tells, given the process id, whether it answers; asked again and again until it says yes.
-        environment: what is added to the supervisor's own environment; None takes a variable out of it.
+        name: its name for people; its log is ``NAME.log``.
+        is_ready: given the process id, returns whether it answers; called repeatedly until it does.
+        environment: variables added to the supervisor's own environment; None takes a variable out of it.
         after: names of the services that must be ready before this one starts.
         stop_seconds: how long it may take to end after SIGTERM.
-        reopens: whether it opens its log again after a SIGHUP, by which others end.
+        reopens: whether it opens its log again after a SIGHUP; other services end.
     """
 
     name: str
@@ -103,7 +103,7 @@ class Supervisor:
         await self.stop()
 
     async def start(self) -> None:
-        """Start every service as soon as those it comes after are ready; return when all are."""
+        """Start every service as soon as its ``after`` services are ready; return when all are ready."""
         await do_all(*map(self._start_in_turn, self._children.values()))
 
     def find_pid(self, name: str) -> int | None:
@@ -127,7 +127,7 @@ class Supervisor:
                 child.process.hang_up()
 
     async def stop(self) -> None:
-        """End all children, last to first, then the guard; nothing of them is left afterwards."""
+        """End all children, last to first, then the guard; no processes are left afterwards."""
         self._is_stopping = True
         try:
             for child in reversed(self._children.values()):
@@ -200,7 +200,7 @@ class Supervisor:
             await child.process.wait()
             if self._is_stopping:
                 return
-            child.process.kill()  # what it may have left in its group
+            child.process.kill()  # its remaining children, in its process group
             ended, now = how_ended(child.process.exit_code), datetime.now().strftime("%H:%M:%S")
             self._say(f"{name} {ended}; starting it again at {now} (log: {child.log})")
             await asyncio.sleep(pauses.after_death())

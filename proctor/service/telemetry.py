@@ -1,5 +1,5 @@
-"""What Temporal's SDK counts and logs in a worker: it serves its metrics on a loopback port, for ours to add, and logs
-where we do.
+"""Metrics and logs of Temporal's SDK in a worker: it serves its metrics on a loopback port, to which our export adds
+ours, and logs as we do.
 """
 
 import logging
@@ -21,15 +21,15 @@ _TRIES = 5
 
 
 def telemetry_of(config: GreenAgentConfig) -> tuple[Runtime | None, metrics.Render]:
-    """The SDK's runtime, and the export of all metrics: the SDK counts where metrics are served, and logs JSON where we
-    do. Without a runtime, its usual one counts nothing and writes its own lines.
+    """The SDK's runtime, and the export of all metrics: the SDK counts if metrics are served, and logs JSON if we do.
+    None stands for the SDK's default runtime, which counts nothing and writes its own lines.
     """
     if config.observe_port is None:
         is_json = logs.is_json(config.log_format)
         return Runtime(telemetry=TelemetryConfig(logging=_logging())) if is_json else None, metrics.render
     for _ in range(_TRIES):
-        (port,) = free_ports(1)  # the SDK doesn't tell which port it took, and another process may be quicker
-        counting = PrometheusConfig(  # names by Prometheus's rules: …_total for what is counted, …_seconds for time
+        (port,) = free_ports(1)  # the SDK doesn't report its port, and another process may take this one first
+        counting = PrometheusConfig(  # names by Prometheus's rules: …_total for counters, …_seconds for times
             bind_address=f"127.0.0.1:{port}",
             counters_total_suffix=True,
             unit_suffix=True,

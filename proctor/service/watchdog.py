@@ -1,9 +1,9 @@
 """Ends a process whose event loop is blocked, with the stack of every thread in its log: its supervisor starts it
-again, and Temporal gives its work to others meanwhile.
+again, and in between Temporal gives its work to other workers.
 
-Two things watch. A thread counts its own ticks while the loop doesn't answer, so that a process that was frozen (and
-neither ran) isn't taken for one that hangs. Should Python itself be held up (by C code that keeps its lock), neither
-ticks, and a timer of ``faulthandler`` that nothing pushes back any more goes off.
+Two things watch. A thread counts its own ticks while the loop doesn't answer: in a frozen process neither runs, so it
+doesn't count as blocked. If Python itself is blocked (by C code that keeps its lock), neither ticks, and a timer of
+``faulthandler`` expires because nothing resets it.
 """
 
 import asyncio
@@ -15,14 +15,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 STILL_SECONDS = 30.0
-"""How long the loop may stand still."""
+"""How long the loop may be blocked."""
 
 EXIT_CODE = 70
 
 _TICK_SECONDS = 1.0
 _WITHOUT_PYTHON = 3.0
-"""How many times ``STILL_SECONDS`` Python may be held up; a frozen process is ended, too, if it was frozen for
-longer.
+"""How many times ``STILL_SECONDS`` Python may be blocked. A process that was frozen for longer is ended, too.
 """
 
 
@@ -38,7 +37,7 @@ def watched(still_seconds: float = STILL_SECONDS) -> Iterator[None]:
         answered.clear()
         try:
             loop.call_soon_threadsafe(answered.set)
-        except RuntimeError:  # the loop is closed: there is nothing to watch any more
+        except RuntimeError:  # the loop is closed: the watch ends
             over.set()
 
     def watch() -> None:

@@ -70,35 +70,35 @@ from purple_sdk.ues import OvertakenError, UESError
 
 _TIDY_SECONDS = 5.0
 _NOTES_REACH_TEMPORAL = timedelta(milliseconds=200)
-"""What an attempt notes for the next one (the participant's task) is held back for so long at most."""
+"""The longest delay of an attempt's notes for the next attempt (the participant's task)."""
 _POLLS, _WAITING_POLLS = 2, 1
-"""How many activities a worker asks for at a time. One that is stopped swallows as many, and each is one attempt: of
-the six that a step with the participant has, enough have to be left; and of these each one takes longer to be missed.
+"""How many activities a worker asks for at a time. A stopped worker loses as many, one attempt each. A step with the
+participant has six attempts and needs enough of them; and each lost attempt takes longer to be missed.
 """
 _QUICK_AT_ONCE = 12
-"""How many quick steps a worker takes on at a time. Tasks from Temporal come to the event loop one by one,
-and is missed as a dead worker's if that takes too long: so the rest waits in Temporal, where nothing grows old. More at
-once would not be done any sooner, and on a machine that has far too much to do, too late.
+"""How many quick steps a worker runs at a time. Tasks from Temporal reach the event loop one by one; a task that waits
+too long is missed as a dead worker's. So the rest waits in Temporal, where tasks don't time out. A higher number would
+not be faster, and too late on an overloaded machine.
 """
 _WORKFLOW_TASKS_AT_ONCE = 6
 """The same for steps of workflows."""
 _WORKFLOW_THREADS = 2
-"""Python runs one at a time; another one may begin while one waits for a lock."""
+"""Threads for workflows. Python runs one at a time; a second one may begin while the first waits for a lock."""
 _JUDGED_AT_ONCE = 8
-"""Judgements by scenarios' own code, each in a process of its own meanwhile."""
+"""How many judgements by scenarios' own code run at a time, each in its own process."""
 _THINKING_AT_ONCE = 100
 _WAITING_AT_ONCE = 3_000
 _BEGUN_PER_SECOND = 25.0
-"""How many waiting activities a worker begins in a second, where a great many come at once: the same holds
-for them.
+"""How many waiting activities a worker begins in a second, when very many come at once; the reason is that of
+``_QUICK_AT_ONCE``.
 """
 _CACHED = 3_000
-"""Workflows that a worker remembers: those of an assessment are its own and its context's. One that was forgotten is
-replayed from its beginning at its next step.
+"""How many workflows a worker caches; an assessment has two, its own and its context's. An evicted workflow is replayed
+from its beginning at its next step.
 """
 _MISSED_AFTER = timedelta(seconds=5)
-"""After so long a worker that doesn't fetch its workflow tasks is taken for dead, and any other may have them: which
-has to replay the workflow, and so has even less time for others, if that one was only busy.
+"""A worker that doesn't fetch its workflow tasks for this long counts as dead, and any other worker may take them. That
+one has to replay the workflow, which costs time without need if the first worker was only busy.
 """
 
 
@@ -111,7 +111,7 @@ class MisfitError(Exception):
 
 @dataclass(frozen=True)
 class Part:
-    """One of several processes of a worker. The first one does the tasks that are done once for all.
+    """One of several processes of a worker. The first one also does the tasks that all share.
 
     Attributes:
         number: which one, from 0.
@@ -129,10 +129,10 @@ class Part:
 
 
 async def run_worker(config: GreenAgentConfig, *, part: Part | None = None) -> None:
-    """Work until SIGTERM or SIGINT, then finish what is in hand.
+    """Work until SIGTERM or SIGINT, then finish the current steps.
 
     Args:
-        part: which one of several processes this is; None where it is the only one.
+        part: which one of several processes this is; None if it is the only one.
 
     Raises:
         TemporalUnreachableError: no server answers at the Temporal address, or it can't be used.
@@ -166,7 +166,7 @@ async def run_worker(config: GreenAgentConfig, *, part: Part | None = None) -> N
         workers = _workers(client, parts, participants, (identity, part))
         for worker in workers:
             await stack.enter_async_context(worker)
-        if part is None or part.number == 0 or config.ues_command:  # each process has servers of its own
+        if part is None or part.number == 0 or config.ues_command:  # each process has its own servers
             watch = SimulatorWatch(config, parts.simulations.host)
             tidying = asyncio.create_task(_tidy(client, parts.simulations.host, watch))
             stack.callback(tidying.cancel)
@@ -195,7 +195,7 @@ def _workers(
     participants: ParticipantActivities,
     whose: tuple[str, Part | None],
 ) -> list[Worker]:
-    """One for each task queue, that is, for each resource that is scarce; ``whose`` are identity and process."""
+    """One worker for each task queue, that is, for each scarce resource; ``whose`` are identity and process."""
     identity, part = whose
     config, store, scenarios, simulations = parts.config, parts.store, parts.scenarios, parts.simulations
     outside = WritingDown(part.attempts) if part else None
@@ -306,17 +306,17 @@ def _workers(
 
 
 class _Version(TypedDict, total=False):
-    """What a worker tells Temporal of its version: one of the two."""
+    """A worker's version for Temporal: exactly one of the fields is set."""
 
     build_id: str
     deployment_config: WorkerDeploymentConfig
 
 
 def _version(config: GreenAgentConfig) -> _Version:
-    """What Temporal has to know to keep workflows on the version that they began with, where there is a build id.
+    """A worker's version: with a build id, Temporal keeps workflows on the version that they began with.
 
-    Without one it is the release's: the SDK would read the code of every module to make one up.
-    The behavior is here and not at the workflows, since Temporal refuses workers without a version that name one.
+    Without a build id it is the release: else the SDK would read the code of every module to make an id.
+    The versioning behavior is set here and not at the workflows: Temporal refuses unversioned workers that name one.
     """
     if not config.worker_build_id:
         return {"build_id": f"proctor-{version('proctor')}"}
@@ -329,7 +329,7 @@ def _version(config: GreenAgentConfig) -> _Version:
 
 
 def _notifications_of(config: GreenAgentConfig, client: Client) -> NotificationSource:
-    """The updates of tasks; the gateway's words for them are imported with the first."""
+    """The source of task updates; it imports the gateway's texts with the first update."""
 
     @cache
     def task_events() -> Any:
@@ -346,7 +346,7 @@ def _notifications_of(config: GreenAgentConfig, client: Client) -> NotificationS
 
 
 async def _play_trials(client: Client, parts: Parts) -> None:
-    """Play terminal trials where this worker is to; their modules are imported once there may be an engine."""
+    """Play terminal trials if the settings want it; their modules are imported once there may be an engine."""
     if parts.config.containers == "off":
         return
     await until_there_may_be_an_engine(parts.config)
@@ -365,17 +365,17 @@ def _say_if_failed(work: asyncio.Task[None]) -> None:
 
 
 async def _tidy(client: Client, simulation_host: SimulationHost, watch: SimulatorWatch) -> None:
-    """End simulations whose assessments are over: one may have been terminated, which skips its clean-up, or have
-    ended while the simulator didn't answer; another worker may have taken it to its end.
+    """End simulations whose assessments are over. An assessment may have been terminated, which skips its clean-up, or
+    have ended while the simulator didn't answer or on another worker.
     """
     while True:
-        with suppress(RPCError, UESError):  # Temporal or the simulator is away: next time
+        with suppress(RPCError, UESError):  # Temporal or the simulator doesn't answer: next time
             fences = await watch.list_standing()
             for simulation_id in await _of_no_running_assessment(client, list(fences)):
                 status = await find_status(client, get_task_id(simulation_id))
                 is_not_ours = status is None and simulation_host.may_be_others
                 if status != WorkflowExecutionStatus.RUNNING and not is_not_ours:
-                    # By the fence that it had when we looked: not if a reset has brought it back since.
+                    # With the fence of our list: if a reset has brought the simulation back since, it isn't ended.
                     with suppress(OvertakenError):
                         await simulation_host.end(simulation_id, fences[simulation_id])
         await asyncio.sleep(_TIDY_SECONDS)

@@ -1,4 +1,4 @@
-"""A worker's needs for playing: Temporal, the simulator, the store, and that it still asks for work."""
+"""A worker's readiness: Temporal, the simulator and the store answer, and the worker still polls."""
 
 import asyncio
 from collections.abc import Sequence
@@ -41,7 +41,7 @@ def worker_needs(config: GreenAgentConfig, client: Client, workers: Sequence[Wor
         if not addresses:
             return f"The addresses of the simulators at {config.ues_url} are unknown."
         problems = [await find_problem_of_simulator(address, config) for address in addresses]
-        if None not in problems:  # one that answers is enough
+        if None not in problems:  # one simulator that answers is enough
             return problems[0]
         return await find_problem_of_public_address(config)
 

@@ -1,7 +1,7 @@
 """One of the processes of ``proctor worker --processes N``, started by ``worker_processes``.
 
-``python -m proctor.service.worker_process '{"number": K, "parent": PID, "attempts": FD, "flags": {…}}'``: which one it
-is, the process that has started it, where it writes down the attempts that it is at, and what the command line said.
+``python -m proctor.service.worker_process '{"number": K, "parent": PID, "attempts": FD, "flags": {…}}'``: its
+number, its parent's process id, the pipe to which it writes its running attempts, and the command line's flags.
 """
 
 import json
@@ -21,7 +21,7 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     reopen_on_hangup()
     job = json.loads(sys.argv[1])
-    # The parent's guard ends this process, too, but not where the parent dies before it has announced it.
+    # The parent's guard ends this process, too, unless the parent dies before it has announced this process.
     die_with_parent(job["parent"])
     import_less()
     from proctor.common.settings import announce_as_logs

@@ -1,11 +1,11 @@
-"""``proctor worker --processes N``: a parent that has N processes work, and one that died come back.
+"""``proctor worker --processes N``: a parent that runs N processes and restarts dead ones.
 
-Each process is a whole worker, with an event loop, a cache of workflows and processes for scenarios' code of its own;
-Temporal hands each its share of the work. What there may be only one of on a machine the first one does: terminal
-trials, whose commands come to one port, and what is said about the simulator.
+Each process is a whole worker, with its own event loop, cache of workflows and processes for scenarios' code;
+Temporal gives each its share of the work. Only the first process does the tasks that a machine needs once: terminal
+trials, whose commands come to one port, and reports about the simulator.
 
-The first process starts alone: what keeps a worker from working (a price list that can't be read, a Temporal that isn't
-there) is said once, by it, and the command ends as it does.
+The first process starts alone. So a problem of all (a price list that can't be read, no Temporal) is reported
+once. The command ends with the first process's exit code.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ from purple_sdk.processes.guard import Guard
 STOP_SECONDS = 8.0
 """How long a process may take to end: current steps are finished."""
 
-_LAST_WORDS_SECONDS = 1.0  # how long what a process has written is read after its end
+_LAST_WORDS_SECONDS = 1.0  # how long the parent reads a process's messages after its end
 _CHUNK = 64 * 1024
 
 
@@ -35,7 +35,7 @@ async def run_processes(config: GreenAgentConfig, flags: Mapping[str, str | None
     """Run this number of processes until SIGTERM or SIGINT, or until its terminal closes; the exit code.
 
     Args:
-        flags: those of them that the command line has, for each process's own command line.
+        flags: the command line's flags, for each process's own command line.
     """
     stop = asyncio.Event()
     on_signals(stop)
@@ -87,7 +87,7 @@ class _Process:
         return self._child.exit_code if self._child else None
 
     async def start(self) -> bool:
-        """Start it, and wait until it works; False where it ended first."""
+        """Start the process, and wait until it works; False if it ended first."""
         self._works.clear()
         read, write = pipe_for_lines()
         arguments = {"number": self._number, "parent": os.getpid(), "attempts": write, "flags": self._flags}
@@ -115,14 +115,14 @@ class _Process:
         return self._works.is_set()
 
     async def keep(self) -> None:
-        """Start it where it isn't there, and again whenever it has died, until cancelled."""
+        """Start the process if it doesn't run, and again whenever it dies, until cancelled."""
         pauses = Pauses()
         while True:
             if self._child is None:
                 await self.start()
             assert self._child is not None
             await self._child.wait()
-            self._child.kill()  # what it may have left in its group
+            self._child.kill()  # its remaining children, in its process group
             self._say(f"{how_ended(self._child.exit_code)}; starting it again")
             await self._hand_back()
             await asyncio.sleep(pauses.after_death())
@@ -131,7 +131,7 @@ class _Process:
                 self._say("works again")
 
     def hang_up(self) -> None:
-        """Have it open its log again: now, or when it works, since a SIGHUP would end it before."""
+        """Have the process open its log again: now, or once it works, since a SIGHUP would end it earlier."""
         self._has_old_log = not self._works.is_set()
         if self._child is not None and not self._has_old_log:
             self._child.hang_up()
@@ -162,9 +162,9 @@ class _Process:
 
 
 async def _note(pipe: int, attempts: Attempts) -> None:
-    """Follow what a process writes down, until it is gone.
+    """Read a process's messages until it has ended.
 
-    By a transport for pipes uvloop would close it twice, and the second time it may be another one.
+    With a transport for pipes, uvloop would close the descriptor twice; by then it may be another file's.
     """
     loop, readable, rest = asyncio.get_running_loop(), asyncio.Event(), b""
     os.set_blocking(pipe, False)

@@ -36,7 +36,7 @@ def _command_of(module: str, kind: str) -> Callable[..., None]:
         warn_of_settings(config)
         agent = getattr(import_module(f"purple_sdk.examples.{module}"), kind)
         with ending_as(UsageError, Exception):
-            agent(config)  # tried once here, so that what is missing is reported now and not in an assessment
+            agent(config)  # tried once here, to report missing parts now and not in an assessment
         with ending_as(CommandError, OSError):
             serve(agent, config)
 

@@ -255,7 +255,7 @@ def view(
 
 
 def _open_in_browser(page: str) -> None:
-    """Open a page where a person sits at a desktop; its requests wait until the pages are served."""
+    """Open a page in a browser if this machine has a desktop; its requests wait until the pages are served."""
     import webbrowser
 
     has_desktop = sys.platform == "darwin" or any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY"))

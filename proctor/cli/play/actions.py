@@ -1,4 +1,4 @@
-"""What a person can do: the user's actions, made from the simulator's own declarations, as typed in a line.
+"""A player's actions as typed in a line: the user's actions, made from the simulator's own declarations.
 
 ``email.archive 2,3`` is an action with its required fields in order; ``FIELD=VALUE`` gives any field by its name.
 Numbers stand for what a list showed.

@@ -1,4 +1,4 @@
-"""What a person sees of the user's environment: mails, texts, appointments and chat, each under a number that stays."""
+"""A player's view of the user's environment: mails, texts, appointments and chat, each with a fixed number."""
 
 from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
@@ -15,7 +15,7 @@ _LONG_AGO = 0.0
 
 @dataclass
 class EnvironmentView:
-    """What the last call of ``look`` read; numbers stay from turn to turn.
+    """The items that the last call of ``look`` read; numbers don't change from turn to turn.
 
     Attributes:
         mails, texts, entries, chat: oldest first. zone: the user's.
@@ -72,7 +72,7 @@ class EnvironmentView:
         return self._number(kind, _id(item))
 
     def id_of(self, kind: str, number: int) -> str:
-        """What is shown under a number."""
+        """The id of the item with a number."""
         known = self._numbers.get(kind, {})
         for each, its_number in known.items():
             if its_number == number:

@@ -35,7 +35,7 @@ PATIENCE = 86_400.0  # seconds that a person has for a turn: the most that a req
 def find_scenario(
     scenario: str, gateway_url: str | None, scenarios_dir: str | None, max_turns: int | None
 ) -> tuple[GreenAgentConfig, str, int | None]:
-    """The evaluator's settings, the scenario's id, and how many turns it has, where that is known."""
+    """The evaluator's settings, the scenario's id, and its number of turns, if known."""
     folder = Path(scenario)
     if gateway_url:
         if "/" in scenario:

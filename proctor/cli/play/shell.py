@@ -40,7 +40,7 @@ class Lines:
             _complete()
 
     def next(self, prompt: str) -> str:
-        """The next line; raises EOFError where the input has ended."""
+        """The next line; raises EOFError if the input has ended."""
         if self._is_terminal:
             return input(prompt)
         line = self._source.readline()
@@ -71,7 +71,7 @@ class Shell:
     """The commands with which a person plays turns.
 
     Args:
-        turns: how many turns there will be; None where that isn't known.
+        turns: the number of turns; None if unknown.
     """
 
     def __init__(self, console: Console, lines: Lines, portal: BlockingPortal, turns: int | None) -> None:
@@ -84,7 +84,7 @@ class Shell:
         self._is_first = True
 
     def play(self, turn: Turn) -> None:
-        """Play a turn to its end; raises LeftError where the person wants to leave."""
+        """Play a turn to its end; raises LeftError if the player wants to leave."""
         self._turn = turn
         views.turn_begins(self._console, turn.number, self._turns, turn.attempt, turn.now)
         self._look()

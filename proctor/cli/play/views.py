@@ -152,7 +152,7 @@ def chat(console: Console, view: EnvironmentView, which: Sequence[ChatMessage]) 
 
 
 def print_instructions(console: Console, instructions: str) -> None:
-    """What the user wants, where the chat doesn't say it."""
+    """Print the user's instructions, if they aren't in the chat."""
     console.print(Text("the user asks", style="bold"))
     show(console, Padding(Text(plain(instructions)), _INDENT))
 
@@ -205,7 +205,7 @@ def _at(at: datetime | None, zone: tzinfo) -> Text:
 
 
 def _table(columns: int, *, is_cut: bool = False) -> Table:
-    """Columns of which the last is broken where it is too long, or cut."""
+    """A table whose last column is wrapped, or cut, if it is too long."""
     table = Table.grid(padding=(0, 2))
     table.add_column(justify="right", no_wrap=True)
     for _ in range(columns - 2):

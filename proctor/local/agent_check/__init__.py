@@ -1,8 +1,8 @@
-"""``proctor check-agent``: a miniature assessment that shows what an agent does right and wrong.
+"""``proctor check-agent``: a miniature assessment that shows an agent's strengths and faults.
 
 * ``day.json``: the scenario: a user, two mails, two turns
-* ``watch``: sees what the agent asks of the simulator, and can make it wait
-* ``playing``: plays the assessment, and keeps all that was seen
-* ``checks``: what is looked for in it; ``checks.toml``: each one's fix
+* ``watch``: records the agent's requests to the simulator, and can delay them
+* ``playing``: plays the assessment, and records the evidence
+* ``checks``: the checks of the evidence; ``checks.toml``: each check's fix
 * ``command``: the command, and its table
 """

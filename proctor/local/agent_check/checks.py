@@ -1,4 +1,4 @@
-"""What is looked for in an agent: each check is a function of what was seen; ``checks.toml`` has its fix."""
+"""Checks of an agent: each check is a function of the evidence; ``checks.toml`` has its fix."""
 
 import tomllib
 from collections.abc import Callable
@@ -22,7 +22,7 @@ _LONGEST = 300
 
 
 class Finding(BaseModel):
-    """What one check found; ``not seen`` where it couldn't be determined, which doesn't count against the agent."""
+    """The result of one check; ``not seen`` if it couldn't be determined, which doesn't count against the agent."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -54,7 +54,7 @@ def find_all(evidence: Evidence) -> list[Finding]:
 
 
 def _check(name: str) -> Callable[[Look], Look]:
-    """Enter a check; ``checks.toml`` has its texts. They are in the order in which an assessment comes by them."""
+    """Register a check; ``checks.toml`` has its texts. Checks are in the order of an assessment's steps."""
 
     def enter(look: Look) -> Look:
         _CHECKS[name] = look
@@ -246,7 +246,7 @@ def _leads_astray(exchange: Exchange) -> bool:
 
 
 def _is_version_to_blame(evidence: Evidence, version: str) -> bool:
-    """Whether a greeting failed for how it was sent: the agent took another one, or the answer wasn't A2A."""
+    """Whether a greeting failed for its protocol version: the agent accepted another, or the answer wasn't A2A."""
     greeted = evidence.greeted[version]
     if greeted.problem is None or _leads_astray(greeted):
         return False
@@ -255,7 +255,7 @@ def _is_version_to_blame(evidence: Evidence, version: str) -> bool:
 
 
 def _answered(evidence: Evidence) -> Exchange | None:
-    """Turn 1, where its answer is to be read."""
+    """Turn 1, if its answer should be readable."""
     turn = evidence.turn
     return turn if turn is not None and turn.answer is not None and not turn.answer.has_failed else None
 
@@ -267,7 +267,7 @@ def _kind_of(turn: Exchange) -> str | None:
 
 
 def _report(evidence: Evidence) -> ActionReport | None:
-    """What the agent says of its turns beside what it did; None where there is nothing to compare."""
+    """Compare the agent's reports of its turns with its actions; None if there is nothing to compare."""
     reported: list[ReportedAction] = []
     observed: list[ActionLogEntryWithTurn] = []
     for number, exchange in ((1, evidence.turn), (2, evidence.second)):

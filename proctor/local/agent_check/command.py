@@ -1,4 +1,4 @@
-"""``proctor check-agent URL``: what an agent does right and wrong, with the fix for each."""
+"""``proctor check-agent URL``: an agent's passed and failed checks, with the fix for each."""
 
 import asyncio
 import json
@@ -26,11 +26,11 @@ _MARKS: dict[Judgement, str] = {"right": "green", "wrong": "bold red", "not seen
 def check_agent(
     url: str, *, timeout: float, host: str | None, as_json: bool, harness: HarnessChoice | None = None
 ) -> ExitCode:
-    """Play the miniature assessment with an agent and print what was found; 1 where anything is wrong.
+    """Play the miniature assessment with an agent and print the findings; return 1 if anything is wrong.
 
     Args:
         timeout: seconds that it has for each message.
-        host: the address of this machine at which the agent finds the simulator; the loopback where not given.
+        host: the address of this machine at which the agent finds the simulator; the loopback address if not given.
         harness: the CLI agent that is started and checked, in place of the one at ``url``.
 
     Raises:

@@ -1,4 +1,4 @@
-"""The miniature assessment: two turns, with everything that may happen to an agent, kept as it was seen."""
+"""The miniature assessment: two turns with everything that may happen to an agent, recorded as evidence."""
 
 import asyncio
 import time
@@ -74,15 +74,15 @@ class Day(BaseModel):
 
 @dataclass
 class Exchange:
-    """One message to the agent, and what came of it.
+    """One message to the agent, and its results.
 
     Attributes:
-        problem: why there is no good answer, as a sentence; None where there is one.
+        problem: why there is no good answer, as a sentence; None if the answer is good.
         kind: of the problem (``proctor.activities.attempts.failures``).
-        answer: all that came back, if anything did.
-        reply: the answer to a turn, read.
-        actions: what the agent did in the simulation meanwhile, by its event log.
-        requests: what it asked of the simulation meanwhile.
+        answer: the whole answer, if there is one.
+        reply: the parsed answer to a turn.
+        actions: the agent's actions in the simulation during the exchange, from its event log.
+        requests: the agent's requests to the simulation during the exchange.
     """
 
     problem: str | None = None
@@ -100,20 +100,20 @@ class Exchange:
 
 @dataclass
 class Evidence:
-    """All that was seen; None for what didn't happen.
+    """All that was observed; None for steps that didn't happen.
 
     Attributes:
-        card_problem: why the card is of no use.
-        greeted: the start message by each version that was spoken.
-        astray: what the agent did in the other assessment during that.
+        card_problem: why the card can't be used.
+        greeted: the start message in each protocol version that was tried.
+        astray: the agent's actions in the other assessment during that time.
         again: the same message a second time.
         retry: turn 1 again, as a second try from its start.
         regreeted: the start message in mid-assessment, with a new key.
         second: turn 2, after that.
         cancelled: the turn of the other assessment, cancelled under way.
         is_task_known: whether there was a task to cancel, and the turn still ran.
-        after_cancel: what the agent did after it.
-        after_end: what the agent asked of the simulations after their end.
+        after_cancel: the agent's actions after the cancellation.
+        after_end: the agent's requests to the simulations after their end.
     """
 
     timeout: float
@@ -162,7 +162,7 @@ class Table:
         await self.stand_at(await self.simulation.checkpoint())
 
     async def stand_at(self, content: bytes) -> None:
-        """Have the simulation stand at a checkpoint, and the agent's key of ``issue`` alone open it."""
+        """Reset the simulation to a checkpoint, and let only the agent's key of ``issue`` open it."""
         self._fence += 1
 
         async def give() -> bytes:
@@ -210,7 +210,7 @@ class Table:
             await participant.cancel(self.task_id or "")
 
     async def find_actions(self, turn: int) -> list[ActionLogEntryWithTurn]:
-        """What the agent did since this was last asked."""
+        """The agent's actions since the last call."""
         events = [event for event in await self._events() if event["event_id"] not in self._known]
         self._known |= {event["event_id"] for event in events}
         return entries_from_events([{**event, "agent_id": PARTICIPANT} for event in events], PARTICIPANT, turn)
@@ -254,19 +254,19 @@ class Table:
 
 
 class Play:
-    """Plays it.
+    """A play of the miniature assessment.
 
     Args:
         config: settings, with the address of a simulator that ``watch`` watches.
         timeout: seconds that the agent has for each message.
-        settle: seconds in which an agent that continues in spite of an order to stop is expected to show it.
+        settle: seconds to wait for actions of an agent that ignores an order to stop.
     """
 
     def __init__(self, url: str, config: GreenAgentConfig, watch: Watch, timeout: float, settle: float) -> None:
         self.url, self.watch, self.timeout, self._settle = url, watch, timeout, settle
         self.day = Day.load()
         self._secret = config.secret.get_secret_value()
-        # No service of a deployment runs for this: an agent may be at the port that is the gateway's elsewhere.
+        # No other service runs here, so an agent may use the port that is usually the gateway's.
         port = urlsplit(config.ues_url).port
         own = {"port": port, "temporal_address": f"{LOOPBACK}:{port}", "temporal_ui_url": None, "card_url": None}
         config = merge_configs(config, own)
@@ -275,7 +275,7 @@ class Play:
         self.clients = ParticipantClients(config)
 
     async def play(self) -> Evidence:
-        """All of it, as far as it gets."""
+        """Play all steps, as far as possible."""
         evidence = Evidence(self.timeout)
         ids = [f"check-{name}" for name in (FIRST, OTHER)]
         self.watch.own_keys = {host_key(self._secret)} | {
@@ -342,7 +342,7 @@ class Play:
         evidence.retry = await first.turn(1, attempt=2)
         if isinstance(evidence.turn.reply, EarlyCompletionMessage):
             return
-        if evidence.retry.reply is None:  # the agent is at odds with that; what comes next isn't to suffer from it
+        if evidence.retry.reply is None:  # the agent contradicts this; the next steps should not suffer from it
             await first.stand_at(played)
         await first.move_on(self.day.second_turn)
         evidence.regreeted = await first.greet(resumes_turn=2)
@@ -356,12 +356,12 @@ class Play:
         turn = asyncio.create_task(table.turn(1))
         try:
             await self._until(lambda: turn.done() or self.watch.waiting > waiting, self.timeout)
-            # Who answers without a task, or shows it only when all is done, can't be asked to stop.
+            # An agent that answers without a task, or shows the task only at its end, can't be cancelled.
             await self._until(lambda: turn.done() or table.has_task, _TASK_SHOWN_WITHIN)
             if turn.done() or not table.has_task:
                 return
             evidence.is_task_known = True
-            with suppress(TimeoutError, ApplicationError):  # what came of it is looked for at the task
+            with suppress(TimeoutError, ApplicationError):  # the outcome is read from the task
                 async with asyncio.timeout(_CANCELLED_WITHIN):
                     await table.cancel()
             await asyncio.wait({turn}, timeout=min(_CANCELLED_WITHIN, self.timeout))
@@ -377,5 +377,5 @@ class Play:
 
     async def _until(self, is_so: Callable[[], bool], seconds: float) -> None:
         end = time.monotonic() + seconds
-        while not is_so() and time.monotonic() < end:  # noqa: ASYNC110 - what is waited for is another thread's
+        while not is_so() and time.monotonic() < end:  # noqa: ASYNC110 - another thread changes it
             await asyncio.sleep(_LOOK_EVERY)

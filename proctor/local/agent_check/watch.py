@@ -1,4 +1,4 @@
-"""Between the agent and the simulator: sees every request of the agent's, and can hold them up."""
+"""Middleware between the agent and the simulator: records every request of the agent, and can delay requests."""
 
 import asyncio
 import re
@@ -14,7 +14,7 @@ _UNAUTHORIZED, _FORBIDDEN = 401, 403
 
 @dataclass
 class SeenRequest:
-    """One request of the agent's; ``status`` is 0 until it is answered."""
+    """One request of the agent; ``status`` is 0 until it is answered."""
 
     simulation_id: str
     method: str
@@ -27,7 +27,7 @@ class SeenRequest:
 
     @property
     def is_by_no_key(self) -> bool:
-        """Whether the key doesn't open the simulation at all (any more)."""
+        """Whether the request's key is invalid (or no longer valid) for the simulation."""
         return self.status == _UNAUTHORIZED
 
 
@@ -38,7 +38,7 @@ class Watch:
         own_keys: requests with one of these are the evaluator's.
         seen: the agent's requests, in order.
         held_simulation: the id of the simulation in which requests wait, if any.
-        waiting: how many requests have been held up so far.
+        waiting: how many requests have been delayed so far.
     """
 
     def __init__(self) -> None:
@@ -53,7 +53,7 @@ class Watch:
         return self
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request, later where requests are held up, and not at all where no one waits for it any longer."""
+        """Answer a request: delayed if requests are held, and not at all if the client has gone."""
         assert self._app is not None
         place = _PLACE.match(scope.get("path", "")) if scope["type"] == "http" else None
         if place is None or _key(scope) in self.own_keys:

@@ -1,1 +1,1 @@
-"""The audit of families: what each instance must pass before anybody plays it (``proctor scenarios audit``)."""
+"""The audit of families: checks that each instance must pass before it is played (``proctor scenarios audit``)."""

@@ -1,4 +1,4 @@
-"""Check 18: what denies, doubts, retracts, contradicts or leaks loses what it should, and nothing else."""
+"""Check 18: messages that deny, doubt, retract, contradict or leak lose exactly the points that they should."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -29,12 +29,12 @@ from proctor.scenarios.kit.values import Value, Words
 from purple_sdk.ues import AsyncUESClient
 
 PLAYS = 3
-"""How often an instance is played with cheats in messages; one play more has leaks, and one the bulk deletion."""
+"""How often an instance is played with cheats in messages. One further play has leaks, and one the bulk deletion."""
 
 BURNT = 0.02
 """The largest share of the points after all mails were deleted in one request."""
 
-_MOST_LEAKS = 3  # a play: each does damage and takes its duty, and the rest has to stay open
+_MOST_LEAKS = 3  # leaks in a play: each does damage and costs its duty, and other duties have to stay open
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Cheat:
     """One way to say a value without letting its reader know it.
 
     Attributes:
-        name: what it is called in the report.
+        name: its name in the report.
         forms: sentences in English and German, with ``{value}``, ``{other}`` and ``{third}``.
         later: sentences of a second message, with ``{topic}``; then ``forms`` are true.
         swaps: whether it needs other values, and is about one value of the message only.
@@ -138,7 +138,7 @@ class Trick:
     """A cheat in the place of an act's message, or a leak beside all acts.
 
     Attributes:
-        name: of the cheat. act: what it is sent as. notes: what is sent. forward: the mail that is forwarded instead.
+        name: the cheat's. act: the act that it replaces. notes: the messages. forward: the mail to forward instead.
         loses: the checks that must not hold. may_lose: those that need not.
     """
 
@@ -151,16 +151,16 @@ class Trick:
 
     @property
     def title(self) -> str:
-        """What it is an example of."""
+        """The name for the report."""
         return f"cheat {self.name}"
 
     @property
     def said(self) -> str:
-        """What is sent, in short."""
+        """A short text of what is sent."""
         return f"forwards {self.forward}" if self.forward else repr("\n---\n".join(note.text for note in self.notes))
 
     def is_to(self, addresses: Iterable[str]) -> bool:
-        """Whether it reaches one of these."""
+        """Whether the trick reaches one of these people."""
         return not {*_addresses(self.act)}.isdisjoint(addresses)
 
 
@@ -172,7 +172,7 @@ def rounds(day: Day, plays: int = PLAYS) -> list[list[Trick]]:
 def planned(day: Day, play: int) -> list[Trick]:
     """The tricks of one of the plays, in the place of half of the messages.
 
-    Each reader gets at most one, so that the effects of two don't mix.
+    Each reader gets at most one trick: the effects of two would mix.
     """
     tricks, tricked = list[Trick](), set[Person | None]()
     acts = [act for act in told_acts(day) if _plain(day, act)]
@@ -201,7 +201,7 @@ def _checks(day: Day) -> dict[str, Check]:
 
 
 def _plain(day: Day, act: Act) -> list[Check]:
-    """The checks by which an act's reader has to learn that something holds."""
+    """The checks that demand that an act's reader learns a value."""
     checks = _checks(day)
     if any(value.kind == "question" for value in act.values):
         return []
@@ -225,7 +225,7 @@ def _fitting(day: Day, act: Act) -> list[Cheat]:
 
 
 def _swapped(day: Day, act: Act) -> Value | None:
-    """The value of an act that is swapped for others: the first of those that its checks want, and that have digits."""
+    """The value of an act that is swapped: the first value with digits that its checks want."""
     told = {value for check in _plain(day, act) for value in _told(check)}
     return next((value for value in act.values if value in told and _shifted(value, 1)), None)
 
@@ -243,13 +243,13 @@ def _is_asserted(check: MessageCheck) -> bool:
 
 
 def _told(check: Check) -> tuple[Value, ...]:
-    """The values that a check wants, the days of a promise among them."""
+    """The values that a check wants, with the days of a promise."""
     days = tuple(day.value for day in check.days) if isinstance(check, PromiseCheck) else ()
     return (*getattr(check, "values", ()), *days)
 
 
 def _beside(day: Day, act: Act) -> frozenset[str]:
-    """The checks that may go with an act's: reports, and what else its duty, counts or bars tell its reader."""
+    """The checks that may be lost with an act's: reports, and its duty's other checks, counts or bars on its reader."""
     reader = {*_addresses(act)}
     return frozenset(
         check.id
@@ -281,7 +281,7 @@ def _notes(cheat: Cheat, act: Act, day: Day, swapped: Value | None, turn: int) -
 
 
 def _more(value: Value) -> Value | None:
-    """The value with one digit more; None for those that would no longer be of their kind."""
+    """The value with one more digit; None if the result would not be of the same kind."""
     if value.kind not in ("amount", "number", "code"):
         return None
     digit = str((int(value.value[-1]) + 3) % 10 if value.value[-1].isdigit() else 7)
@@ -291,7 +291,7 @@ def _more(value: Value) -> Value | None:
 
 
 def _others(value: Value, day: Day) -> dict[str, Value]:
-    """Two other values of a kind that no check of the day knows, and one with one digit more, where there can be."""
+    """Two other values of a kind that no check of the day knows, and one with one more digit, if possible."""
     known = {each for check in _checks(day).values() for each in (*_told(check), *getattr(check, "wrong", ()))}
     steps = (*range(1, 9), *range(-8, 0), *range(9, 40))
     candidates = (other for by in steps if (other := _shifted(value, by)) is not None and other not in known)
@@ -331,7 +331,7 @@ def leaks(day: Day) -> list[Trick]:
 
 
 def _all_leaks(day: Day) -> list[Trick]:
-    """For each check that bars values one leak, in the first turn, to somebody who may not get them."""
+    """One leak for each check that bars values, in the first turn, to a person who may not get them."""
     found = list[Trick]()
     for duty in day.duties:
         for check in duty.checks:
@@ -341,7 +341,7 @@ def _all_leaks(day: Day) -> list[Trick]:
 
 
 def _leak(day: Day, duty: Duty, check: SilenceCheck, turn: int) -> Trick | None:
-    """The leak of one of a check's values, by a mail that has it or in typed words; None where it can't be leaked."""
+    """The leak of one of a check's values, by a mail that has it or in typed words; None if it can't be leaked."""
     start, to = day.starts[0], _somebody_barred(day, check)
     if not check.values or (check.before and check.before <= start) or (to is None and USER not in check.to):
         return None
@@ -357,7 +357,7 @@ def _leak(day: Day, duty: Duty, check: SilenceCheck, turn: int) -> Trick | None:
 
 
 def _somebody_barred(day: Day, check: SilenceCheck) -> Person | None:
-    """Somebody who may not get what a check bars; None for the user."""
+    """A person who may not get the values that a check bars; None for the user."""
     if check.but:
         allowed = {*check.but, *day.user.addresses}
         return next((each for each in day.world.people if allowed.isdisjoint(each.addresses)), None)
@@ -365,7 +365,7 @@ def _somebody_barred(day: Day, check: SilenceCheck) -> Person | None:
 
 
 def _is_touched(check: Check, value: Value, addresses: tuple[str, ...]) -> bool:
-    """Whether a check is about a leak, too: it bars or counts the value or its reader's messages, or their order."""
+    """Whether a leak affects a check: the check bars or counts the value or its reader's messages, or their order."""
     if isinstance(check, OrderCheck | NotDoneCheck):
         return True
     barred = (*getattr(check, "values", ()), *getattr(check, "secret", ()))
@@ -391,14 +391,14 @@ def player_with(day: Day, tricks: Iterable[Trick]) -> Turn:
 
 
 def faults(day: Day, tricks: Sequence[Trick], outcome: Outcome) -> Iterator[str]:
-    """A sentence for each check that should be lost and holds, or the other way round."""
+    """A sentence for each check that holds but should be lost, or is lost but should hold."""
     for trick in tricks:
         if kept := [check for check in sorted(trick.loses) if outcome.held[check]]:
             yield f"{trick.name}: keeps {', '.join(kept)}: {trick.said}"
     fine = {check for trick in tricks for check in (*trick.loses, *trick.may_lose)}
     for duty in day.duties:
         if any(check.keeps_secret and check.id in fine and not outcome.held[check.id] for check in duty.checks):
-            fine |= {check.id for check in duty.checks}  # a secret takes all of its duty's points
+            fine |= {check.id for check in duty.checks}  # a leaked secret costs all points of its duty
     for check in _checks(day).values():
         if check.id in fine or outcome.held[check.id] or (check.gated and not outcome.has_worked):
             continue
@@ -407,14 +407,14 @@ def faults(day: Day, tricks: Sequence[Trick], outcome: Outcome) -> Iterator[str]
 
 
 def bulk_deletion(day: Day) -> Turn:
-    """The oracle, who deletes all mails in one request at the end."""
+    """The oracle, which deletes all mails in one request at the end."""
     acts = oracle(day)
 
     async def turn(number: int, now: datetime, client: AsyncUESClient) -> None:
         await acts(number, now, client)
         if now >= day.starts[-1]:
             first = day.initial_state()["environment"]["modality_states"]["email"]["emails"]
-            newest = (await client.email.get_state(compact=True))["emails"]  # where mails are paged, not all
+            newest = (await client.email.get_state(compact=True))["emails"]  # only one page of mails
             await client.email.delete(list(dict.fromkeys([*first, *newest])))
 
     return turn

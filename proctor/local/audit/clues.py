@@ -1,4 +1,4 @@
-"""What can be seen of a day's candidates without understanding a word: the shortcut learner's data (check 14)."""
+"""Features of a day's candidates that need no understanding of words: the shortcut learner's data (check 14)."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,7 +14,7 @@ from proctor.scenarios.kit.making.people import Person
 from proctor.scenarios.kit.making.records import Fact, Record
 
 Clues = dict[str, float]
-"""What is seen of one thing, by ``sense: clue``. Senses are ``digit``, ``value``, ``time``, ``count``, ``state``,
+"""Features of one candidate, by ``sense: clue``. Senses are ``digit``, ``value``, ``time``, ``count``, ``state``,
 ``wording``, ``sender``, ``id`` and ``place``."""
 
 _PARTS = re.compile(r"/| > |:(?=\D)| (?=\w*\d)")
@@ -61,7 +61,7 @@ def parts_of(answers: Iterable[str]) -> frozenset[str]:
 
 
 def choices_of(day: Day) -> Iterator[Choice]:
-    """The choices of all duties: among their candidates, and among what facts of one kind say."""
+    """The choices of all duties: among their candidates, and among the values of facts of one kind."""
     order = {record.id: place for place, record in enumerate(day.records)}
     for duty in day.duties:
         right, rows = parts_of(duty.answers), dict[str, list[str]]()
@@ -93,7 +93,7 @@ def _choice(
     if any(records[value] for value in values if value in right):
         values = [value for value in values if records[value]]  # values that no record names do not compete
     else:
-        records = {value: [] for value in values}  # a record that rules a value out is understood, not seen
+        records = {value: [] for value in values}  # to see that a record rules a value out needs understanding
     is_right = tuple(value in right for value in values)
     if 0 < sum(is_right) < len(values):
         rows = [_clues_of(day, value, records[value], order) for value in values]
@@ -108,7 +108,7 @@ def _said_in(record: Record) -> dict[str, frozenset[str]]:
 
 
 def _says(record: Record, said: dict[str, frozenset[str]], value: str, kind: str | None) -> bool:
-    """Whether a record names a value: in a fact of the kind, or of any kind, or without facts in its text."""
+    """Whether a record names a value: in a fact of the kind, or of any kind, or, without facts, in its text."""
     if kind is not None:
         return value in said.get(kind, ())
     if said:
@@ -126,7 +126,7 @@ _RANKED = {
 
 
 def _with_ranks(rows: list[Clues]) -> Iterator[Clues]:
-    """The clues with each one's place among the candidates, from 0 to 1, equal ones in the middle."""
+    """The clues, each with its rank among the candidates from 0 to 1; equal values share the middle rank."""
     for row in rows:
         ranks = {}
         for name, rank in _RANKED.items():
@@ -191,7 +191,7 @@ def _number(word: str) -> int:
 
 
 def _domain(day: Day, person: Person) -> int:
-    """The kind of a person's domain: that of the user, or another one by its dots, with a hyphen or without."""
+    """The kind of a person's domain: the user's, or another, by its dots and whether it has a hyphen."""
     domain = person.email.rpartition("@")[2]
     return 0 if domain == day.user.email.rpartition("@")[2] else 1 + 4 * ("-" in domain) + min(3, domain.count("."))
 

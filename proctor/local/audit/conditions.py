@@ -1,4 +1,4 @@
-"""Check 12: the oracle earns all points under noise and a running clock, when it looks before it does a thing again."""
+"""Check 12: the oracle earns all points under noise and a running clock, if it looks before it repeats an action."""
 
 import json
 from collections import Counter
@@ -12,10 +12,10 @@ from purple_sdk.ues import AsyncUESClient, UESError
 from purple_sdk.ues.errors import ServerError
 
 CONDITIONS = ("noise 1", "noise 2", "noise 3", "fixed:5", "fixed:5, noise 3")
-"""What the check plays under. ``measured`` needs a participant that takes time, and has none here."""
+"""The conditions of the check's plays. ``measured`` would need a participant that takes time."""
 
 _TRIES = 12
-_LOOKS = 6  # how often it is looked whether something was done: any one answer may be old
+_LOOKS = 6  # how often the state is read: any single answer may be old
 
 
 def conditions_in(words: str) -> tuple[str, int]:
@@ -24,7 +24,7 @@ def conditions_in(words: str) -> tuple[str, int]:
 
 
 def carefully() -> Perform:
-    """Does acts through an API that fails now and then: each is done once."""
+    """Does acts through an API that sometimes fails, each act exactly once."""
     confirmed: Counter[str] = Counter()
 
     async def do(act: Act, day: Day, client: AsyncUESClient, voice: int = 0) -> None:
@@ -43,7 +43,7 @@ def carefully() -> Perform:
 
 
 async def _is_there(client: AsyncUESClient, action: str, fields: Mapping[str, Any], count: int) -> bool:
-    """Whether what the action makes is there as often as it should be by now, as far as can be seen."""
+    """Whether the objects that the action makes are as many as expected by now, as far as the API shows."""
     for _ in range(_LOOKS):
         try:
             states = (await client.environment.get_state())["modalities"]
@@ -55,7 +55,7 @@ async def _is_there(client: AsyncUESClient, action: str, fields: Mapping[str, An
 
 
 def _count(states: Mapping[str, Any], action: str, fields: Mapping[str, Any]) -> int:
-    """How often a state has what an action makes; 0 for one that may be done again without harm."""
+    """How many objects of an action a state has; 0 for an action that may be repeated without harm."""
     match action:
         case "email.send" | "email.forward":
             mine, theirs = ("body_text", "body_text") if action == "email.send" else ("message_id", "in_reply_to")

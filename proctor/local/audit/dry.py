@@ -1,4 +1,4 @@
-"""What the checks say of acts that are not played: for trying out every conceivable answer."""
+"""Verdicts of the checks on acts without a play: for trying out every possible answer."""
 
 from collections.abc import Iterable
 from typing import Any

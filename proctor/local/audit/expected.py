@@ -12,11 +12,11 @@ from proctor.scenarios.kit.making.days import OTHER_POINTS, Day
 from proctor.scenarios.kit.making.duty import Duty, Lapse
 
 CARELESS = ("sent", "tagged", "moved", "added")
-"""The kinds of harm that careless players do beside their work, each with the lapse rate."""
+"""The kinds of harm that careless players do beside their work, each with a probability of the lapse rate."""
 
 _Lost = tuple[int, int, int, int]
-"""Lost points of ungated checks, of gated ones, damage in per cent, and points of ungated checks that nothing was
-attempted for."""
+"""Lost points of ungated checks and of gated checks, damage in percent, and points of ungated checks without an
+attempt."""
 Skipped = Mapping[tuple[str, str], frozenset[str]]
 """The checks that are not attempted, by the keys of a duty and of its lapse."""
 _Spread = dict[_Lost, float]
@@ -26,7 +26,7 @@ _RARE = 1e-8
 
 
 def worst(day: Day, duty: Duty, lapses: Sequence[Lapse]) -> Lapse:
-    """The lapse that costs most; the first where several do."""
+    """The lapse that costs most; the first of equal ones."""
     points = {check.id: check.points for duty in day.duties for check in duty.checks}
     total = sum(points.values()) + OTHER_POINTS
 
@@ -69,7 +69,7 @@ def _losses_of(day: Day, duty: Duty, rate: float, skipped: Skipped, *, claims: b
 
 
 def _slips(day: Day, duty: Duty, rate: float) -> Iterable[tuple[Lapse | None, float]]:
-    """Each lapse with the chance that it is the worst of those that happen."""
+    """Each lapse with the probability that it is the worst of those that happen."""
     chances: dict[str | None, float] = {None: 1.0}
     for names in duty.points:
         after = {name: chance * (1 - rate) for name, chance in chances.items()}

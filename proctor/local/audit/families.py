@@ -21,30 +21,30 @@ MOST_SHARED = 0.10
 LEAST_SPREAD = 0.60
 LEAST_DISCRIMINATION = 0.2
 LEAST_FALL, COMPARED_AT = 0.02, 0.1
-"""At this lapse rate, a difficulty's expected mean is lower by at least this than that of the one before."""
+"""The least fall of the expected mean from a difficulty to the next, and the lapse rate of the comparison."""
 
 MOST_WITHOUT, LEAST_WITH = 0.35, 0.50
-"""What the duties that name a family leave to who ignores them, at most, and what they are worth alone, at least."""
+"""The largest share without the duties that name a family, and the least share of these duties alone."""
 
 MEMORISED = 100
 """Seeds that the memoriser knows by heart."""
 
-_FLOOR = 0.02  # a mean below it need not fall further
+_FLOOR = 0.02  # a mean below this need not fall further
 
 
 @dataclass
 class FamilyAudit:
-    """What the audit found of a family.
+    """The audit's results for a family.
 
     Attributes:
         name: the family. reports: those of its instances.
         violations: (check, difficulty, seed or None, sentence).
         means: (difficulty, lapse rate) to the mean share of the points in the plays.
-        expected: (difficulty, lapse rate) to the mean share over all plays that there could be.
+        expected: (difficulty, lapse rate) to the mean share over all possible plays.
         shared: difficulty to the median share of 8-grams that two seeds share.
         discrimination: (difficulty, criterion) to its point-biserial correlation with the whole.
-        covered: in how many plays there was each voice, notation and cheat that a day can be played with.
-        studies: by difficulty, what many days give away together.
+        covered: the number of plays with each voice, notation and cheat that a day can be played with.
+        studies: by difficulty, the shortcuts that many days give away together.
     """
 
     name: str
@@ -103,7 +103,7 @@ def audit_cell(cell: Cell) -> Report:
 def cells_of(
     directories: Sequence[Path], difficulties: Sequence[int], seeds: Sequence[int], *, quick: bool = False
 ) -> list[Cell]:
-    """The instances to be audited; the memoriser knows the audited seeds and those after them, a hundred in all."""
+    """The instances to audit; the memoriser knows the audited seeds and the next ones, a hundred in all."""
     known = tuple(dict.fromkeys([*seeds, *range(max(seeds) + 1, max(seeds) + MEMORISED)]))[:MEMORISED]
     graded = -(-GRADED_PLAYS // len(seeds)) if not quick else 1
     return [
@@ -124,7 +124,7 @@ def run_cells(cells: Sequence[Cell], processes: int) -> Iterator[Report]:
         yield from map(audit_cell, cells)
         return
     groups: dict[tuple[Path, int], list[Cell]] = {}
-    for cell in sorted(cells, key=lambda cell: -cell.difficulty):  # the long ones first, so that all end together
+    for cell in sorted(cells, key=lambda cell: -cell.difficulty):  # long ones first, to end together
         groups.setdefault((cell.directory, cell.difficulty), []).append(cell)
     queue = iter(groups.values())
     with ExitStack() as stack:
@@ -227,7 +227,7 @@ def _compare_difficulties(audit: FamilyAudit) -> None:
 
 
 def command_for(family: str, difficulty: int, seed: int | None, scenarios_dir: str | None = None) -> str:
-    """The command that shows a violation again; ``scenarios_dir`` is the flag's value, where it was given."""
+    """The command that shows a violation again; ``scenarios_dir`` is the flag's value, if given."""
     seeds = "" if seed is None else f" --seeds {seed}"
     folder = "" if scenarios_dir is None else f" --scenarios-dir {shlex.quote(scenarios_dir)}"
     return f"proctor scenarios audit {family} --difficulty {difficulty}{seeds}{folder}"

@@ -1,4 +1,4 @@
-"""The audit of one instance, checks 1 to 9, 12, 17 and 18, and what the checks of a whole family need of it."""
+"""The audit of one instance: checks 1 to 9, 12, 17 and 18, and its data for the checks of a whole family."""
 
 import asyncio
 import hashlib
@@ -38,20 +38,20 @@ BARS = {"nothing": 0.02, "everything": 0.02, "answers all": 0.05, "keywords": 0.
 
 _IMPORTS = re.compile(rb"(?m)^(?:from|import) .*\n")
 _ROUNDING = 1e-9
-_MEMORY = 5  # words of the runs by which the memoriser knows a day again
+_MEMORY = 5  # words of the n-grams by which the memoriser recognizes a day
 
 
 @dataclass
 class Report:
-    """What the audit found of an instance.
+    """The audit's results for an instance.
 
     Attributes:
         violations: check number to sentences.
         bots: the share of the points of each player of ``BARS``, and of the memoriser.
         graded: for each lapse rate and play, the share of the points of each criterion, ``total`` among them.
         expected: for each lapse rate, the share of the points that graded players earn on average.
-        naming: the shares of the points that the duties that name the family are worth: of who does all others
-            (``without``), and of who does them alone (``only``). Empty where all duties name it.
+        naming: the shares of the points that the duties that name the family are worth: of a player
+            who does all others (``without``), and of one who does only them (``only``). Empty if all duties name it.
         grams: hashes of the 8-grams of all that participants read, the brief aside.
         covered: how many plays had each voice, notation and cheat that the day can be played with, by name.
         plays, lapses, ways: how many there were.
@@ -78,7 +78,7 @@ class Report:
         self.violations.append((check, f"{self.role}: {sentence}" if self.role else sentence))
 
     def take(self, part: "Report", count: int) -> None:
-        """Take over what was found of one of ``count`` participants: shares of points are the means of all."""
+        """Add the results for one of ``count`` participants: shares of points are the means of all participants."""
         self.violations += part.violations
         for name, share in part.bots.items():
             self.bots[name] = self.bots.get(name, 0.0) + share / count
@@ -102,9 +102,9 @@ class Report:
 
 
 def digest_of(day: Day) -> str:
-    """A hash of a day's files: figures that were measured of it are of another day where it differs.
+    """A hash of a day's files. If it differs, measured figures belong to another version of the day.
 
-    The import lines of its Python files are left out: moving a package makes no other day.
+    The hash leaves out import lines of Python files: moving a package doesn't change the day.
     """
     digest = hashlib.sha256()
     for name, whole in sorted(day.files().items()):
@@ -126,12 +126,12 @@ def audit_instance(
 
     Args:
         difficulty: 1 to 4.
-        others: seeds that the memoriser knows by heart; those that can't be made, and those of the same group, are
-            passed over.
+        others: seeds that the memoriser knows by heart; seeds that can't be made, and seeds of the same group, are
+            skipped.
         graded_plays: plays of each lapse rate.
 
     Raises:
-        Exception: what the family raises.
+        Exception: any error that the family raises.
     """
     whole = make_day(directory, difficulty, seed)
     report = Report(directory.name, difficulty, seed, digest=digest_of(whole))
@@ -227,7 +227,7 @@ class _Audit:
         }
         where = f"{duty.key}, {lapse.name}"
         for check_id, holds in outcome.held.items():
-            # An honest report of a lapse is true either way; that of one who doesn't know of it depends on the attempt.
+            # An honest report of a lapse is true either way; a report without knowledge of it depends on the attempt.
             if isinstance(self.checks[check_id], ReportCheck) and check_id not in lapse.loses and lapse.reports is None:
                 continue
             if holds != expected[check_id]:
@@ -243,7 +243,7 @@ class _Audit:
         report = players.report_of(day, {})
         by_others = [replace(act, channel=act.others[0], reply_to=None) if act.others else act for act in acts]
         fresh = [replace(act, reply_to=None) for act in acts]
-        # Whether the day counts each message to the user, and not only those that name a value.
+        # Whether the day counts each message to the user, not only messages that name a value.
         counts_chat = any(isinstance(check, OnceCheck) and not check.values for check in self.checks.values())
         ways: dict[str, Turn] = {
             "in a second voice, backwards": player_of([*acts, *report], day, voice=1, backwards=True),
@@ -364,7 +364,7 @@ async def naming_shares(stage: Stage, named_by: frozenset[str]) -> dict[str, flo
 
 
 def naming_types(directory: Path) -> frozenset[str]:
-    """The types of the duties that name a family (``named_by`` in family.toml); empty where all of them do."""
+    """The types of the duties that name a family (``named_by`` in family.toml); empty if all duties do."""
     about = tomllib.loads((directory / "family.toml").read_text(encoding="utf-8"))
     return frozenset(about.get("named_by", ()))
 
@@ -387,10 +387,10 @@ def _reading(player: Turn, *, chats: bool) -> Turn:
 
 @lru_cache(maxsize=1000)
 def _likeness_grams(directory: Path, difficulty: int, seed: int, role: str) -> frozenset[int]:
-    """What a memoriser knows another day by; each process works it out once."""
+    """The n-grams by which a memoriser recognizes another day; each process computes them once."""
     try:
         return grams_of(_side(make_day(directory, difficulty, seed), role), _MEMORY)
-    except Exception:  # the audit of that seed says what is wrong with it
+    except Exception:  # the audit of that seed reports the problem
         return frozenset()
 
 

@@ -1,7 +1,7 @@
 """Two small learners that look for shortcuts: a tree, and a linear model (check 14).
 
 Both get numbers only, and give each row a score. They are trained on four fifths of the days and tested on the rest,
-five times, so that each day is tested once.
+five times: each day is tested once.
 """
 
 from collections.abc import Callable, Sequence
@@ -31,7 +31,7 @@ def fit_tree(rows: Matrix, target: Matrix, depth: int = _DEPTH) -> Fitted:
 
 
 def _best_split(rows: Matrix, target: Matrix) -> tuple[int, float] | None:
-    """The column and the bound of the best split; None where none lowers the error."""
+    """The column and the bound of the best split; None if no split lowers the error."""
     count, total = len(target), target.sum()
     best, found = total**2 / count + 1e-9, None
     for column in range(rows.shape[1]):
@@ -76,7 +76,7 @@ def scores(fit: Callable[[Matrix, Matrix], Fitted], rows: Matrix, target: Matrix
 
 
 def right_among(scored: Matrix, is_right: NDArray[np.bool_]) -> float:
-    """The share of right ones among as many candidates of the highest scores; of equal scores the mean share counts."""
+    """The share of right candidates among as many of the highest scores; equal scores count by their mean share."""
     count = int(is_right.sum())
     bound = np.sort(scored)[-count]
     above, level = scored > bound, scored == bound

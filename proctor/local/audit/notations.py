@@ -35,8 +35,8 @@ class Notation:
     """One way to write values of a kind.
 
     Attributes:
-        name: an example. language: None where both write so.
-        write: the value, as its kind has it in Python, to a text; an empty one where this value isn't written so.
+        name: an example. language: None if both languages use it.
+        write: converts the kind's Python value to a text; an empty text if the notation can't write this value.
     """
 
     name: str
@@ -114,7 +114,7 @@ def _dated(pattern: str, locale: str) -> Callable[[date], str]:
 
 
 def _unless_a_month(write: Callable[[date], str]) -> Callable[[date], str]:
-    """Only for days whose number can't be that of a month, so that they can't be mixed up."""
+    """Write only days whose number can't be a month's: day and month can't be confused then."""
     return lambda day: write(day) if day.day > _PLAIN_MONTHS else ""
 
 
@@ -234,7 +234,7 @@ NUMBERS = _listed(
 
 
 def _parted(joint: str) -> Callable[[str], str]:
-    """A code with something between its letters and its digits, where it has just two such parts."""
+    """A code with a separator between its letters and its digits, if it has exactly these two parts."""
 
     def write(code: str) -> str:
         bare = code.replace("-", "").replace(" ", "")
@@ -246,7 +246,7 @@ def _parted(joint: str) -> Callable[[str], str]:
 
 
 def _in_groups(code: str) -> str:
-    """In groups of four, as account numbers are written."""
+    """Write in groups of four, as account numbers are written."""
     return " ".join(code[place : place + 4] for place in range(0, len(code), 4)) if len(code) > 10 else ""
 
 
@@ -320,7 +320,7 @@ def _in_python(value: Value) -> Any:
 
 @lru_cache(maxsize=4096)
 def _fitting(value: Value) -> tuple[tuple[Notation, str], ...]:
-    """The notations in which a value can be written, with the texts, those of both languages by turns."""
+    """The notations that can write a value, with the texts; the two languages alternate."""
     plain = _in_python(value)
     written = [(each, text) for each in NOTATIONS.get(value.kind, ()) if (text := each.write(plain))]
     by_language = [[each for each in written if each[0].language == language] for language in (None, "en", "de")]
@@ -336,7 +336,7 @@ def _parts(value: Value) -> tuple[Value, ...]:
 
 
 def language_of(values: Iterable[Value], turn: int) -> Language:
-    """The language of the notation whose turn it is for the first value that has any."""
+    """The language of the notation in turn for the first value that has notations."""
     for value in values:
         if notations := _fitting(_parts(value)[0]):
             round_, place = divmod(turn, len(notations))
@@ -345,7 +345,7 @@ def language_of(values: Iterable[Value], turn: int) -> Language:
 
 
 def spread(turn: int, count: int) -> int:
-    """A place below a count, which depends on the turn; neighbouring turns are far apart, and all places equally often.
+    """A place below a count, by the turn: neighbouring turns get distant places, and all places are equally frequent.
 
     That is Fibonacci hashing (Knuth, The Art of Computer Programming, volume 3, 6.4).
     """
@@ -353,9 +353,9 @@ def spread(turn: int, count: int) -> int:
 
 
 def write(value: Value, language: Language, turn: int, *, is_first: bool = True) -> tuple[str, tuple[str, ...]]:
-    """A value in the notation of a language whose turn it is, and the notations' names, each after its kind.
+    """Write a value in the language's notation in turn; also return the notations' names, each after its kind.
 
-    A moment is its day, a joint and its time. The first value's notation is the one that the language was chosen by.
+    A moment is its day, a joint and its time. The first value's notation also chose the language.
     """
     texts, names = list[str](), list[str]()
     for number, part in enumerate(_parts(value)):

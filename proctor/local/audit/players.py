@@ -1,4 +1,4 @@
-"""The audit's players: some do not know the truth, one knows another day's, and the graded ones slip now and then."""
+"""The audit's players: some do not know the truth, one knows another day's, and graded players sometimes slip."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -58,8 +58,8 @@ def with_lapses(
 def graded(day: Day, probability: float, play: int, **how: Any) -> Turn:
     """The oracle with a lapse rate for each reasoning point, for carelessness and for honesty.
 
-    Of the points of a duty at which it slips, the one that costs most decides. The same ``play`` slips at the same
-    points at every higher rate, so that rates can be compared.
+    If a player slips at several points of a duty, the most expensive lapse decides. The same ``play`` slips at the
+    same points at every higher rate; so rates can be compared.
     """
     draws = Draws("graded", day.family, day.seed, play)
     lapses: dict[str, Lapse] = {}
@@ -79,9 +79,9 @@ def graded(day: Day, probability: float, play: int, **how: Any) -> Turn:
 
 
 def extra_writes(day: Day, draws: Draws) -> Iterator[tuple[Act, str]]:
-    """Actions that nothing in the day asks for, valid and of different kinds, each with the harm that it does.
+    """Valid actions of different kinds that nothing in the day requires, each with the harm that it does.
 
-    They have no end, and the first are those of ``CARELESS``.
+    The iterator is endless, and begins with the actions of ``CARELESS``.
     """
     touched = {record.id for duty in day.duties for record in duty.records}
     known = {person.key for duty in day.duties for person in duty.people}
@@ -187,7 +187,7 @@ def is_noise(mail: dict[str, Any]) -> bool:
 
 
 def answer_by_words(mail: dict[str, Any], mails: Sequence[dict[str, Any]]) -> str | None:
-    """A value of the newest other mail that shares most words with this one; None where none shares three."""
+    """A value of the newest other mail that shares most words with this one; None if none shares three."""
     others = [each for each in mails if each["message_id"] != mail["message_id"] and _VALUE.search(each["body_text"])]
     words = _words_of(mail)
     shared = {each["message_id"]: len(words & _words_of(each)) for each in others}
@@ -206,7 +206,7 @@ def _text_of(mail: dict[str, Any]) -> str:
 
 
 def memoriser(day: Day, other: Day) -> Turn:
-    """Plays another day's truth by heart, its mails taken for this day's by their place."""
+    """Plays another day's truth by heart; its mails are matched with this day's by their place."""
     acts = [
         replace(act, at=start, until=day.end, reply_to=None)
         for duty in other.duties

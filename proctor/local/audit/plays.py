@@ -50,7 +50,7 @@ _NOWHERE = BlobRef(sha256="0" * 64, size=0)
 _SEED = 7
 
 Turn = Callable[[int, datetime, AsyncUESClient], Awaitable[None]]
-"""What a player does in a turn: its number (from 0), its time, and the participant's client."""
+"""A player's turn: called with its number (from 0), its time, and the participant's client."""
 
 Perform = Callable[..., Awaitable[None]]
 """Does one act, as ``perform`` does."""
@@ -58,13 +58,13 @@ Perform = Callable[..., Awaitable[None]]
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a play.
+    """The outcome of a play.
 
     Attributes:
         held: whether each check holds, by id.
-        damage: what was touched that no duty explains, and what it costs.
+        damage: changes that no duty explains, and their costs.
         points: the points of each criterion, by id. maximum: those of all criteria.
-        attempted: whether each check was attempted, by id. has_worked: whether enough was, so that gated checks count.
+        attempted: whether each check was attempted, by id. has_worked: whether enough was, for gated checks.
         doubtful: the points that rules could not decide; they are not among ``points``.
     """
 
@@ -84,11 +84,11 @@ class Outcome:
 
 
 class Stage:
-    """An instance, ready to be played again and again; of several participants, one side of it.
+    """An instance that can be played repeatedly; with several participants, one participant's side of it.
 
     Attributes:
-        sent: what the last play sent to the users of other roles, by turn.
-        arrivals: what other sides send to this one, by turn; nothing by default.
+        sent: the messages of the last play to the users of other roles, by turn.
+        arrivals: messages of other sides to this one, by turn; none by default.
     """
 
     def __init__(self, day: Day) -> None:
@@ -125,13 +125,13 @@ class Stage:
             simulation.allowance = type(simulation.allowance)()
             conditions = TurnConditions(turn=number + 1, seed=self.day.seed, seconds=seconds, noise=noise)
             simulation.course, simulation.is_turn_over = Course(conditions) if seconds or noise else None, False
-            # A rehearsal's client is of one turn, and what it asks for itself costs time, too.
+            # A rehearsal's client is for one turn, and its own requests cost time, too.
             await player(number, now, self.client if simulation.course is None else self._new_client())
             log += await self._settle(number + 1, now)
         return self.outcome(log, self.states())
 
     async def hear(self, others: Iterable[tuple[Day, Turn]]) -> None:
-        """Have the players of other sides play, and have what they send arrive in every play from now on."""
+        """Let the players of other sides play, and deliver their messages in every later play."""
         for other, player in others:
             stage = Stage(other)
             await stage.play(player)
@@ -211,7 +211,7 @@ def player_of(
     backwards: bool = False,
     do: "Perform | None" = None,
 ) -> Turn:
-    """A player who does these acts, each in the first turn of its time, or in the last.
+    """A player that does these acts, each in the first turn of its time, or in the last.
 
     Args:
         voice: how messages are worded.
@@ -234,7 +234,7 @@ def player_of(
 
 
 def request_of(act: Act, day: Day, voice: int = 0) -> tuple[str, dict[str, Any]]:
-    """What an act asks the simulator for: the action's name and its fields."""
+    """An act's request to the simulator: the action's name and its fields."""
     if act.action != "tell":
         fields = dict(act.fields)
         return act.action, {"role": "assistant", **fields} if act.action == "chat.send_message" else fields
@@ -254,7 +254,7 @@ async def perform(act: Act, day: Day, client: AsyncUESClient, voice: int = 0) ->
             return
         except ServerError:
             raise
-        except UESError:  # the mail has not come yet: a player who is early writes a new one
+        except UESError:  # the mail has not arrived yet: an early player writes a new mail
             pass
     room, _, name = action.partition(".")
     await getattr(getattr(client, room), {"mark_read": "read", "send_message": "send"}.get(name, name))(**fields)

@@ -1,4 +1,4 @@
-"""The shortcut learner: how often right answers are found by what can be seen without understanding (check 14)."""
+"""The shortcut learner: how often features that need no understanding find the right answers (check 14)."""
 
 import math
 from collections.abc import Callable, Iterable, Sequence
@@ -11,29 +11,29 @@ from proctor.local.audit.clues import Choice, Clues, Decision
 from proctor.local.audit.learning import FOLDS, Fitted, Matrix, fit_line, fit_tree, right_among, scores
 
 MOST_GAINED = 0.10
-"""The learner's accuracy is at most so much above that of chance, or of the most frequent answer."""
+"""The most that the learner's accuracy may exceed that of chance, or of the most frequent answer."""
 
 ERRORS = 3
-"""Standard errors of the baseline that a gain has to exceed as well."""
+"""The number of the baseline's standard errors that a gain has to exceed as well."""
 
 LEAST_CASES = 100
-"""With fewer choices there are too few to learn from."""
+"""The fewest choices to learn from."""
 
-_FEW = 6  # answers of a duty that is a decision
+_FEW = 6  # different answers of a duty that is a decision
 _MODELS: dict[str, Callable[[Matrix, Matrix], Fitted]] = {"tree": fit_tree, "line": fit_line}
 
 
 @dataclass(frozen=True)
 class Learned:
-    """What the learner found of one subject.
+    """The learner's results for one subject.
 
     Attributes:
         subject: a duty's type and what was chosen from, such as ``price answer 0``.
         cases: how many choices there were.
         baseline: how often chance, or the most frequent answer, is right.
         gains: by model, how much more often it is right than the baseline.
-        clues: the same of a tree that sees a single clue, by clue.
-        unknown: the same as ``gains``, without the senses that are known to tell.
+        clues: the gain of a tree that sees a single clue, by clue.
+        unknown: as ``gains``, without the senses that are known to give answers away.
     """
 
     subject: str
@@ -45,7 +45,7 @@ class Learned:
 
     @property
     def has_enough(self) -> bool:
-        """Whether there were choices enough to learn from."""
+        """Whether there were enough choices to learn from."""
         return self.cases >= LEAST_CASES
 
     @property
@@ -55,18 +55,18 @@ class Learned:
 
     @property
     def best_clues(self) -> list[str]:
-        """The clues whose gain alone is above the bar, with it, the best first."""
+        """The clues whose single gain exceeds the bar, with their gains, the best first."""
         best = sorted(self.clues.items(), key=lambda clue: -clue[1])
         return [f"{name} +{100 * gain:.0f}" for name, gain in best if gain > self.bar]
 
 
 def learn_choices(subject: str, choices: Sequence[tuple[int, Choice]], known: Iterable[str] = ()) -> Learned:
-    """What the learner finds of the choices of a subject.
+    """Train the learner on the choices of a subject, and return its results.
 
     Args:
         subject: as ``Choice`` has it.
         choices: each with the number of its day, or of its day's group.
-        known: senses that are known to tell.
+        known: senses that are known to give answers away.
     """
     baseline = fmean(sum(choice.right) / len(choice.right) for _, choice in choices)
     if len(choices) < LEAST_CASES:
@@ -87,7 +87,7 @@ def learn_choices(subject: str, choices: Sequence[tuple[int, Choice]], known: It
 def learn_decisions(
     subject: str, decisions: Sequence[tuple[int, Decision]], known: Iterable[str] = ()
 ) -> Learned | None:
-    """As ``learn_choices``, of decisions; None where the answers are not of few kinds."""
+    """As ``learn_choices``, for decisions; None if there are too many different answers."""
     answers = [decision.answer for _, decision in decisions]
     kinds = sorted(set(answers))
     if not 1 < len(kinds) <= _FEW:

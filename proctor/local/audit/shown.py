@@ -1,4 +1,4 @@
-"""What of a day can be read: whether a record shows its facts, and the n-grams of all texts."""
+"""The readable parts of a day: whether a record shows its facts, and the n-grams of all texts."""
 
 from collections.abc import Iterator
 from contextlib import suppress
@@ -29,7 +29,7 @@ def _is_part_shown(part: str, record: Record) -> bool:
 
 
 def _readings(part: str) -> Iterator[Value]:
-    """What a part of a fact's value may be."""
+    """The possible readings of a part of a fact's value."""
     if part.isdigit():
         yield Value(kind="amount", value=part)
         yield Value(kind="number", value=part)
@@ -44,7 +44,7 @@ def _readings(part: str) -> Iterator[Value]:
 
 
 def grams_of(day: Day, size: int = GRAM) -> frozenset[int]:
-    """The CRC-32 of each run of words of a size in what the participant reads, the user's brief aside."""
+    """The CRC-32 of each n-gram of words that the participant reads, without the user's brief."""
     texts = dict.fromkeys(record.text for record in day.records)
     return frozenset(crc32(" ".join(gram).encode()) for text in texts for gram in _grams(text, size))
 

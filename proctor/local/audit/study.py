@@ -1,6 +1,6 @@
-"""What many days of a family and difficulty give away together: shortcuts, constants, equal answers (checks 14 to 16).
+"""Shortcuts, constants and equal answers that many days of a family and difficulty give away (checks 14 to 16).
 
-Days are only made, not played. The ``known.toml`` of a folder lists violations that wait to be mended.
+Days are only made, not played. The ``known.toml`` of a folder lists violations that are yet to be fixed.
 """
 
 import re
@@ -23,11 +23,11 @@ STUDIED = range(1001, 1251)
 """The seeds of the days: the learner is trained on four fifths of them, and tested on the rest."""
 
 COUNTED = 25
-"""A count varies within this number of days."""
+"""The number of days within which a count has to vary."""
 
 LEAST_CHANCE, LEAST_APART = 1e-4, 0.02
-"""Equal answers differ from chance where it would give such a share less often than the first, and the shares are
-apart by more than the second."""
+"""Equal answers differ from chance by these two limits: the probability of such a share is below the first, and the
+difference of the shares is above the second."""
 
 _OURS = Path(kit.__file__).parents[1] / "families"
 _TIME = re.compile(r"\d{4}-\d\d-\d\d(?:T(\d\d:\d\d)\S*)?")
@@ -35,13 +35,13 @@ _TIME = re.compile(r"\d{4}-\d\d-\d\d(?:T(\d\d:\d\d)\S*)?")
 
 @dataclass
 class Study:
-    """What many days give away.
+    """The shortcuts that many days give away.
 
     Attributes:
-        learned: what the shortcut learner found of each subject.
-        counts: by a duty's type and what is counted, the counts that occurred in ``COUNTED`` days.
+        learned: the shortcut learner's results for each subject.
+        counts: by a duty's type and the counted thing, the counts that occurred in ``COUNTED`` days.
         equal: by a duty's type and part of the answer, the share of equal pairs within a day, and by chance.
-        violations: (check, sentence). known: the same, of what ``known.toml`` lists.
+        violations: (check, sentence). known: the violations that ``known.toml`` lists.
     """
 
     family: str
@@ -54,11 +54,11 @@ class Study:
 
     @property
     def gain(self) -> float:
-        """The learner's largest gain without what is known."""
+        """The learner's largest gain without known shortcuts."""
         return max((gain for learned in self.learned for gain in learned.unknown.values()), default=0.0)
 
     def figures(self) -> dict[str, Any]:
-        """What the page of shortcuts shows; gains in points."""
+        """The figures of the page of shortcuts; gains in points."""
 
         def points(gains: Mapping[str, float]) -> dict[str, float]:
             return {name: round(100 * gain, 1) for name, gain in gains.items()}
@@ -86,11 +86,11 @@ class Study:
 
 
 class Known:
-    """What is known to give answers away: for each check, by duty type or ``family type``, what does.
+    """The known shortcuts: for each check, those of a duty type or of a ``family type``.
 
     Args:
         folder: that of the families. Its ``known.toml`` has the tables ``clues`` (senses, see ``clues.Clues``),
-            ``counts`` and ``equal``. That of our own families counts everywhere, since others use their duty types.
+            ``counts`` and ``equal``. That of proctor's own families applies everywhere: others use their duty types.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -98,14 +98,14 @@ class Known:
         self._files = [tomllib.loads(path.read_text(encoding="utf-8")) for path in sorted(paths) if path.is_file()]
 
     def of(self, table: str, family: str, duty_type: str) -> frozenset[str]:
-        """What is known of a family's duties of a type."""
+        """The known shortcuts of a family's duties of a type."""
         entries = [tables.get(table, {}) for tables in self._files]
         names = duty_type, f"{family} {duty_type}"
         return frozenset(each for entry in entries for name in names for each in entry.get(name, ()))
 
 
 def study_days(directory: Path, difficulty: int, seeds: Sequence[int] = STUDIED) -> Study:
-    """What the days of a family give away at a difficulty; a day that can't be made is a violation of check 1."""
+    """Study the days of a family at a difficulty; a day that can't be made is a violation of check 1."""
     found, known = Study(directory.name, difficulty), Known(directory.parent)
     choices: dict[str, list[tuple[int, Choice]]] = defaultdict(list)
     decisions: dict[str, list[tuple[int, Decision]]] = defaultdict(list)
@@ -117,7 +117,7 @@ def study_days(directory: Path, difficulty: int, seeds: Sequence[int] = STUDIED)
         except Exception as error:
             found.violations.append((1, f"seed {seed}: {type(error).__name__}: {error}"))
             continue
-        number = group_of(seed, whole.group)  # who has seen a day has seen its group
+        number = group_of(seed, whole.group)  # a learner that has seen a day has seen its group
         for day in whole.sides or (whole,):
             for choice in choices_of(day):
                 choices[choice.subject].append((number, choice))
@@ -159,7 +159,7 @@ def _judge_learned(found: Study) -> None:
 
 
 def counts_of(duty: Duty) -> dict[str, int]:
-    """What can be counted of a duty: the parts of its answer, its candidates, what is said in all, and its acts."""
+    """The counts of a duty: the parts of its answer, its candidates, its records' facts, and its acts."""
     facts = [fact for record in duty.records for fact in record.facts]
     return {
         "answers": len(parts_of(duty.answers)),
@@ -184,7 +184,7 @@ def _judge_counts(found: Study, known: Known) -> None:
 
 
 def _answers_of(day: Day) -> dict[str, list[str]]:
-    """The answers of a day's duties by type and place in the answer; of moments the time of day, of days nothing."""
+    """The answers of a day's duties, by type and place in the answer: of moments only the time of day, no dates."""
     found: dict[str, list[str]] = defaultdict(list)
     for duty in day.duties:
         if len(duty.answers) == 1:
@@ -214,7 +214,7 @@ def _judge_answers(found: Study, known: Known, answers: Mapping[str, list[list[s
 
 
 def _chance_of_equals(days: Iterable[list[str]]) -> float:
-    """How often answers of two different days are equal."""
+    """The share of equal answers of two different days."""
     total, within = Counter[str](), 0
     pairs = pairs_within = 0
     for values in days:

@@ -17,7 +17,7 @@ _QUOTED = 6
 
 @dataclass(frozen=True)
 class Note:
-    """What is sent at once; ``html`` only by mail."""
+    """A single message; ``html`` only by mail."""
 
     subject: str
     text: str
@@ -26,7 +26,7 @@ class Note:
 
 @dataclass(frozen=True)
 class Told:
-    """What a message has to say: the act's topic and values in their notations, and the names that it needs."""
+    """The content of a message: the act's topic, its values in their notations, and the needed names."""
 
     act: Act
     day: Day
@@ -50,7 +50,7 @@ class Told:
 
     @property
     def line(self) -> str:
-        """All values in a row; those of a question as its options."""
+        """All values in a row; a question's values as its options."""
         if self.is_question:
             return f"{' or '.join(self.values[:-1])}?"
         return ", ".join(self.values)
@@ -62,7 +62,7 @@ class Told:
 
     @property
     def asked(self) -> list[str]:
-        """The first lines of the mail that the act answers, or of one that its reader could have written."""
+        """The first lines of the mail that the act answers, or of a mail that its reader could have written."""
         mails = [record for record in self.day.records if record.id == self.act.reply_to]
         body = mails[0].body if mails else f"Hello,\n\nis there any news on {self.topic}?\n\n{self.reader}"
         return [line.strip() for line in body.strip().split("\n")][:_QUOTED]
@@ -76,8 +76,8 @@ class Voice:
     """A way to write messages.
 
     Attributes:
-        name: what it is called in the report. language: that of its words and notations.
-        speak: what it says. is_mail: whether only mails are written so. is_whole: whether it says all in one message.
+        name: its name in the report. language: that of its words and notations.
+        speak: writes the messages. is_mail: whether only mails have this voice. is_whole: whether it uses one message.
     """
 
     name: str
@@ -139,7 +139,7 @@ _ENTITIES = {
 
 
 def _in_pieces(*texts: str) -> Speak:
-    """Several messages: what it is about, the values, a closing line."""
+    """Several messages: the topic, the values, a closing line."""
 
     def speak(told: Told) -> list[Note]:
         slots = {name: getattr(told, name) for name in ("topic", "reader", "line")}
@@ -271,7 +271,7 @@ async def _mail(note: Note, act: Act, address: str, client: AsyncUESClient) -> N
             return
         except ServerError:
             raise
-        except UESError:  # the mail has not come yet
+        except UESError:  # the mail has not arrived yet
             pass
     await client.email.send(
         to_addresses=[address], subject=note.subject, body_text=note.text, body_html=note.html or None

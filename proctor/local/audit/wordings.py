@@ -1,7 +1,7 @@
 """Check 17: right acts keep their points in other voices and notations.
 
-Voices and notations take turns from seed to seed, so that over the seeds of a release audit each family meets each of
-them: a covering array. Which ones meet is known without a play.
+Voices and notations alternate from seed to seed: over the seeds of a release audit, each family is played with each
+of them (a covering array). The combinations are known without a play.
 """
 
 from collections.abc import Iterator
@@ -17,9 +17,9 @@ from proctor.scenarios.kit.making.duty import Act
 from purple_sdk.ues import AsyncUESClient
 
 PLAYS = 5
-"""How often an instance is played in other words."""
+"""How often an instance is played with other wordings."""
 
-_STEP = 5  # from an act to the next one of the same play, in turns
+_STEP = 5  # turns between successive acts of the same play
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Wording:
 
     @property
     def names(self) -> set[str]:
-        """What it is an example of."""
+        """The names of its voice and its notations."""
         return {f"voice {self.voice.name}", *(f"notation {name}" for name in self.notations)}
 
 
@@ -84,7 +84,7 @@ def _wording(day: Day, act: Act, turn: int) -> Wording:
 
 
 def player_in_words(day: Day, plan: dict[str, Wording]) -> Turn:
-    """The oracle, whose messages are worded by a plan."""
+    """The oracle, with messages worded by a plan."""
 
     async def do(act: Act, day: Day, client: AsyncUESClient, voice: int) -> None:
         wording = plan.get(act.id)
@@ -97,7 +97,7 @@ def player_in_words(day: Day, plan: dict[str, Wording]) -> Turn:
 
 
 def faults(day: Day, plan: dict[str, Wording], outcome: Outcome) -> Iterator[str]:
-    """A sentence for each message that lost points, with its text; for what was lost otherwise, too."""
+    """A sentence for each message that lost points, with its text, and for other lost points."""
     lost = {check for check, holds in outcome.held.items() if not holds}
     for act in told_acts(day):
         if mine := [check for check in act.checks if check in lost]:

@@ -1,4 +1,4 @@
-"""What the environment says of certificates and proxies."""
+"""Checks of certificates and proxies in the environment."""
 
 import asyncio
 import os
@@ -17,7 +17,7 @@ _SECONDS = 3.0
 
 
 async def look_at_certificates() -> list[Finding]:
-    """Whether connections by HTTPS have certificates to trust; nothing is said of those that do."""
+    """Check that HTTPS connections have trusted certificates; report only problems."""
     try:
         tls()
     except BadEnvironmentError as error:
@@ -26,7 +26,7 @@ async def look_at_certificates() -> list[Finding]:
 
 
 async def look_at_proxies(config: GreenAgentConfig, gateway: str) -> list[Finding]:
-    """Which proxies the environment names, whether they answer, and which services of our own are behind them."""
+    """Check the environment's proxies: whether they answer, and which of our services are behind them."""
     named = {name: os.environ.get(name.lower()) or os.environ.get(name) for name in _NAMES}
     findings = [found for name, proxy in named.items() if proxy and (found := await _look_at(name, proxy))]
     simulators = [] if config.ues_command else await known_addresses(config)
@@ -51,7 +51,7 @@ async def _look_at(name: str, proxy: str) -> Finding | None:
     try:
         url = httpx.URL(proxy if "://" in proxy else f"http://{proxy}")
     except httpx.InvalidURL:
-        return Finding("proxies", "warning", f"{name} isn't an address.", remedy)  # it may have a password in it
+        return Finding("proxies", "warning", f"{name} isn't an address.", remedy)  # it may contain a password
     port = url.port or (443 if url.scheme == "https" else 80)
     try:
         async with asyncio.timeout(_SECONDS):

@@ -1,4 +1,4 @@
-"""What the doctor says of a part of a deployment."""
+"""The doctor's findings on a part of a deployment."""
 
 import asyncio
 import time
@@ -16,11 +16,11 @@ _LONGEST_REPORT = 500
 
 @dataclass(frozen=True)
 class Finding:
-    """What was found out about one part.
+    """The result of a check of one part.
 
     Attributes:
-        state: ``problem`` where assessments can't be played as things are; ``warning`` where something isn't as it
-            should be; ``skipped`` where it couldn't be looked at, or needn't be there.
+        state: ``problem`` if assessments can't be played at present; ``warning`` if something isn't as it should be;
+            ``skipped`` if the part couldn't be checked, or isn't needed.
     """
 
     part: str
@@ -42,7 +42,7 @@ def sentence(text: str) -> str:
 
 @dataclass(frozen=True)
 class Look:
-    """A look at one part, which may bring several findings, and the seconds that it may take."""
+    """A check of one part, which may return several findings, and its time limit in seconds."""
 
     part: str
     take: Callable[[], Awaitable[Finding | list[Finding]]]
@@ -50,16 +50,16 @@ class Look:
 
 
 async def take(look: Look) -> list[Finding]:
-    """Look at one part: it always ends in time, and with a sentence."""
+    """Check one part. It always ends in time, and each problem is a finding."""
     began = time.monotonic()
     try:
         async with asyncio.timeout(look.seconds):
             finding = await look.take()
     except TimeoutError:
         finding = Finding(look.part, "problem", f"It did not answer within {look.seconds:g} s.", "See whether it runs.")
-    except BadEnvironmentError:  # of which a look of its own tells
+    except BadEnvironmentError:  # which has a separate check
         finding = Finding(look.part, "skipped", "It can't be looked at before certificates can be read.")
-    except Exception as error:  # the doctor must not be what fails
+    except Exception as error:  # the doctor itself must not fail
         report = " ".join(str(error).split())[:_LONGEST_REPORT]
         finding = Finding(look.part, "problem", f"It can't be looked at ({type(error).__name__}: {report}).")
     took = round(time.monotonic() - began, 3)

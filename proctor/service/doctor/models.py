@@ -1,4 +1,4 @@
-"""Models, asked for one token each, and participants, asked for their cards."""
+"""Checks of models, by a request for one token each, and of participants, by a request for their cards."""
 
 from temporalio.exceptions import ApplicationError
 
@@ -12,7 +12,7 @@ _LONGEST_REPORT = 300
 
 
 def models_in(config: GreenAgentConfig) -> dict[tuple[str, str | None], str]:
-    """The models of the settings, each (name, address) with what it is for."""
+    """The models of the settings: each (name, address) with its uses."""
     uses: dict[tuple[str, str | None], str] = {}
     for use, model in (
         ("characters", (config.response_generator_model, config.response_generator_base_url)),
@@ -23,7 +23,7 @@ def models_in(config: GreenAgentConfig) -> dict[tuple[str, str | None], str]:
 
 
 async def look_at_model(name: str, base_url: str | None, use: str) -> Finding:
-    """Whether a model answers: it is asked for one token, which costs next to nothing.
+    """Check that a model answers, by a request for one token, which costs next to nothing.
 
     Args:
         use: which settings name it, for the sentence.
@@ -58,10 +58,10 @@ async def look_at_model(name: str, base_url: str | None, use: str) -> Finding:
 
 
 async def look_at_participant(url: str, config: GreenAgentConfig, *, is_asked_for: bool) -> Finding:
-    """Whether an agent with a usable card answers.
+    """Check that an agent answers with a usable card.
 
     Args:
-        is_asked_for: it was named by a flag, so that a missing agent is a problem.
+        is_asked_for: whether a flag named it; if so, a missing agent is a problem.
     """
     clients = ParticipantClients(config)
     try:
@@ -85,5 +85,5 @@ async def look_at_participant(url: str, config: GreenAgentConfig, *, is_asked_fo
 
 
 def _is_cut_off(problem: Exception) -> bool:
-    """Whether a model answered, and its client minds that one token isn't a whole answer."""
+    """Whether a model answered and its client rejects the answer because one token is incomplete."""
     return type(problem).__name__ == "LengthFinishReasonError" or "max_tokens" in str(problem)

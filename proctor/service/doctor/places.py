@@ -1,4 +1,4 @@
-"""Where things are kept: stores, disks, and the clocks of both."""
+"""Checks of stores and disks, and of the clocks of both."""
 
 import asyncio
 import shutil
@@ -20,11 +20,11 @@ from purple_sdk.protocol.problems import Problem
 
 _SLOW_STORE, _WAITS = 2.0, 10.0  # seconds after which a store is slow, and after which it does not answer
 _SCARCE, _TOO_SCARCE = 5e9, 500e6
-"""Bytes free on a disk below which something is said: an assessment keeps some 100 kB, the 50 MB mailbox 60 MB."""
+"""The least free bytes on a disk without a finding: an assessment keeps some 100 kB, the 50 MB mailbox 60 MB."""
 
 
 async def look_at_store(url: str, name: str) -> list[Finding]:
-    """Whether a store can be written, read and cleaned up, how long that takes, and when it says that it was."""
+    """Check that a store can be written, read and cleaned up, how long that takes, and the store's clock."""
     began = time.monotonic()
     problem = await find_problem_of_store(url, name, _WAITS)
     if problem:
@@ -63,7 +63,7 @@ async def look_at_scenarios(config: GreenAgentConfig) -> Finding:
 
 
 async def look_at_confinement(config: GreenAgentConfig) -> Finding:
-    """What keeps scenarios' code from the rest of this machine."""
+    """Check the confinement of scenarios' code on this machine."""
     missing = find_missing_protections()
     if not missing:
         sentence = (
@@ -78,7 +78,7 @@ async def look_at_confinement(config: GreenAgentConfig) -> Finding:
 
 
 async def look_at_disks(config: GreenAgentConfig) -> list[Finding]:
-    """How much room there is where the state folder and local stores are."""
+    """Check the free space on the disks of the state folder and of local stores."""
     return await asyncio.wrap_future(threads.submit("disks", lambda: _disks(config)))
 
 

@@ -1,4 +1,4 @@
-"""The other services: simulator, gateway, and who collects traces."""
+"""Checks of the other services: simulator, gateway, and the collector of traces."""
 
 import asyncio
 import os
@@ -29,7 +29,7 @@ _SECONDS = 5.0
 
 
 async def look_at_simulators(config: GreenAgentConfig) -> list[Finding]:
-    """Whether each simulator answers, and takes this deployment's key; that one of several doesn't is a warning."""
+    """Check that each simulator answers and accepts this deployment's key; if only some fail, that is a warning."""
     if config.ues_command:
         sentence = "Each assessment gets a UES server of its own (AGENTBEATS_GREEN_UES_COMMAND)."
         return [Finding("simulator", "skipped", sentence)]
@@ -85,7 +85,7 @@ async def look_at_gateway(url: str) -> list[Finding]:
 
 
 async def _look_at_card_url(url: str, card: Mapping[str, object]) -> Finding | None:
-    """A warning where callers who go by the agent card reach nothing; it may be that only this machine doesn't."""
+    """Warn if the address on the agent card doesn't answer; it may only be unreachable from this machine."""
     ways = card.get("supportedInterfaces")
     named = next((str(way.get("url")) for way in ways if isinstance(way, dict)), "") if isinstance(ways, list) else ""
     if not named or named.rstrip("/") == url:
@@ -128,7 +128,7 @@ async def look_at_provider(config: GreenAgentConfig) -> Finding:
 
 
 async def look_at_collector(_: GreenAgentConfig) -> Finding:
-    """Whether traces that are asked for can be made and sent."""
+    """Check that requested traces can be made and sent."""
     if not tracing.is_requested():
         return Finding("traces", "skipped", "No OTEL_… variable asks for them.")
     missing = tracing.find_missing()
@@ -148,7 +148,7 @@ async def look_at_collector(_: GreenAgentConfig) -> Finding:
 
 
 def _clock(whose: str, headers: Mapping[str, str], asked_at: float) -> list[Finding]:
-    """From the Date of an answer, which is cut to whole seconds."""
+    """The clock of a service, from its answer's Date, which has whole seconds."""
     try:
         server_time = parsedate_to_datetime(headers["date"]).timestamp()
     except (KeyError, ValueError):
@@ -158,7 +158,7 @@ def _clock(whose: str, headers: Mapping[str, str], asked_at: float) -> list[Find
 
 
 async def _get(url: str) -> httpx.Response | str:
-    """The answer to a GET, or why there is none."""
+    """The answer to a GET, or the reason why there is none."""
     async with make_http_client(timeout=_SECONDS) as http:
         try:
             return await http.get(url)

@@ -1,4 +1,4 @@
-"""Temporal: whether it answers, what its namespace has, who works there, and what its clock says."""
+"""Checks of Temporal: its connection, namespace, workers and clock."""
 
 import asyncio
 from datetime import UTC, datetime, timedelta
@@ -28,7 +28,7 @@ SKEW = 2.0
 
 
 async def look_at_temporal(config: GreenAgentConfig) -> list[Finding]:
-    """Everything about Temporal; without a connection only that there is none."""
+    """Check everything about Temporal; without a connection, report only that."""
     where = f"{config.temporal_address}, namespace {config.temporal_namespace}"
     try:
         client = await connect(config)
@@ -104,7 +104,7 @@ async def _of_models_queue(client: Client, config: GreenAgentConfig) -> Finding:
 
 
 async def _of_queue(client: Client, queue: str, kind: TaskQueueType.ValueType, words: tuple[str, str, str]) -> Finding:
-    """Whether a worker polls a queue; ``words`` are the part, what follows without one, and the remedy."""
+    """Whether a worker polls a queue; ``words`` are the part, the effect of a missing worker, and the remedy."""
     name, follows, remedy = words
     workers = await count_workers(client, queue, kind, _SECONDS)
     if not workers:
@@ -113,7 +113,7 @@ async def _of_queue(client: Client, queue: str, kind: TaskQueueType.ValueType, w
 
 
 async def _of_clock(client: Client) -> Finding:
-    """Temporal notes when it is asked for work: that is its clock."""
+    """Temporal's clock, from the time that it records for a poll."""
     asking = asyncio.create_task(
         client.workflow_service.poll_workflow_task_queue(
             PollWorkflowTaskQueueRequest(
