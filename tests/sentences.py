@@ -38,7 +38,11 @@ _INLINE = re.compile(r"</?(?:a|abbr|b|bdi|code|em|i|small|span|strong|time)\b[^<
 _STYLE = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
 _TAG = re.compile(r"<[^<>]+>")
 _VARIABLE = [
-    (re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b|(?<=-)[0-9a-f]{12}\b"), "{id}"),
+    (
+        # What was assessed may follow the id of an assessment.
+        re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b(?:-\w(?:[\w.-]*\w)?)?|(?<=-)[0-9a-f]{12}\b"),
+        "{id}",
+    ),
     (re.compile(r"(?<![0-9a-z])[0-9a-f]{32,64}(?![0-9a-z])"), "{id}"),
     (re.compile(re.escape(str(ROOT)) + r"(?=/|\b)"), "{root}"),
     (

@@ -25,8 +25,8 @@ class TimeRoom(Room[Runner]):
 
     @wire.post("/simulator/time/advance", answers.TimeAdvanced.read)
     def advance(self, seconds: float) -> None:
-        """Move the clock on by some seconds, running what is due. It takes how far to move the clock. Only
-        evaluators may call it.
+        """Move the clock on by some seconds, running what is due. It takes the number of seconds to move the
+        clock. Only evaluators may call it.
         """
 
     @wire.post("/simulator/time/set", answers.TimeSet.read)
@@ -139,13 +139,13 @@ class EventsRoom(Room[Runner]):
     def batch(
         self, events: Sequence[Item], *, stop_on_first_error: bool | None = None, validate_only: bool | None = None
     ) -> None:
-        """Schedule up to 1000 events. It takes up to 1000 events. Each is checked separately, so that one bad
-        event doesn't spoil the rest.
+        """Schedule up to 1000 events. It takes up to 1000 events. Each is checked separately: an invalid event
+        doesn't affect the others.
         """
 
     @wire.get("/events/next", answers.EventRecord.read)
     def next(self) -> None:
-        """The pending event that runs first."""
+        """Read the pending event that runs first."""
 
     @wire.get("/events/summary", answers.EventSummary.read)
     def summary(self) -> None:
@@ -165,8 +165,8 @@ class SimulationRoom(Room[Runner]):
 
     @wire.post("/simulation/start", answers.SimulationStarted.read)
     def start(self, *, auto_advance: bool | None = None, time_scale: float | None = None) -> None:
-        """Start running. It takes how the clock is to move: by hand, or with the wall clock at ``time_scale``
-        simulated seconds per second.
+        """Start running. It takes the clock's mode: by hand, or with the wall clock at ``time_scale`` simulated
+        seconds per second.
 
         Args:
             time_scale: Default: 1.0.
@@ -178,21 +178,21 @@ class SimulationRoom(Room[Runner]):
 
     @wire.get("/simulation/status", answers.SimulationStatus.read)
     def status(self) -> None:
-        """The state of the simulation."""
+        """Read the state of the simulation."""
 
     @wire.post("/simulation/reset", answers.SimulationReset.read)
     def reset(self) -> None:
-        """Undo everything and make every event pending again; the clock stays where it is."""
+        """Undo everything and make every event pending again; the clock keeps its time."""
 
     @wire.post("/simulation/clear", answers.SimulationCleared.read)
     def clear(self, *, reset_time_to: Time | None = None) -> None:
-        """Remove every event and all content. It takes where to set the clock, ISO 8601; it stays where it is
-        without.
+        """Remove every event and all content. It takes the instant to set the clock to, ISO 8601; by default, the
+        clock keeps its time.
         """
 
     @wire.post("/simulation/undo", answers.Undone.read)
     def undo(self, *, count: int | None = None) -> None:
-        """Take back the effect of executed events, newest first. It takes how many executed events to take back.
+        """Take back the effect of executed events, newest first. It takes the number of executed events to undo.
 
         Args:
             count: 1 to 100. Default: 1.
@@ -200,7 +200,7 @@ class SimulationRoom(Room[Runner]):
 
     @wire.post("/simulation/redo", answers.Redone.read)
     def redo(self, *, count: int | None = None) -> None:
-        """Make undone effects again. It takes how many undone events to make again.
+        """Make undone effects again. It takes the number of undone events to redo.
 
         Args:
             count: 1 to 100. Default: 1.
@@ -208,8 +208,8 @@ class SimulationRoom(Room[Runner]):
 
     @wire.post("/simulation/hold", answers.Hold.read)
     def hold(self, agent_id: str, reason: str, *, timeout_seconds: float | None = None) -> None:
-        """Keep the clock still for a while. It takes who holds the clock, why, and for how many seconds of wall
-        time at most.
+        """Keep the clock still for a while. It takes a hold of the clock: its owner, its reason, and its most
+        seconds of wall time.
 
         Args:
             timeout_seconds: 0 to 300. Default: 30.
@@ -239,12 +239,12 @@ class SimulationRoom(Room[Runner]):
 
     @wire.get("/simulation/checkpoint/current", answers.CurrentCheckpoint.read)
     def current(self) -> None:
-        """Which checkpoint the simulation is equal to, if any."""
+        """Read the checkpoint that the simulation equals, if any."""
 
     @wire.post("/simulation/checkpoint/mark", answers.CurrentCheckpoint.read)
     def mark(self, mark: str) -> None:
         """Note the current step of the simulation; the note lasts until the next restore. It takes a note on the
-        simulation, which lasts until the next restore.
+        simulation; it lasts until the next restore.
         """
 
     @wire.post("/simulation/restore", answers.Restored.read, whole_body="checkpoint")
@@ -275,8 +275,8 @@ class ScenarioRoom(Room[Runner]):
         historic_event_handling: Literal["ignore", "delete", "apply"] | None = None,
         strict_modalities: bool | None = None,
     ) -> None:
-        """Replace the clock and every modality's state. It takes an environment, and what becomes of pending
-        events that lie before its time.
+        """Replace the clock and every modality's state. It takes an environment, and the treatment of pending
+        events before its time.
 
         Args:
             historic_event_handling: Default: ignore.
@@ -284,7 +284,9 @@ class ScenarioRoom(Room[Runner]):
 
     @wire.post("/scenario/import/events", answers.Imported.read)
     def import_events(self, data: Item, *, merge: bool | None = None) -> None:
-        """Load events, with new ids. It takes events, in place of those there are, or with ``merge`` beside them."""
+        """Load events, with new ids. It takes events that replace the existing ones, or with ``merge`` are added
+        to them.
+        """
 
     @wire.post("/scenario/import/full", answers.Imported.read)
     def import_full(self, scenario: Item, *, strict_modalities: bool | None = None) -> None:
@@ -515,7 +517,7 @@ class CalendarRoom(Room[Runner]):
         visible: bool | None = None,
         default_reminders: Sequence[Item] | None = None,
     ) -> None:
-        """Make a calendar. Without ``calendar_id`` one is made. Only evaluators may call it. The answer is
+        """Make a calendar. An omitted ``calendar_id`` is made. Only evaluators may call it. The answer is
         ``{event_id, scheduled_time, status, message, modality}``.
 
         Args:
@@ -1313,8 +1315,8 @@ class SMSRoom(Room[Runner]):
         draft_message: str | None = None,
         mark_all_read: bool | None = None,
     ) -> None:
-        """Mute, pin, archive or rename a conversation. A field that is left out stays as it is. Only evaluators
-        may call it.
+        """Mute, pin, archive or rename a conversation. An omitted field doesn't change. Only evaluators may call
+        it.
         """
 
 
@@ -1433,8 +1435,8 @@ class HostRoom(Room[Runner]):
     def create(
         self, *, simulation_id: str | None = None, admin_key: str | None = None, seed: int | str | None = None
     ) -> None:
-        """Make a simulation. It takes a simulation to be made. Omitted values are drawn. The same seed and the
-        same requests give the same ids.
+        """Make a simulation. It takes a simulation to make. Omitted values are drawn. The same seed and the same
+        requests give the same ids.
         """
 
     @wire.get("/simulations", json_object)
@@ -1459,8 +1461,8 @@ class HostRoom(Room[Runner]):
 
     @wire.query("/simulations/{simulation_id}/parts", json_object, whole_body="body")
     def leave_parts(self, simulation_id: str, body: bytes) -> None:
-        """Leave parts of a checkpoint for a claim that is about to come and lacks them. The body's first line is
-        the request (JSON), the rest the parts. The answer is ``{count}``.
+        """Leave parts of a checkpoint for a coming claim that lacks them. The body's first line is the request
+        (JSON), the rest the parts. The answer is ``{count}``.
         """
 
     @wire.post("/simulations/{simulation_id}/step", raw, whole_body="body")

@@ -30,7 +30,7 @@ class TimeState(UESAnswer):
 
 
 class EventExecution(UESAnswer):
-    """What became of one event."""
+    """The result of one event."""
 
     event_id: str
     modality: str
@@ -39,7 +39,7 @@ class EventExecution(UESAnswer):
 
 
 class TimeAdvanced(UESAnswer):
-    """What happened on the way. ``time_advanced`` reads like ``1 day, 2:00:00``."""
+    """The events that ran on the way. ``time_advanced`` reads like ``1 day, 2:00:00``."""
 
     previous_time: Instant
     current_time: Instant
@@ -50,7 +50,7 @@ class TimeAdvanced(UESAnswer):
 
 
 class TimeSet(UESAnswer):
-    """What happened on the way."""
+    """The events that ran on the way."""
 
     current_time: Instant
     previous_time: Instant
@@ -59,7 +59,7 @@ class TimeSet(UESAnswer):
 
 
 class TimeSkipped(UESAnswer):
-    """What happened at the next event's time."""
+    """The events that ran at the next event's time."""
 
     previous_time: Instant
     current_time: Instant
@@ -95,7 +95,7 @@ class EventList(UESAnswer):
 
 
 class EventSummary(UESAnswer):
-    """How many events there are of each kind."""
+    """The number of events of each kind."""
 
     total: int
     pending: int
@@ -107,7 +107,7 @@ class EventSummary(UESAnswer):
 
 
 class BatchItem(UESAnswer):
-    """What became of one event of the batch."""
+    """The result of one event of the batch."""
 
     index: int
     success: bool
@@ -116,7 +116,7 @@ class BatchItem(UESAnswer):
 
 
 class BatchResult(UESAnswer):
-    """What became of the batch. Events after the one that stopped it aren't listed."""
+    """The result of the batch. Events after the one that stopped it aren't listed."""
 
     total_submitted: int
     total_created: int
@@ -160,7 +160,7 @@ class SimulationStatus(UESAnswer):
 
 
 class SimulationReset(UESAnswer):
-    """``cleared_events`` counts all events: every one of them is pending again."""
+    """The simulation after a reset. ``cleared_events`` counts all events: all are pending again."""
 
     status: str
     message: str
@@ -170,7 +170,7 @@ class SimulationReset(UESAnswer):
 
 
 class SimulationCleared(UESAnswer):
-    """What was removed."""
+    """The number of removed events."""
 
     status: str
     events_removed: int
@@ -180,7 +180,7 @@ class SimulationCleared(UESAnswer):
 
 
 class ReplayedEvent(UESAnswer):
-    """An event whose effect was taken back or made again."""
+    """An event whose effect was undone or redone."""
 
     event_id: str
     modality: str
@@ -188,7 +188,7 @@ class ReplayedEvent(UESAnswer):
 
 
 class Undone(UESAnswer):
-    """What was undone, newest first."""
+    """The undone events, newest first."""
 
     undone_count: int
     undone_events: list[ReplayedEvent]
@@ -198,7 +198,7 @@ class Undone(UESAnswer):
 
 
 class Redone(UESAnswer):
-    """What was redone, oldest first."""
+    """The redone events, oldest first."""
 
     redone_count: int
     redone_events: list[ReplayedEvent]
@@ -219,7 +219,7 @@ class Hold(UESAnswer):
 
 
 class HoldReleased(UESAnswer):
-    """A hold that ended."""
+    """The hold that was released."""
 
     released: bool
     hold_id: str
@@ -241,12 +241,12 @@ class Restored(UESAnswer):
 
 
 class CurrentCheckpoint(UESAnswer):
-    """Where the simulation is.
+    """The simulation's checkpoint, mark, fence and life.
 
-    ``checkpoint`` is the digest of the last one taken or restored, null when the simulation has changed
-    since; ``mark`` the evaluator's note; ``fence`` the one that holds the simulation, 0 for none;
-    ``is_untouched`` whether nothing has changed since it was taken; ``life`` a text that changes whenever
-    the simulation is restored.
+    ``checkpoint`` is the digest of the last checkpoint taken or restored, null if the simulation has
+    changed since. ``mark`` is the evaluator's note. ``fence`` is the holder's, 0 for none. ``is_untouched``
+    says whether nothing has changed since the last claim. ``life`` is a text that changes whenever the
+    simulation is restored.
     """
 
     checkpoint: str | None = None
@@ -257,7 +257,7 @@ class CurrentCheckpoint(UESAnswer):
 
 
 class Imported(UESAnswer):
-    """What was loaded and what wasn't."""
+    """The counts of loaded data, and warnings about skipped data."""
 
     success: bool
     environment_loaded: bool = False
@@ -282,7 +282,7 @@ class KeyRecord(UESAnswer):
 
 
 class KeyCreated(UESAnswer):
-    """A new key. Its secret is shown this once; only its hash is kept."""
+    """A new key. Its secret is shown only once; the server stores a hash."""
 
     key_id: str
     secret: str = Field(repr=False)
@@ -302,7 +302,7 @@ class KeyList(UESAnswer):
 
 
 class KeyRevoked(UESAnswer):
-    """A key that opens nothing any more."""
+    """The key that was revoked."""
 
     key_id: str
     name: str
@@ -318,7 +318,7 @@ class ModalityList(UESAnswer):
 
 
 class Validation(UESAnswer):
-    """Whether the environment is consistent; if not, what isn't. ``checked_at`` is the simulator's time."""
+    """Whether the environment is consistent, and its errors. ``checked_at`` is the simulator's time."""
 
     valid: bool
     errors: list[str] = Field(default_factory=list)
@@ -337,14 +337,14 @@ class AccessStatistics(UESAnswer):
 
 
 class FenceHeld(UESAnswer):
-    """The fence that holds a simulation, or by which it was ended; 0 for none."""
+    """The fence that holds a simulation or has ended it; 0 for none."""
 
     fence: int
     is_there: bool
 
 
 class SimulationCreated(UESAnswer):
-    """The simulation's address, and the secret of its admin key, shown this once."""
+    """The simulation's address, and the secret of its admin key, which is shown only once."""
 
     simulation_id: str
     base_url: str

@@ -1,6 +1,6 @@
 """A participant on a2a-sdk 0.3 and httpx alone: it tells the user in the chat the number of new mails.
 
-Nothing of proctor's is needed: pip install 'a2a-sdk[http-server]>=0.3,<0.4' httpx uvicorn; python agent.py --port 8001
+It needs nothing of proctor's: pip install 'a2a-sdk[http-server]>=0.3,<0.4' httpx uvicorn; python agent.py --port 8001
 """
 
 import argparse
