@@ -22,7 +22,7 @@ from proctor.scenarios.kit.making.days import Day, make_day
 from proctor.storage.archive import Archive
 from proctor.storage.entry_table import EntryQuery
 from proctor.storage.temporal import connect
-from proctor.viewer.pages import Pages, address_of
+from proctor.viewer.pages import Pages, build_address
 from purple_sdk.protocol.messages import EarlyCompletionMessage
 from purple_sdk.protocol.results import AssessmentResults
 from purple_sdk.ues import AsyncUESClient
@@ -107,8 +107,8 @@ async def test_two_agree_by_mail_and_each_has_scores_and_an_entry(stack: Stack) 
 
     pages = Pages(archive)
     page = pages.assessment(whole)
-    assert all(f'href="{address_of(role.entry)}"' in page for role in results.roles)
-    assert f'href="{address_of(whole.id)}"' in pages.assessment(ana)
+    assert all(f'href="{build_address(role.entry)}"' in page for role in results.roles)
+    assert f'href="{build_address(whole.id)}"' in pages.assessment(ana)
     screen = shown(assessed)
     assert "turn 1/4   Mon 09:00 ana_side  1 action" in screen
     assert "turn 2/4   Mon 10:00 ben_side  1 action" in screen

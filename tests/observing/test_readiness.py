@@ -5,7 +5,7 @@ import asyncio
 import httpx
 
 from proctor.observing.address import observed as observing
-from proctor.observing.readiness import kept_for, look_at
+from proctor.observing.readiness import check_needs, remember_success
 from tests.observing.conftest import Observed
 from tests.sentences import says
 from tests.waiting import PATIENCE, eventually
@@ -60,7 +60,7 @@ async def test_a_look_that_hangs_or_fails_is_a_sentence() -> None:
     async def fails() -> str | None:
         raise ConnectionResetError("gone")
 
-    assert await look_at({"a": hangs, "b": fails}, seconds=0.01) == {
+    assert await check_needs({"a": hangs, "b": fails}, seconds=0.01) == {
         "a": says("0.01"),
         "b": says(),
     }
@@ -74,6 +74,6 @@ async def test_a_look_that_costs_is_taken_again_only_after_a_problem() -> None:
         taken += 1
         return next(answers)
 
-    look = kept_for(3600, store)
+    look = remember_success(3600, store)
     assert [await look() for _ in range(4)] == ["full", None, None, None]
     assert taken == 2
