@@ -4,6 +4,7 @@ import re
 import stat
 import subprocess
 import sys
+import sysconfig
 from collections.abc import Iterator
 from importlib.metadata import Distribution, PathDistribution, distribution
 from pathlib import Path
@@ -100,17 +101,17 @@ def test_each_wheel_has_its_roots_and_every_file_once(wheels: dict[str, Path]) -
 def test_proctor_and_llama_index_workflows_have_their_own_package_workflows(
     wheels: dict[str, Path], tmp_path: Path
 ) -> None:
-    """In either order of installation; an agent's author may have both."""
-    for first, second in (("llama", "proctor"), ("proctor", "llama")):
-        environment = tmp_path / first
-        subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(environment)], check=True)
-        python = str(environment / "bin" / "python")
+    """In either order of installation; an agent's author may have both. Other packages are those of the tests."""
+    installed = {"proctor": ("--no-deps", str(wheels["proctor"])), "llama": ("llama-index-workflows",)}
+    code = "from workflows import Workflow; import proctor.service.worker, proctor.a2a_gateway.server; "
+    code += "import proctor.workflows.assessment; print(Workflow.__module__, proctor.workflows.__name__)"
+    for order in (("llama", "proctor"), ("proctor", "llama")):
+        packages = new_environment(tmp_path / order[0])
+        (packages / "what_proctor_needs.pth").write_text(sysconfig.get_path("purelib") + "\n")
+        python = str(tmp_path / order[0] / "bin" / "python")
         pip = (sys.executable, "-m", "pip", "--disable-pip-version-check", "--python", python, "install", "--quiet")
-        installed = {"proctor": str(wheels["proctor"]), "llama": "llama-index-workflows"}
-        for name in (first, second):
-            subprocess.run([*pip, installed[name]], check=True)
-        code = "from workflows import Workflow; import proctor.service.worker, proctor.a2a_gateway.server; "
-        code += "import proctor.workflows.assessment; print(Workflow.__module__, proctor.workflows.__name__)"
+        for name in order:
+            subprocess.run([*pip, "--ignore-installed", *installed[name]], check=True)
         done = subprocess.run([python, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
         assert done.stdout.split() == ["workflows.workflow", "proctor.workflows"], done.stderr
 
