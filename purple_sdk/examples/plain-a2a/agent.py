@@ -20,8 +20,7 @@ class Doorman(AgentExecutor):
     """Answers the evaluator's three messages."""
 
     def __init__(self):
-        # By A2A context; by message id: a message may come twice, also while it is handled.
-        self.starts, self.work = {}, {}
+        self.starts, self.work = {}, {}  # by A2A context; by message id, since a message may come twice
 
     async def execute(self, context, event_queue):
         """Answer one message."""
