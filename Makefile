@@ -74,6 +74,7 @@ imports: $(INSTALLED) ## import-linter: which room may import which
 
 prose: $(INSTALLED) ## plain English in documents and in the texts of the code (tests/prose/rules.toml)
 	$(BIN)/python -m tests.prose
+	$(BIN)/python -m tests.prose.shapes
 
 docs: $(INSTALLED) ## build the documentation into site/; a broken link is an error
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict

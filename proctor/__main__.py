@@ -8,8 +8,8 @@ import sys
 def run() -> None:
     """Run ``proctor``; also what ``python -m proctor`` does.
 
-    Until a command has set what a Ctrl-C does to it, it ends the process at once and silently, as it does a program
-    that knows nothing of it. Python's own way, an exception anywhere, would be a traceback out of a half-done import.
+    Until a command sets its own handler, a Ctrl-C ends the process at once and silently. Python's default, an exception
+    at any place, would print a traceback out of an unfinished import.
     """
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # not where it is ignored, as under nohup
         signal.signal(signal.SIGINT, signal.SIG_DFL)

@@ -44,7 +44,7 @@ def sum_up(plan: Plan, progress: Progress | None, judging: Judging, ending: Endi
     """Return the results until now; ``progress`` is None before the first turn can begin."""
     action_log = progress.action_log if progress else []
     criteria_results = [
-        # Verdicts that stand without the others would be a score on other points than everybody's.
+        # Partial verdicts would be a score over other points than other participants' scores.
         unscored(criterion, ending.failure) if ending.failure else judging.verdicts[criterion.criterion_id]
         for criterion in plan.criteria
     ]

@@ -8,15 +8,17 @@ from proctor.protocol.modalities import Written
 from proctor.protocol.scenario import ScenarioConfig
 
 ANSWERED_IN_A_TURN = 20
-"""How many of a turn's messages one character reads: who gets more in an hour leaves the rest unanswered. Each message
-that somebody reads is a step of its own, and a call of a model where there is one; a participant that writes by the
-thousand must not make the assessment too large for its history, nor the operator pay for it."""
+"""How many of a turn's messages one character reads; the rest stay unanswered.
+
+Each message that is read is a separate step, with a model call if there is a model. A participant that writes thousands
+of messages must not make the history too large, nor the operator's bill.
+"""
 
 
 def answerable(
     messages: Iterable[OutgoingMessage], scenario: ScenarioConfig
 ) -> list[tuple[OutgoingMessage, list[str]]]:
-    """The messages of a turn that somebody reads, each with the ids of the characters who do, in order.
+    """Return the messages of a turn that characters read, each with the readers' ids, in order.
 
     A character reads the first ``ANSWERED_IN_A_TURN`` that reach it.
     """
