@@ -37,8 +37,8 @@ CHECKS = {
 
 _RATES_SHOWN = (0.1, 0.4)
 _LEARNED = ("w/o", "only", "gain", "known")
-"""Columns: the points without the family's own duties, and with these alone; the shortcut learner's largest gain in points
-without known causes; the share of these causes."""
+"""Columns: the points without the family's own duties, and with these alone; the shortcut learner's largest gain
+in points without known causes; the share of these causes."""
 _INSTANCES_A_LINE = 25  # in a log, progress is one line for this number of instances
 
 
