@@ -44,6 +44,7 @@ from proctor.observing.logs import set_up_logs
 from proctor.observing.readiness import log_problems
 from proctor.observing.tracing import start_tracing, stop_tracing
 from proctor.protocol.roles import get_task_id
+from proctor.protocol.task_ids import unique_part
 from proctor.service.attempts import write_line
 from proctor.service.engine_wait import until_there_may_be_an_engine
 from proctor.service.handing_back import WritingDown
@@ -368,22 +369,38 @@ async def _tidy(client: Client, simulation_host: SimulationHost, watch: Simulato
     """End simulations whose assessments are over. An assessment may have been terminated, which skips its clean-up, or
     have ended while the simulator didn't answer or on another worker.
     """
+    missing: frozenset[str] = frozenset()
     while True:
         with suppress(RPCError, UESError):  # Temporal or the simulator doesn't answer: next time
             fences = await watch.list_standing()
-            for simulation_id in await _of_no_running_assessment(client, list(fences)):
-                status = await find_status(client, get_task_id(simulation_id))
-                is_not_ours = status is None and simulation_host.may_be_others
-                if status != WorkflowExecutionStatus.RUNNING and not is_not_ours:
+            ids = await _of_no_running_assessment(client, list(fences))
+            statuses = {simulation_id: await _find_status(client, simulation_id) for simulation_id in ids}
+            before, missing = missing, frozenset(name for name, status in statuses.items() if status is None)
+            for simulation_id, status in statuses.items():
+                # Temporal's list lags behind: an assessment that it lacks is looked for once more.
+                is_unsure = status is None and (simulation_host.may_be_others or simulation_id not in before)
+                if status != WorkflowExecutionStatus.RUNNING and not is_unsure:
                     # With the fence of our list: if a reset has brought the simulation back since, it isn't ended.
                     with suppress(OvertakenError):
                         await simulation_host.end(simulation_id, fences[simulation_id])
         await asyncio.sleep(_TIDY_SECONDS)
 
 
+async def _find_status(client: Client, simulation_id: str) -> WorkflowExecutionStatus | None:
+    """Find the state of the assessment that a simulation belongs to; None if Temporal has no such assessment.
+
+    The id of an assessment begins with that of its simulation. The state is read by id, since the list lags behind.
+    """
+    begin = get_task_id(simulation_id)
+    query = f"WorkflowType = '{ASSESSMENT_WORKFLOW}' AND WorkflowId STARTS_WITH '{begin}-'"
+    named = [] if "'" in begin else [workflow.id async for workflow in client.list_workflows(query)]
+    statuses = [await find_status(client, task_id) for task_id in (begin, *named)]
+    return min((status for status in statuses if status is not None), default=None)  # RUNNING is the least
+
+
 async def _of_no_running_assessment(client: Client, simulation_ids: list[str]) -> list[str]:
     if not simulation_ids:
         return []
     query = f"WorkflowType = '{ASSESSMENT_WORKFLOW}' AND ExecutionStatus = 'Running'"
-    running = {workflow.id async for workflow in client.list_workflows(query, page_size=1000)}
+    running = {unique_part(workflow.id) async for workflow in client.list_workflows(query, page_size=1000)}
     return [simulation_id for simulation_id in simulation_ids if get_task_id(simulation_id) not in running]
