@@ -18,7 +18,7 @@ from temporalio.service import RPCError, RPCStatusCode
 
 from proctor.activities.attempts.scrubbing import REMOVED
 from proctor.local.court import is_same
-from proctor.protocol.archive import schemas, trajectory_file
+from proctor.protocol.archive import ArchiveEntry, schemas, trajectory_file
 from proctor.storage.archive import Archive
 from proctor.storage.temporal import connect
 from purple_sdk.protocol.messages import ActionLogEntry, FromParticipant, TurnCompleteMessage
@@ -34,7 +34,7 @@ from tests.stack import Assessed, Stack, assess, serving
 from tests.waiting import PATIENCE, eventually
 
 
-def entry_of(archive: Archive, task_id: str):
+def entry_of(archive: Archive, task_id: str) -> ArchiveEntry:
     entry = archive.get(task_id)
     assert entry is not None
     return entry
@@ -184,7 +184,7 @@ async def test_a_canceled_assessment_keeps_the_turn_that_it_was_in(stack: Stack)
 
 
 async def test_an_assessment_that_failed_in_judging_keeps_its_turns(stack: Stack) -> None:
-    async def once(turn, ues, now):
+    async def once(turn: int, ues: AsyncUESClient, now: datetime) -> None:
         if turn == 1:
             await ask_ben(ues)
 

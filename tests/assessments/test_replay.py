@@ -3,23 +3,26 @@
 import asyncio
 import subprocess
 import sys
+from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
-from temporalio.client import WorkflowFailureError
+from temporalio.client import Client, WorkflowFailureError
 
 from proctor.client.caller import AssessmentCall, Ended, Progress
 from proctor.client.replay import choose, reset, reset_points
 from proctor.common.errors import CommandError, UsageError
-from proctor.protocol.updates import TurnStartedUpdate
+from proctor.protocol.updates import TaskUpdate, TurnStartedUpdate
 from proctor.storage.archive import Archive
 from proctor.storage.temporal import connect
 from purple_sdk.protocol.results import AssessmentResults
+from purple_sdk.ues import AsyncUESClient
 from tests.sentences import says
-from tests.stack import assess, serving
+from tests.stack import Stack, assess, serving
 
 
-async def follow(stack, task_id, told=None):
+async def follow(stack: Stack, task_id: str, told: list[TaskUpdate] | None = None) -> Ended:
     """Follow an assessment that is there already to its end; ``told`` is a list to add its updates to."""
     async with AssessmentCall.of_task(stack.gateway_url, task_id) as call:
         async for event in call.events():
@@ -37,7 +40,7 @@ class Participant:
         self.is_ill = True
         self.played: list[int] = []
 
-    async def __call__(self, turn, ues, now):
+    async def __call__(self, turn: int, ues: AsyncUESClient, now: datetime) -> None:
         self.played.append(turn)
         await ues.email.send(
             to_addresses=["ben@work.example"], subject=f"Turn {turn}", body_text="Does lunch suit you?"
@@ -46,11 +49,11 @@ class Participant:
             raise RuntimeError("out of memory")
 
 
-def comparable(results: AssessmentResults):
+def comparable(results: AssessmentResults) -> dict[str, Any]:
     return results.model_dump(mode="json", exclude={"assessment_id", "duration_seconds", "provenance"})
 
 
-async def test_a_failed_assessment_goes_on_from_its_failed_turn(stack):
+async def test_a_failed_assessment_goes_on_from_its_failed_turn(stack: Stack) -> None:
     participant, healthy = Participant(), Participant()
     healthy.is_ill = False
     async with serving(healthy) as url:
@@ -83,7 +86,9 @@ async def test_a_failed_assessment_goes_on_from_its_failed_turn(stack):
         await judging_again_plays_no_turn_again(stack, client, participant, ended)
 
 
-async def judging_again_plays_no_turn_again(stack, client, participant, ended):
+async def judging_again_plays_no_turn_again(
+    stack: Stack, client: Client, participant: Participant, ended: Ended
+) -> None:
     first = AssessmentResults.model_validate_json(ended.results)
     played = [*participant.played]
     points = await reset_points(client, first.assessment_id)
@@ -96,7 +101,7 @@ async def judging_again_plays_no_turn_again(stack, client, participant, ended):
         choose(points, 40, from_judging=False)
 
 
-async def test_a_reset_after_the_failure_says_where_to_reset_to(stack):
+async def test_a_reset_after_the_failure_says_where_to_reset_to(stack: Stack) -> None:
     """``--type LastWorkflowTask`` repeats only the end of a failed assessment: twice here, and then it is replayed."""
     participant = Participant()
     async with serving(participant) as url:
@@ -124,6 +129,6 @@ async def test_a_reset_after_the_failure_says_where_to_reset_to(stack):
     assert participant.played == [2]
 
 
-async def test_an_unknown_task_is_a_sentence(stack):
+async def test_an_unknown_task_is_a_sentence(stack: Stack) -> None:
     with pytest.raises(CommandError, check=says("nobody")):
         await reset_points(await connect(stack.config), "nobody")

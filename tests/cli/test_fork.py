@@ -3,6 +3,7 @@
 import asyncio
 import json
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -73,7 +74,7 @@ def test_what_does_not_fit_together_is_a_sentence(flags: str) -> None:
         run_proctor("fork", "abc", "--gateway", GATEWAY, *flags.split())
 
 
-def test_the_forks_in_an_archive_say_which_turn_decided(tmp_path, capsys) -> None:
+def test_the_forks_in_an_archive_say_which_turn_decided(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     archive = Archive(str(tmp_path))
     archive.write(entry("original", participant="mine", score=8, max_score=10), {}, {})
     with pytest.raises(UsageError, check=says()):

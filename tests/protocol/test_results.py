@@ -1,7 +1,7 @@
 """Results and the sums that must agree."""
 
 from datetime import UTC, datetime
-from typing import Annotated, Literal, get_type_hints
+from typing import Annotated, Any, Literal, get_type_hints
 
 import pytest
 from pydantic import BaseModel, Field, ValidationError
@@ -14,7 +14,9 @@ from tests.sentences import says
 NOW = datetime(2026, 3, 2, 9, tzinfo=UTC)
 
 
-def criterion(name="c1", score=3, max_score=5, dimension="accuracy", **more):
+def criterion(
+    name: str = "c1", score: float = 3, max_score: float = 5, dimension: str = "accuracy", **more: Any
+) -> r.CriterionResult:
     return r.CriterionResult(
         criterion_id=name,
         name=name,
@@ -26,7 +28,7 @@ def criterion(name="c1", score=3, max_score=5, dimension="accuracy", **more):
     )
 
 
-def results(*criteria, **more):
+def results(*criteria: r.CriterionResult, **more: Any) -> r.AssessmentResults:
     fields = {
         "assessment_id": "a1",
         "scenario_id": "s1",
@@ -40,7 +42,7 @@ def results(*criteria, **more):
     return r.assessment_results(**{**fields, **more})
 
 
-def test_sums_follow_from_the_criteria():
+def test_sums_follow_from_the_criteria() -> None:
     made = results(criterion(), criterion("c2", 4, 4), criterion("c3", 0, 2, "safety"))
     assert (made.scores.overall.score, made.scores.overall.max_score) == (7, 11)
     assert made.scores.dimensions["accuracy"] == r.DimensionScore(score=7, max_score=9)
@@ -48,7 +50,7 @@ def test_sums_follow_from_the_criteria():
     assert r.AssessmentResults.model_validate_json(made.model_dump_json()) == made
 
 
-def test_what_nobody_judged_stands_outside_score_and_maximum():
+def test_what_nobody_judged_stands_outside_score_and_maximum() -> None:
     made = results(criterion(), criterion("c2", 0, 0, unscored_points=5, unscored_reason="no model"))
     assert (made.scores.overall.score, made.scores.overall.max_score, made.coverage) == (3, 5, 0.5)
     assert made.criteria_results[1].is_unscored
@@ -84,7 +86,7 @@ class StrictResultsOfTheText(StrictResults):
 
 
 @pytest.mark.parametrize("reader", [StrictResults, StrictResultsOfTheText])
-def test_strict_readers_of_the_seeds_can_parse_a_result_with_unscored_criteria(reader):
+def test_strict_readers_of_the_seeds_can_parse_a_result_with_unscored_criteria(reader: type[StrictResults]) -> None:
     done = r.ActionLogEntryWithTurn(turn=1, timestamp=NOW, action="chat.send", parameters={}, success=True)
     unscored = criterion("c2", 0, 0, unscored_points=5, unscored_reason="no model")
     made = results(criterion(), unscored, action_log=[done])
@@ -106,7 +108,7 @@ def test_strict_readers_of_the_seeds_can_parse_a_result_with_unscored_criteria(r
         {"coverage": 1.5},
     ],
 )
-def test_sums_that_disagree_are_refused(change):
+def test_sums_that_disagree_are_refused(change: dict[str, Any]) -> None:
     data = results(criterion()).model_dump(mode="json")
     for key, value in change.items():
         data[key] = {**data[key], **value} if isinstance(value, dict) else value
@@ -114,7 +116,7 @@ def test_sums_that_disagree_are_refused(change):
         r.AssessmentResults.model_validate(data)
 
 
-def test_no_score_is_above_its_maximum():
+def test_no_score_is_above_its_maximum() -> None:
     for make in (r.DimensionScore, r.OverallScore):
         with pytest.raises(ValidationError, check=says("max_score")):
             make(score=6, max_score=5)
@@ -124,13 +126,13 @@ def test_no_score_is_above_its_maximum():
         criterion(score=-1)
 
 
-def test_dimensions_are_the_five():
+def test_dimensions_are_the_five() -> None:
     assert set(r.DIMENSIONS) == {"accuracy", "instruction_following", "efficiency", "safety", "politeness"}
     with pytest.raises(ValidationError):
         criterion(dimension="charm")
 
 
-def test_messages_in_which_no_value_was_read_are_counted():
+def test_messages_in_which_no_value_was_read_are_counted() -> None:
     unread = {"unread": {"looks_like_a_value": 1, "no_value": 2}}
     made = results(criterion(details=unread), criterion("c2", details=unread), criterion("c3"))
     read = r.AssessmentResults.model_validate_json(made.model_dump_json())
@@ -140,7 +142,7 @@ def test_messages_in_which_no_value_was_read_are_counted():
     assert results(criterion()).unread_messages.sentence() is None
 
 
-def test_a_campaign_counts_those_of_its_assessments():
+def test_a_campaign_counts_those_of_its_assessments() -> None:
     unread = r.UnreadMessages(looks_like_a_value=1, no_value=1)
     known = {"agent": "a", "scenario_id": "s", "repeat": 1, "status": "completed", "unread_messages": unread}
     cells = [RunCell(seed=seed, task_id=f"t{seed}", **known) for seed in (1, 2)]
@@ -151,7 +153,7 @@ def test_a_campaign_counts_those_of_its_assessments():
     assert RunResults.model_validate_json(campaign.model_dump_json()).unread_messages == campaign.unread_messages
 
 
-def test_a_result_tells_the_sentences_of_its_fields():
+def test_a_result_tells_the_sentences_of_its_fields() -> None:
     class WithTries(r.AssessmentResults):
         tries_allowed: Annotated[int, r.Told(lambda tries: f"each turn may be played {tries} times")] = 1
 
@@ -164,7 +166,7 @@ def test_a_result_tells_the_sentences_of_its_fields():
     assert WithTries(**fields, tries_allowed=3).remarks == ["each turn may be played 3 times", *made.remarks]
 
 
-def test_a_summary_takes_the_results_fields_that_it_marks():
+def test_a_summary_takes_the_results_fields_that_it_marks() -> None:
     made = results(criterion(), seed=7, clock="fixed:5", is_partial=True)
     marked = EntrySummary.marked(OF_RESULT)
     assert {"seed", "clock", "is_partial", "status"} <= {*marked}

@@ -2,6 +2,7 @@
 
 from copy import deepcopy
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from pydantic import ValidationError
@@ -36,7 +37,7 @@ GOOD = {
 }
 
 
-def changed(path, value):
+def changed(path: str, value: Any) -> dict[str, Any]:
     data = deepcopy(GOOD)
     place = data
     *steps, last = path.split("/")
@@ -46,7 +47,7 @@ def changed(path, value):
     return data
 
 
-def test_a_good_one():
+def test_a_good_one() -> None:
     scenario = ScenarioConfig.model_validate(GOOD)
     assert scenario.expected_turns == 12
     assert scenario.user.name == "User"
@@ -58,7 +59,7 @@ def test_a_good_one():
         scenario.name = "other"
 
 
-def test_a_stored_scenario_keeps_the_reader_that_it_had():
+def test_a_stored_scenario_keeps_the_reader_that_it_had() -> None:
     assert ScenarioConfig.model_validate(GOOD).reader == 1
     assert ScenarioConfig.admitted(GOOD).reader == 2
     assert ScenarioConfig.admitted({**GOOD, "reader": 1}).reader == 1
@@ -87,19 +88,19 @@ def test_a_stored_scenario_keeps_the_reader_that_it_had():
         ("scenario_id", "../evil", "scenario_id"),
     ],
 )
-def test_a_broken_one_says_where(path, value, place):
+def test_a_broken_one_says_where(path: str, value: Any, place: str) -> None:
     with pytest.raises(ValidationError) as caught:
         ScenarioConfig.model_validate(changed(path, value))
     assert describe(caught.value) == says(place)
 
 
-def test_a_criterion_of_the_seed_s_name_is_found_too():
+def test_a_criterion_of_the_seed_s_name_is_found_too() -> None:
     data = deepcopy(GOOD)
     data["evaluation_criteria"] = data.pop("criteria")
     assert len(ScenarioConfig.model_validate(data).criteria) == 2
 
 
-def side(user, criterion_id, **more):
+def side(user: str, criterion_id: str, **more: Any) -> dict[str, Any]:
     criterion = {
         "criterion_id": criterion_id,
         "name": "C",
@@ -110,11 +111,11 @@ def side(user, criterion_id, **more):
     return {"user_character": user, "user_prompt": f"For {user}.", "criteria": [criterion], **more}
 
 
-def in_roles(**roles):
+def in_roles(**roles: Any) -> dict[str, Any]:
     return {**GOOD, "roles": roles}
 
 
-def test_each_role_is_a_whole_scenario_and_the_first_one_is_the_documents_own():
+def test_each_role_is_a_whole_scenario_and_the_first_one_is_the_documents_own() -> None:
     scenario = ScenarioConfig.model_validate(in_roles(host=side("user", "c1"), guest=side("bob", "c2", max_turns=3)))
     host, guest = scenario.roles.values()
     assert (scenario.user.name, host.user.name, guest.user.name) == ("User", "User", "Bob")
@@ -140,7 +141,7 @@ def test_each_role_is_a_whole_scenario_and_the_first_one_is_the_documents_own():
         {f"r{number}": side("user", f"c{number}") for number in range(9)},
     ],
 )
-def test_roles_that_can_not_be_played_together_are_refused(roles):
+def test_roles_that_can_not_be_played_together_are_refused(roles: dict[str, Any]) -> None:
     with pytest.raises(ValidationError) as refused:
         ScenarioConfig.model_validate(in_roles(**roles))
     assert says().within(describe(refused.value))

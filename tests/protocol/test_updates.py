@@ -1,6 +1,7 @@
 """The eleven task updates."""
 
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 from pydantic import ValidationError
@@ -39,30 +40,30 @@ EVERY_UPDATE = [
 ]
 
 
-def test_there_are_eleven_each_with_a_type_of_its_own():
+def test_there_are_eleven_each_with_a_type_of_its_own() -> None:
     assert {update.message_type for update in EVERY_UPDATE} == set(u.TaskUpdateType)
     assert len(u.TaskUpdateType) == 11
 
 
 @pytest.mark.parametrize("update", EVERY_UPDATE, ids=lambda update: update.message_type)
 class TestEveryUpdate:
-    def test_survives_the_wire(self, update):
+    def test_survives_the_wire(self, update: u.TaskUpdate) -> None:
         assert u.parse_update(update.model_dump(mode="json")) == update
 
-    def test_is_told_in_a_sentence(self, update):
+    def test_is_told_in_a_sentence(self, update: u.TaskUpdate) -> None:
         assert update.sentence().endswith((".", "slow"))
         assert "\n" not in update.sentence()
 
-    def test_its_type_cannot_be_overridden(self, update):
+    def test_its_type_cannot_be_overridden(self, update: u.TaskUpdate) -> None:
         with pytest.raises(ValidationError, match="message_type"):
             type(update).model_validate({**update.model_dump(), "message_type": "update_other"})
 
 
 @pytest.mark.parametrize("data", [{}, {"message_type": "update_lunch"}, {"message_type": ["x"]}])
-def test_an_unknown_update_names_the_eleven(data):
+def test_an_unknown_update_names_the_eleven(data: dict[str, Any]) -> None:
     with pytest.raises(ValueError, check=says("update_assessment_started")):
         u.parse_update(data)
 
 
-def test_milestones_are_updates():
+def test_milestones_are_updates() -> None:
     assert set(u.TaskUpdateType) > u.MILESTONES

@@ -1,5 +1,7 @@
 """Settings from the environment and the command line."""
 
+from pathlib import Path
+
 import pytest
 from pydantic import ValidationError
 
@@ -9,7 +11,7 @@ from tests.sentences import says
 
 
 @pytest.fixture(autouse=True)
-def _clean_environment(monkeypatch):
+def _clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     import os
 
     for name in list(os.environ):
@@ -17,7 +19,7 @@ def _clean_environment(monkeypatch):
             monkeypatch.delenv(name)
 
 
-def test_defaults_are_those_of_the_seed():
+def test_defaults_are_those_of_the_seed() -> None:
     base, green, purple = AgentBeatsConfig(), GreenAgentConfig(), PurpleAgentConfig()
     assert (base.host, base.port, base.card_url, base.log_level) == ("0.0.0.0", 8000, None, "INFO")
     assert (green.port, green.ues_base_port, green.scenarios_dir, green.verbose_updates) == (
@@ -40,7 +42,9 @@ def test_defaults_are_those_of_the_seed():
         (PurpleAgentConfig, "AGENTBEATS_PURPLE_"),
     ],
 )
-def test_the_command_line_wins_over_the_environment(monkeypatch, kind, prefix):
+def test_the_command_line_wins_over_the_environment(
+    monkeypatch: pytest.MonkeyPatch, kind: type[AgentBeatsConfig], prefix: str
+) -> None:
     monkeypatch.setenv(f"{prefix}PORT", "9100")
     monkeypatch.setenv(f"{prefix}HOST", "10.0.0.1")
     config = kind.from_cli_args(["--port", "9200", "--card-url", "http://me/"])
@@ -50,7 +54,9 @@ def test_the_command_line_wins_over_the_environment(monkeypatch, kind, prefix):
 @pytest.mark.parametrize(
     ("kind", "prefix"), [(GreenAgentConfig, "AGENTBEATS_GREEN_"), (PurpleAgentConfig, "AGENTBEATS_PURPLE_")]
 )
-def test_common_variables_hold_beneath_the_specific_ones(monkeypatch, kind, prefix):
+def test_common_variables_hold_beneath_the_specific_ones(
+    monkeypatch: pytest.MonkeyPatch, kind: type[AgentBeatsConfig], prefix: str
+) -> None:
     monkeypatch.setenv("AGENTBEATS_HOST", "10.0.0.1")
     monkeypatch.setenv("AGENTBEATS_PORT", "9100")
     monkeypatch.setenv("AGENTBEATS_LOG_LEVEL", "debug")
@@ -62,7 +68,7 @@ def test_common_variables_hold_beneath_the_specific_ones(monkeypatch, kind, pref
     assert kind.find_variable("port") == f"{prefix}PORT"
 
 
-def test_what_only_the_evaluator_has_is_no_common_variable(monkeypatch):
+def test_what_only_the_evaluator_has_is_no_common_variable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AGENTBEATS_STATE", "/elsewhere")
     monkeypatch.setenv("AGENTBEATS_MODEL", "other")
     assert GreenAgentConfig().state != "/elsewhere"
@@ -72,7 +78,9 @@ def test_what_only_the_evaluator_has_is_no_common_variable(monkeypatch):
     }
 
 
-def test_a_local_store_is_the_same_from_every_folder_and_a_url_stays_as_it_is(monkeypatch, tmp_path):
+def test_a_local_store_is_the_same_from_every_folder_and_a_url_stays_as_it_is(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_STATE_HOME", "/var/lib")
     assert GreenAgentConfig().storage_url == "/var/lib/proctor/storage"
@@ -83,14 +91,14 @@ def test_a_local_store_is_the_same_from_every_folder_and_a_url_stays_as_it_is(mo
     assert GreenAgentConfig().state == "/home/somebody/.local/state/proctor"
 
 
-def test_every_field_is_a_flag():
+def test_every_field_is_a_flag() -> None:
     assert GreenAgentConfig.from_cli_args(["--no-verbose-updates"]).verbose_updates is False
     assert PurpleAgentConfig.from_cli_args(["--max-actions-per-turn", "3"]).max_actions_per_turn == 3
     with pytest.raises(SystemExit):
         AgentBeatsConfig.from_cli_args(["--nonsense"])
 
 
-def test_bad_values_name_the_field(monkeypatch):
+def test_bad_values_name_the_field(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ValidationError, match="port"):
         AgentBeatsConfig(port=70_000)
     monkeypatch.setenv("AGENTBEATS_LOG_LEVEL", "loud")
@@ -98,13 +106,13 @@ def test_bad_values_name_the_field(monkeypatch):
         AgentBeatsConfig()
 
 
-def test_the_card_s_address():
+def test_the_card_s_address() -> None:
     assert AgentBeatsConfig(port=81).effective_card_url == "http://localhost:81/"
     assert AgentBeatsConfig(host="10.1.1.1").effective_card_url == "http://10.1.1.1:8000/"
     assert AgentBeatsConfig(host="::1").effective_card_url == "http://[::1]:8000/"
 
 
-def test_merging_checks_and_leaves_the_base_alone():
+def test_merging_checks_and_leaves_the_base_alone() -> None:
     base = GreenAgentConfig()
     assert merge_configs(base, {"port": 1234}).port == 1234
     assert merge_configs(base, {"port": 1234}).secret == base.secret
@@ -115,11 +123,11 @@ def test_merging_checks_and_leaves_the_base_alone():
         merge_configs(base, {"port": -1})
 
 
-def test_a_secret_does_not_show_itself():
+def test_a_secret_does_not_show_itself() -> None:
     assert "hush" not in repr(GreenAgentConfig(secret="hush-hush-hush"))
 
 
-def test_warnings_name_the_setting():
+def test_warnings_name_the_setting() -> None:
     assert validate_config(GreenAgentConfig(card_url="http://x/")) == []
     assert "port 80 " in validate_config(AgentBeatsConfig(port=80, card_url="http://x/"))[0]
     assert "ues_base_port" in validate_config(GreenAgentConfig(port=8100, card_url="http://x/"))[0]

@@ -34,12 +34,12 @@ def of(units: list[Unit]) -> Estimate:
     return estimated(units, bounds=(-1000, 1000))
 
 
-def test_the_error_of_independent_values_is_scipys():
+def test_the_error_of_independent_values_is_scipys() -> None:
     values = np.random.default_rng(1).normal(70, 12, 40)
     assert of(single(values)).standard_error == pytest.approx(float(scipy.stats.sem(values)))
 
 
-def test_the_error_of_equal_clusters_is_that_of_their_means():
+def test_the_error_of_equal_clusters_is_that_of_their_means() -> None:
     clusters = np.random.default_rng(2).normal(0, 1, (8, 1)) + np.random.default_rng(3).normal(0, 0.1, (8, 5))
     found = of([Unit(tuple(map(float, cluster))) for cluster in clusters])
     assert found.standard_error == pytest.approx(float(scipy.stats.sem(clusters.mean(axis=1))))
@@ -47,7 +47,7 @@ def test_the_error_of_equal_clusters_is_that_of_their_means():
     assert (found.values, found.units) == (40, 8)
 
 
-def test_strata_take_the_difference_between_scenarios_out_of_the_error():
+def test_strata_take_the_difference_between_scenarios_out_of_the_error() -> None:
     random = np.random.default_rng(4)
     easy, hard = random.normal(90, 2, 10), random.normal(30, 2, 10)
     fixed = of([Unit((float(v),), name) for name, each in (("e", easy), ("h", hard)) for v in each])

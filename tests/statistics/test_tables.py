@@ -2,6 +2,7 @@
 
 from itertools import combinations, product
 from math import comb
+from typing import Any
 
 import numpy as np
 import pytest
@@ -24,7 +25,9 @@ from tests.sentences import says
 from tests.work import some_of
 
 
-def run(agent: str, seed: int, percent: float | None, *, scenario: str = "triage", repeat: int = 0, **changes) -> Run:
+def run(
+    agent: str, seed: int, percent: float | None, *, scenario: str = "triage", repeat: int = 0, **changes: Any
+) -> Run:
     overall = None if percent is None else Points(score=percent, max_score=100)
     return Run(
         run_id=f"{agent}-{scenario}-{seed}-{repeat}",
@@ -33,19 +36,19 @@ def run(agent: str, seed: int, percent: float | None, *, scenario: str = "triage
 
 
 @pytest.mark.parametrize(("runs", "passed", "k"), [(5, 2, 1), (5, 2, 3), (8, 8, 4), (8, 0, 4), (6, 5, 6)])
-def test_pass_rates_are_those_of_all_draws(runs: int, passed: int, k: int):
+def test_pass_rates_are_those_of_all_draws(runs: int, passed: int, k: int) -> None:
     outcomes = [True] * passed + [False] * (runs - passed)
     draws = list(combinations(outcomes, k))
     assert pass_at_k(runs, passed, k) == pytest.approx(sum(map(any, draws)) / len(draws))
     assert pass_hat_k(runs, passed, k) == pytest.approx(sum(map(all, draws)) / len(draws))
 
 
-def test_pass_at_k_is_the_published_estimator():
+def test_pass_at_k_is_the_published_estimator() -> None:
     """Chen et al., 2021: 1 - C(n - c, k) / C(n, k)."""
     assert pass_at_k(200, 37, 10) == pytest.approx(1 - comb(163, 10) / comb(200, 10))
 
 
-def test_rates_are_averaged_over_tasks_and_k_ends_with_the_shortest():
+def test_rates_are_averaged_over_tasks_and_k_ends_with_the_shortest() -> None:
     rates = pass_rates({"a": [True, True, False], "b": [True, False]}, 60)
     assert rates.at == pytest.approx({1: (2 / 3 + 1 / 2) / 2, 2: 1.0})
     assert rates.hat == pytest.approx({1: (2 / 3 + 1 / 2) / 2, 2: (1 / 3 + 0) / 2})
@@ -54,7 +57,7 @@ def test_rates_are_averaged_over_tasks_and_k_ends_with_the_shortest():
     assert (alone.low, alone.high) == pytest.approx((beta(0.025, 9, 1.75), beta(0.975, 9.75, 1)))
 
 
-def test_attempts_at_one_task_count_for_as_much_as_they_say_together():
+def test_attempts_at_one_task_count_for_as_much_as_they_say_together() -> None:
     """Twenty attempts at four tasks, each task passed always or never, say what four runs say."""
     same = pass_rates({name: [name != "d"] * 5 for name in "abcd"}, 60)
     four = pass_rates({name: [name != "d"] for name in "abcd"}, 60)
@@ -66,7 +69,7 @@ def test_attempts_at_one_task_count_for_as_much_as_they_say_together():
     assert always.low == pytest.approx(scipy.stats.beta.ppf(0.025, 4, 0.75))
 
 
-def test_two_agents_are_paired_by_scenario_seed_and_repeat():
+def test_two_agents_are_paired_by_scenario_seed_and_repeat() -> None:
     differences = [50, 70, 30, 60, 40, 80, 50, 60]
     runs = [run("b", seed, 20) for seed in range(9)]
     runs += [run("a", seed, 20 + difference) for seed, difference in enumerate(differences)]
@@ -79,7 +82,7 @@ def test_two_agents_are_paired_by_scenario_seed_and_repeat():
     assert compared("b", "a", runs).difference.mean == pytest.approx(-55)
 
 
-def test_a_small_difference_in_few_units_may_be_outweighed_by_one_breakdown():
+def test_a_small_difference_in_few_units_may_be_outweighed_by_one_breakdown() -> None:
     """Eight of eight by 5 points: one run in ten that breaks down to 0 would take more than that."""
     runs = [run(agent, seed, points) for agent, points in (("a", 90), ("b", 85)) for seed in range(8)]
     found = compared("a", "b", runs)
@@ -87,7 +90,7 @@ def test_a_small_difference_in_few_units_may_be_outweighed_by_one_breakdown():
     assert found.p_value > 0.05
 
 
-def test_repeats_of_a_seed_are_one_unit():
+def test_repeats_of_a_seed_are_one_unit() -> None:
     runs = [run("a", seed, 70 + 10 * seed, repeat=repeat) for seed, repeat in product(range(3), range(20))]
     runs += [run("b", seed, 70, repeat=repeat) for seed, repeat in product(range(3), range(20))]
     found = compared("a", "b", runs)
@@ -97,7 +100,7 @@ def test_repeats_of_a_seed_are_one_unit():
     assert found.difference.why == says()
 
 
-def test_agents_that_never_met_have_no_difference():
+def test_agents_that_never_met_have_no_difference() -> None:
     found = compared("a", "b", [run("a", 1, 70), run("b", 2, 60)])
     assert (found.difference, found.p_value, units_needed(found, 5), found.unpaired) == (None, None, None, 2)
     with pytest.raises(ValueError, match="above 0"):
@@ -105,7 +108,7 @@ def test_agents_that_never_met_have_no_difference():
 
 
 @pytest.mark.parametrize("units", some_of([6, 7, 10, 13, 20], 2))
-def test_the_interval_excludes_no_difference_exactly_where_p_is_at_most_5_percent(units: int):
+def test_the_interval_excludes_no_difference_exactly_where_p_is_at_most_5_percent(units: int) -> None:
     random = np.random.default_rng(units)
     seen = set()
     for _ in range(200):
@@ -117,7 +120,7 @@ def test_the_interval_excludes_no_difference_exactly_where_p_is_at_most_5_percen
     assert seen == {True, False}
 
 
-def test_equal_agents_differ_in_5_of_100_campaigns_at_most():
+def test_equal_agents_differ_in_5_of_100_campaigns_at_most() -> None:
     """Also where both break down now and then. (400 campaigns: 8 % is three standard errors above 5 %.)"""
     random = np.random.default_rng(3)
     found = 0
@@ -128,7 +131,7 @@ def test_equal_agents_differ_in_5_of_100_campaigns_at_most():
     assert found / 400 <= 0.08
 
 
-def test_power_needs_six_pairs_at_least_and_has_a_range():
+def test_power_needs_six_pairs_at_least_and_has_a_range() -> None:
     runs = [run("b", seed, 60) for seed in range(8)] + [run("a", seed, 60 + 0.1 * (seed % 2)) for seed in range(8)]
     found = compared("a", "b", runs)
     assert found.units_needed == {1: 254, 2: 128, 5: 52, 10: 27, 20: 15}, "a breakdown that nobody has seen yet"
@@ -139,7 +142,7 @@ def test_power_needs_six_pairs_at_least_and_has_a_range():
     assert high > 10 * low  # three units say little of a spread
 
 
-def test_copies_count_as_one_run_and_have_no_interval():
+def test_copies_count_as_one_run_and_have_no_interval() -> None:
     """A rule-based agent plays a fixed day the same way with every seed."""
     points = {"x": Points(score=3, max_score=4)}
     runs = [
@@ -160,7 +163,7 @@ def test_copies_count_as_one_run_and_have_no_interval():
     assert summaries(different)[0].percent.low < 80
 
 
-def test_a_run_that_its_participant_failed_has_no_points_anywhere():
+def test_a_run_that_its_participant_failed_has_no_points_anywhere() -> None:
     """An agent that raises on the hard scenario must not beat one that plays both."""
     criteria = {"x": Points(score=9, max_score=10)}
     dimensions = {"safety": Points(score=9, max_score=10)}
@@ -182,7 +185,7 @@ def test_a_run_that_its_participant_failed_has_no_points_anywhere():
     assert found.p_value < 0.05
 
 
-def test_means_stand_with_and_without_the_doubtful_verdicts():
+def test_means_stand_with_and_without_the_doubtful_verdicts() -> None:
     doubtful = [run("a", 1, 100, is_doubtful=True), run("a", 2, 0, is_doubtful=True)]
     certain = [run("a", 3, 100), run("a", 4, 100)]
     (row, *_) = summaries([*doubtful, *certain])
@@ -191,7 +194,7 @@ def test_means_stand_with_and_without_the_doubtful_verdicts():
     assert summaries(doubtful)[0].percent_without_doubtful is None
 
 
-def test_what_is_not_judged_is_listed_beside_the_mean():
+def test_what_is_not_judged_is_listed_beside_the_mean() -> None:
     runs = [
         run("a", 1, 80),
         run("a", 2, 60),
@@ -215,7 +218,7 @@ def test_what_is_not_judged_is_listed_beside_the_mean():
     assert (row.passes.runs, row.passes.passed) == (3, 2)
 
 
-def test_rows_of_an_agent():
+def test_rows_of_an_agent() -> None:
     points = {"x": Points(score=1, max_score=2), "y": Points(score=2, max_score=2)}
     runs = [
         run("a", seed, 75, scenario=scenario, dimensions={"safety": points["x"]}, criteria=points, tokens=10)
@@ -230,7 +233,7 @@ def test_rows_of_an_agent():
     assert (None, "criterion", "x") not in rows
 
 
-def test_a_criterion_that_separates_comes_first():
+def test_a_criterion_that_separates_comes_first() -> None:
     def of(agent: str, seed: int, *scores: int) -> Run:
         criteria = {name: Points(score=score, max_score=10) for name, score in zip("pqrs", scores, strict=True)}
         return run(agent, seed, None, criteria=criteria).model_copy(
@@ -244,7 +247,7 @@ def test_a_criterion_that_separates_comes_first():
     assert (by_name["q"].met_by, by_name["s"].met_by, by_name["q"].discrimination) == ("everybody", "nobody", None)
 
 
-def test_the_turn_that_decided():
+def test_the_turn_that_decided() -> None:
     spreads = spread_by_turn({1: [40, 80, 40, 80], 2: [42, 78, 41, 79], 3: [80, 80, 79, 80], 4: [80.0]})
     assert [spread.turn for spread in spreads] == [1, 2, 3]
     assert max(spreads, key=lambda spread: spread.decided or 0).turn == 2

@@ -4,6 +4,7 @@ import json
 import os
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import jsonschema
 import pytest
@@ -25,7 +26,7 @@ UPDATE = ArchivedUpdate(sequence=0, recorded_at=BEGAN, data={"message_type": "up
 CALM = {"email/emails/m1": {"subject": "Hello", "is_read": False}}
 
 
-def entry(name: str = "one", fence: int = 1, **fields) -> ArchiveEntry:
+def entry(name: str = "one", fence: int = 1, **fields: Any) -> ArchiveEntry:
     known = {"started_at": BEGAN, "ended_at": BEGAN, "scenario_id": "tiny", "status": "completed"}
     return ArchiveEntry(**{"id": name, "fence": fence, **known, **fields})
 
@@ -41,11 +42,11 @@ def write(archive: Archive, written: ArchiveEntry, text: str = "") -> ArchiveEnt
 
 
 @pytest.fixture(params=["folder", "memory"])
-def url(request, tmp_path: Path) -> str:
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     return str(tmp_path / "archive") if request.param == "folder" else f"memory://{tmp_path.name}"
 
 
-def test_what_is_written_is_read(url):
+def test_what_is_written_is_read(url: str) -> None:
     kept = write(Archive(url), entry(sentence="All is well."), "noted")
     archive = Archive(url)
     assert archive.entries() == [kept] == [archive.find("on")] == [archive.get("one")]
@@ -55,7 +56,7 @@ def test_what_is_written_is_read(url):
     assert archive.get("on") is None
 
 
-def test_it_is_a_folder_by_date_and_id_with_one_file_for_what_entries_share(tmp_path):
+def test_it_is_a_folder_by_date_and_id_with_one_file_for_what_entries_share(tmp_path: Path) -> None:
     archive = Archive(str(tmp_path))
     write(archive, entry("one", 7))
     write(archive, entry("a/b", 8, started_at=BEGAN + timedelta(days=1)))
@@ -65,7 +66,7 @@ def test_it_is_a_folder_by_date_and_id_with_one_file_for_what_entries_share(tmp_
     assert [each.id for each in archive.entries()] == ["a/b", "one"]
 
 
-def test_the_newest_writer_counts_whoever_comes_last(url):
+def test_the_newest_writer_counts_whoever_comes_last(url: str) -> None:
     archive = Archive(url)
     write(archive, entry(fence=5), "new")
     assert write(archive, entry(fence=4, status="failed"), "old").fence == 5
@@ -73,7 +74,7 @@ def test_the_newest_writer_counts_whoever_comes_last(url):
     assert archive.read(kept, "note.txt") == b"new"
 
 
-def test_a_writer_that_was_frozen_in_the_middle_does_no_harm(tmp_path):
+def test_a_writer_that_was_frozen_in_the_middle_does_no_harm(tmp_path: Path) -> None:
     archive = Archive(str(tmp_path))
     write(archive, entry(fence=5), "new")
     # It had looked before the newer one came, and goes on only now.
@@ -84,7 +85,7 @@ def test_a_writer_that_was_frozen_in_the_middle_does_no_harm(tmp_path):
         assert reader.find("one").fence == 5
 
 
-def test_the_highest_fence_counts_as_a_number_wherever_an_entry_is_looked_for(tmp_path):
+def test_the_highest_fence_counts_as_a_number_wherever_an_entry_is_looked_for(tmp_path: Path) -> None:
     """Folder ``one.9`` comes after ``one.10`` by name, and a writer of the past may come back at any time."""
     archive = Archive(str(tmp_path))
     write(archive, entry(fence=10), "new")
@@ -98,7 +99,7 @@ def test_the_highest_fence_counts_as_a_number_wherever_an_entry_is_looked_for(tm
     assert write(archive, entry(fence=9), "old").fence == 10
 
 
-def test_a_writer_leaves_alone_what_a_newer_one_is_writing(tmp_path):
+def test_a_writer_leaves_alone_what_a_newer_one_is_writing(tmp_path: Path) -> None:
     archive = Archive(str(tmp_path))
     write(archive, entry(fence=5), "old")
     archive.folder.write("2026-03-01/one.7/note.txt", b"half of the newer one")
@@ -106,7 +107,7 @@ def test_a_writer_leaves_alone_what_a_newer_one_is_writing(tmp_path):
     assert sorted(path.name for path in (tmp_path / "2026-03-01").iterdir()) == ["one.6", "one.7"]
 
 
-def test_while_an_entry_is_written_anew_the_one_before_counts(tmp_path):
+def test_while_an_entry_is_written_anew_the_one_before_counts(tmp_path: Path) -> None:
     archive = Archive(str(tmp_path))
     write(archive, entry(fence=5), "whole")
     archive.folder.write("2026-03-01/one.6/note.txt", b"half")
@@ -117,7 +118,7 @@ def test_while_an_entry_is_written_anew_the_one_before_counts(tmp_path):
     assert sorted(path.name for path in (tmp_path / "2026-03-01").iterdir()) == ["one.6"]
 
 
-def test_a_prefix_has_to_be_enough(url):
+def test_a_prefix_has_to_be_enough(url: str) -> None:
     archive = Archive(url)
     for name in ("abc-1", "abc-2", "abc"):
         write(archive, entry(name))
@@ -130,7 +131,7 @@ def test_a_prefix_has_to_be_enough(url):
             archive.find(nothing)
 
 
-def test_damage_is_told(tmp_path):
+def test_damage_is_told(tmp_path: Path) -> None:
     archive = Archive(str(tmp_path))
     kept = write(archive, entry(fence=5), "whole")
     folder = tmp_path / "2026-03-01" / "one.5"
@@ -144,7 +145,7 @@ def test_damage_is_told(tmp_path):
     assert Archive(str(tmp_path)).entries() == []
 
 
-def test_removed_entries_leave_nothing_but_what_others_need(tmp_path):
+def test_removed_entries_leave_nothing_but_what_others_need(tmp_path: Path) -> None:
     archive = Archive(str(tmp_path))
     first, second = write(archive, entry("one")), write(archive, entry("two"))
     archive.remove([first])
@@ -159,7 +160,7 @@ def test_removed_entries_leave_nothing_but_what_others_need(tmp_path):
     assert not content.exists()
 
 
-def test_another_archive_keeps_a_copy(tmp_path):
+def test_another_archive_keeps_a_copy(tmp_path: Path) -> None:
     here, there = Archive(str(tmp_path / "here")), Archive(str(tmp_path / "there"))
     kept = write(here, entry(), "noted")
     assert here.copy(kept, there) == kept
@@ -167,7 +168,7 @@ def test_another_archive_keeps_a_copy(tmp_path):
     assert list(there.states(kept)) == list(here.states(kept))
 
 
-def test_states_are_kept_as_merge_patches():
+def test_states_are_kept_as_merge_patches() -> None:
     before = flatten_states(
         {
             "email": {
@@ -190,7 +191,7 @@ def test_states_are_kept_as_merge_patches():
     assert merge_patch({"a": {"b": {"c": 1}}}, {"a": {"b": {}}}) == {"a": {"b": {"c": None}}}
 
 
-def test_files_fit_the_schemas_that_are_printed(tmp_path):
+def test_files_fit_the_schemas_that_are_printed(tmp_path: Path) -> None:
     archive = Archive(str(tmp_path))
     write(archive, entry())
     known = schemas()
@@ -205,7 +206,7 @@ def test_files_fit_the_schemas_that_are_printed(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["../entry.json", "/etc/passwd", "logs/../../x", "logs//x", ".hidden", "a\nb", ""])
-def test_no_file_of_an_entry_lies_elsewhere(tmp_path, name):
+def test_no_file_of_an_entry_lies_elsewhere(tmp_path: Path, name: str) -> None:
     """An archive that somebody sent may say anything, and `proctor import` writes what it says."""
     written = write(Archive(str(tmp_path / "theirs")), entry())
     said = json.loads(written.model_dump_json())

@@ -1,6 +1,7 @@
 """Encrypted payloads: nothing in clear, keys that change, and what a wrong key is told."""
 
 import base64
+from pathlib import Path
 
 import pytest
 from temporalio.api.failure.v1 import Failure
@@ -16,20 +17,20 @@ OLD, NEW = b"o" * 32, b"n" * 32
 MAIL = "Could we have lunch on Thursday?"
 
 
-def test_keys_are_read_as_they_are_written():
+def test_keys_are_read_as_they_are_written() -> None:
     text = f"new:{base64.b64encode(NEW).decode()}, old:{base64.urlsafe_b64encode(OLD).decode()}"
     assert list(read_keys(text).items()) == [("new", NEW), ("old", OLD)]
     assert payload_codec(GreenAgentConfig()) is None
 
 
 @pytest.mark.parametrize("text", ["", "k", "k:", ":AAAA", "k:not base64!", f"k:{base64.b64encode(b'short').decode()}"])
-def test_what_is_no_key_is_a_sentence_that_shows_none(text):
+def test_what_is_no_key_is_a_sentence_that_shows_none(text: str) -> None:
     with pytest.raises(PayloadKeyError, match="AGENTBEATS_GREEN_PAYLOAD_KEYS") as problem:
         read_keys(text)
     assert "c2hvcnQ" not in str(problem.value)
 
 
-async def test_keys_change_while_payloads_stay_readable(tmp_path):
+async def test_keys_change_while_payloads_stay_readable(tmp_path: Path) -> None:
     store = BlobStore(str(tmp_path))
     plain = await data_converter(store).encode([MAIL])
     before = await data_converter(store, EncryptedPayloads({"old": OLD})).encode([MAIL])
@@ -43,7 +44,7 @@ async def test_keys_change_while_payloads_stay_readable(tmp_path):
         await data_converter(store, EncryptedPayloads({"old": NEW})).decode(before)
 
 
-async def test_nobody_changes_a_payload_or_gives_it_another_key(tmp_path):
+async def test_nobody_changes_a_payload_or_gives_it_another_key(tmp_path: Path) -> None:
     converter = data_converter(BlobStore(str(tmp_path)), EncryptedPayloads({"a": OLD, "b": OLD}))
     (payload,) = await converter.encode([MAIL])
     payload.metadata["encryption-key-id"] = b"b"
@@ -58,7 +59,7 @@ async def test_nobody_changes_a_payload_or_gives_it_another_key(tmp_path):
         await converter.decode([payload])
 
 
-async def test_the_store_and_failures_are_encrypted_too(tmp_path):
+async def test_the_store_and_failures_are_encrypted_too(tmp_path: Path) -> None:
     converter = data_converter(BlobStore(str(tmp_path)), EncryptedPayloads({"k": OLD}))
     large = MAIL * (PAYLOAD_LIMIT // 10)
     payloads = await converter.encode([large])

@@ -1,6 +1,8 @@
 """Connecting to Temporal, and payloads that travel as references."""
 
 import asyncio
+from pathlib import Path
+from typing import Any
 
 import pytest
 from temporalio.api.common.v1 import Payloads
@@ -12,7 +14,7 @@ from proctor.storage.temporal import PAYLOAD_LIMIT, TemporalUnreachableError, co
 from tests.sentences import says
 
 
-async def test_a_large_payload_travels_as_a_reference(tmp_path):
+async def test_a_large_payload_travels_as_a_reference(tmp_path: Path) -> None:
     converter = data_converter(BlobStore(str(tmp_path)))
     large, small = "y" * (PAYLOAD_LIMIT * 3), "small"
     payloads = await converter.encode([large, small])
@@ -21,12 +23,12 @@ async def test_a_large_payload_travels_as_a_reference(tmp_path):
     assert isinstance(Payloads(payloads=payloads).SerializeToString(), bytes)
 
 
-async def test_nobody_there_is_a_sentence():
+async def test_nobody_there_is_a_sentence() -> None:
     with pytest.raises(TemporalUnreachableError, check=says()):
         await connect(GreenAgentConfig(temporal_address="127.0.0.1:1"))
 
 
-async def test_whoever_takes_the_connection_and_says_nothing_is_given_up():
+async def test_whoever_takes_the_connection_and_says_nothing_is_given_up() -> None:
     silent = await asyncio.start_server(lambda reader, writer: None, "127.0.0.1", 0)
     async with silent:
         address = f"127.0.0.1:{silent.sockets[0].getsockname()[1]}"
@@ -44,10 +46,12 @@ async def test_whoever_takes_the_connection_and_says_nothing_is_given_up():
         ("10.0.0.7:7233", GrpcCompression.GZIP),
     ],
 )
-async def test_only_what_goes_to_another_machine_is_packed(monkeypatch, tmp_path, address, compression):
+async def test_only_what_goes_to_another_machine_is_packed(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, address: str, compression: GrpcCompression
+) -> None:
     options = {}
 
-    async def connected(_address, **given):
+    async def connected(_address: str, **given: Any) -> None:
         options.update(given)
 
     monkeypatch.setattr("proctor.storage.temporal.Client.connect", connected)

@@ -1,5 +1,7 @@
 """The calendar: appointments, answers, queries, and the calendars themselves. Series have a file of their own."""
 
+from typing import Any
+
 import pytest
 
 from tests.sentences import says
@@ -10,7 +12,7 @@ EVENT = {"title": "Talk", "start": at(3600), "end": at(7200)}
 ANN = {"email": "Ann@Example.com"}
 
 
-def event(sim: Sim, event_id: str):
+def event(sim: Sim, event_id: str) -> Any:
     return sim.state("calendar")["events"][event_id]
 
 
@@ -23,15 +25,15 @@ def refused(sim: Sim, path: str, **body: object) -> str:
     return answer["message"]
 
 
-def titles(sim: Sim, **body: object):
+def titles(sim: Sim, **body: object) -> list[str]:
     return [found["title"] for found in sim.query("calendar", **body)["events"]]
 
 
-def load(sim: Sim, **state: object):
+def load(sim: Sim, **state: object) -> Any:
     return sim.ok("POST", "/scenario/import/environment", {"data": {"modality_states": {"calendar": state}}})
 
 
-def test_a_new_calendar(sim):
+def test_a_new_calendar(sim: Sim) -> None:
     assert sim.state("calendar") == {
         "modality_type": "calendar",
         "last_updated": START,
@@ -56,7 +58,7 @@ def test_a_new_calendar(sim):
     }
 
 
-def test_what_an_appointment_holds(sim):
+def test_what_an_appointment_holds(sim: Sim) -> None:
     event_id = create(sim, "Talk")
     assert event(sim, event_id) == {
         "event_id": event_id,
@@ -115,13 +117,13 @@ STORED = {
 }
 
 
-def test_every_field_is_kept(sim):
+def test_every_field_is_kept(sim: Sim) -> None:
     made = event(sim, create(sim, **FULL))
     assert {name: made[name] for name in FULL} == STORED
 
 
 @pytest.mark.parametrize("name", FULL)
-def test_an_update_changes_what_it_names_and_nothing_else(sim, name):
+def test_an_update_changes_what_it_names_and_nothing_else(sim: Sim, name: str) -> None:
     first, wanted = {**EVENT, "start": "2025-02-03T08:00:00Z", "end": "2025-02-03T12:00:00Z"}, FULL[name]
     event_id = create(sim, **first)
     before = event(sim, event_id)
@@ -130,14 +132,14 @@ def test_an_update_changes_what_it_names_and_nothing_else(sim, name):
     assert event(sim, event_id) == {**before, name: STORED[name], "updated_at": at(60)}
 
 
-def test_null_changes_nothing(sim):
+def test_null_changes_nothing(sim: Sim) -> None:
     event_id = create(sim, **FULL)
     before = event(sim, event_id)
     sim.do("/calendar/update", event_id=event_id, **dict.fromkeys(FULL, None))
     assert event(sim, event_id) == before
 
 
-def test_a_scheduled_update_keeps_what_it_does_not_name(sim):
+def test_a_scheduled_update_keeps_what_it_does_not_name(sim: Sim) -> None:
     """The input's defaults (timezone UTC, confirmed, …) are those of a creation."""
     event_id = create(sim, **FULL)
     data = {"operation": "update", "event_id": event_id, "start": at(0), "end": at(60), "description": None}
@@ -150,13 +152,13 @@ def test_a_scheduled_update_keeps_what_it_does_not_name(sim):
     }
 
 
-def test_moving_keeps_the_answers(sim):
+def test_moving_keeps_the_answers(sim: Sim) -> None:
     event_id = create(sim, "Talk", attendees=[{**ANN, "response": "accepted"}])
     sim.do("/calendar/update", event_id=event_id, start=at(7200), end=at(10800))
     assert event(sim, event_id)["attendees"][0]["response"] == "accepted"
 
 
-def test_an_appointment_that_would_end_before_it_starts(sim):
+def test_an_appointment_that_would_end_before_it_starts(sim: Sim) -> None:
     event_id = create(sim, "Talk")
     assert sim.post("/calendar/create", json={**EVENT, "end": at(3599)}).status_code == 400
     both = {"event_id": event_id, "start": at(20), "end": at(10)}
@@ -165,7 +167,7 @@ def test_an_appointment_that_would_end_before_it_starts(sim):
     sim.do("/calendar/update", event_id=event_id, start=at(7200))
 
 
-def test_deleting(sim):
+def test_deleting(sim: Sim) -> None:
     kept, gone = create(sim, "Kept"), create(sim, "Gone")
     sim.do("/calendar/delete", event_id=gone)
     state = sim.state("calendar")
@@ -174,7 +176,7 @@ def test_deleting(sim):
         assert says(gone).within(refused(sim, f"/calendar/{path}", event_id=gone))
 
 
-def test_answering(sim):
+def test_answering(sim: Sim) -> None:
     event_id = create(sim, "Talk", attendees=[ANN, {"email": "ben@example.com"}])
     answer = {"event_id": event_id, "attendee_email": " ann@example.COM "}
     sim.participant().do("/calendar/respond", **answer, response="declined", response_comment="Ill")
@@ -185,7 +187,7 @@ def test_answering(sim):
     assert (ann["response"], ann["comment"]) == ("needs-action", None)
 
 
-def test_somebody_else_answers_later(sim):
+def test_somebody_else_answers_later(sim: Sim) -> None:
     event_id = create(sim, "Talk", attendees=[ANN])
     data = {"operation": "respond", "event_id": event_id, "calendar_id": "primary"}
     data |= {"attendee_email": "ann@example.com", "response": "tentative", "response_comment": "At five?"}
@@ -195,7 +197,7 @@ def test_somebody_else_answers_later(sim):
     assert event(sim, event_id)["updated_at"] == at(5)
 
 
-def test_who_is_not_invited_can_not_answer(sim):
+def test_who_is_not_invited_can_not_answer(sim: Sim) -> None:
     event_id = create(sim, "Talk", attendees=[ANN])
     answer = {"event_id": event_id, "attendee_email": "ben@example.com", "response": "accepted"}
     assert "ben@example.com" in refused(sim, "/calendar/respond", **answer)
@@ -236,17 +238,17 @@ def test_who_is_not_invited_can_not_answer(sim):
         ("calendars/delete", {}),
     ],
 )
-def test_what_does_not_fit_is_refused(sim, path, body):
+def test_what_does_not_fit_is_refused(sim: Sim, path: str, body: dict[str, Any]) -> None:
     assert sim.post(f"/calendar/{path}", json=body).status_code == 422
 
 
 @pytest.mark.parametrize("name", ["Mars/Olympus", "", "Europe", "../../etc/passwd", "x" * 5000, "a\x00b"])
-def test_unknown_time_zones(sim, name):
+def test_unknown_time_zones(sim: Sim, name: str) -> None:
     assert "time zone" in refused(sim, "/calendar/create", **EVENT, timezone=name)
 
 
 @pytest.mark.parametrize("moment", ["0001-01-01T00:00:00Z", "9999-12-31T23:59:59Z"])
-def test_the_ends_of_time(sim, moment):
+def test_the_ends_of_time(sim: Sim, moment: str) -> None:
     for zone in ("Pacific/Kiritimati", "Pacific/Pago_Pago"):
         for rule in ({"frequency": "daily"}, {"frequency": "weekly", "interval": 2**62}, {"frequency": "monthly"}):
             times = {
@@ -265,14 +267,14 @@ def test_the_ends_of_time(sim, moment):
     assert sim.ok("GET", "/events/summary")["failed"] == 0
 
 
-def test_all_day_appointments(sim):
+def test_all_day_appointments(sim: Sim) -> None:
     event_id = create(sim, "Fair", all_day=True, start="2025-01-08T00:00:00Z", end="2025-01-10T00:00:00Z")
     assert event(sim, event_id)["all_day"] is True
     assert titles(sim, start="2025-01-09T12:00:00Z", end="2025-01-09T13:00:00Z") == ["Fair"]
     assert titles(sim, start="2025-01-10T00:00:00Z") == []
 
 
-def test_ids_that_an_event_gives(sim):
+def test_ids_that_an_event_gives(sim: Sim) -> None:
     data = {"operation": "create", **EVENT, "event_id": "mine"}
     assert sim.event("calendar", data)["status"] == "executed"
     again = sim.event("calendar", data)
@@ -284,7 +286,7 @@ def test_ids_that_an_event_gives(sim):
 
 
 @pytest.fixture
-def week(sim):
+def week(sim: Sim) -> Sim:
     sim.do("/calendar/calendars/create", name="Work", calendar_id="work")
     create(sim, "Alpha", start=at(0), end=at(100), description="About BETA", attendees=[ANN], location="Zoo")
     create(sim, "beta", start=at(100), end=at(200), status="tentative", calendar_id="work")
@@ -316,11 +318,11 @@ def week(sim):
         ({"offset": 3}, ""),
     ],
 )
-def test_queries(week, body, expected):
+def test_queries(week: Sim, body: dict[str, Any], expected: str) -> None:
     assert titles(week, **body) == expected.split()
 
 
-def test_the_answer_of_a_query(week):
+def test_the_answer_of_a_query(week: Sim) -> None:
     answer = week.query("calendar", limit=2, search="bet")
     assert (answer["modality_type"], answer["count"], answer["returned_count"]) == ("calendar", 2, 2)
     assert (answer["total_count"], answer["query"]["limit"], answer["query"]["search"]) == (3, 2, "bet")
@@ -328,7 +330,7 @@ def test_the_answer_of_a_query(week):
         assert week.post("/calendar/query", json={field: "color"}).status_code == 400
 
 
-def test_the_compact_state(sim):
+def test_the_compact_state(sim: Sim) -> None:
     event_id = create(sim, **FULL)
     state = sim.state("calendar", compact="true")
     shown = state["events"][event_id]

@@ -3,6 +3,7 @@
 import random
 from datetime import date, datetime, timedelta
 from itertools import count
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -24,12 +25,12 @@ WEEKLY_CALL = {
 """Mondays at nine, Berlin time."""
 
 
-def occurrences(sim: Sim, start: str | None = "2025-01-01", end: str | None = "2025-02-04", **body: object):
+def occurrences(sim: Sim, start: str | None = "2025-01-01", end: str | None = "2025-02-04", **body: object) -> Any:
     body |= {"start": start and f"{start}T00:00:00Z", "end": end and f"{end}T00:00:00Z"}
     return sim.query("calendar", expand_recurring=True, **body)["events"]
 
 
-def days(sim: Sim, start: str | None = "2025-01-01", end: str | None = "2025-02-04", **body: object):
+def days(sim: Sim, start: str | None = "2025-01-01", end: str | None = "2025-02-04", **body: object) -> list[str]:
     """The occurrences as day, hour and title, in Berlin's time."""
     berlin = ZoneInfo("Europe/Berlin")
     return [
@@ -39,11 +40,11 @@ def days(sim: Sim, start: str | None = "2025-01-01", end: str | None = "2025-02-
 
 
 @pytest.fixture
-def call(sim):
+def call(sim: Sim) -> str:
     return create(sim, **WEEKLY_CALL)
 
 
-def test_an_expanded_query(sim, call):
+def test_an_expanded_query(sim: Sim, call: str) -> None:
     second = occurrences(sim)[1]
     assert second == {
         **event(sim, call),
@@ -55,7 +56,7 @@ def test_an_expanded_query(sim, call):
     assert days(sim) == [f"{day} 09:00 Call" for day in ("01-06", "01-13", "01-20", "01-27", "02-03")]
 
 
-def test_a_query_that_does_not_expand(sim, call):
+def test_a_query_that_does_not_expand(sim: Sim, call: str) -> None:
     (found,) = sim.query("calendar", start="2031-01-01T00:00:00Z", end="2031-02-01T00:00:00Z")["events"]
     assert found == event(sim, call)
     assert sim.query("calendar", end="2025-01-06T08:00:00Z")["events"] == []
@@ -64,18 +65,18 @@ def test_a_query_that_does_not_expand(sim, call):
     assert sim.query("calendar", recurring=False, expand_recurring=True)["events"] == []
 
 
-def test_nine_o_clock_stays_nine_o_clock(sim, call):
+def test_nine_o_clock_stays_nine_o_clock(sim: Sim, call: str) -> None:
     found = occurrences(sim, "2025-03-20", "2025-04-02")
     assert [each["start"] for each in found] == ["2025-03-24T08:00:00+00:00", "2025-03-31T07:00:00+00:00"]
 
 
-def test_an_hour_that_the_change_of_clocks_leaves_out(sim):
+def test_an_hour_that_the_change_of_clocks_leaves_out(sim: Sim) -> None:
     times = {"start": "2025-03-29T02:30:00+01:00", "end": "2025-03-29T02:45:00+01:00", "timezone": "Europe/Berlin"}
     create(sim, "Early", **times, recurrence={"frequency": "daily"})
     assert days(sim, "2025-03-29", "2025-04-01") == ["03-29 02:30 Early", "03-30 03:30 Early", "03-31 02:30 Early"]
 
 
-def test_all_day_series_keep_to_their_dates(sim):
+def test_all_day_series_keep_to_their_dates(sim: Sim) -> None:
     rule = {"frequency": "daily", "end_type": "count", "count": 3}
     local = {"start": "2025-03-29T00:00:00+01:00", "end": "2025-03-30T00:00:00+01:00", "timezone": "Europe/Berlin"}
     create(sim, "Fair", all_day=True, recurrence=rule, **local)
@@ -101,33 +102,33 @@ def test_all_day_series_keep_to_their_dates(sim):
     "exception",
     ["2025-01-13", "2025-01-13T09:00:00+01:00", "2025-01-13T08:00:00Z", "2025-01-13T08:00:00", "2025-01-13T00:00:00Z"],
 )
-def test_how_exceptions_may_be_written(sim, exception):
+def test_how_exceptions_may_be_written(sim: Sim, exception: str) -> None:
     create(sim, **WEEKLY_CALL, recurrence_exceptions=[exception, exception])
     assert days(sim, end="2025-01-21") == ["01-06 09:00 Call", "01-20 09:00 Call"]
 
 
-def test_exceptions_that_are_none(sim):
+def test_exceptions_that_are_none(sim: Sim) -> None:
     assert "'next week'" in refused(sim, "/calendar/create", **WEEKLY_CALL, recurrence_exceptions=["next week"])
 
 
-def test_exceptions_count(sim):
+def test_exceptions_count(sim: Sim) -> None:
     rule = {"frequency": "weekly", "end_type": "count", "count": 3}
     create(sim, **{**WEEKLY_CALL, "recurrence": rule}, recurrence_exceptions=["2025-01-13"])
     assert days(sim) == ["01-06 09:00 Call", "01-20 09:00 Call"]
 
 
-def test_the_end_date_is_the_last_day(sim):
+def test_the_end_date_is_the_last_day(sim: Sim) -> None:
     create(sim, **{**WEEKLY_CALL, "recurrence": {"frequency": "weekly", "end_type": "until", "end_date": "2025-01-20"}})
     assert days(sim)[-1] == "01-20 09:00 Call"
 
 
-def test_an_end_that_is_not_asked_for_is_none(sim):
+def test_an_end_that_is_not_asked_for_is_none(sim: Sim) -> None:
     rule = {"frequency": "weekly", "end_type": "never", "end_date": "2025-01-20", "count": 1}
     create(sim, **{**WEEKLY_CALL, "recurrence": rule})
     assert len(days(sim)) == 5
 
 
-def test_endless_series_are_listed_for_a_year(sim, call):
+def test_endless_series_are_listed_for_a_year(sim: Sim, call: str) -> None:
     assert len(occurrences(sim, None, None)) == 53
     assert [each["start"][:4] for each in (occurrences(sim, "2040-01-01", None)[n] for n in (0, -1))] == [
         "2040",
@@ -135,7 +136,7 @@ def test_endless_series_are_listed_for_a_year(sim, call):
     ]
 
 
-def test_at_most_a_thousand_occurrences(sim):
+def test_at_most_a_thousand_occurrences(sim: Sim) -> None:
     for title in ("One", "Two"):
         create(sim, **{**WEEKLY_CALL, "title": title, "recurrence": {"frequency": "daily"}})
     create(sim, "Single", start="2040-01-01T00:00:00Z", end="2040-01-01T00:00:00Z")
@@ -145,7 +146,7 @@ def test_at_most_a_thousand_occurrences(sim):
 
 
 @pytest.mark.parametrize("end_type", some_of([{"end_type": "count", "count": 2**62}, {}], 1))
-def test_series_that_never_happen_are_not_searched_for_ever(sim, end_type):
+def test_series_that_never_happen_are_not_searched_for_ever(sim: Sim, end_type: dict[str, Any]) -> None:
     rule = {"frequency": "daily", "day_of_month": 30, "month_of_year": 2, **end_type}
     made = [create(sim, **{**WEEKLY_CALL, "recurrence": rule}) for _ in range(6)]
     assert occurrences(sim, "2025-01-01", "9999-01-01") == []
@@ -172,7 +173,7 @@ def some_rule(chance: random.Random) -> dict[str, object]:
     return {**rule, "count": chance.randint(1, 30)}
 
 
-def by_dateutil(rule, first: date) -> list[date]:
+def by_dateutil(rule: dict[str, Any], first: date) -> list[date]:
     """The same series by another's hand."""
     last = LATEST - timedelta(days=1)
     if rule["end_type"] == "until":
@@ -194,7 +195,7 @@ def by_dateutil(rule, first: date) -> list[date]:
 
 
 @pytest.mark.parametrize("seed", range(8 if NIGHTLY else 1))
-def test_series_agree_with_dateutil(seed):
+def test_series_agree_with_dateutil(seed: int) -> None:
     chance = random.Random(seed)
     for _ in range(20 if NIGHTLY else 7):
         rule, first = some_rule(chance), date(2024, 1, 1) + timedelta(days=chance.randint(0, 800))

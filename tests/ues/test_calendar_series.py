@@ -1,6 +1,7 @@
 """Changes to recurring events: to one occurrence, to what follows, to all."""
 
 import random
+from typing import Any
 
 import pytest
 
@@ -12,7 +13,7 @@ from tests.work import NIGHTLY
 
 
 @pytest.fixture
-def call(sim):
+def call(sim: Sim) -> str:
     return create(sim, **WEEKLY_CALL)
 
 
@@ -21,7 +22,7 @@ def call(sim):
 MOVED = {"start": "2025-01-14T10:00:00+01:00", "end": "2025-01-14T11:00:00+01:00"}
 
 
-def test_changing_one_occurrence(sim, call):
+def test_changing_one_occurrence(sim: Sim, call: str) -> None:
     sim.do("/calendar/update", event_id=call, recurrence_id="2025-01-13T08:00:00Z", title="Moved", **MOVED)
     assert days(sim, end="2025-01-21") == ["01-06 09:00 Call", "01-14 10:00 Moved", "01-20 09:00 Call"]
     series, own = sim.state("calendar")["events"].values()
@@ -35,12 +36,12 @@ def test_changing_one_occurrence(sim, call):
     assert days(sim, end="2025-01-15")[1] == "01-14 10:00 By its own id"
 
 
-def test_one_occurrence_can_not_recur(sim, call):
+def test_one_occurrence_can_not_recur(sim: Sim, call: str) -> None:
     body = {"event_id": call, "recurrence_id": "2025-01-13", "recurrence": {"frequency": "daily"}}
     assert "can't recur" in refused(sim, "/calendar/update", **body)
 
 
-def test_deleting_one_occurrence(sim, call):
+def test_deleting_one_occurrence(sim: Sim, call: str) -> None:
     sim.do("/calendar/delete", event_id=call, recurrence_id="2025-01-13")
     assert days(sim, end="2025-01-21") == ["01-06 09:00 Call", "01-20 09:00 Call"]
     assert event(sim, call)["recurrence_exceptions"] == ["2025-01-13"]
@@ -49,7 +50,7 @@ def test_deleting_one_occurrence(sim, call):
 
 
 @pytest.mark.parametrize("by_own_id", [True, False])
-def test_deleting_an_occurrence_that_was_changed(sim, call, by_own_id):
+def test_deleting_an_occurrence_that_was_changed(sim: Sim, call: str, by_own_id: bool) -> None:
     sim.do("/calendar/update", event_id=call, recurrence_id="2025-01-13", title="Changed")
     own = list(sim.state("calendar")["events"])[1]
     named = {"event_id": own} if by_own_id else {"event_id": call, "recurrence_id": "2025-01-13"}
@@ -58,7 +59,7 @@ def test_deleting_an_occurrence_that_was_changed(sim, call, by_own_id):
     assert event(sim, call)["recurrence_exceptions"] == ["2025-01-13"]
 
 
-def test_a_file_may_lack_the_exception_of_a_changed_occurrence(sim):
+def test_a_file_may_lack_the_exception_of_a_changed_occurrence(sim: Sim) -> None:
     series = {**WEEKLY_CALL, "calendar_id": "primary"}
     times = {"start": "2025-01-15T09:00:00Z", "end": "2025-01-15T10:00:00Z", "title": "Own"}
     own = {**series, **times, "recurrence": None, "parent_event_id": "s", "recurrence_id": "2025-01-13T08:00:00Z"}
@@ -70,14 +71,14 @@ def test_a_file_may_lack_the_exception_of_a_changed_occurrence(sim):
 
 
 @pytest.mark.parametrize("recurrence_id", ["2025-01-14", "2024-12-30", "2025-02-30", "soon", "", "9999-12-31"])
-def test_occurrences_that_there_are_not(sim, call, recurrence_id):
+def test_occurrences_that_there_are_not(sim: Sim, call: str, recurrence_id: str) -> None:
     for scope in ("this", "this_and_future"):
         body = {"event_id": call, "recurrence_id": recurrence_id, "recurrence_scope": scope}
         assert "occurrence" in (reason := refused(sim, "/calendar/delete", **body)) or "date" in reason
         refused(sim, "/calendar/update", **body, title="x")
 
 
-def test_an_attendee_answers_for_one_occurrence(sim):
+def test_an_attendee_answers_for_one_occurrence(sim: Sim) -> None:
     call = create(sim, **WEEKLY_CALL, attendees=[{"email": "ann@x"}])
     data = {"operation": "respond", "event_id": call, "attendee_email": "ann@x", "response": "declined"}
     sim.event("calendar", {**data, "recurrence_id": "2025-01-13"})
@@ -91,7 +92,7 @@ def test_an_attendee_answers_for_one_occurrence(sim):
 # --- this and future --------------------------------------------------------------------------------------------------
 
 
-def test_changing_what_follows(sim, call):
+def test_changing_what_follows(sim: Sim, call: str) -> None:
     sim.do("/calendar/delete", event_id=call, recurrence_id="2025-01-27")
     sim.do("/calendar/update", event_id=call, recurrence_id="2025-02-03T08:00:00Z", location="Own")
     named = {"event_id": call, "recurrence_scope": "this_and_future", "recurrence_id": "2025-01-20"}
@@ -111,7 +112,7 @@ def test_changing_what_follows(sim, call):
     assert (new["recurrence"]["end_type"], new["parent_event_id"]) == ("never", None)
 
 
-def test_a_counted_series_is_divided(sim):
+def test_a_counted_series_is_divided(sim: Sim) -> None:
     rule = {"frequency": "weekly", "end_type": "count", "count": 5}
     call = create(sim, **{**WEEKLY_CALL, "recurrence": rule}, recurrence_exceptions=["2025-01-13"])
     named = {"event_id": call, "recurrence_scope": "this_and_future", "recurrence_id": "2025-01-20"}
@@ -121,7 +122,7 @@ def test_a_counted_series_is_divided(sim):
     assert [day[-4:] for day in days(sim, end=None)] == ["Call", " New", " New", " New"]
 
 
-def test_deleting_what_follows(sim, call):
+def test_deleting_what_follows(sim: Sim, call: str) -> None:
     sim.do("/calendar/update", event_id=call, recurrence_id="2025-01-13", title="Earlier")
     sim.do("/calendar/update", event_id=call, recurrence_id="2025-01-27", title="Later")
     named = {"event_id": call, "recurrence_scope": "this_and_future", "recurrence_id": "2025-01-20T08:00:00Z"}
@@ -130,7 +131,7 @@ def test_deleting_what_follows(sim, call):
     assert sim.state("calendar")["event_count"] == 2
 
 
-def test_from_the_first_occurrence_on_is_all(sim, call):
+def test_from_the_first_occurrence_on_is_all(sim: Sim, call: str) -> None:
     named = {"event_id": call, "recurrence_scope": "this_and_future", "recurrence_id": "2025-01-06"}
     sim.do("/calendar/update", **named, title="New")
     assert (event(sim, call)["title"], sim.state("calendar")["event_count"]) == ("New", 1)
@@ -142,7 +143,7 @@ def test_from_the_first_occurrence_on_is_all(sim, call):
 
 
 @pytest.mark.parametrize("named", [{}, {"recurrence_scope": "this_and_future"}, {"recurrence_scope": "all"}])
-def test_a_series_with_no_occurrence_named_is_meant_as_a_whole(sim, call, named):
+def test_a_series_with_no_occurrence_named_is_meant_as_a_whole(sim: Sim, call: str, named: dict[str, str]) -> None:
     sim.do("/calendar/update", event_id=call, recurrence_id="2025-01-13", title="Own")
     sim.do("/calendar/update", event_id=call, title="New", **named)
     assert event(sim, call)["title"] == "New"
@@ -150,7 +151,7 @@ def test_a_series_with_no_occurrence_named_is_meant_as_a_whole(sim, call, named)
     assert sim.state("calendar")["events"] == {}
 
 
-def test_moving_a_whole_series(sim):
+def test_moving_a_whole_series(sim: Sim) -> None:
     rule = {"frequency": "weekly", "days_of_week": ["monday", "thursday"]}
     call = create(sim, **{**WEEKLY_CALL, "recurrence": rule}, recurrence_exceptions=["2025-01-13"])
     sim.do("/calendar/update", event_id=call, recurrence_id="2025-01-16", title="Own")
@@ -166,14 +167,14 @@ def test_moving_a_whole_series(sim):
     assert event(sim, call)["recurrence_exceptions"] == ["2025-01-14", "2025-01-17"]
 
 
-def test_all_occurrences_move_as_far_as_the_one_that_is_named(sim, call):
+def test_all_occurrences_move_as_far_as_the_one_that_is_named(sim: Sim, call: str) -> None:
     times = {"start": "2025-03-31T10:00:00+02:00", "end": "2025-03-31T11:00:00+02:00"}
     sim.do("/calendar/update", event_id=call, recurrence_scope="all", recurrence_id="2025-03-31", **times)
     assert days(sim, end="2025-01-14") == ["01-06 10:00 Call", "01-13 10:00 Call"]
     assert event(sim, call)["end"] == "2025-01-06T10:00:00+00:00"
 
 
-def test_a_changed_occurrence_leads_to_its_series(sim, call):
+def test_a_changed_occurrence_leads_to_its_series(sim: Sim, call: str) -> None:
     sim.do("/calendar/update", event_id=call, recurrence_id="2025-01-13", title="Own")
     own = list(sim.state("calendar")["events"])[1]
     sim.do("/calendar/update", event_id=own, recurrence_scope="all", location="Everywhere")
@@ -182,12 +183,12 @@ def test_a_changed_occurrence_leads_to_its_series(sim, call):
     assert days(sim) == ["01-06 09:00 Call"]
 
 
-def test_another_rule_for_the_whole_series(sim, call):
+def test_another_rule_for_the_whole_series(sim: Sim, call: str) -> None:
     sim.do("/calendar/update", event_id=call, recurrence={"frequency": "monthly"})
     assert days(sim, end="2025-04-01") == ["01-06 09:00 Call", "02-06 09:00 Call", "03-06 09:00 Call"]
 
 
-def test_monthly_and_yearly_days_move_with_the_start(sim):
+def test_monthly_and_yearly_days_move_with_the_start(sim: Sim) -> None:
     rule = {"frequency": "yearly", "day_of_month": 6, "month_of_year": 1}
     call = create(sim, **{**WEEKLY_CALL, "recurrence": rule})
     times = {"start": "2025-02-07T09:00:00+01:00", "end": "2025-02-07T10:00:00+01:00"}
@@ -195,7 +196,7 @@ def test_monthly_and_yearly_days_move_with_the_start(sim):
     assert [found["start"][:10] for found in occurrences(sim, None, "2027-01-01")] == ["2025-02-07", "2026-02-07"]
 
 
-def test_the_page_tells_of_the_next_occurrences(sim, call):
+def test_the_page_tells_of_the_next_occurrences(sim: Sim, call: str) -> None:
     sim.advance(10 * 86400)
     page = sim.ok("GET", "/environment/state", compact="true")["modalities"]["calendar"]
     assert page["next"] == ["2025-01-20T08:00 Call", "2025-01-27T08:00 Call", "2025-02-03T08:00 Call"]
@@ -225,12 +226,12 @@ def something(chance: random.Random, ids: list[str]) -> dict[str, object]:
     return {**data, "attendee_email": "a@x", "response": "accepted"} if operation == "respond" else data
 
 
-def states(sim: Sim):
+def states(sim: Sim) -> Any:
     return sim.export()["environment"]["modality_states"]["calendar"]
 
 
 @pytest.mark.parametrize("seed", range(3 if NIGHTLY else 1))
-def test_whatever_is_done_is_consistent_and_can_be_undone(sim, seed):
+def test_whatever_is_done_is_consistent_and_can_be_undone(sim: Sim, seed: int) -> None:
     chance = random.Random(seed)
     parent = {**WEEKLY_CALL, "calendar_id": "primary", "parent_event_id": "own", "recurrence_id": "2025-01-13"}
     load(sim, events={"own": parent, "child": {**parent, "recurrence": {"frequency": "daily"}}})

@@ -1,12 +1,12 @@
 """The calendars themselves, and what scenario files may leave out."""
 
 from tests.sentences import says
-from tests.ues.helpers import START, at
+from tests.ues.helpers import START, Sim, at
 from tests.ues.stories.calendar import create
 from tests.ues.test_calendar import EVENT, event, load, refused, titles
 
 
-def test_keeping_calendars(sim):
+def test_keeping_calendars(sim: Sim) -> None:
     sim.do("/calendar/calendars/create", name="Work", color="#00ff00", default_reminders=[{"minutes_before": 7}])
     listed = sim.participant().ok("GET", "/calendar/calendars")
     assert (listed["count"], listed["default_calendar_id"]) == (2, "primary")
@@ -33,7 +33,7 @@ def test_keeping_calendars(sim):
     assert sim.state("calendar")["events"] == {}
 
 
-def test_the_default_calendar(sim):
+def test_the_default_calendar(sim: Sim) -> None:
     sim.do("/calendar/calendars/create", name="Work", calendar_id="work")
     sim.do("/calendar/calendars/set-default", calendar_id="work")
     assert sim.ok("GET", "/calendar/calendars")["default_calendar_id"] == "work"
@@ -44,13 +44,13 @@ def test_the_default_calendar(sim):
     assert event(sim, create(sim, "Primary is the default now", calendar_id="primary"))["calendar_id"] == "work"
 
 
-def test_calendars_that_are_not_there(sim):
+def test_calendars_that_are_not_there(sim: Sim) -> None:
     for path in ("update", "delete", "set-default"):
         assert "no calendar 'x'" in refused(sim, f"/calendar/calendars/{path}", calendar_id="x")
     assert "taken" in refused(sim, "/calendar/calendars/create", name="n", calendar_id="primary")
 
 
-def test_a_calendar_that_a_new_event_names_is_made(sim):
+def test_a_calendar_that_a_new_event_names_is_made(sim: Sim) -> None:
     event_id = create(sim, "Talk", calendar_id="team talks")
     made = sim.state("calendar")["calendars"]["team talks"]
     assert (made["name"], made["color"], made["event_ids"]) == ("Team Talks", "#4285f4", [event_id])
@@ -59,13 +59,13 @@ def test_a_calendar_that_a_new_event_names_is_made(sim):
     assert list(sim.state("calendar")["calendars"]) == ["primary"]
 
 
-def test_the_answer_names_the_new_event(sim):
+def test_the_answer_names_the_new_event(sim: Sim) -> None:
     message = sim.do("/calendar/create", **EVENT)["message"]
     (event_id,) = sim.state("calendar")["events"]
     assert message.endswith(f"calendar_event_id: {event_id}")
 
 
-def test_an_event_is_looked_for_in_its_calendar(sim):
+def test_an_event_is_looked_for_in_its_calendar(sim: Sim) -> None:
     sim.do("/calendar/calendars/create", name="Work", calendar_id="work")
     event_id = create(sim, "Talk", calendar_id="work")
     sim.do("/calendar/update", event_id=event_id, title="Left out")
@@ -74,7 +74,7 @@ def test_an_event_is_looked_for_in_its_calendar(sim):
     sim.do("/calendar/delete", event_id=event_id)
 
 
-def test_a_participant_keeps_appointments_but_not_calendars(sim):
+def test_a_participant_keeps_appointments_but_not_calendars(sim: Sim) -> None:
     participant = sim.participant()
     create(participant, "Mine")
     for path in ("create", "update", "delete", "set-default"):
@@ -86,7 +86,7 @@ def test_a_participant_keeps_appointments_but_not_calendars(sim):
 # --- scenario files ---------------------------------------------------------------------------------------------------
 
 
-def test_a_file_may_leave_much_out(sim):
+def test_a_file_may_leave_much_out(sim: Sim) -> None:
     least = {"calendar_id": "club", "title": "Old", "start": "2025-01-07T10:00:00", "end": "2025-01-07T11:00:00"}
     nulls = dict.fromkeys(
         ("event_id", "timezone", "status", "attendees", "reminders", "attachments", "recurrence_exceptions", "all_day"),
@@ -113,7 +113,7 @@ def test_a_file_may_leave_much_out(sim):
     assert sim.export()["environment"]["modality_states"]["calendar"] == once
 
 
-def test_what_a_file_says_was_deleted(sim):
+def test_what_a_file_says_was_deleted(sim: Sim) -> None:
     gone = {"calendar_id": "primary", "title": "Gone", "start": START, "end": START, "deleted_at": START}
     load(sim, events={"gone": gone, "here": {**gone, "title": "Here", "deleted_at": None}})
     assert (list(sim.state("calendar")["events"]), titles(sim)) == (["here"], ["Here"])
@@ -122,7 +122,7 @@ def test_what_a_file_says_was_deleted(sim):
     assert "gone" in sim.export()["environment"]["modality_states"]["calendar"]["events"]
 
 
-def test_inconsistent_files_are_told(sim):
+def test_inconsistent_files_are_told(sim: Sim) -> None:
     broken = {"calendar_id": "primary", "title": "B", "start": at(9), "end": at(0), "timezone": "Mars/Olympus"}
     load(sim, events={"b": broken})
     errors = " ".join(sim.ok("POST", "/environment/validate")["errors"])

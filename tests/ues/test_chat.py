@@ -1,15 +1,17 @@
 """The chat."""
 
+from typing import Any
+
 import pytest
 
 from tests.ues.helpers import START, Sim, at
 
 
-def contents(sim: Sim):
+def contents(sim: Sim) -> list[str]:
     return [message["content"] for message in sim.state("chat")["messages"]]
 
 
-def test_sending(sim):
+def test_sending(sim: Sim) -> None:
     assert sim.state("chat") == {
         "modality_type": "chat",
         "current_time": START,
@@ -46,12 +48,12 @@ def test_sending(sim):
 @pytest.mark.parametrize(
     "body", [{}, {"role": "user"}, {"role": "system", "content": "x"}, {"role": "user", "content": 5}]
 )
-def test_bad_messages_are_refused(sim, body):
+def test_bad_messages_are_refused(sim: Sim, body: dict[str, Any]) -> None:
     assert sim.post("/chat/send", json=body).status_code == 422
     assert sim.post("/events/immediate", json={"modality": "chat", "data": body}).status_code == 400
 
 
-def test_deleting_and_clearing(sim):
+def test_deleting_and_clearing(sim: Sim) -> None:
     for n in range(3):
         sim.do("/chat/send", role="user", content=str(n))
     sim.do("/chat/send", role="user", content="kept", conversation_id="other")
@@ -68,7 +70,7 @@ def test_deleting_and_clearing(sim):
     assert contents(sim) == ["0", "1", "2", "kept"]
 
 
-def test_the_oldest_messages_give_way(sim):
+def test_the_oldest_messages_give_way(sim: Sim) -> None:
     state = {"max_history_size": 2, "last_updated": START}
     sim.ok("POST", "/scenario/import/environment", {"data": {"modality_states": {"chat": state}}})
     for n in range(4):
@@ -77,14 +79,14 @@ def test_the_oldest_messages_give_way(sim):
     assert sim.state("chat")["conversations"]["default"]["message_count"] == 2
 
 
-def test_queries(sim):
+def test_queries(sim: Sim) -> None:
     sim.do("/chat/send", role="user", content="Alpha")
     sim.advance(5)
     sim.do("/chat/send", role="assistant", content=[{"type": "text", "text": "Beta"}])
     sim.advance(5)
     sim.do("/chat/send", role="user", content="Gamma", conversation_id="other")
 
-    def found(**body):
+    def found(**body: Any) -> list[str]:
         times = {START: "alpha", at(5): "beta", at(10): "gamma"}
         return [times[message["timestamp"]] for message in sim.query("chat", **body)["messages"]]
 
@@ -101,7 +103,7 @@ def test_queries(sim):
     assert sim.post("/chat/query", json={"sort_by": "content"}).status_code == 422
 
 
-def test_a_message_without_a_conversation_goes_into_the_default_one(sim):
+def test_a_message_without_a_conversation_goes_into_the_default_one(sim: Sim) -> None:
     state = {"default_conversation_id": "main", "last_updated": START}
     sim.ok("POST", "/scenario/import/environment", {"data": {"modality_states": {"chat": state}}})
     sim.do("/chat/send", role="user", content="a")

@@ -2,22 +2,23 @@
 
 import json
 from hashlib import sha256
+from typing import Any
 
 from tests.ues.helpers import Sim, at, receive
 
 
-def current(sim: Sim):
+def current(sim: Sim) -> Any:
     return sim.ok("GET", "/simulation/checkpoint/current")["checkpoint"]
 
 
-def take(sim: Sim):
+def take(sim: Sim) -> tuple[str, bytes]:
     answer = sim.get("/simulation/checkpoint")
     digest = sha256(answer.content).hexdigest()
     assert answer.headers["etag"] == f'"{digest}"'
     return digest, answer.content
 
 
-def test_equal_while_nothing_changes(sim):
+def test_equal_while_nothing_changes(sim: Sim) -> None:
     assert current(sim) is None
     receive(sim)
     digest, content = take(sim)
@@ -31,7 +32,7 @@ def test_equal_while_nothing_changes(sim):
     assert current(sim) == digest
 
 
-def test_whatever_changes_the_simulation_ends_that(sim):
+def test_whatever_changes_the_simulation_ends_that(sim: Sim) -> None:
     hold = sim.ok("POST", "/simulation/hold", {"agent_id": "a", "reason": "r"})
     key = sim.key("time:read")
     for method, path, body in (
@@ -59,7 +60,7 @@ def test_whatever_changes_the_simulation_ends_that(sim):
         assert current(sim) is None, path
 
 
-def test_restoring_brings_everything_back(sim):
+def test_restoring_brings_everything_back(sim: Sim) -> None:
     user = sim.key("email:*", name="user")
     receive(sim, "kept")
     sim.event("chat", {"role": "user", "content": "later"}, seconds=100)
@@ -83,7 +84,7 @@ def test_restoring_brings_everything_back(sim):
     assert sim.ok("POST", "/simulation/undo", {"count": 5})["undone_count"] == 2
 
 
-def test_a_foreign_checkpoint_locks_nobody_out(sim):
+def test_a_foreign_checkpoint_locks_nobody_out(sim: Sim) -> None:
     key = sim.key("time:read")
     _, content = take(sim)
     copy = sim.server.new_simulation()
@@ -94,7 +95,7 @@ def test_a_foreign_checkpoint_locks_nobody_out(sim):
     copy.delete_me()
 
 
-def test_anything_else_is_refused_and_changes_nothing(sim):
+def test_anything_else_is_refused_and_changes_nothing(sim: Sim) -> None:
     receive(sim)
     digest, content = take(sim)
     for bad in (
@@ -116,7 +117,7 @@ def test_anything_else_is_refused_and_changes_nothing(sim):
     assert sim.post("/simulation/restore", content=rewritten).status_code == 200
 
 
-def test_what_is_refused_draws_no_id(sim):
+def test_what_is_refused_draws_no_id(sim: Sim) -> None:
     """A checkpoint stays true after a refused request, so that what follows gets the same ids as after a restore."""
     _, content = take(sim)
 
@@ -145,7 +146,7 @@ def test_what_is_refused_draws_no_id(sim):
         assert next_id() == expected, path
 
 
-def test_undo_after_a_restore_leads_back_to_the_same(sim):
+def test_undo_after_a_restore_leads_back_to_the_same(sim: Sim) -> None:
     """The email sent and the draft that undo puts back have no list in common, in memory either."""
     draft = {"operation": "save_draft", "to_addresses": ["ben@example.com"], "subject": "s", "body_text": "b"}
     sim.event("email", draft)

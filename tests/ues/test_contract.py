@@ -94,11 +94,11 @@ def compare_operations(document: dict[str, Any]) -> Iterator[Difference]:
             yield from differences(wanted, answer_of(own, document), f"{where} answer", answer=True)
 
 
-def test_every_path_and_field_is_described(single):
+def test_every_path_and_field_is_described(single: Single) -> None:
     assert departures.unexplained(list(compare_operations(single.document)), departures.ROUTES) == []
 
 
-def test_every_field_of_scenario_files_is_known():
+def test_every_field_of_scenario_files_is_known() -> None:
     found = []
     for name, parts in MODELS.items():
         for part in ("state", "input"):
@@ -158,7 +158,7 @@ def values(field: Schema, value: Any, here: tuple[str | int, ...]) -> Iterator[t
 
 
 @pytest.mark.parametrize(("method", "path"), WITH_BODY)
-def test_requests_are_taken_and_refused_as_the_schema_says(single, method, path):
+def test_requests_are_taken_and_refused_as_the_schema_says(single: Single, method: str, path: str) -> None:
     schema = body_of(OPENAPI["paths"][path][method], OPENAPI)
     whole = example(schema)
     wrong = []
@@ -180,7 +180,7 @@ def test_requests_are_taken_and_refused_as_the_schema_says(single, method, path)
 
 
 @pytest.mark.parametrize(("method", "path"), OPERATIONS)
-def test_every_path_answers(single, method, path):
+def test_every_path_answers(single: Single, method: str, path: str) -> None:
     single.clear()
     operation = OPENAPI["paths"][path][method]
     body = example(body_of(operation, OPENAPI)) if "requestBody" in operation else None
@@ -237,12 +237,12 @@ def told(server: Server) -> Iterator[Sim]:
 
 
 @pytest.mark.parametrize(("method", "path"), MODALITY_READS)
-def test_states_and_queries_answer_as_the_schema_says(told: Sim, method, path):
+def test_states_and_queries_answer_as_the_schema_says(told: Sim, method: str, path: str) -> None:
     answer = told.request(method, path, json=QUERIES.get(path, {}) if method == "post" else None)
     check_answer(method, path, answer.json())
 
 
-def test_control_answers_as_the_schema_says(sim: Sim):
+def test_control_answers_as_the_schema_says(sim: Sim) -> None:
     """A life of a simulation, each answer checked; every path of the contract that no other test asks is in it."""
     event = {
         "scheduled_time": "2025-01-06T09:00:30Z",
@@ -325,7 +325,7 @@ def sprinkled(value: Any) -> Any:
 
 
 @pytest.mark.parametrize("name", list(MODELS))
-def test_a_full_state_comes_out_as_it_went_in(sim: Sim, name):
+def test_a_full_state_comes_out_as_it_went_in(sim: Sim, name: str) -> None:
     state = consistent(name)
     file = {"environment": {"time_state": {"current_time": TIME}, "modality_states": {name: sprinkled(state)}}}
     assert sim.ok("POST", "/scenario/import/full", {"scenario": file, "strict_modalities": True})["warnings"] == []
@@ -334,7 +334,7 @@ def test_a_full_state_comes_out_as_it_went_in(sim: Sim, name):
 
 
 @pytest.mark.parametrize("name", list(MODELS))
-def test_a_full_input_stays_as_it_is(sim: Sim, name):
+def test_a_full_input_stays_as_it_is(sim: Sim, name: str) -> None:
     schema = MODELS[name]["input"]
     data = example(Schema(schema, schema))
     discriminator = MODALITIES[name].discriminator
@@ -351,7 +351,7 @@ def test_a_full_input_stays_as_it_is(sim: Sim, name):
 
 
 @pytest.mark.parametrize("name", list(MODELS))
-def test_a_state_with_the_required_fields_only_is_read(sim: Sim, name):
+def test_a_state_with_the_required_fields_only_is_read(sim: Sim, name: str) -> None:
     schema = MODELS[name]["state"]
     file = {"environment": {"modality_states": {name: example(Schema(schema, schema), full=False)}}}
     assert sim.ok("POST", "/scenario/import/full", {"scenario": file})["modalities_loaded"] == [name]
@@ -384,7 +384,7 @@ def bared(schema: Schema, value: Any, *, null: bool) -> Any:
 
 
 @pytest.mark.parametrize("name", list(MODELS))
-def test_a_field_that_is_null_in_a_file_is_missing(sim: Sim, name):
+def test_a_field_that_is_null_in_a_file_is_missing(sim: Sim, name: str) -> None:
     schema = Schema(MODELS[name]["state"], MODELS[name]["state"])
     states = [bared(schema, example(schema), null=null) for null in (True, False)]
     assert states[0] != states[1]

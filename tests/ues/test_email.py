@@ -1,5 +1,7 @@
 """The mailbox."""
 
+from typing import Any
+
 import pytest
 
 from tests.ues.helpers import START, Sim, at, receive
@@ -7,11 +9,11 @@ from tests.ues.helpers import START, Sim, at, receive
 SEND = {"from_address": "user@example.com", "to_addresses": ["bob@example.com"], "subject": "Plan", "body_text": "Text"}
 
 
-def email(sim: Sim, message_id: str):
+def email(sim: Sim, message_id: str) -> Any:
     return sim.state("email")["emails"][message_id]
 
 
-def act(sim: Sim, operation: str, **fields):
+def act(sim: Sim, operation: str, **fields: Any) -> Any:
     """Carry out an operation that only events can ask for; returns the email that it made, if any."""
     before = set(sim.state("email")["emails"])
     event = sim.event("email", {"operation": operation, **fields})
@@ -20,7 +22,7 @@ def act(sim: Sim, operation: str, **fields):
     return email(sim, made.pop()) if made else None
 
 
-def test_an_empty_mailbox(sim):
+def test_an_empty_mailbox(sim: Sim) -> None:
     assert sim.state("email") == {
         "modality_type": "email",
         "current_time": START,
@@ -35,7 +37,7 @@ def test_an_empty_mailbox(sim):
     }
 
 
-def test_receiving(sim):
+def test_receiving(sim: Sim) -> None:
     answer = sim.ok(
         "POST",
         "/email/receive",
@@ -91,7 +93,7 @@ def test_receiving(sim):
     assert (state["total_email_count"], state["unread_count"], state["starred_count"]) == (1, 1, 0)
 
 
-def test_sending_becomes_an_event_with_priority_100(sim):
+def test_sending_becomes_an_event_with_priority_100(sim: Sim) -> None:
     answer = sim.do("/email/send", **SEND)
     (sent,) = sim.state("email")["emails"].values()
     assert (sent["folder"], sent["is_read"], sent["sent_at"]) == ("sent", True, START)
@@ -112,7 +114,7 @@ def test_sending_becomes_an_event_with_priority_100(sim):
         {"attachments": [{"filename": "a", "size": 1e30, "mime_type": "x"}]},
     ],
 )
-def test_bad_emails_are_refused(sim, change):
+def test_bad_emails_are_refused(sim: Sim, change: dict[str, Any]) -> None:
     answer = sim.post("/email/send", json={**SEND, **change})
     assert answer.status_code == 422
     assert answer.json()["error"] == "Validation Error"
@@ -121,7 +123,7 @@ def test_bad_emails_are_refused(sim, change):
     assert sim.ok("GET", "/events")["total"] == 0
 
 
-def test_threads_follow_answers(sim):
+def test_threads_follow_answers(sim: Sim) -> None:
     first = receive(sim, "Trip")
     answer = receive(sim, "Re: Trip", in_reply_to=first)
     by_reference = receive(sim, "Re: Trip", references=["unknown", first])
@@ -133,7 +135,7 @@ def test_threads_follow_answers(sim):
     assert email(sim, other)["thread_id"] != email(sim, first)["thread_id"]
 
 
-def test_reply_reply_all_and_forward(sim):
+def test_reply_reply_all_and_forward(sim: Sim) -> None:
     original = receive(
         sim,
         "Trip",
@@ -161,7 +163,7 @@ def test_reply_reply_all_and_forward(sim):
         assert sim.event("email", {"operation": operation, "message_id": "nope"})["status"] == "failed"
 
 
-def test_drafts(sim):
+def test_drafts(sim: Sim) -> None:
     act(sim, "save_draft", message_id="d1", subject="Draft", body_text="one", to_addresses=[])
     act(sim, "save_draft", message_id="d1", subject="Draft", body_text="two")
     state = sim.state("email")
@@ -176,7 +178,7 @@ def test_drafts(sim):
     assert sim.query("email", folder="drafts")["total_count"] == 0
 
 
-def test_marking_moving_and_labelling(sim):
+def test_marking_moving_and_labelling(sim: Sim) -> None:
     one, two = receive(sim, "one"), receive(sim, "two")
     sim.do("/email/read", message_ids=[one, two])
     assert sim.state("email")["unread_count"] == 0
@@ -210,7 +212,7 @@ def test_marking_moving_and_labelling(sim):
 
 
 @pytest.mark.parametrize("path", ["read", "unread", "star", "unstar", "archive", "delete", "label", "unlabel", "move"])
-def test_an_unknown_email_makes_the_event_fail_as_a_whole(sim, path):
+def test_an_unknown_email_makes_the_event_fail_as_a_whole(sim: Sim, path: str) -> None:
     known = receive(sim)
     before = sim.state("email")
     answer = sim.ok("POST", f"/email/{path}", {"message_ids": [known, "nope"], "labels": ["x"], "folder": "x"})
@@ -220,7 +222,7 @@ def test_an_unknown_email_makes_the_event_fail_as_a_whole(sim, path):
     assert sim.post(f"/email/{path}", json={"message_ids": [], "labels": ["x"], "folder": "x"}).status_code == 422
 
 
-def test_queries(sim):
+def test_queries(sim: Sim) -> None:
     one = receive(sim, "Alpha", labels=["ignored"])
     sim.advance(60)
     attachment = {"filename": "a", "size": 1, "mime_type": "x"}
@@ -232,7 +234,7 @@ def test_queries(sim):
     sim.do("/email/label", message_ids=[two], labels=["b"])
     sim.do("/email/star", message_ids=[one])
 
-    def found(**body):
+    def found(**body: Any) -> list[str]:
         answer = sim.query("email", **body)
         assert answer["returned_count"] == len(answer["emails"])
         return [item["message_id"] for item in answer["emails"]]
@@ -267,7 +269,7 @@ def test_queries(sim):
     assert found(from_address="Bob <bob@example.com>") == [two]
 
 
-def test_summary_and_compact_states(sim):
+def test_summary_and_compact_states(sim: Sim) -> None:
     message_id = receive(sim, "Hello", body_text="B" * 500)
     summary = sim.state("email", summary="true")
     assert summary["emails"][message_id]["body_preview"] == "B" * 100
@@ -280,7 +282,7 @@ def test_summary_and_compact_states(sim):
     assert compact["emails"][message_id]["subject"] == "Hello"
 
 
-def test_an_import_fills_in_what_a_file_leaves_out(sim):
+def test_an_import_fills_in_what_a_file_leaves_out(sim: Sim) -> None:
     bare = {"from_address": "a@b.c", "to_addresses": ["u@x"], "subject": "s", "body_text": "t"}
     times = {"sent_at": "2025-01-01T10:00:00Z", "received_at": "2025-01-01T12:00:00+02:00"}
     emails = {
@@ -302,7 +304,7 @@ def test_an_import_fills_in_what_a_file_leaves_out(sim):
     }
 
 
-def test_addresses_with_a_name_before_them(sim):
+def test_addresses_with_a_name_before_them(sim: Sim) -> None:
     to = ["The User <user@example.com>", "Bob <bob@example.com>"]
     key = receive(sim, "Trip", from_address="Ann <ann@example.com>", to_addresses=to)
     for filters in ({"from_address": "ANN@example.com"}, {"to_address": "user@example.com"}):
@@ -311,7 +313,7 @@ def test_addresses_with_a_name_before_them(sim):
     assert (to_all["to_addresses"], to_all["cc_addresses"]) == (["Ann <ann@example.com>"], ["Bob <bob@example.com>"])
 
 
-def test_an_answer_may_bring_its_own_id(sim):
+def test_an_answer_may_bring_its_own_id(sim: Sim) -> None:
     original = receive(sim, "Trip")
     answer = act(sim, "reply", message_id="the-answer", in_reply_to=original, body_text="Yes")
     assert (answer["message_id"], answer["in_reply_to"]) == ("the-answer", original)
@@ -319,7 +321,7 @@ def test_an_answer_may_bring_its_own_id(sim):
     assert "needs message_id" in sim.event("email", {"operation": "reply", "body_text": "x"})["error_message"]
 
 
-def test_nothing_arrives_as_a_draft(sim):
+def test_nothing_arrives_as_a_draft(sim: Sim) -> None:
     """In a file it would be one, and an export has to come back as it was."""
     data = {
         "operation": "receive",
@@ -332,7 +334,7 @@ def test_nothing_arrives_as_a_draft(sim):
     assert sim.state("email")["emails"] == {}
 
 
-def test_a_draft_is_changed_as_it_is_sent(sim):
+def test_a_draft_is_changed_as_it_is_sent(sim: Sim) -> None:
     act(sim, "save_draft", message_id="d", subject="Draft", body_text="one", priority="high")
     image = {"filename": "a.png", "size": 5, "mime_type": "image/png"}
     changes = {"to_addresses": ["bob@example.com"], "reply_to_address": "office@example.com", "attachments": [image]}
@@ -341,7 +343,7 @@ def test_a_draft_is_changed_as_it_is_sent(sim):
     assert (sent["reply_to_address"], sent["priority"], sent["body_text"]) == ("office@example.com", "high", "one")
 
 
-def test_high_priority_comes_before_normal_and_low(sim):
+def test_high_priority_comes_before_normal_and_low(sim: Sim) -> None:
     for priority in ("normal", "high", "low"):
         receive(sim, priority, priority=priority)
     for order, expected in (("desc", ["high", "normal", "low"]), ("asc", ["low", "normal", "high"])):
@@ -350,6 +352,6 @@ def test_high_priority_comes_before_normal_and_low(sim):
 
 
 @pytest.mark.parametrize("operation", ["mark_read", "star", "archive", "move", "delete", "add_label", "mark_spam"])
-def test_an_operation_on_no_email_at_all_fails(sim, operation):
+def test_an_operation_on_no_email_at_all_fails(sim: Sim, operation: str) -> None:
     done = sim.event("email", {"operation": operation, "folder": "x", "labels": ["x"]})
     assert (done["status"], "needs message_ids" in done["error_message"]) == ("failed", True)

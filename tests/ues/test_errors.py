@@ -33,7 +33,7 @@ def raw(sim: Sim, path: str, body: bytes, **headers: str) -> httpx.Response:
         b'{"from_address": "' + b"\x00" + b'"}',
     ],
 )
-def test_bodies_that_are_no_request(sim, body):
+def test_bodies_that_are_no_request(sim: Sim, body: bytes) -> None:
     for path in ("/email/send", "/simulator/time/advance", "/events", "/scenario/import/full", "/keys"):
         answer = raw(sim, path, body)
         assert answer.status_code == 422
@@ -43,13 +43,13 @@ def test_bodies_that_are_no_request(sim, body):
             assert item["loc"][0] == "body"
 
 
-def test_nan_and_infinity_are_refused(sim):
+def test_nan_and_infinity_are_refused(sim: Sim) -> None:
     for number in (b"NaN", b"Infinity", b"-Infinity", b"1e999"):
         assert raw(sim, "/simulator/time/advance", b'{"seconds": %s}' % number).status_code == 422
         assert raw(sim, "/chat/send", b'{"role":"user","content":"x","metadata":{"a":%s}}' % number).status_code == 422
 
 
-def test_what_can_be_read_can_be_answered(sim):
+def test_what_can_be_read_can_be_answered(sim: Sim) -> None:
     """Deep nesting and huge numbers in free-form fields must not poison later answers."""
     for depth in (100, 200, 215, 250, 500, 900):
         nested = b'{"a":' * depth + b"1" + b"}" * depth
@@ -89,13 +89,13 @@ def test_what_can_be_read_can_be_answered(sim):
         True,
     ],
 )
-def test_times_that_are_none(sim, time):
+def test_times_that_are_none(sim: Sim, time: str) -> None:
     assert sim.post("/simulator/time/set", json={"target_time": time}).status_code == 422
     assert sim.post("/email/receive", json={**MAIL, "sent_at": time or "x"}).status_code == 422
     assert sim.post("/simulation/clear", json={"reset_time_to": time or "x"}).status_code in (400, 422)
 
 
-def test_the_ends_of_time(sim):
+def test_the_ends_of_time(sim: Sim) -> None:
     sim.ok("POST", "/simulation/start", {})
     sim.ok("POST", "/simulator/time/set", {"target_time": "9999-12-31T23:59:59.999999Z"})
     assert sim.post("/simulator/time/advance", json={"seconds": 1}).status_code == 400
@@ -107,7 +107,7 @@ def test_the_ends_of_time(sim):
     sim.do("/email/receive", **MAIL)
 
 
-def test_nothing_but_the_open_paths_answers_without_a_key(sim):
+def test_nothing_but_the_open_paths_answers_without_a_key(sim: Sim) -> None:
     """Not even whether a path exists (contract: "Open without a key: ...")."""
     for headers in ({}, {"X-API-Key": "made-up"}):
         for method, path in (("GET", "/nowhere"), ("PUT", "/events"), ("GET", "/events/"), ("OPTIONS", "/email/state")):
@@ -115,7 +115,7 @@ def test_nothing_but_the_open_paths_answers_without_a_key(sim):
         assert httpx.get(sim.made["base_url"] + "/health", headers=headers).status_code == 200
 
 
-def test_unknown_paths_and_methods(sim):
+def test_unknown_paths_and_methods(sim: Sim) -> None:
     unknown = sim.get("/nowhere")
     assert (unknown.status_code, set(unknown.json())) == (404, {"error", "detail"})
     wrong = sim.get("/email/send")
@@ -129,7 +129,7 @@ def test_unknown_paths_and_methods(sim):
         assert sim.get(path).status_code == 404, path
 
 
-def test_odd_parameters(sim):
+def test_odd_parameters(sim: Sim) -> None:
     assert sim.get("/email/state?summary=maybe").status_code == 422
     assert sim.get("/email/state?summary=maybe").json()["detail"][0]["loc"] == ["query", "summary"]
     assert "statistics" in sim.get("/email/state?summary=false&summary=true").json()
@@ -140,14 +140,14 @@ def test_odd_parameters(sim):
     assert sim.get("/environment/state?format=xml").status_code == 422
 
 
-def test_the_content_type_does_not_matter(sim):
+def test_the_content_type_does_not_matter(sim: Sim) -> None:
     sim.ok("POST", "/simulation/start", {})
     body = b'{"seconds": 1}'
     for kind in ("text/plain", "application/json; charset=latin-1", ""):
         assert raw(sim, "/simulator/time/advance", body, **{"Content-Type": kind}).status_code == 200
 
 
-def test_an_oversize_body_is_not_read(sim):
+def test_an_oversize_body_is_not_read(sim: Sim) -> None:
     host, port = sim.server.url.removeprefix("http://").split(":")
     path = sim.made["base_url"].removeprefix(sim.server.url) + "/email/send"
     with socket.create_connection((host, int(port)), timeout=PATIENCE) as connection:
@@ -156,7 +156,7 @@ def test_an_oversize_body_is_not_read(sim):
         assert b"413" in connection.recv(1000).split(b"\r\n")[0]
 
 
-def test_a_caller_who_leaves_does_no_harm(sim):
+def test_a_caller_who_leaves_does_no_harm(sim: Sim) -> None:
     host, port = sim.server.url.removeprefix("http://").split(":")
     path = sim.made["base_url"].removeprefix(sim.server.url) + "/email/send"
     with socket.create_connection((host, int(port)), timeout=PATIENCE) as connection:
@@ -165,7 +165,7 @@ def test_a_caller_who_leaves_does_no_harm(sim):
     assert sim.ok("GET", "/events")["total"] == 0
 
 
-def test_pages_beyond_all_numbers_are_empty(sim):
+def test_pages_beyond_all_numbers_are_empty(sim: Sim) -> None:
     most = 2**63 - 1
     sim.event("chat", {"role": "user", "content": "hi"})
     listed = sim.ok("GET", "/events", limit=1, offset=most)

@@ -1,6 +1,7 @@
 """What must hold for every modality, whichever there are. Each needs a story in ``stories/NAME.py``."""
 
 from importlib import import_module
+from typing import Any
 
 import jsonschema
 import pytest
@@ -16,7 +17,7 @@ def tell(sim: Sim, name: str) -> None:
     import_module(f"tests.ues.stories.{name}").tell(sim)
 
 
-def states(sim: Sim):
+def states(sim: Sim) -> Any:
     return sim.export()["environment"]["modality_states"]
 
 
@@ -25,7 +26,7 @@ def other(sim: Sim) -> Sim:
 
 
 @every_modality
-def test_the_story_can_be_undone_and_redone_exactly(sim, name):
+def test_the_story_can_be_undone_and_redone_exactly(sim: Sim, name: str) -> None:
     before = str(states(sim))
     tell(sim, name)
     after = str(states(sim))
@@ -38,7 +39,7 @@ def test_the_story_can_be_undone_and_redone_exactly(sim, name):
 
 
 @every_modality
-def test_a_restored_checkpoint_behaves_like_the_original(sim, name):
+def test_a_restored_checkpoint_behaves_like_the_original(sim: Sim, name: str) -> None:
     tell(sim, name)
     sim.ok("POST", "/simulation/undo", {"count": 2})
     checkpoint = sim.get("/simulation/checkpoint")
@@ -58,7 +59,7 @@ def test_a_restored_checkpoint_behaves_like_the_original(sim, name):
 
 
 @every_modality
-def test_the_same_seed_and_story_give_the_same_ids(server: Server, name):
+def test_the_same_seed_and_story_give_the_same_ids(server: Server, name: str) -> None:
     one, two = (server.new_simulation(seed="same") for _ in range(2))
     for sim in (one, two):
         tell(sim, name)
@@ -72,7 +73,7 @@ def test_the_same_seed_and_story_give_the_same_ids(server: Server, name):
 
 
 @every_modality
-def test_a_scenario_file_carries_the_state(sim, name):
+def test_a_scenario_file_carries_the_state(sim: Sim, name: str) -> None:
     tell(sim, name)
     file = sim.export()
     copy = other(sim)
@@ -84,7 +85,7 @@ def test_a_scenario_file_carries_the_state(sim, name):
 
 
 @every_modality
-def test_the_state_is_consistent_and_shown_as_declared(sim, name):
+def test_the_state_is_consistent_and_shown_as_declared(sim: Sim, name: str) -> None:
     document = sim.ok("GET", "/openapi.json")
     tell(sim, name)
     assert sim.ok("POST", "/environment/validate")["errors"] == []
@@ -103,7 +104,7 @@ def test_the_state_is_consistent_and_shown_as_declared(sim, name):
 
 
 @every_modality
-def test_a_scheduled_event_runs_at_its_time(sim, name):
+def test_a_scheduled_event_runs_at_its_time(sim: Sim, name: str) -> None:
     """The story's own events, scheduled anew in another simulation, run in the same way."""
     tell(sim, name)
     first = sim.ok("GET", "/events")["events"][0]
@@ -116,7 +117,7 @@ def test_a_scheduled_event_runs_at_its_time(sim, name):
     copy.delete_me()
 
 
-def test_the_whole_environment_fits_on_a_page(sim):
+def test_the_whole_environment_fits_on_a_page(sim: Sim) -> None:
     for _ in range(2):
         for name in MODALITIES:
             tell(sim, name)
@@ -132,7 +133,7 @@ def test_the_whole_environment_fits_on_a_page(sim):
     assert all(name in text.text for name in MODALITIES)
 
 
-def test_states_are_plain_json(sim):
+def test_states_are_plain_json(sim: Sim) -> None:
     """Whole numbers beyond 64 bits would make every later answer fail."""
     for route in SIMULATION_ROUTES:
         if route.method != "POST" or not isinstance(route.body, type) or route.body is bytes:
@@ -150,7 +151,7 @@ def unbounded(schema: object) -> bool:
 
 
 @every_modality
-def test_whole_numbers_are_bounded(name):
+def test_whole_numbers_are_bounded(name: str) -> None:
     """By the type ``Int`` of ``proctor.ues.schema``, in whatever a caller sends."""
     item = MODALITIES[name]
     models = [item.state, item.input, item.state_params, *(action.request for action in item.actions)]

@@ -1,15 +1,17 @@
 """Keys, permissions, and the access log."""
 
+from typing import Any
+
 import httpx
 import pytest
 
 from proctor.ues import ENDPOINT_PERMISSIONS, USER_PERMISSIONS
 from proctor.ues.http.routes import SIMULATION_ROUTES
-from tests.ues.helpers import receive
+from tests.ues.helpers import Sim, receive
 from tests.work import only_nightly
 
 
-def test_making_listing_and_revoking(sim):
+def test_making_listing_and_revoking(sim: Sim) -> None:
     made = sim.post("/keys", json={"name": "reader", "permissions": ["time:read"]})
     assert made.status_code == 201
     key = made.json()
@@ -31,7 +33,7 @@ def test_making_listing_and_revoking(sim):
     assert len(sim.ok("GET", "/keys", include_revoked="true")["keys"]) == 2
 
 
-def test_a_chosen_secret_and_id(sim):
+def test_a_chosen_secret_and_id(sim: Sim) -> None:
     body = {"name": "mine", "permissions": ["*"], "secret": "0123456789abcdef", "key_id": "mine-1"}
     made = sim.post("/keys", json=body)
     assert (made.status_code, made.json()["secret"], made.json()["key_id"]) == (201, body["secret"], "mine-1")
@@ -57,12 +59,12 @@ def test_a_chosen_secret_and_id(sim):
         {"name": None},
     ],
 )
-def test_bad_keys_are_refused(sim, change):
+def test_bad_keys_are_refused(sim: Sim, change: dict[str, Any]) -> None:
     body = {"name": "x", "permissions": ["*"], **change}
     assert sim.post("/keys", json=body).status_code == 422
 
 
-def test_wildcards(sim):
+def test_wildcards(sim: Sim) -> None:
     email = sim.key("email:*")
     assert email.get("/email/state").status_code == 200
     denied = email.get("/chat/state")
@@ -72,7 +74,7 @@ def test_wildcards(sim):
 
 
 @only_nightly  # test_permissions asks each endpoint of the contract with keys that all of them share
-def test_each_endpoint_needs_exactly_its_permission(sim):
+def test_each_endpoint_needs_exactly_its_permission(sim: Sim) -> None:
     for route in SIMULATION_ROUTES:
         path = route.path.format(modality_name="email", event_id="x", hold_id="x", key_id="x", name="x")
         others = [p for p in ENDPOINT_PERMISSIONS if p != route.permission]
@@ -85,7 +87,7 @@ def test_each_endpoint_needs_exactly_its_permission(sim):
         assert (allowed.status_code not in (401, 403, 500), route.path) == (True, route.path)
 
 
-def test_without_a_key_only_the_open_paths_answer(sim):
+def test_without_a_key_only_the_open_paths_answer(sim: Sim) -> None:
     for path in ("/", "/health", "/docs", "/redoc", "/openapi.json"):
         assert httpx.get(sim.made["base_url"] + path).status_code == 200
     for key in (None, "wrong", "ä".encode("latin-1")):
@@ -95,7 +97,7 @@ def test_without_a_key_only_the_open_paths_answer(sim):
         assert set(answer.json()) == {"error", "detail"}
 
 
-def test_the_participant(sim):
+def test_the_participant(sim: Sim) -> None:
     user = sim.participant()
     message_id = receive(sim)
     user.do("/email/read", message_ids=[message_id])
@@ -117,7 +119,7 @@ def test_the_participant(sim):
     assert events["total"] == 3
 
 
-def test_the_access_log(sim):
+def test_the_access_log(sim: Sim) -> None:
     sim.ok("POST", "/access-logs/clear")
     user = sim.key("time:read", name="watcher")
     user.get("/simulator/time")
@@ -125,7 +127,7 @@ def test_the_access_log(sim):
     user.get("/nowhere")
     sim.post("/email/receive", json={})
 
-    def found(**params):
+    def found(**params: Any) -> list[tuple[str, str, int]]:
         return [(e["method"], e["path"], e["status_code"]) for e in sim.ok("GET", "/access-logs", **params)["logs"]]
 
     watched = [("GET", "/nowhere", 404), ("GET", "/email/state", 403), ("GET", "/simulator/time", 200)]

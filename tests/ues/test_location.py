@@ -1,5 +1,7 @@
 """Where the user is, and was."""
 
+from typing import Any
+
 import pytest
 
 from tests.sentences import says
@@ -23,11 +25,11 @@ def walk(sim: Sim) -> None:
     sim.do("/location/update", latitude=52.4, longitude=13.5, named_location="Work", altitude=10)
 
 
-def found(sim: Sim, **request):
+def found(sim: Sim, **request: Any) -> list[float]:
     return [place["latitude"] for place in sim.query("location", **request)["locations"]]
 
 
-def test_a_new_user_is_nowhere(sim):
+def test_a_new_user_is_nowhere(sim: Sim) -> None:
     assert sim.state("location") == {
         "modality_type": "location",
         "current_time": START,
@@ -45,7 +47,7 @@ def test_a_new_user_is_nowhere(sim):
     }
 
 
-def test_moving(sim):
+def test_moving(sim: Sim) -> None:
     walk(sim)
     state = sim.state("location")
     assert state["current"] == {
@@ -64,7 +66,7 @@ def test_moving(sim):
     assert sim.state("location", compact="true") == {**state, "history": []}
 
 
-def test_the_history_keeps_the_newest(sim):
+def test_the_history_keeps_the_newest(sim: Sim) -> None:
     walk(sim)
     file = sim.export()
     file["environment"]["modality_states"]["location"]["max_history_size"] = 2
@@ -93,12 +95,12 @@ def test_the_history_keeps_the_newest(sim):
         ({"offset": None, "limit": None}, [52.4, 52.6, 52.5]),
     ],
 )
-def test_queries(sim, request_, expected):
+def test_queries(sim: Sim, request_: dict[str, Any], expected: list[float]) -> None:
     walk(sim)
     assert found(sim, **request_) == expected
 
 
-def test_a_page_says_how_much_there_is(sim):
+def test_a_page_says_how_much_there_is(sim: Sim) -> None:
     walk(sim)
     answer = sim.query("location", limit=2)
     assert (answer["count"], answer["returned_count"], answer["total_count"]) == (2, 2, 3)
@@ -116,14 +118,14 @@ def test_a_page_says_how_much_there_is(sim):
         ({"since": "yesterday"}, 422),
     ],
 )
-def test_queries_that_make_no_sense(sim, body, status):
+def test_queries_that_make_no_sense(sim: Sim, body: dict[str, Any], status: int) -> None:
     assert sim.post("/location/query", json=body).status_code == status
 
 
 @pytest.mark.parametrize(
     ("field", "value"), [("latitude", 90.01), ("longitude", -180.5), ("latitude", 1e308), ("longitude", None)]
 )
-def test_places_that_are_not_on_earth(sim, field, value):
+def test_places_that_are_not_on_earth(sim: Sim, field: str, value: Any) -> None:
     answer = sim.post("/location/update", json={"latitude": 0, "longitude": 0, field: value})
     assert answer.status_code == 422
     assert answer.json()["detail"][0]["loc"] == ["body", field]
@@ -134,27 +136,27 @@ def test_places_that_are_not_on_earth(sim, field, value):
     assert sim.state("location")["update_count"] == 0
 
 
-def test_the_user_moves_by_events(sim):
+def test_the_user_moves_by_events(sim: Sim) -> None:
     sim.event("location", {"latitude": 1, "longitude": 2, "address": "There"}, seconds=30)
     advance(sim, 60)
     current = sim.state("location")["current"]
     assert (current["timestamp"], current["address"]) == (at(30), "There")
 
 
-def test_a_participant_reads_but_does_not_move(sim):
+def test_a_participant_reads_but_does_not_move(sim: Sim) -> None:
     participant = sim.participant()
     assert participant.get("/location/state").status_code == 200
     assert participant.post("/location/query", json={}).status_code == 200
     assert participant.post("/location/update", json={"latitude": 1, "longitude": 1}).status_code == 403
 
 
-def test_a_file_may_leave_out_all_but_the_place(sim):
+def test_a_file_may_leave_out_all_but_the_place(sim: Sim) -> None:
     states = {"location": {"current_latitude": 1.5, "current_longitude": 2.5}}
     sim.ok("POST", "/scenario/import/environment", {"data": {"modality_states": states}})
     assert sim.state("location")["current"] == {**UNKNOWN, "timestamp": START, "latitude": 1.5, "longitude": 2.5}
 
 
-def test_inconsistent_states_are_reported(sim):
+def test_inconsistent_states_are_reported(sim: Sim) -> None:
     history = [{"timestamp": START, "latitude": 100, "longitude": 0}]
     states = {"location": {"current_latitude": 1, "location_history": history}}
     sim.ok("POST", "/scenario/import/environment", {"data": {"modality_states": states}})
@@ -163,7 +165,7 @@ def test_inconsistent_states_are_reported(sim):
     assert all(error.startswith("location: ") for error in errors)
 
 
-def test_a_fact_stays_on_its_line_of_the_page(sim):
+def test_a_fact_stays_on_its_line_of_the_page(sim: Sim) -> None:
     sim.do("/location/update", latitude=1, longitude=2, named_location="The\nold\n  mill")
     text = sim.get("/environment/state", params={"compact": "true", "format": "text"}).text
     assert [line for line in text.splitlines() if "mill" in line] == [

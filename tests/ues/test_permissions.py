@@ -58,7 +58,7 @@ def ask(client: httpx.Client, endpoint: Endpoint, *, body: bool = True) -> httpx
 
 
 @every_endpoint
-def test_one_permission_opens_it_and_no_other_key_does(keys, endpoint):
+def test_one_permission_opens_it_and_no_other_key_does(keys: Keys, endpoint: Endpoint) -> None:
     """Without that permission nothing opens, whatever the body is."""
     for client in (keys.none, keys.unknown, keys.revoked):
         answer = ask(client, endpoint)
@@ -74,7 +74,7 @@ def test_one_permission_opens_it_and_no_other_key_does(keys, endpoint):
 
 
 @every_endpoint
-def test_a_participant_acts_as_the_user_and_no_more(keys, endpoint):
+def test_a_participant_acts_as_the_user_and_no_more(keys: Keys, endpoint: Endpoint) -> None:
     answer = ask(keys.participant, endpoint)
     if endpoint.participant:
         assert answer.status_code not in (401, 403)
@@ -83,7 +83,7 @@ def test_a_participant_acts_as_the_user_and_no_more(keys, endpoint):
 
 
 @pytest.mark.parametrize("permission", some_of(sorted({endpoint.permission for endpoint in ENDPOINTS}), 20))
-def test_wildcards_cover_what_lies_under_them(keys, permission):
+def test_wildcards_cover_what_lies_under_them(keys: Keys, permission: str) -> None:
     resource = permission.split(":")[0]
     endpoint = next(one for one in ENDPOINTS if one.permission == permission)
     with keys.admin.key(f"{resource}:*") as covering:
@@ -94,7 +94,7 @@ def test_wildcards_cover_what_lies_under_them(keys, permission):
         assert ask(not_, endpoint).status_code == 403
 
 
-def test_the_list_is_complete(keys):
+def test_the_list_is_complete(keys: Keys) -> None:
     """Every route that the server describes is on the list, with the same permission; and the other way round."""
     described = {
         (method.upper(), path, operation.get("x-permission"))
@@ -105,6 +105,6 @@ def test_the_list_is_complete(keys):
     assert described == {(one.method, one.path, one.permission) for one in ENDPOINTS}
 
 
-def test_the_permission_sets_that_the_package_offers():
+def test_the_permission_sets_that_the_package_offers() -> None:
     assert set(ENDPOINT_PERMISSIONS) == {endpoint.permission for endpoint in ENDPOINTS}
     assert set(USER_PERMISSIONS) == {endpoint.permission for endpoint in ENDPOINTS if endpoint.participant}

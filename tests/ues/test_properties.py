@@ -94,7 +94,7 @@ class Fresh:
 
 
 @given(story=actions(ACTIONS, 1, 40))
-def test_export_import_export_is_the_identity(server: Server, story: list[Action]):
+def test_export_import_export_is_the_identity(server: Server, story: list[Action]) -> None:
     with Fresh(server) as fresh:
         sim, copy, parts = fresh("one", furnished=True), fresh("two"), fresh("three")
         live(sim, story)
@@ -113,7 +113,7 @@ def test_export_import_export_is_the_identity(server: Server, story: list[Action
 @given(before=actions(ACTIONS, 50, 70), undone=st.integers(0, 5), after=actions(ACTIONS, 1, 20))
 def test_what_is_restored_lives_on_like_the_original(
     server: Server, before: list[Action], undone: int, after: list[Action]
-):
+) -> None:
     """The same states, ids, order of events, undo and redo, keys and holds, whatever is asked of both afterwards."""
     with Fresh(server) as fresh:
         sim, copy = fresh("one", furnished=True), fresh("two")
@@ -143,7 +143,7 @@ def timeless_answer(sim: Sim, method: str, path: str, body: Any) -> tuple[int, A
 
 
 @given(story=actions(ACTIONS, 5, 50), count=st.integers(1, 60))
-def test_undo_and_redo_are_the_identity(server: Server, story: list[Action], count: int):
+def test_undo_and_redo_are_the_identity(server: Server, story: list[Action], count: int) -> None:
     with Fresh(server) as fresh:
         sim = fresh(furnished=True)
         live(sim, story)
@@ -156,7 +156,7 @@ def test_undo_and_redo_are_the_identity(server: Server, story: list[Action], cou
 
 
 @given(story=actions({**LIVING, **MOVING}, 1, 30))
-def test_undoing_everything_leads_back_to_the_start(server: Server, story: list[Action]):
+def test_undoing_everything_leads_back_to_the_start(server: Server, story: list[Action]) -> None:
     with Fresh(server) as fresh:
         sim = fresh()
         empty = states(sim)
@@ -222,7 +222,7 @@ def by_setting(sim: Sim, steps: list[float]) -> None:
 
 
 @given(plan=plans, steps=st.lists(st.floats(0.01, 5), max_size=15))
-def test_events_run_in_order_however_time_passes(server: Server, plan: list[Any], steps: list[float]):
+def test_events_run_in_order_however_time_passes(server: Server, plan: list[Any], steps: list[float]) -> None:
     expected = sorted(enumerate(plan), key=lambda item: (item[1][0], -item[1][1], item[0]))
     said = [f"{number}:{text}" for number, (_, _, text, fails) in expected if not fails]
     with Fresh(server) as fresh:

@@ -1,11 +1,15 @@
 """Scenario files, in and out."""
 
+from typing import Any
+
+import httpx
+
 from tests.ues.helpers import START, Sim, at, receive
 
 CHAT = {"role": "user", "content": "hi"}
 
 
-def event(seconds: float, **fields):
+def event(seconds: float, **fields: Any) -> dict[str, Any]:
     return {
         "event_id": f"old-{seconds}",
         "scheduled_time": at(seconds),
@@ -17,11 +21,11 @@ def event(seconds: float, **fields):
     }
 
 
-def load(sim: Sim, kind: str, **body):
+def load(sim: Sim, kind: str, **body: Any) -> httpx.Response:
     return sim.post(f"/scenario/import/{kind}", json=body)
 
 
-def test_the_exported_shape(sim):
+def test_the_exported_shape(sim: Sim) -> None:
     receive(sim)
     sim.event("chat", CHAT, seconds=5)
     file = sim.export()
@@ -64,7 +68,7 @@ def test_the_exported_shape(sim):
     assert sim.ok("GET", "/scenario/export/events") == file["events"]
 
 
-def test_a_full_import_sets_everything_anew(sim):
+def test_a_full_import_sets_everything_anew(sim: Sim) -> None:
     receive(sim)
     scenario = {
         "metadata": {"ues_version": "0.2", "scenario_version": "1", "author": "Ann", "created_at": START},
@@ -96,7 +100,7 @@ def test_a_full_import_sets_everything_anew(sim):
     assert len(sim.state("chat")["messages"]) == 1
 
 
-def test_every_form_of_wrapping_is_read(sim):
+def test_every_form_of_wrapping_is_read(sim: Sim) -> None:
     environment = {"time_state": {"current_time": at(100)}}
     events = {"events": [event(200)]}
     file = {"environment": environment, "events": events}
@@ -111,7 +115,7 @@ def test_every_form_of_wrapping_is_read(sim):
     assert sim.ok("GET", "/events")["total"] == 1
 
 
-def test_events_replace_or_merge(sim):
+def test_events_replace_or_merge(sim: Sim) -> None:
     load(sim, "events", data={"events": [event(1)]})
     load(sim, "events", data={"events": [event(2)]}, merge=True)
     assert sim.ok("GET", "/events")["total"] == 2
@@ -119,7 +123,7 @@ def test_events_replace_or_merge(sim):
     assert sim.ok("GET", "/events")["total"] == 1
 
 
-def test_what_becomes_of_events_before_the_new_time(sim):
+def test_what_becomes_of_events_before_the_new_time(sim: Sim) -> None:
     for handling, pending, messages in (("ignore", 2, 0), ("delete", 1, 0), ("apply", 1, 1)):
         load(sim, "environment", data={"time_state": {"current_time": START}, "modality_states": {}})
         load(sim, "events", data={"events": [event(10), event(100)]})
@@ -133,7 +137,7 @@ def test_what_becomes_of_events_before_the_new_time(sim):
     assert load(sim, "environment", data={}, historic_event_handling="x").status_code == 422
 
 
-def test_unknown_modalities(sim):
+def test_unknown_modalities(sim: Sim) -> None:
     scenario = {
         "environment": {"modality_states": {"telex": {}, "chat": {}}},
         "events": {"events": [event(1), event(2, modality="telex")]},
@@ -146,7 +150,7 @@ def test_unknown_modalities(sim):
     assert load(sim, "environment", data=scenario["environment"], strict_modalities=True).status_code == 400
 
 
-def test_a_bad_file_is_refused_and_changes_nothing(sim):
+def test_a_bad_file_is_refused_and_changes_nothing(sim: Sim) -> None:
     receive(sim)
     before = sim.export()["environment"]["modality_states"]
     for path, scenario in (
@@ -172,13 +176,13 @@ def test_a_bad_file_is_refused_and_changes_nothing(sim):
     assert "will fail" in doomed["warnings"][0]
 
 
-def test_imports_need_a_stopped_simulation(sim):
+def test_imports_need_a_stopped_simulation(sim: Sim) -> None:
     sim.ok("POST", "/simulation/start", {})
     for kind, body in (("full", {"scenario": {}}), ("environment", {"data": {}}), ("events", {"data": {"events": []}})):
         assert load(sim, kind, **body).status_code == 409
 
 
-def test_what_may_be_missing_may_be_null(sim):
+def test_what_may_be_missing_may_be_null(sim: Sim) -> None:
     nulls = {"status": None, "created_at": None, "priority": None, "metadata": None, "agent_id": None}
     scenario = {
         "environment": {

@@ -12,7 +12,7 @@ from tests.waiting import PATIENCE
 from tests.work import only_nightly
 
 
-def test_simulations_are_apart_and_their_keys_die_with_them(server):
+def test_simulations_are_apart_and_their_keys_die_with_them(server: Server) -> None:
     made = server.client.post("/simulations", json={"simulation_id": "mine", "admin_key": "0123456789abcdef"})
     assert made.status_code == 201
     assert made.json() == {
@@ -51,11 +51,11 @@ def test_simulations_are_apart_and_their_keys_die_with_them(server):
         [],
     ],
 )
-def test_bad_simulations_are_refused(server, body):
+def test_bad_simulations_are_refused(server: Server, body: object) -> None:
     assert server.client.post("/simulations", json=body).status_code == 422
 
 
-def test_the_host_key_is_needed(server):
+def test_the_host_key_is_needed(server: Server) -> None:
     for method, path in (
         ("POST", "/simulations"),
         ("GET", "/simulations"),
@@ -74,7 +74,7 @@ def test_the_host_key_is_needed(server):
     assert httpx.get(f"{server.url}/email/state", headers=bearer).status_code == 404
 
 
-def test_a_head_without_end_is_not_kept(server):
+def test_a_head_without_end_is_not_kept(server: Server) -> None:
     address = httpx.URL(server.url)
     with socket.create_connection((address.host, address.port), timeout=PATIENCE) as connection:
         with suppress(ConnectionError):
@@ -84,7 +84,7 @@ def test_a_head_without_end_is_not_kept(server):
     assert httpx.get(f"{server.url}/health").status_code == 200
 
 
-def test_base_urls_follow_the_host_header(server):
+def test_base_urls_follow_the_host_header(server: Server) -> None:
     host = {"Host": "sims.example.com:99"}
     made = server.client.post("/simulations", headers=host).json()
     assert made["base_url"] == f"http://sims.example.com:99/simulations/{made['simulation_id']}"
@@ -96,7 +96,7 @@ def test_base_urls_follow_the_host_header(server):
     server.client.delete(f"/simulations/{made['simulation_id']}")
 
 
-def test_a_single_simulation_stands_at_the_root_and_without_a_key_in_the_environment_one_is_printed():
+def test_a_single_simulation_stands_at_the_root_and_without_a_key_in_the_environment_one_is_printed() -> None:
     server = Server("--single", UES_ADMIN_KEY="", UES_HOST_KEY="")
     try:
         headers = {"X-API-Key": server.printed[0].removeprefix("admin key: ")}
@@ -109,12 +109,12 @@ def test_a_single_simulation_stands_at_the_root_and_without_a_key_in_the_environ
         assert server.stop() == 0
 
 
-def test_a_key_in_the_environment_is_not_printed(server):
+def test_a_key_in_the_environment_is_not_printed(server: Server) -> None:
     assert len(server.printed) == 1
 
 
 @only_nightly  # by default a single simulation prints its key
-def test_without_a_key_in_the_environment_a_host_prints_one():
+def test_without_a_key_in_the_environment_a_host_prints_one() -> None:
     server = Server(UES_HOST_KEY="")
     try:
         secret = server.printed[0].removeprefix("host key: ")
@@ -123,13 +123,13 @@ def test_without_a_key_in_the_environment_a_host_prints_one():
         server.stop()
 
 
-async def test_in_process():
+async def test_in_process() -> None:
     app = create_app(single=True, admin_key="the-admin-key-0123456789")
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://sim") as client:
         assert (await client.get("/keys", headers={"X-API-Key": "the-admin-key-0123456789"})).status_code == 200
 
 
-def test_in_process_needs_a_secret(monkeypatch):
+def test_in_process_needs_a_secret(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("UES_HOST_KEY", raising=False)
     with pytest.raises(ValueError, match="UES_HOST_KEY"):
         create_app()

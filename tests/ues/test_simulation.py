@@ -1,15 +1,16 @@
 """Start and stop, undo and redo, reset and clear, holds."""
 
 import time
+from typing import Any
 
 from tests.ues.helpers import START, Sim, at, receive
 
 
-def content(sim: Sim):
+def content(sim: Sim) -> Any:
     return sim.export()["environment"]["modality_states"]
 
 
-def test_start_stop_status(sim):
+def test_start_stop_status(sim: Sim) -> None:
     started = sim.ok("POST", "/simulation/start", {})
     assert started == {
         "simulation_id": sim.simulation_id,
@@ -37,7 +38,7 @@ def test_start_stop_status(sim):
     assert sim.ok("POST", "/simulation/stop")["status"] == "stopped"
 
 
-def test_undo_and_redo_of_many_steps_are_exact(sim):
+def test_undo_and_redo_of_many_steps_are_exact(sim: Sim) -> None:
     versions = [content(sim)]
     first = receive(sim, "one", cc_addresses=["bob@example.com"])
     versions.append(content(sim))
@@ -77,14 +78,14 @@ def test_undo_and_redo_of_many_steps_are_exact(sim):
     assert sim.post("/simulation/undo", content=b"null").status_code == 200
 
 
-def test_a_new_event_ends_what_could_be_redone(sim):
+def test_a_new_event_ends_what_could_be_redone(sim: Sim) -> None:
     receive(sim)
     sim.ok("POST", "/simulation/undo")
     receive(sim, "other")
     assert sim.ok("POST", "/simulation/redo")["redone_count"] == 0
 
 
-def test_reset_undoes_everything_and_every_event_is_pending_again(sim):
+def test_reset_undoes_everything_and_every_event_is_pending_again(sim: Sim) -> None:
     """Contract, "What 0.1 does that the schema doesn't say": the clock keeps its time and scale and is not paused."""
     before = content(sim)
     sim.event("chat", {"role": "user", "content": "hi"}, seconds=5)
@@ -104,7 +105,7 @@ def test_reset_undoes_everything_and_every_event_is_pending_again(sim):
     assert len(sim.state("chat")["messages"]) == 2
 
 
-def test_clear_removes_everything(sim):
+def test_clear_removes_everything(sim: Sim) -> None:
     receive(sim)
     sim.ok("POST", "/simulation/hold", {"agent_id": "a", "reason": "r"})
     answer = sim.ok("POST", "/simulation/clear", {"reset_time_to": at(1000)})
@@ -118,7 +119,7 @@ def test_clear_removes_everything(sim):
     assert sim.post("/simulation/clear", json={"reset_time_to": "tomorrow"}).status_code == 400
 
 
-def test_holds_keep_the_clock_still_until_released_or_expired(sim):
+def test_holds_keep_the_clock_still_until_released_or_expired(sim: Sim) -> None:
     hold = sim.ok("POST", "/simulation/hold", {"agent_id": "green", "reason": "thinking"})
     assert (hold["timeout_seconds"], hold["active_hold_count"]) == (30, 1)
     sim.event("chat", {"role": "user", "content": "hi"}, seconds=5)
@@ -147,7 +148,7 @@ def test_holds_keep_the_clock_still_until_released_or_expired(sim):
         assert sim.post("/simulation/hold", json=body).status_code == 422
 
 
-def test_reset_reaches_what_was_undone_for_good(sim):
+def test_reset_reaches_what_was_undone_for_good(sim: Sim) -> None:
     """An undone event that a later one made impossible to redo has run all the same."""
     sim.event("chat", {"role": "user", "content": "one"}, seconds=5)
     sim.event("chat", {"role": "user", "content": "two"}, seconds=6)
@@ -163,7 +164,7 @@ def test_reset_reaches_what_was_undone_for_good(sim):
     copy.delete_me()
 
 
-def test_reset_makes_what_a_scenario_brought_as_done_pending_too(sim):
+def test_reset_makes_what_a_scenario_brought_as_done_pending_too(sim: Sim) -> None:
     """What it did is part of the imported state, and stays."""
     sim.ok("POST", "/chat/send", {"role": "user", "content": "hi"})
     sim.ok("POST", "/chat/delete", {"message_id": "nope"})
@@ -175,7 +176,7 @@ def test_reset_makes_what_a_scenario_brought_as_done_pending_too(sim):
     assert [message["content"] for message in sim.state("chat")["messages"]] == ["hi"]
 
 
-def test_the_clock_of_a_stopped_or_paused_simulation_does_not_move(sim):
+def test_the_clock_of_a_stopped_or_paused_simulation_does_not_move(sim: Sim) -> None:
     schedule = {"modality": "chat", "data": {"role": "user", "content": "hi"}, "scheduled_time": at(5)}
     sim.ok("POST", "/events", schedule)
     moves = [("advance", {"seconds": 9}), ("set", {"target_time": at(9)}), ("skip-to-next", None)]

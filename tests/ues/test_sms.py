@@ -1,5 +1,7 @@
 """The phone's messages."""
 
+from typing import Any
+
 import pytest
 
 from tests.sentences import says
@@ -7,12 +9,12 @@ from tests.ues.helpers import START, Sim, at
 from tests.ues.stories.sms import ANN, BEN, ME, event
 
 
-def only(sim: Sim):
+def only(sim: Sim) -> Any:
     (message,) = sim.state("sms")["messages"].values()
     return message
 
 
-def failed(sim: Sim, action: str, **parts):
+def failed(sim: Sim, action: str, **parts: Any) -> Any:
     """Run an event that can't be carried out; returns why."""
     before = sim.state("sms")
     answer = sim.event("sms", {"action": action, **parts})
@@ -21,7 +23,7 @@ def failed(sim: Sim, action: str, **parts):
     return answer["error_message"]
 
 
-def test_a_message_arrives_and_is_read(sim):
+def test_a_message_arrives_and_is_read(sim: Sim) -> None:
     sim.do("/sms/receive", from_number="+1 (555) 111-0001", to_numbers=[ME], body="Hi", sent_at=at(-60))
     message = only(sim)
     assert message == {
@@ -51,7 +53,7 @@ def test_a_message_arrives_and_is_read(sim):
     assert (only(sim)["is_read"], sim.state("sms")["unread_count"]) == (False, 1)
 
 
-def test_the_same_people_share_a_conversation(sim):
+def test_the_same_people_share_a_conversation(sim: Sim) -> None:
     sim.do("/sms/receive", from_number=ANN, to_numbers=[ME], body="1")
     sim.do("/sms/send", from_number=ME, to_numbers=["+1-555-111-0001"], body="2")
     sim.do("/sms/receive", from_number=BEN, to_numbers=[ME, ANN], body="3")
@@ -61,7 +63,7 @@ def test_the_same_people_share_a_conversation(sim):
     assert (state["total_message_count"], state["total_conversation_count"], state["user_phone_number"]) == (3, 2, ME)
 
 
-def test_reactions_edits_and_deletions(sim):
+def test_reactions_edits_and_deletions(sim: Sim) -> None:
     sim.do("/sms/receive", from_number=ANN, to_numbers=[ME], body="Hi")
     key = only(sim)["message_id"]
     sim.do("/sms/react", message_id=key, phone_number=ME, emoji="👍")
@@ -76,7 +78,7 @@ def test_reactions_edits_and_deletions(sim):
     assert "is deleted" in failed(sim, "edit_message", edit_data={"message_id": key, "new_body": "x"})
 
 
-def test_groups(sim):
+def test_groups(sim: Sim) -> None:
     event(sim, "create_group", group_data={"thread_id": "g", "group_name": "Trip", "participant_numbers": [ANN]})
     event(sim, "add_participant", participant_data={"thread_id": "g", "phone_number": BEN})
     event(sim, "leave_group", group_data={"thread_id": "g"})
@@ -95,7 +97,7 @@ def test_groups(sim):
     assert (group["group_name"], group["is_archived"], group["is_muted"]) == ("Journey", True, False)
 
 
-def test_marking_a_conversation_read(sim):
+def test_marking_a_conversation_read(sim: Sim) -> None:
     for body in "ab":
         sim.do("/sms/receive", from_number=ANN, to_numbers=[ME], body=body)
     (thread,) = sim.state("sms")["conversations"]
@@ -114,7 +116,7 @@ def test_marking_a_conversation_read(sim):
         ("/sms/send", {"from_number": ME, "to_numbers": [ANN], "body": "x", "replied_to_message_id": "nobody's"}),
     ],
 )
-def test_what_is_not_there_fails_the_event(sim, path, body):
+def test_what_is_not_there_fails_the_event(sim: Sim, path: str, body: dict[str, Any]) -> None:
     answer = sim.ok("POST", path, body)
     assert answer["status"] == "failed"
     assert "nobody's" in answer["message"]
@@ -129,7 +131,7 @@ def test_what_is_not_there_fails_the_event(sim, path, body):
         ("/sms/read", {"message_ids": []}),
     ],
 )
-def test_bad_input_is_refused(sim, path, body):
+def test_bad_input_is_refused(sim: Sim, path: str, body: dict[str, Any]) -> None:
     assert sim.post(path, json=body).status_code == 422
 
 
@@ -141,7 +143,7 @@ def test_bad_input_is_refused(sim, path, body):
         {"action": "edit_message", "edit_data": {"message_id": 5}},
     ],
 )
-def test_an_event_that_lacks_its_part_is_refused(sim, data):
+def test_an_event_that_lacks_its_part_is_refused(sim: Sim, data: dict[str, Any]) -> None:
     answer = sim.post("/events/immediate", json={"modality": "sms", "data": data})
     assert (answer.status_code, answer.json()["error"]) == (400, "Bad Request")
 
@@ -163,7 +165,7 @@ def test_an_event_that_lacks_its_part_is_refused(sim, data):
         ({"sort_by": "from_number", "sort_order": "asc"}, ["b", "a", "c"]),
     ],
 )
-def test_queries(sim, filters, bodies):
+def test_queries(sim: Sim, filters: dict[str, Any], bodies: list[str]) -> None:
     sim.do("/sms/receive", from_number=ANN, to_numbers=[ME], body="a")
     sim.advance(10)
     sim.do("/sms/send", from_number=ME, to_numbers=[ANN], body="b")
@@ -175,7 +177,7 @@ def test_queries(sim, filters, bodies):
     assert answer["returned_count"] == len(bodies)
 
 
-def test_an_import_makes_up_what_a_file_leaves_out(sim):
+def test_an_import_makes_up_what_a_file_leaves_out(sim: Sim) -> None:
     message = {
         "thread_id": "t",
         "from_number": "(555) 111-0001",
@@ -193,7 +195,7 @@ def test_an_import_makes_up_what_a_file_leaves_out(sim):
     assert sim.query("sms", from_number=ANN)["total_count"] == sim.query("sms", to_number="555-000-0000")["total_count"]
 
 
-def test_the_same_people_share_a_conversation_however_their_numbers_are_written(sim):
+def test_the_same_people_share_a_conversation_however_their_numbers_are_written(sim: Sim) -> None:
     sim.do("/sms/receive", from_number="(555) 111-0001", to_numbers=["1 555 000 0000"], body="1")
     sim.do("/sms/send", from_number=ME, to_numbers=[ANN], body="2")
     assert sim.state("sms")["total_conversation_count"] == 1
@@ -207,14 +209,14 @@ def test_the_same_people_share_a_conversation_however_their_numbers_are_written(
     assert sim.state("sms")["messages"][key]["reactions"] == []
 
 
-def test_any_conversation_can_be_renamed(sim):
+def test_any_conversation_can_be_renamed(sim: Sim) -> None:
     sim.do("/sms/receive", from_number=ANN, to_numbers=[ME], body="Hi")
     (thread,) = sim.state("sms")["conversations"]
     sim.do("/sms/conversation", thread_id=thread, group_name="Ann")
     assert sim.state("sms")["conversations"][thread]["group_name"] == "Ann"
 
 
-def test_a_group_of_people_as_a_state_lists_them(sim):
+def test_a_group_of_people_as_a_state_lists_them(sim: Sim) -> None:
     people = [{"phone_number": ME}, {"phone_number": ANN, "is_admin": True}, BEN]
     event(sim, "create_group", group_data={"thread_id": "g", "participants": people, "creator_number": BEN})
     event(sim, "leave_group", participant_data={"thread_id": "g", "phone_number": ANN})
@@ -227,13 +229,13 @@ def test_a_group_of_people_as_a_state_lists_them(sim):
     ]
 
 
-def test_the_compact_state_has_no_bodies(sim):
+def test_the_compact_state_has_no_bodies(sim: Sim) -> None:
     sim.do("/sms/receive", from_number=ANN, to_numbers=[ME], body="the-text")
     assert "the-text" in sim.get("/sms/state").text
     assert "the-text" not in sim.get("/sms/state", params={"compact": "true"}).text
 
 
-def test_parts_may_be_called_what_a_state_calls_them(sim):
+def test_parts_may_be_called_what_a_state_calls_them(sim: Sim) -> None:
     event(sim, "receive_message", message_data={"message_id": "m", "from_number": ANN, "body": "Hi"})
     event(sim, "update_delivery_status", delivery_update_data={"message_id": "m", "delivery_status": "failed"})
     assert only(sim)["delivery_status"] == "failed"
@@ -241,7 +243,7 @@ def test_parts_may_be_called_what_a_state_calls_them(sim):
     assert sim.state("sms")["conversations"]["g"]["created_by"] == ANN
 
 
-def test_when_the_other_side_reads_a_message(sim):
+def test_when_the_other_side_reads_a_message(sim: Sim) -> None:
     sim.do("/sms/send", from_number=ME, to_numbers=[ANN], body="Hi")
     sent = only(sim)
     assert (sent["is_read"], sent["read_at"], sent["delivery_status"]) == (True, None, "delivered")

@@ -1,7 +1,10 @@
 """The clock and the events it passes."""
 
 import time
+from collections.abc import Callable
+from typing import Any
 
+import httpx
 import pytest
 
 from tests.sentences import says
@@ -9,7 +12,7 @@ from tests.ues.helpers import START, Sim, at
 from tests.waiting import wait_until
 
 
-def mail(subject: str, **fields):
+def mail(subject: str, **fields: Any) -> dict[str, Any]:
     return {"operation": "receive", "from_address": "ann@example.com", "subject": subject, "body_text": "x", **fields}
 
 
@@ -17,11 +20,11 @@ def subjects(sim: Sim) -> list[str]:
     return [email["subject"] for email in sim.state("email")["emails"].values()]
 
 
-def schedule(sim: Sim, subject: str, seconds: float, **fields):
+def schedule(sim: Sim, subject: str, seconds: float, **fields: Any) -> Any:
     return sim.event("email", mail(subject), seconds=seconds, **fields)
 
 
-def test_a_new_clock_stands_still(sim):
+def test_a_new_clock_stands_still(sim: Sim) -> None:
     assert sim.ok("GET", "/simulator/time") == {
         "current_time": START,
         "time_scale": 1.0,
@@ -31,7 +34,7 @@ def test_a_new_clock_stands_still(sim):
     }
 
 
-def test_advance_runs_what_is_due_at_its_own_time(sim):
+def test_advance_runs_what_is_due_at_its_own_time(sim: Sim) -> None:
     event = schedule(sim, "one", 10)
     later = schedule(sim, "two", 60)
     answer = sim.advance(30)
@@ -52,26 +55,26 @@ def test_advance_runs_what_is_due_at_its_own_time(sim):
     assert email["received_at"] == at(10)
 
 
-def steps_at_once(sim):
+def steps_at_once(sim: Sim) -> None:
     sim.advance(100)
 
 
-def steps_small(sim):
+def steps_small(sim: Sim) -> None:
     for _ in range(40):
         sim.advance(2.5)
 
 
-def steps_skipping(sim):
+def steps_skipping(sim: Sim) -> None:
     while sim.ok("GET", "/events/summary")["next_event_time"]:
         sim.skip()
 
 
-def steps_set(sim):
+def steps_set(sim: Sim) -> None:
     sim.set_time(at(100))
 
 
 @pytest.mark.parametrize("move", [steps_at_once, steps_small, steps_skipping, steps_set])
-def test_the_order_of_events_is_the_same_however_time_is_moved(sim, move):
+def test_the_order_of_events_is_the_same_however_time_is_moved(sim: Sim, move: Callable[[Sim], None]) -> None:
     for subject, seconds, priority in (
         ("d", 20, 50),
         ("b", 10, 10),
@@ -88,7 +91,7 @@ def test_the_order_of_events_is_the_same_however_time_is_moved(sim, move):
     assert (listed["total"], listed["executed"], listed["pending"]) == (6, 6, 0)
 
 
-def test_set_refuses_the_past_and_impossible_instants(sim):
+def test_set_refuses_the_past_and_impossible_instants(sim: Sim) -> None:
     sim.ok("POST", "/simulation/start", {})
     past = sim.post("/simulator/time/set", json={"target_time": at(-1)})
     assert past.status_code == 400
@@ -103,7 +106,7 @@ def test_set_refuses_the_past_and_impossible_instants(sim):
     assert offset["current_time"] == at(7200)
 
 
-def test_a_failed_event_says_why_and_leaves_no_trace(sim):
+def test_a_failed_event_says_why_and_leaves_no_trace(sim: Sim) -> None:
     before = sim.state("email")
     event = sim.event("email", {"operation": "mark_read", "message_ids": ["nope"]}, seconds=1)
     answer = sim.advance(1)
@@ -116,7 +119,7 @@ def test_a_failed_event_says_why_and_leaves_no_trace(sim):
     assert sim.ok("POST", "/simulation/undo")["undone_count"] == 0
 
 
-def test_an_event_of_a_file_whose_data_do_not_fit_fails_with_the_fields_name(sim):
+def test_an_event_of_a_file_whose_data_do_not_fit_fails_with_the_fields_name(sim: Sim) -> None:
     event = {"modality": "email", "data": {"operation": "mark_read", "message_ids": 5}, "scheduled_time": at(1)}
     sim.ok("POST", "/scenario/import/events", {"data": {"events": [event]}})
     sim.advance(1)
@@ -126,7 +129,7 @@ def test_an_event_of_a_file_whose_data_do_not_fit_fails_with_the_fields_name(sim
     assert "unexpected" not in failed["error_message"]
 
 
-def test_a_failed_event_is_no_executed_one_however_time_is_moved(sim):
+def test_a_failed_event_is_no_executed_one_however_time_is_moved(sim: Sim) -> None:
     sim.ok("POST", "/simulation/start", {})
     for path, body in (
         ("advance", {"seconds": 1}),
@@ -142,8 +145,8 @@ def test_a_failed_event_is_no_executed_one_however_time_is_moved(sim):
     assert (status["executed_events"], status["failed_events"]) == (3, 3)
 
 
-def test_scheduling_checks_modality_time_and_data(sim):
-    def post(**fields):
+def test_scheduling_checks_modality_time_and_data(sim: Sim) -> None:
+    def post(**fields: Any) -> httpx.Response:
         body = {"modality": "email", "scheduled_time": at(5), "data": mail("x"), **fields}
         return sim.post("/events", json=body)
 
@@ -170,7 +173,7 @@ def test_scheduling_checks_modality_time_and_data(sim):
     assert sim.ok("GET", "/events")["total"] == 0
 
 
-def test_an_event_carries_its_agent_and_its_key(sim):
+def test_an_event_carries_its_agent_and_its_key(sim: Sim) -> None:
     key = sim.key("events:*")
     event = key.event("email", mail("x"), seconds=1)
     assert (event["agent_id"], event["metadata"]["created_by_key"]) == (key.key_id, key.key_id)
@@ -183,13 +186,13 @@ def test_an_event_carries_its_agent_and_its_key(sim):
     assert sim.advance(0.5)["events_executed"] == 1
 
 
-def test_listing_filters_and_pages(sim):
+def test_listing_filters_and_pages(sim: Sim) -> None:
     for n in range(5):
         schedule(sim, str(n), n + 1)
     sim.event("chat", {"role": "user", "content": "hi"}, seconds=2)
     sim.advance(2)
 
-    def listed(**params):
+    def listed(**params: Any) -> list[str]:
         return [e["data"].get("subject", "chat") for e in sim.ok("GET", "/events", **params)["events"]]
 
     assert listed(status="pending") == ["2", "3", "4"]
@@ -204,7 +207,7 @@ def test_listing_filters_and_pages(sim):
     assert sim.get("/events", params={"start_time": "yesterday"}).status_code == 422
 
 
-def test_deleting_takes_a_pending_event_out_of_the_queue(sim):
+def test_deleting_takes_a_pending_event_out_of_the_queue(sim: Sim) -> None:
     event = schedule(sim, "gone", 5)
     assert sim.ok("DELETE", f"/events/{event['event_id']}")["cancelled"] is True
     sim.advance(10)
@@ -217,11 +220,11 @@ def test_deleting_takes_a_pending_event_out_of_the_queue(sim):
     assert sim.post("/simulator/time/skip-to-next").status_code == 404
 
 
-def test_batches(sim):
+def test_batches(sim: Sim) -> None:
     good = {"modality": "email", "scheduled_time": at(5), "data": mail("x")}
     bad = {"modality": "telex", "scheduled_time": at(5), "data": {}}
 
-    def batch(*events, **fields):
+    def batch(*events: Any, **fields: Any) -> httpx.Response:
         return sim.post("/events/batch", json={"events": events, **fields})
 
     all_good = batch(good, good)
@@ -241,7 +244,7 @@ def test_batches(sim):
     assert batch(*[good] * 1001).status_code == 422
 
 
-def test_auto_advance_follows_the_wall_clock_and_stands_still_when_paused_or_held(sim):
+def test_auto_advance_follows_the_wall_clock_and_stands_still_when_paused_or_held(sim: Sim) -> None:
     schedule(sim, "soon", 100)
     sim.ok("POST", "/simulation/start", {"auto_advance": True, "time_scale": 1000})
     assert sim.ok("GET", "/simulator/time")["mode"] == "auto_advance"

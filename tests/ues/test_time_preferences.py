@@ -1,20 +1,22 @@
 """How the user wants time to be told. No routes of its own: events change it, ``/environment`` shows it."""
 
+from typing import Any
+
 import pytest
 
 from tests.sentences import says
 from tests.ues.helpers import START, Sim, at
 
 
-def state(sim: Sim):
+def state(sim: Sim) -> Any:
     return sim.ok("GET", "/environment/modalities/time")["state"]
 
 
-def query(sim: Sim, **body):
+def query(sim: Sim, **body: Any) -> list[str]:
     return [s["timezone"] for s in sim.ok("POST", "/environment/modalities/time/query", body)["results"]["settings"]]
 
 
-def test_the_defaults(sim):
+def test_the_defaults(sim: Sim) -> None:
     assert state(sim) == {
         "modality_type": "time",
         "last_updated": START,
@@ -29,7 +31,7 @@ def test_the_defaults(sim):
     }
 
 
-def test_changing_them(sim):
+def test_changing_them(sim: Sim) -> None:
     sim.event("time", {"timezone": "Asia/Tokyo", "format_preference": "24h", "locale": "ja"}, seconds=10)
     sim.event("time", {"timezone": "Asia/Tokyo", "format_preference": "12h"}, seconds=20)
     sim.advance(3600)
@@ -49,7 +51,7 @@ def test_changing_them(sim):
 
 
 @pytest.mark.parametrize("zone", ["Mars/Base", "", "../../etc/passwd", "/etc/passwd", "Europe", "a\x00b", "x" * 5000])
-def test_zones_that_do_not_exist(sim, zone):
+def test_zones_that_do_not_exist(sim: Sim, zone: str) -> None:
     event = sim.event("time", {"timezone": zone, "format_preference": "24h"})
     assert event["status"] == "failed"
     assert "time zone" in event["error_message"]
@@ -57,12 +59,12 @@ def test_zones_that_do_not_exist(sim, zone):
 
 
 @pytest.mark.parametrize(("field", "value"), [("format_preference", "am"), ("week_start", "friday"), ("timezone", 1)])
-def test_settings_that_do_not_fit(sim, field, value):
+def test_settings_that_do_not_fit(sim: Sim, field: str, value: Any) -> None:
     data = {"timezone": "UTC", "format_preference": "24h", field: value}
     assert sim.post("/events/immediate", json={"modality": "time", "data": data}).status_code == 400
 
 
-def test_a_file_with_an_unknown_zone_is_read_and_reported(sim):
+def test_a_file_with_an_unknown_zone_is_read_and_reported(sim: Sim) -> None:
     states = {"time": {"timezone": "Mars/Base"}}
     sim.ok("POST", "/scenario/import/environment", {"data": {"modality_states": states}})
     page = sim.ok("GET", "/environment/state", compact="true")
@@ -71,13 +73,13 @@ def test_a_file_with_an_unknown_zone_is_read_and_reported(sim):
 
 
 @pytest.mark.parametrize(("zone", "now"), [("Asia/Tokyo", "9999-12-31T23:00:00Z"), ("America/Lima", "0001-01-01")])
-def test_the_ends_of_the_calendar(sim, zone, now):
+def test_the_ends_of_the_calendar(sim: Sim, zone: str, now: str) -> None:
     sim.ok("POST", "/simulation/clear", {"reset_time_to": now})
     sim.event("time", {"timezone": zone, "format_preference": "24h"})
     assert state(sim)["timezone"] == zone
 
 
-def test_the_history_keeps_the_newest(sim):
+def test_the_history_keeps_the_newest(sim: Sim) -> None:
     states = {"time": {"max_history_size": 1}}
     sim.ok("POST", "/scenario/import/environment", {"data": {"modality_states": states}})
     for zone in ("Asia/Tokyo", "Europe/Paris"):
@@ -85,5 +87,5 @@ def test_the_history_keeps_the_newest(sim):
     assert [entry["timezone"] for entry in state(sim)["settings_history"]] == ["Asia/Tokyo"]
 
 
-def test_it_has_no_routes(sim):
+def test_it_has_no_routes(sim: Sim) -> None:
     assert sim.get("/time/state").status_code == 404

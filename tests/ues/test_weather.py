@@ -1,6 +1,7 @@
 """The weather at some places."""
 
 from datetime import datetime
+from typing import Any
 
 import pytest
 
@@ -14,7 +15,7 @@ def unix(seconds: float) -> int:
     return int(datetime.fromisoformat(at(seconds)).timestamp())
 
 
-def update(sim: Sim, temp: float = 293.15, **place) -> None:
+def update(sim: Sim, temp: float = 293.15, **place: Any) -> None:
     where = {"latitude": 52.52, "longitude": 13.41, **place}
     sim.do("/weather/update", **where, report=report(temp=temp))
 
@@ -26,11 +27,11 @@ def three_hours(sim: Sim) -> None:
         sim.advance(3600)
 
 
-def temperatures(sim: Sim, **request):
+def temperatures(sim: Sim, **request: Any) -> list[float]:
     return [item["current"]["temp"] for item in sim.query("weather", **BERLIN, **request)["reports"]]
 
 
-def test_updates_and_the_state(sim):
+def test_updates_and_the_state(sim: Sim) -> None:
     assert sim.state("weather") == {
         "modality_type": "weather",
         "current_time": START,
@@ -59,7 +60,7 @@ def test_updates_and_the_state(sim):
     ]
 
 
-def test_the_report_comes_back_as_it_was_given(sim):
+def test_the_report_comes_back_as_it_was_given(sim: Sim) -> None:
     update(sim)
     (answer,) = sim.query("weather", **BERLIN)["reports"]
     given = report()
@@ -69,14 +70,14 @@ def test_the_report_comes_back_as_it_was_given(sim):
     assert answer == given
 
 
-def test_compact_drops_histories_and_forecasts(sim):
+def test_compact_drops_histories_and_forecasts(sim: Sim) -> None:
     three_hours(sim)
     (place,) = sim.state("weather", compact="true")["locations"].values()
     assert "report_history" not in place
     assert set(place["current_report"]) == {"lat", "lon", "timezone", "timezone_offset", "current", "alerts"}
 
 
-def test_units(sim):
+def test_units(sim: Sim) -> None:
     update(sim)
     metric = sim.query("weather", **BERLIN, units="metric")["reports"][0]
     imperial = sim.query("weather", **BERLIN, units="imperial")["reports"][0]
@@ -98,7 +99,7 @@ def test_units(sim):
 
 
 @pytest.mark.parametrize("part", ["current", "minutely", "hourly", "daily", "alerts"])
-def test_excluded_parts_are_null(sim, part):
+def test_excluded_parts_are_null(sim: Sim, part: str) -> None:
     update(sim)
     whole = sim.query("weather", **BERLIN)["reports"][0]
     answer = sim.query("weather", **BERLIN, exclude=[part, "lat", "nonsense"])["reports"][0]
@@ -117,19 +118,19 @@ def test_excluded_parts_are_null(sim, part):
         (-52.52, 13.41, False),
     ],
 )
-def test_the_nearest_place_within_eleven_kilometres(sim, lat, lon, known):
+def test_the_nearest_place_within_eleven_kilometres(sim: Sim, lat: float, lon: float, known: bool) -> None:
     update(sim)
     answer = sim.query("weather", lat=lat, lon=lon)
     assert (answer["count"], answer["total_count"], answer["returned_count"]) == (known, known, known)
     assert (answer["error"] is None) == known
 
 
-def test_places_across_the_date_line_are_near(sim):
+def test_places_across_the_date_line_are_near(sim: Sim) -> None:
     update(sim, latitude=0, longitude=179.99)
     assert sim.query("weather", lat=0, lon=-179.99)["count"] == 1
 
 
-def test_times(sim):
+def test_times(sim: Sim) -> None:
     three_hours(sim)
     assert temperatures(sim) == [292]
     assert temperatures(sim, from_time=unix(0)) == [290, 291, 292]
@@ -142,14 +143,14 @@ def test_times(sim):
     assert sim.query("weather", **BERLIN, from_time=unix(0), limit=1)["total_count"] == 3
 
 
-def test_there_is_no_real_weather(sim):
+def test_there_is_no_real_weather(sim: Sim) -> None:
     update(sim)
     answer = sim.query("weather", **BERLIN, real=True)
     assert (answer["reports"], answer["count"]) == ([], 0)
     assert "real" in answer["error"]
 
 
-def test_the_history_keeps_the_newest(sim):
+def test_the_history_keeps_the_newest(sim: Sim) -> None:
     three_hours(sim)
     file = sim.export()
     file["environment"]["modality_states"]["weather"]["max_history_per_location"] = 1
@@ -175,18 +176,18 @@ def test_the_history_keeps_the_newest(sim):
         ("update", {"latitude": 1, "longitude": 1, "report": {**report(), "minutely": [{"dt": 10**30}]}}),
     ],
 )
-def test_requests_that_do_not_fit(sim, path, body):
+def test_requests_that_do_not_fit(sim: Sim, path: str, body: dict[str, Any]) -> None:
     assert sim.post(f"/weather/{path}", json=body).status_code == 422
 
 
-def test_the_weather_changes_by_events(sim):
+def test_the_weather_changes_by_events(sim: Sim) -> None:
     sim.event("weather", {"latitude": 52.52, "longitude": 13.41, "report": report(temp=280)}, seconds=30)
     sim.advance(60)
     (place,) = sim.state("weather")["locations"].values()
     assert place["last_updated"] == at(30)
 
 
-def test_a_participant_reads_but_makes_no_weather(sim):
+def test_a_participant_reads_but_makes_no_weather(sim: Sim) -> None:
     participant = sim.participant()
     assert participant.get("/weather/state").status_code == 200
     assert participant.post("/weather/query", json=BERLIN).status_code == 200
@@ -194,7 +195,7 @@ def test_a_participant_reads_but_makes_no_weather(sim):
     assert participant.post("/weather/update", json=body).status_code == 403
 
 
-def test_a_key_of_openweather_stays_in_the_file(sim):
+def test_a_key_of_openweather_stays_in_the_file(sim: Sim) -> None:
     states = {"weather": {"openweather_api_key": "secret"}}
     sim.ok("POST", "/scenario/import/environment", {"data": {"modality_states": states}})
     assert sim.export()["environment"]["modality_states"]["weather"]["openweather_api_key"] == "secret"

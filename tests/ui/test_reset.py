@@ -6,6 +6,7 @@ import subprocess
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -80,7 +81,7 @@ async def participating(port: int, folder: Path, *, waits_in: int = 0) -> AsyncI
         participant.kill()
 
 
-def comparable(results: AssessmentResults):
+def comparable(results: AssessmentResults) -> dict[str, Any]:
     return results.model_dump(mode="json", exclude={"assessment_id", "duration_seconds", "provenance"})
 
 
