@@ -12,7 +12,7 @@ BIN := $(VENV)/bin
 # Two stamps: the packages that proctor runs with, and all packages, those of its development included.
 RUNNABLE := $(VENV)/.runnable
 INSTALLED := $(VENV)/.installed
-PACKAGES := proctor purple_sdk
+PACKAGES := proctor purple_sdk tests
 # Twice as many as cores: while some wait for what must come, others have something to do. Which plays what:
 # tests/scheduling.py.
 PYTEST_ARGS ?= -n 4 --dist loadfile

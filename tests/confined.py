@@ -262,7 +262,7 @@ def attempts(own: Path, other: Path, hidden: Path, pid: int, port: int, other_po
 
 def try_all(**given: Any) -> dict[str, str]:
     """For each row "yes" where all attempts succeed, "no" where all are refused, else what happened."""
-    places = {name: Path(value) if isinstance(value, str) else value for name, value in given.items()}
+    places: dict[str, Any] = {name: Path(value) if isinstance(value, str) else value for name, value in given.items()}
     return {row: _outcome(tried) for row, tried in attempts(**places).items()}
 
 

@@ -99,7 +99,7 @@ def stack(scenarios_dir: Path, engine_folder: Path) -> Iterator[Stack]:
 
     It plays terminal trials as soon as there is the engine that ``docker_engine`` starts.
     """
-    settings = {"OPENAI_API_KEY": None, "OPENAI_BASE_URL": None, "OPENAI_API_BASE": None}
+    settings: dict[str, str | None] = {"OPENAI_API_KEY": None, "OPENAI_BASE_URL": None, "OPENAI_API_BASE": None}
     settings |= {"DOCKER_HOST": shared_address(engine_folder)}
     with running_stack(scenarios_dir, environment=settings) as running:
         yield running

@@ -85,7 +85,10 @@ class S3:
 @contextmanager
 def s3() -> Iterator[S3]:
     """A server with S3's protocol in this process, and a bucket in it."""
-    from moto.server import DomainDispatcherApplication, create_backend_app  # takes a while, and few need it
+    from moto.moto_server.werkzeug_app import (  # takes a while, and few need it
+        DomainDispatcherApplication,
+        create_backend_app,
+    )
 
     server = make_server("127.0.0.1", 0, lambda *_: [], threaded=True)
     store = S3(f"http://127.0.0.1:{server.port}")

@@ -42,7 +42,7 @@ def program(text: str, *arguments: str) -> list[str]:
     return [sys.executable, "-c", text, *arguments]
 
 
-def start(command: list[str], environment: Mapping[str, str] | None = None, **options: Any) -> Process:
+def start(command: list[str], environment: Mapping[str, str | None] | None = None, **options: Any) -> Process:
     """Start a command, from the root of the repository; whoever starts it ends it (``end``).
 
     Args:
@@ -71,7 +71,7 @@ def end(process: Process, by: signal.Signals = signal.SIGTERM) -> int:
 @contextmanager
 def running(
     command: list[str],
-    environment: Mapping[str, str] | None = None,
+    environment: Mapping[str, str | None] | None = None,
     by: signal.Signals = signal.SIGTERM,
     **options: Any,
 ) -> Iterator[Process]:
@@ -86,7 +86,7 @@ def running(
 @asynccontextmanager
 async def running_beside(
     command: list[str],
-    environment: Mapping[str, str] | None = None,
+    environment: Mapping[str, str | None] | None = None,
     by: signal.Signals = signal.SIGTERM,
     **options: Any,
 ) -> AsyncIterator[Process]:
@@ -110,7 +110,7 @@ def read_address(process: Process) -> str:
     for line in process.stdout:
         if found := re.search(r'listening on (http://[^\s/"]+)', line):
             return found[1].replace("localhost", "127.0.0.1")
-    raise AssertionError(f"{process.args} ended before it was ready, with {process.wait()}")
+    raise AssertionError(f"{process.args!r} ended before it was ready, with {process.wait()}")
 
 
 @contextmanager

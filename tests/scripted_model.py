@@ -200,12 +200,12 @@ def _anthropic(answer: Call | str, model: str, streamed: bool) -> str:
         block = {"type": "tool_use", "id": f"toolu_{uuid.uuid4().hex}", "name": answer.name, "input": answer.arguments}
         delta = {"type": "input_json_delta", "partial_json": json.dumps(answer.arguments)}
         begun, stop = {**block, "input": {}}, "tool_use"
-    message = {"id": f"msg_{uuid.uuid4().hex}", "type": "message", "role": "assistant", "model": model}
+    message: dict[str, Any] = {"id": f"msg_{uuid.uuid4().hex}", "type": "message", "role": "assistant", "model": model}
     message |= {"content": [block], "stop_reason": stop, "stop_sequence": None, "usage": usage}
     if not streamed:
         return json.dumps(message)
-    first = {**message, "content": [], "stop_reason": None, "usage": {**usage, "output_tokens": 1}}
-    events = [
+    first: dict[str, Any] = {**message, "content": [], "stop_reason": None, "usage": {**usage, "output_tokens": 1}}
+    events: list[dict[str, Any]] = [
         {"type": "message_start", "message": first},
         {"type": "content_block_start", "index": 0, "content_block": begun},
         {"type": "content_block_delta", "index": 0, "delta": delta},
@@ -230,7 +230,7 @@ def _responses(answer: Call | str, model: str, streamed: bool) -> str:
     done = {**response, "status": "completed", "output": [item], "usage": usage}
     if not streamed:
         return json.dumps(done)
-    events = [
+    events: list[dict[str, Any]] = [
         {"type": "response.created", "response": {**response, "status": "in_progress", "output": []}},
         {"type": "response.output_item.added", "output_index": 0, "item": {**item, "status": "in_progress"}},
         {"type": "response.output_item.done", "output_index": 0, "item": item},
@@ -240,7 +240,7 @@ def _responses(answer: Call | str, model: str, streamed: bool) -> str:
 
 
 def _chat(answer: Call | str, model: str, streamed: bool) -> str:
-    usage = {"prompt_tokens": INPUT, "completion_tokens": OUTPUT, "total_tokens": INPUT + OUTPUT}
+    usage: dict[str, Any] = {"prompt_tokens": INPUT, "completion_tokens": OUTPUT, "total_tokens": INPUT + OUTPUT}
     usage |= {"prompt_tokens_details": {"cached_tokens": CACHED}}
     message: dict[str, Any] = {"role": "assistant", "content": answer if isinstance(answer, str) else None}
     if not isinstance(answer, str):
@@ -254,7 +254,7 @@ def _chat(answer: Call | str, model: str, streamed: bool) -> str:
         choice = {"index": 0, "message": message, "finish_reason": stop}
         return json.dumps({**head, "object": "chat.completion", "choices": [choice], "usage": usage})
     chunk = {**head, "object": "chat.completion.chunk"}
-    events = [
+    events: list[dict[str, Any]] = [
         {**chunk, "choices": [{"index": 0, "delta": message, "finish_reason": None}]},
         {**chunk, "choices": [{"index": 0, "delta": {}, "finish_reason": stop}]},
         {**chunk, "choices": [], "usage": usage},
@@ -263,8 +263,10 @@ def _chat(answer: Call | str, model: str, streamed: bool) -> str:
 
 
 def _gemini(answer: Call | str, model: str, streamed: bool) -> str:
-    is_text = isinstance(answer, str)
-    part = {"text": answer} if is_text else {"functionCall": {"name": answer.name, "args": answer.arguments}}
+    if isinstance(answer, str):
+        part: dict[str, Any] = {"text": answer}
+    else:
+        part = {"functionCall": {"name": answer.name, "args": answer.arguments}}
     usage = {"promptTokenCount": INPUT, "candidatesTokenCount": OUTPUT, "cachedContentTokenCount": CACHED}
     usage |= {"totalTokenCount": INPUT + OUTPUT}
     content = {"role": "model", "parts": [part]}
@@ -272,16 +274,22 @@ def _gemini(answer: Call | str, model: str, streamed: bool) -> str:
     return _events([value], named=False) if streamed else json.dumps(value)
 
 
-_WIRES: dict[str, Callable[[Call | str, str, bool], str]] = {
+_Wire = Callable[[Call | str, str, bool], str]
+_WIRES: dict[str, _Wire] = {
     "/messages$": _anthropic,
     "/responses$": _responses,
     "/chat/completions$": _chat,
     ":(stream)?[gG]enerateContent$": _gemini,
 }
-_READERS = {_anthropic: _read_anthropic, _responses: _read_responses, _chat: _read_chat, _gemini: _read_gemini}
+_READERS: dict[_Wire, Callable[[dict[str, Any]], _Question]] = {
+    _anthropic: _read_anthropic,
+    _responses: _read_responses,
+    _chat: _read_chat,
+    _gemini: _read_gemini,
+}
 
 
-def _wire_of(path: str) -> Callable[[Call | str, str, bool], str]:
+def _wire_of(path: str) -> _Wire:
     return next(wire for end, wire in _WIRES.items() if re.search(end, path))
 
 

@@ -23,6 +23,7 @@ import uvicorn
 
 from proctor.client.caller import Accepted, AssessmentCall, Ended, Progress
 from proctor.local.stack import DEV_SERVER_SETTINGS, LocalStack, Ports
+from proctor.protocol.campaigns import CampaignUpdate
 from proctor.protocol.updates import TaskUpdate
 from proctor.service.supervisor import Supervisor
 from proctor.settings.config import GreenAgentConfig
@@ -110,7 +111,7 @@ def running_stack(
     scenarios_dir: Path = SCENARIOS,
     *,
     is_durable: bool = False,
-    environment: dict[str, str | None] | None = None,
+    environment: Mapping[str, str | None] | None = None,
     dev_server: Mapping[str, str] | None = None,
     processes: int = 1,
     observe_port: int | None = None,
@@ -196,7 +197,7 @@ async def listening(make_app: Callable[[str], Any], port: int | None = None) -> 
     server = uvicorn.Server(
         uvicorn.Config(make_app(url), host="127.0.0.1", port=port, log_level="error", timeout_graceful_shutdown=1)
     )
-    server.install_signal_handlers = lambda: None  # type: ignore[method-assign,attr-defined]
+    server.install_signal_handlers = lambda: None  # type: ignore[attr-defined]
     task = asyncio.create_task(server.serve())
     while not server.started:
         await asyncio.sleep(0.01)
@@ -206,13 +207,13 @@ async def listening(make_app: Callable[[str], Any], port: int | None = None) -> 
         server.should_exit = True
         await task
         for connection in list(server.server_state.connections):  # as those of a process that has ended
-            connection.transport.abort()  # type: ignore[union-attr]
+            connection.transport.abort()
 
 
 class Assessed:
     """How an assessment went: its end state, sentence, results and updates."""
 
-    def __init__(self, ended: Ended, updates: list[TaskUpdate]) -> None:
+    def __init__(self, ended: Ended, updates: list[TaskUpdate | CampaignUpdate]) -> None:
         self.state = ended.state
         self.sentence = ended.sentence
         self.updates = updates
@@ -234,7 +235,7 @@ async def assess(stack: Stack | str, agent_url: str, scenario_id: str, **config:
 
 async def assess_by(stack: Stack | str, request: str, on_accepted: Callable[[str], Any] = str) -> Assessed:
     """Ask by a request as it is, and follow what comes of it to its end; ``on_accepted`` is told the task's id."""
-    updates: list[TaskUpdate] = []
+    updates: list[TaskUpdate | CampaignUpdate] = []
     async with AssessmentCall(stack if isinstance(stack, str) else stack.gateway_url, request) as call:
         async for event in call.events():
             if isinstance(event, Accepted):

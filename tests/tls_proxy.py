@@ -88,11 +88,11 @@ async def behind_tls(
         there = _copy(reader, inner_writer) if api_key is None else _checked(reader, inner_writer, writer, api_key)
         both = [asyncio.create_task(there), asyncio.create_task(_copy(inner_reader, writer))]
         await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
-        for each in both:
-            each.cancel()
+        for copying in both:
+            copying.cancel()
         await asyncio.gather(*both, return_exceptions=True)
-        for each in (writer, inner_writer):
-            each.close()
+        for end in (writer, inner_writer):
+            end.close()
 
     server = await asyncio.start_server(serve, "127.0.0.1", 0, ssl=context)
     try:
@@ -122,8 +122,8 @@ async def _checked(
             if kind in (_HEADERS, _CONTINUATION):
                 block += _fragment(body, flags) if kind == _HEADERS else body
                 if flags & _END_HEADERS:
-                    headers, block = dict(decoder.decode(block)), b""
-                    if ":path" in headers and headers.get("authorization") != f"Bearer {api_key}":
+                    headers, block = dict(decoder.decode(block, raw=True)), b""
+                    if b":path" in headers and headers.get(b"authorization") != f"Bearer {api_key}".encode():
                         back.write(_refusal(stream))
                         continue
             onward.write(head + body)

@@ -77,7 +77,7 @@ def _read_file(path: Path, directory: Path) -> bytes:
     return read_regular(path, f"{directory.name}/{path.relative_to(directory)}")
 
 
-def unpack(content: BinaryIO, directory: Path) -> None:
+def unpack(content: bytes | BinaryIO, directory: Path) -> None:
     """Write the files of an archive into a new folder, which appears with all of them or not at all."""
     beside = directory.with_name(f".{directory.name}.{os.getpid()}")
     for left_over in (beside, directory):

@@ -74,7 +74,7 @@ def columns_of(rows: Rows) -> list[str]:
 def write_parquet(rows: Rows, path: Path) -> None:
     """Write rows as a Parquet file."""
     try:
-        import pyarrow  # type: ignore[import-untyped]
+        import pyarrow
         from pyarrow import parquet
     except ImportError:
         raise CommandError("a .parquet file needs pyarrow: pip install pyarrow, or write .csv") from None

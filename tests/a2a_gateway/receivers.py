@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from tests.a2a_gateway.conftest import eventually
+from tests.waiting import eventually
 
 
 @dataclass

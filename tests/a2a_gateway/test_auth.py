@@ -367,7 +367,7 @@ async def test_an_identity_providers_tokens_count_where_they_are_for_us(
         "another key": provider.token(key=stranger),
         "an unknown key": provider.token(key=stranger, kid="two"),
         "a shared secret": provider.token(key="s" * 64, algorithm="HS256"),
-        "no signature": jwt.encode({"sub": "alice"}, None, algorithm="none", headers={"kid": "one"}),
+        "no signature": jwt.encode({"sub": "alice"}, "", algorithm="none", headers={"kid": "one"}),
         "garbage": "a.b.c",
         "a nest": f"{base64.urlsafe_b64encode(b'[' * 6_000).decode().rstrip('=')}.e30.x",
         "a subject that can't be written": provider.token(sub="\ud800"),

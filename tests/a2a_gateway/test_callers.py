@@ -95,13 +95,14 @@ class Place:
 
 def write_tokens(path: Path, number: int) -> dict[str, str]:
     tokens, texts = Tokens(path), {"wrong": "proctor_00000000_" + "A" * 43}
-    for who, name, kind in (
+    callers: list[tuple[str, str, dict[str, Any]]] = [
         ("other", "bob", {}),
         ("own", "alice", {}),
         ("admin", "root", {"is_admin": True}),
         ("expired", "alice", {"lasts": timedelta(milliseconds=1)}),
-    ):
-        token, texts[who] = make_token(f"{name}{number}", **kind)  # type: ignore[arg-type]
+    ]
+    for who, name, kind in callers:
+        token, texts[who] = make_token(f"{name}{number}", **kind)
         tokens.add(token)
     return texts
 
@@ -167,9 +168,11 @@ class Row:
         return await http.request(self.method, path, content=content, headers=headers)
 
 
-def rpc(method: str, params: dict[str, Any], own: int, other: int | None = -32001, **headers: str) -> Row:
+def rpc(
+    method: str, params: dict[str, Any], own: int, other: int | None = -32001, headers: dict[str, str] | None = None
+) -> Row:
     body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
-    return Row("POST /", "/", own, other, body=body, headers=headers)
+    return Row("POST /", "/", own, other, body=body, headers=headers or {})
 
 
 MESSAGE = {"messageId": "again", "taskId": "TASK", "role": "ROLE_USER", "parts": [{"text": "{}"}]}
@@ -203,23 +206,23 @@ def rest(prefix: str, path: str) -> list[Row]:
     ]
 
 
-HOOK_03 = {"parent": "tasks/TASK", "config": {"name": "tasks/TASK/pushNotificationConfigs/hook"}}
-HOOK_03["config"]["pushNotificationConfig"] = WEBHOOK  # type: ignore[index]
+HOOK_03: dict[str, Any] = {"parent": "tasks/TASK", "config": {"name": "tasks/TASK/pushNotificationConfigs/hook"}}
+HOOK_03["config"]["pushNotificationConfig"] = WEBHOOK
 V1_HOOKS = "/v1/tasks/TASK/pushNotificationConfigs"
 TABLE = [
     *rest("", ""),
     *rest("/{tenant}", "/desk"),
-    rpc("SendMessage", {"message": MESSAGE}, -32004, **V1),
-    rpc("SendStreamingMessage", {"message": MESSAGE}, -32004, **V1),
-    rpc("GetTask", {"id": "TASK"}, 200, **V1),
-    rpc("ListTasks", {}, 200, None, **V1),
-    rpc("CancelTask", {"id": "TASK"}, -32002, **V1),
-    rpc("SubscribeToTask", {"id": "TASK"}, -32004, **V1),
-    rpc("CreateTaskPushNotificationConfig", {"taskId": "TASK", **WEBHOOK}, 200, **V1),
-    rpc("GetTaskPushNotificationConfig", {"taskId": "TASK", "id": "hook"}, 200, **V1),
-    rpc("ListTaskPushNotificationConfigs", {"taskId": "TASK"}, 200, **V1),
-    rpc("DeleteTaskPushNotificationConfig", {"taskId": "TASK", "id": "hook"}, 200, **V1),
-    rpc("GetExtendedAgentCard", {}, -32004, None, **V1),
+    rpc("SendMessage", {"message": MESSAGE}, -32004, headers=V1),
+    rpc("SendStreamingMessage", {"message": MESSAGE}, -32004, headers=V1),
+    rpc("GetTask", {"id": "TASK"}, 200, headers=V1),
+    rpc("ListTasks", {}, 200, None, headers=V1),
+    rpc("CancelTask", {"id": "TASK"}, -32002, headers=V1),
+    rpc("SubscribeToTask", {"id": "TASK"}, -32004, headers=V1),
+    rpc("CreateTaskPushNotificationConfig", {"taskId": "TASK", **WEBHOOK}, 200, headers=V1),
+    rpc("GetTaskPushNotificationConfig", {"taskId": "TASK", "id": "hook"}, 200, headers=V1),
+    rpc("ListTaskPushNotificationConfigs", {"taskId": "TASK"}, 200, headers=V1),
+    rpc("DeleteTaskPushNotificationConfig", {"taskId": "TASK", "id": "hook"}, 200, headers=V1),
+    rpc("GetExtendedAgentCard", {}, -32004, None, headers=V1),
     rpc("message/send", message03(text03("{}"), taskId="TASK"), -32004),
     rpc("message/stream", message03(text03("{}"), taskId="TASK"), -32004),
     rpc("tasks/get", {"id": "TASK"}, 200),

@@ -185,7 +185,7 @@ async def test_a_stream_ends_with_a_sentence_when_temporal_stays_away(
         assert (await health(gateway))[0] == "degraded"
 
 
-async def _answers(gateway: Gateway, path: str, told: dict[str, str]) -> bool:
+async def _answers(gateway: Gateway, path: str, told: dict[str, object]) -> bool:
     answer = await gateway.http.get(path)
     assert answer.status_code == 503
     return bool(answer.json() == told)

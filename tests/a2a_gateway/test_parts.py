@@ -5,7 +5,7 @@ import re
 from typing import Any
 
 import pytest
-from a2a.types import Message, Part, Task
+from a2a.types import Message, Part, Task, TaskStatusUpdateEvent
 from google.protobuf.json_format import MessageToDict
 
 from proctor.a2a_gateway.contexts import context_keyword, decode_context
@@ -48,6 +48,7 @@ def test_doubles_that_are_no_integer_stay(value: float) -> None:
 
 def test_an_update_of_a_newer_worker_is_passed_on() -> None:
     event = update_event(Task(id="t", context_id="c"), Update(3, {"message_type": "update_mood", "mood": "good"})).event
+    assert isinstance(event, TaskStatusUpdateEvent)
     text, data = event.status.message.parts
     assert text.text == "update_mood."
     assert MessageToDict(data.data) == {"message_type": "update_mood", "mood": "good"}

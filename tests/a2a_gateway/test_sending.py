@@ -279,10 +279,11 @@ async def test_what_protocol_03_requires_is_asked_for_before_anything_starts(
     assert left_out in error["message"]
     call = {"jsonrpc": "2.0", "id": 1, "method": "message/stream", "params": {"message": sent}}
     assert '"code":-32602' in (await gateway.http.post("/", json=call)).text.replace(" ", "")
-    rest = {"messageId": "m", "role": "ROLE_USER", "content": [TEXT]}
+    rest: dict[str, Any] = {"messageId": "m", "role": "ROLE_USER", "content": [TEXT]}
     del rest["content" if left_out == "parts" else left_out]
     if instead:
-        rest |= {"content": []} if left_out == "parts" else {"role": "ROLE_KING"}
+        wrong: dict[str, Any] = {"content": []} if left_out == "parts" else {"role": "ROLE_KING"}
+        rest |= wrong
     for path in ("/v1/message:send", "/v1/message:stream"):
         answer = await gateway.http.post(path, json={"message": rest})
         assert answer.status_code == 400

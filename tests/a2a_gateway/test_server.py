@@ -180,7 +180,12 @@ async def test_a_refusal_is_one_line_in_the_log(
     text = "{}"
     if version == "0.3":
         method = "message/stream" if streams else "message/send"
-        body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": message03(text03(text), taskId="nonesuch")}
+        body: dict[str, Any] = {
+            "jsonrpc": "2.0",
+            "id": 1,
+            "method": method,
+            "params": message03(text03(text), taskId="nonesuch"),
+        }
     else:
         params = {"message": {"messageId": "m", "role": "ROLE_USER", "parts": [{"text": text}], "taskId": "nonesuch"}}
         method = "SendStreamingMessage" if streams else "SendMessage"

@@ -48,9 +48,10 @@ from tests.a2a_gateway.callers import (
     state_name,
     text03,
 )
-from tests.a2a_gateway.conftest import Gateway, eventually, request, running_gateway, standin_worker
+from tests.a2a_gateway.conftest import Gateway, request, running_gateway, standin_worker
 from tests.a2a_gateway.receivers import Receiver, receiving
 from tests.sentences import says
+from tests.waiting import eventually
 from tests.work import some_of
 
 STORY = ["task", *map(str, range(6)), "artifact", "completed"]
@@ -104,7 +105,10 @@ async def listed(caller: Caller, task_id: str) -> list[TaskPushNotificationConfi
 @pytest.mark.usefixtures("notifications")
 @pytest.mark.parametrize("binding", some_of(["JSONRPC", REST], 1))
 async def test_a_webhook_hears_what_a_stream_tells(gateway: Gateway, receiver: Receiver, binding: Any) -> None:
-    secrets = {"token": "T0ken", "authentication": AuthenticationInfo(scheme="Bearer", credentials="s3cret")}
+    secrets: dict[str, Any] = {
+        "token": "T0ken",
+        "authentication": AuthenticationInfo(scheme="Bearer", credentials="s3cret"),
+    }
     async with sdk_client(gateway.url, binding) as caller:
         card = (await gateway.http.get("/.well-known/agent-card.json")).json()
         assert card["capabilities"]["pushNotifications"] is True
@@ -226,7 +230,7 @@ async def test_a_webhook_that_is_gone_is_given_up(gateway: Gateway, client: Clie
         ]
         with pytest.raises(WorkflowFailureError) as failure:
             await client.get_workflow_handle(place).result()
-        sentence = str(failure.value.cause.__cause__)  # type: ignore[union-attr]
+        sentence = str(failure.value.cause.__cause__)
         assert says("410").within(sentence)
         assert "has to say" not in sentence
         assert receiver.answers == [410]
@@ -316,7 +320,10 @@ async def test_03_over_http_json(gateway: Gateway) -> None:
 
 
 async def test_what_a_caller_entrusts_is_read_by_nobody_else(gateway: Gateway, client: Client) -> None:
-    secrets = {"token": "T0ken-9", "authentication": AuthenticationInfo(scheme="Bearer", credentials="s3cret-9")}
+    secrets: dict[str, Any] = {
+        "token": "T0ken-9",
+        "authentication": AuthenticationInfo(scheme="Bearer", credentials="s3cret-9"),
+    }
     async with sdk_client(gateway.url, streaming=False) as caller:
         asked = with_webhook(at_once(message(data_part(request()))), "http://127.0.0.1:9/key-9", **secrets)
         task = await send(caller, asked)
@@ -389,5 +396,5 @@ async def test_a_name_that_changes_its_address_gets_nothing(
         task = await send(caller, with_webhook(message(data_part(request())), "http://rebinding.example/"))
     with pytest.raises(WorkflowFailureError) as failure:
         await client.get_workflow_handle(await place_of(client, task.id)).result()
-    assert says().within(str(failure.value.cause.__cause__))  # type: ignore[union-attr]
+    assert says().within(str(failure.value.cause.__cause__))
     assert state_name(task.status.state) == "completed"

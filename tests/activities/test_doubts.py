@@ -16,7 +16,7 @@ from proctor.activities.scenario_code.evaluators import ReadByModel, judge_by_ev
 from proctor.activities.scenario_code.facts_asked import FactsAsked, facts_asked
 from proctor.language.facts import Answer, Fact, Question, TextReader, both, either, may_tell, reading, tells
 from proctor.language.patterns import has_match
-from proctor.protocol.evaluation import AgentBeatsEvalContext, EvalResult
+from proctor.protocol.evaluation import AgentBeatsEvalContext, EvalResult, EvaluatorRegistry
 from proctor.protocol.scenario import EvaluationCriterion
 from purple_sdk.protocol.results import ActionLogEntryWithTurn, CriterionResult, assessment_results, unscored
 from tests.activities.test_model_judge import said, scenario
@@ -38,7 +38,7 @@ SECRET = Fact("secret", "It gives the secret away.", _secret)
 
 async def notice(ctx: AgentBeatsEvalContext, _params: dict[str, Any]) -> EvalResult:
     """Six points for a closing, four for a secret kept."""
-    texts = [entry.parameters["content"] for entry in ctx.action_log]
+    texts = [str(entry.parameters["content"]) for entry in ctx.action_log]
     points = 6 * any(tells(CLOSED, text) for text in texts)
     points += 4 * (not any(may_tell(SECRET, text) for text in texts))
     return EvalResult(points, 10, "so it is")
@@ -61,7 +61,7 @@ def _context(*texts: str) -> AgentBeatsEvalContext:
 
 
 async def _judged(*texts: str, read_by_model: ReadByModel | None = None) -> CriterionResult:
-    evaluators = {"notice": notice}
+    evaluators: EvaluatorRegistry = {"notice": notice}
     criterion = _criterion(evaluator_id="notice")
     return await judge_by_evaluator(criterion, _context(*texts), evaluators, read_by_model, "openai/judge")
 

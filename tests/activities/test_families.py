@@ -9,9 +9,11 @@ from contextlib import aclosing
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 import pytest_asyncio
+from pydantic import JsonValue
 from temporalio.testing import ActivityEnvironment
 
 from proctor.activities.attempts import heartbeats
@@ -198,8 +200,8 @@ async def test_a_family_that_never_gets_a_processor_is_stopped_in_all_tries_toge
     """A try of a local activity ends after a minute. Others wait for workers first, and each try notes what it used."""
     day = "one_question · difficulty 2 · seed 7"
     surroundings, noted = ActivityEnvironment(), []
-    before = [{"kind": "spent", "what": day, "seconds": seconds} for seconds in (100.0, 79.5)]
-    others = {"kind": "spent", "what": "another day", "seconds": 170.0}
+    before: list[JsonValue] = [{"kind": "spent", "what": day, "seconds": seconds} for seconds in (100.0, 79.5)]
+    others: JsonValue = {"kind": "spent", "what": "another day", "seconds": 170.0}
     scheduled = surroundings.info.started_time - timedelta(minutes=3)
 
     async def load() -> None:
@@ -208,8 +210,12 @@ async def test_a_family_that_never_gets_a_processor_is_stopped_in_all_tries_toge
 
     surroundings.on_heartbeat = lambda *details: noted.append(details[-1])
     async with aclosing(starving):
-        for about in ({"is_local": True, "scheduled_time": scheduled}, {"heartbeat_timeout": timedelta(seconds=4)}):
-            surroundings.info = replace(surroundings.info, attempt=4, **{"is_local": False, **about})
+        calls: list[dict[str, Any]] = [
+            {"is_local": True, "scheduled_time": scheduled},
+            {"is_local": False, "heartbeat_timeout": timedelta(seconds=4)},
+        ]
+        for about in calls:
+            surroundings.info = replace(surroundings.info, attempt=4, **about)
             with pytest.raises(InstanceError, check=says(seconds=re.compile(r"[\d.]+(?= s )"))):
                 await surroundings.run(load)
     assert [(each["kind"], each["what"]) for each in noted] == [("spent", day)]

@@ -180,7 +180,7 @@ async def test_a_participant_that_has_acted_is_not_asked_again_by_the_next_attem
     async with by_hand(forgetful.play, greeting=forgetful.greet) as participant:
         about = planned(name, participant.url)
         greeting = Attempts(activities.greet, GreetInput(plan=about, prepared=prepared, is_reset=False))
-        await greeting.attempt(dies=lambda: forgetful.acted)
+        await greeting.attempt(dies=lambda: bool(forgetful.acted))
         with pytest.raises(ApplicationError, match="be greeted again"):
             await greeting.attempt()
         assert participant.kinds == ["assessment_start"]

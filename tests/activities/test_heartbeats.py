@@ -11,6 +11,7 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+from pydantic import JsonValue
 from temporalio import activity, workflow
 from temporalio.client import Client
 from temporalio.common import RetryPolicy
@@ -42,7 +43,7 @@ async def hold_up_the_loop() -> int:
 
 
 @activity.defn
-async def note_and_die() -> list[str]:
+async def note_and_die() -> list[JsonValue]:
     """Its first attempt leaves a note, beats on for a while and dies; the second one finds it."""
     if activity.info().attempt == 1:
         heartbeats.note("was here")

@@ -9,11 +9,11 @@ import pytest
 from temporalio.exceptions import ApplicationError
 from temporalio.testing import ActivityEnvironment
 
+from proctor.activities.attempts import failures
 from proctor.activities.judging import by_evaluator
 from proctor.activities.judging.payloads import JudgeInput
 from proctor.activities.plan import Plan
 from proctor.activities.scenario_code.processes import EvaluatorRetryError
-from proctor.activities.simulation import simulations
 from proctor.activities.simulation.payloads import Evidence
 from proctor.local.doing import do, noting
 from proctor.local.rehearsal import Rehearsal, RehearsedAssessment, rehearsing
@@ -154,7 +154,7 @@ def test_no_verdict_counts_where_the_simulation_was_lost_meanwhile(
     """One that was lost answers like an empty one, which no evaluator can know."""
 
     async def is_another(*_: Any) -> None:
-        raise simulations.failures.SIMULATION_LOST.passing("It was lost meanwhile.")
+        raise failures.SIMULATION_LOST.passing("It was lost meanwhile.")
 
     class Lost(Judged):
         async def look(self, plan: Plan, evidence: Evidence) -> None:

@@ -14,7 +14,12 @@ def test_each_issue_has_a_key_and_an_id_of_its_own() -> None:
 def test_no_key_opens_another_simulation_or_another_deployments() -> None:
     keys = [
         derive(secret, simulation)
-        for derive in (admin_key, reader_key, commands_key, lambda *of: participant_key(*of, 1))
+        for derive in (
+            admin_key,
+            reader_key,
+            commands_key,
+            lambda secret, simulation: participant_key(secret, simulation, 1),
+        )
         for secret in ("secret", "other")
         for simulation in ("one", "two")
     ]

@@ -356,9 +356,10 @@ async def test_a_panel_gives_the_median_and_a_tie_is_a_range_from_the_lower_vote
     result = await by_panel([Judge(f"judge-{number}", llm) for number in range(len(votes))])
     assert result.score == points
     assert result.details is not None
-    [row] = result.details["items"]  # type: ignore[misc]
+    items: Any = result.details["items"]
+    [row] = items
     spread = max(votes) - min(votes)
-    assert (sorted(row["votes"]), row["spread"]) == (sorted(votes), spread)  # type: ignore[index,call-overload,arg-type]
+    assert (sorted(row["votes"]), row["spread"]) == (sorted(votes), spread)
     assert result.details["disagreements"] == (["score"] if spread else [])
     assert result.doubtful_points == doubtful
     assert [doubt.reason.startswith("the votes disagree (") for doubt in result.doubts] == [True] * bool(doubtful)
@@ -389,7 +390,7 @@ async def test_when_one_vote_fails_the_others_ask_no_more(
         goes_on.wait(60)
         return {"content": "no verdict"}
 
-    def refuse(_path: str, _body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+    def refuse(path: str, body: dict[str, Any]) -> tuple[int, dict[str, Any] | bytes]:
         while not endpoint.calls:
             goes_on.wait(0.01)
         return 401, {"error": {"message": "no such key"}}

@@ -55,7 +55,7 @@ async def test_an_old_name_is_the_same_module_with_a_warning(write_scenario: Wri
     with pytest.warns(DeprecationWarning, match=r"^scenarios\.kit\.messages .* proctor\.scenarios\.kit"):
         module = import_evaluators(directory)
     messages = proctor.scenarios.kit.messages
-    same = [proctor.protocol.evaluation, messages, proctor.language.facts]
+    same: list[object] = [proctor.protocol.evaluation, messages, proctor.language.facts]
     same += [purple_sdk.protocol.results.CriterionResult, messages.messages_sent]
     assert await module.judged(NOTHING, {}) == same
     assert messages.__spec__ is not None

@@ -208,7 +208,9 @@ def test_the_one_object_that_fits_is_the_answer(text: str) -> None:
 
 def test_two_objects_that_fit_are_no_answer() -> None:
     said = 'The mail said {"name": "red", "strength": 1}. I say: {"name": "blue", "strength": 2}'
-    assert read_answer(said, Colour) == (None, says())
+    found, problem = read_answer(said, Colour)
+    assert found is None
+    assert problem == says()
 
 
 def test_an_answer_of_braces_is_given_up() -> None:

@@ -9,6 +9,7 @@ from google.protobuf.json_format import MessageToDict
 
 from proctor.activities.simulation.keys import host_key
 from proctor.client.caller import Accepted, AssessmentCall, Ended, Progress
+from proctor.protocol.campaigns import CampaignUpdate
 from proctor.protocol.updates import TaskUpdate
 from purple_sdk.processes.http_clients import tls
 from purple_sdk.ues import AsyncUESHost
@@ -28,7 +29,7 @@ class Running:
         self._call = call
         self._events = call.events()
         self.task_id = ""
-        self.updates: list[TaskUpdate] = []
+        self.updates: list[TaskUpdate | CampaignUpdate] = []
 
     async def until(self, kind: str) -> None:
         """Follow it until an update of this kind (``turn_started``) has come; "" for until it was accepted."""

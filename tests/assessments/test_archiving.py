@@ -50,7 +50,7 @@ async def test_a_completed_assessment_stays_when_temporal_has_forgotten_it(stack
 
 async def with_transcripts(turn: int, ues: AsyncUESClient, now: datetime) -> FromParticipant:
     """As diligent, with a transcript of each turn; the first has a key in it."""
-    early = await diligent(turn, ues, now)
+    early: TurnCompleteMessage = await diligent(turn, ues, now)
     if turn > 1:
         return early.model_copy(update={"trajectory": transcript("Read it.")})
     asked = ActionLogEntry(timestamp=now, action="email.send", parameters={}, success=True)
@@ -172,7 +172,8 @@ async def test_a_canceled_assessment_keeps_the_turn_that_it_was_in(stack: Stack)
             await eventually(lambda: shows(f"/view/{assessment.task_id}", 'data-page="running"', "in turn 1"))
         await caller.cancel_task(CancelTaskRequest(id=assessment.task_id))
         ended = await assessment.end()
-        assert (ended.state, ended.sentence) == ("canceled", says())
+        assert ended.state == "canceled"
+        assert ended.sentence == says()
         assert await simulations_left(stack) == []
         assert seen == CASES["mid-turn"][-1], "the participant's turn is canceled, too"
     archive = Archive(stack.config.archive_url)

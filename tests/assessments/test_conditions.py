@@ -42,8 +42,8 @@ class Slow:
         met = self.met.setdefault(turn, [str(now)])
         for ask in (ues.time.get_state, ues.email.query, lambda: ask_ben(ues), ues.email.query):
             try:
-                answer = await ask()
-                met.append(str(len(answer["emails"])) if "emails" in (answer or {}) else "done")
+                answer = await ask() or {}
+                met.append(str(len(answer["emails"])) if "emails" in answer else "done")
             except UESError as error:
                 met.append(str(error.status_code) if hasattr(error, "status_code") else type(error).__name__)
 

@@ -13,7 +13,7 @@ from proctor.storage.temporal import connect
 from purple_sdk.protocol.results import AssessmentResults
 from tests.activities.families import write_family
 from tests.assessments.test_forks import fork
-from tests.assessments.test_replay import follow
+from tests.assessments.test_replay import follow, read_results
 from tests.chaos.campaigns import play
 from tests.sentences import says
 from tests.stack import Assessed, Stack, assess, serving
@@ -92,7 +92,7 @@ async def test_a_day_is_forked_and_judged_again_when_its_family_is_gone(stack: S
             await reset(client, task_id, choose(points, None, from_judging=True), with_current_evaluators=with_current)
             ended = await follow(stack, task_id)
             assert ended.state == "completed", ended.sentence
-            judged = AssessmentResults.model_validate_json(ended.results)
+            judged = read_results(ended)
             assert judged.scores.overall.score == 16
             assert judged.provenance is not None
             assert judged.provenance.evaluators in ("frozen", "current")

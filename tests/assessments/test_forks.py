@@ -23,7 +23,7 @@ from proctor.viewer.actions import ActionRefusedError, ActionRequest
 from purple_sdk.protocol.forks import ForkedFrom
 from purple_sdk.protocol.results import AssessmentResults
 from tests.assessments.scripts import BEN
-from tests.assessments.test_replay import follow
+from tests.assessments.test_replay import follow, read_results
 from tests.chaos.campaigns import play
 from tests.chaos.forks import Undecided, files_of, outcome, turns_in
 from tests.sentences import says
@@ -93,7 +93,7 @@ async def test_a_fork_plays_the_rest_of_another_ones_day(stack: Stack) -> None:
         first.turns.clear()
         from_page = await follow(stack, await action.do(ActionRequest(kept, 4, {"agent": url, "seed": "7"})))
         assert first.turns == [4]
-        assert outcome(AssessmentResults.model_validate_json(from_page.results)) == outcome(original)
+        assert outcome(read_results(from_page)) == outcome(original)
     assert files_of(stack, original.assessment_id) == before
 
     started = next(update for update in same.updates if isinstance(update, AssessmentStartedUpdate))

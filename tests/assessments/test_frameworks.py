@@ -3,6 +3,7 @@
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -34,7 +35,11 @@ _ENVIRONMENTS = "PROCTOR_TEST_FRAMEWORKS"
 @pytest.mark.parametrize("framework", _NEEDS)
 async def test_an_example_on_a_framework(stack: Stack, tmp_path: Path, framework: str) -> None:
     python = _environment(framework, tmp_path)
-    calls = [("email_send", _MAIL), ("email_query", {"folder": "sent"}), ("final_answer", {"answer": "Done."})]
+    calls: list[tuple[str, dict[str, Any]]] = [
+        ("email_send", _MAIL),
+        ("email_query", {"folder": "sent"}),
+        ("final_answer", {"answer": "Done."}),
+    ]
     with ScriptedModel({1: calls}) as model:  # the last is a tool of smolagents; the others end without it
         module = f"purple_sdk.examples.frameworks.with_{framework}"
         command = [python, "-m", module, "--model", "gemini-2.5-flash", "--model-base-url", model.url]

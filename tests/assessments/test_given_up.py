@@ -2,6 +2,8 @@
 
 import asyncio
 from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
 
 from temporalio.api.enums.v1 import EventType
 from temporalio.client import Client, WorkflowHandle
@@ -80,17 +82,23 @@ class Straggler:
             except UESError as error:
                 self.refusals.append(str(error))
 
+    def waits_at(self, where: str) -> bool:
+        return self.waits_in == where
+
+    def was_asked_in_turn_3(self, count: int) -> bool:
+        return len(self.in_turn_3) == count
+
     async def keep_on(self) -> None:
         while True:
             await self.go_on()
             await asyncio.sleep(0.01)
 
 
-async def play_to_turn_3(handle: WorkflowHandle, straggler: Straggler) -> None:
+async def play_to_turn_3(handle: WorkflowHandle[Any, Any], straggler: Straggler) -> None:
     """Play the first run, with a workflow task of its own while the participant is greeted, and one in turn 2."""
     trouble = Trouble(step="admit", attempt=1, attempts=1, kind="Test", answer="a workflow task")
     for where in ("greet", "purple_turn"):
-        await eventually(lambda where=where: straggler.waits_in == where)
+        await eventually(partial(straggler.waits_at, where))
         await handle.signal(TROUBLE_SIGNAL, trouble)
 
         async def is_taken() -> bool:
@@ -103,7 +111,7 @@ async def play_to_turn_3(handle: WorkflowHandle, straggler: Straggler) -> None:
     await eventually(lambda: straggler.in_turn_3)
 
 
-async def find_points(handle: WorkflowHandle) -> dict[str, ResetPoint]:
+async def find_points(handle: WorkflowHandle[Any, Any]) -> dict[str, ResetPoint]:
     """Where the present run can be reset to, by the situation that each point leads to."""
     run_id, points, names = (await handle.describe()).run_id, {}, []
     pending: dict[int, str] = {}
@@ -120,7 +128,7 @@ async def find_points(handle: WorkflowHandle) -> dict[str, ResetPoint]:
     return points
 
 
-async def played(handle: WorkflowHandle) -> list[tuple[int, str]]:
+async def played(handle: WorkflowHandle[Any, Any]) -> list[tuple[int, str]]:
     so_far: SoFar = await handle.query(SO_FAR_QUERY, result_type=SoFar)
     return [(entry.turn, str(entry.parameters.get("content"))) for entry in so_far.played[0].action_log]
 
@@ -141,7 +149,7 @@ async def test_a_participant_that_goes_on_acts_in_no_turn_that_comes_after_a_res
             straggler.refusals.clear()
             going_on = asyncio.create_task(straggler.keep_on())
             await reset(client, assessment.task_id, points[situation])
-            await eventually(lambda count=count: len(straggler.in_turn_3) == count)
+            await eventually(partial(straggler.was_asked_in_turn_3, count))
             going_on.cancel()
             assert says().within(straggler.refusals[-1]), situation
             assert await played(handle) == undisturbed, situation

@@ -38,7 +38,7 @@ async def test_an_agent_that_speaks_mcp_plays_and_is_scored_by_the_same_log(stac
     heard: list[str] = []
     with OpenAIEndpoint() as endpoint:
         endpoint.decide = lambda _request: {"tool_calls": [("email_send", MAIL), ("email_query", {"folder": "sent"})]}
-        model = ChatOpenAI(model="small", base_url=endpoint.base_url, api_key="unused")  # type: ignore[arg-type]
+        model = ChatOpenAI(model="small", base_url=endpoint.base_url, api_key="unused")
 
         async def answer(_turn: dict[str, Any]) -> Any:
             heard.extend(await act(participant.messages[0], model))

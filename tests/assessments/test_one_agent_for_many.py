@@ -51,7 +51,7 @@ async def test_all_at_once_in_one_process_none_has_anything_of_another(stack: St
         results = await asyncio.gather(*(assessed(stack, url, "tiny", seed, TURNS) for seed in range(at_once)))
     names = set()
     for result in results:
-        said = [json.loads(entry.parameters["content"]) for entry in result.action_log]
+        said = [json.loads(str(entry.parameters["content"])) for entry in result.action_log]
         [name] = {each["name"] for each in said}
         assert [(entry.turn, entry.success) for entry in result.action_log] == [(1, True), (2, True), (3, True)]
         assert [each["turns"] for each in said] == [[1], [1, 2], [1, 2, 3]], "its memory is its own"

@@ -13,6 +13,7 @@ from temporalio.client import Client, WorkflowFailureError
 from proctor.client.caller import AssessmentCall, Ended, Progress
 from proctor.client.replay import choose, reset, reset_points
 from proctor.common.errors import CommandError, UsageError
+from proctor.protocol.campaigns import CampaignUpdate
 from proctor.protocol.updates import TaskUpdate, TurnStartedUpdate
 from proctor.storage.archive import Archive
 from proctor.storage.temporal import connect
@@ -22,7 +23,7 @@ from tests.sentences import says
 from tests.stack import Stack, assess, serving
 
 
-async def follow(stack: Stack, task_id: str, told: list[TaskUpdate] | None = None) -> Ended:
+async def follow(stack: Stack, task_id: str, told: list[TaskUpdate | CampaignUpdate] | None = None) -> Ended:
     """Follow an assessment that is there already to its end; ``told`` is a list to add its updates to."""
     async with AssessmentCall.of_task(stack.gateway_url, task_id) as call:
         async for event in call.events():
@@ -49,6 +50,11 @@ class Participant:
             raise RuntimeError("out of memory")
 
 
+def read_results(ended: Ended) -> AssessmentResults:
+    assert ended.results is not None
+    return AssessmentResults.model_validate_json(ended.results)
+
+
 def comparable(results: AssessmentResults) -> dict[str, Any]:
     return results.model_dump(mode="json", exclude={"assessment_id", "duration_seconds", "provenance"})
 
@@ -61,10 +67,12 @@ async def test_a_failed_assessment_goes_on_from_its_failed_turn(stack: Stack) ->
     async with serving(participant) as url:
         failed = await assess(stack, url, "tiny", max_turns=3, turn_tries=1)
         assert failed.state == "failed"
+        assert failed.results is not None
         assert failed.results.turns_taken == 1
         task_id = failed.results.assessment_id
         archive = Archive(stack.config.archive_url)
         before = archive.get(task_id)
+        assert before is not None
         assert (before.status, before.sentence, archive.results(before)) == ("failed", failed.sentence, failed.results)
         client = await connect(stack.config)
         participant.is_ill = False
@@ -72,14 +80,16 @@ async def test_a_failed_assessment_goes_on_from_its_failed_turn(stack: Stack) ->
         point = choose(await reset_points(client, task_id), None, from_judging=False)
         assert (point.turn, point.has_failed) == (2, True)
         await reset(client, task_id, point)
-        told = []
+        told: list[TaskUpdate | CampaignUpdate] = []
         ended = await follow(stack, task_id, told)
         assert [update.turn_number for update in told if isinstance(update, TurnStartedUpdate)] == [1, 2, 3]
         assert ended.state == "completed", ended.sentence
         assert participant.played == [2, 3]
-        results = AssessmentResults.model_validate_json(ended.results)
+        results = read_results(ended)
+        assert undisturbed.results is not None
         assert comparable(results) == comparable(undisturbed.results)
         after = archive.get(task_id)
+        assert after is not None
         assert (after.status, archive.results(after)) == ("completed", results)
         assert after.run_id != before.run_id
         assert [turn.turn for turn in archive.turns(after)] == [1, 2, 3]
@@ -89,14 +99,14 @@ async def test_a_failed_assessment_goes_on_from_its_failed_turn(stack: Stack) ->
 async def judging_again_plays_no_turn_again(
     stack: Stack, client: Client, participant: Participant, ended: Ended
 ) -> None:
-    first = AssessmentResults.model_validate_json(ended.results)
+    first = read_results(ended)
     played = [*participant.played]
     points = await reset_points(client, first.assessment_id)
     assert [point.turn for point in points if point.turn] == [1, 2, 3]
     await reset(client, first.assessment_id, choose(points, None, from_judging=True))
     again = await follow(stack, first.assessment_id)
     assert participant.played == played
-    assert comparable(AssessmentResults.model_validate_json(again.results)) == comparable(first)
+    assert comparable(read_results(again)) == comparable(first)
     with pytest.raises(UsageError, check=says("--from-turn", "40")):
         choose(points, 40, from_judging=False)
 
@@ -106,6 +116,7 @@ async def test_a_reset_after_the_failure_says_where_to_reset_to(stack: Stack) ->
     participant = Participant()
     async with serving(participant) as url:
         failed = await assess(stack, url, "tiny", max_turns=2, turn_tries=1)
+        assert failed.results is not None
         task_id = failed.results.assessment_id
         participant.is_ill = False
         participant.played.clear()

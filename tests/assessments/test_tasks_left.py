@@ -65,7 +65,9 @@ async def test_the_same_where_the_worker_that_asked_for_it_is_no_more(stack: Sta
     ):
         await assessment.until("turn_started")
         await is_noted(stack, assessment.task_id, participant)
-        os.kill(stack.supervisor.find_pid("worker"), signal.SIGKILL)
+        worker = stack.supervisor.find_pid("worker")
+        assert worker is not None
+        os.kill(worker, signal.SIGKILL)
         await start_again(stack, assessment.task_id)
         ended = await follow(stack, assessment.task_id)
         assert ended.state == "completed", ended.sentence

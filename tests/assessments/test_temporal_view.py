@@ -16,6 +16,7 @@ from temporalio.exceptions import ApplicationError
 from proctor.activities.attempts.markdown import as_summary, unescaped
 from proctor.activities.attempts.scrubbing import PARTICIPANT_KEYS
 from proctor.activities.simulation.keys import admin_key, reader_key
+from proctor.protocol.updates import SimulationAdvancedUpdate
 from proctor.storage.temporal import connect
 from proctor.workflows import limits
 from proctor.workflows.names import PROCTOR_PARTICIPANT, PROCTOR_SCENARIO, PROCTOR_SCORE, PROCTOR_STATUS
@@ -114,7 +115,9 @@ async def test_time_advances_in_an_activity_of_its_own_where_no_character_is_ask
         ("purple_turn", "turn 2"),
         ("advance", "turn 2 · to 11:00"),
     ]
-    moves = [(u.previous_time.hour, u.new_time.hour) for u in assessed.updates if u.message_type == MOVED]
+    moves = [
+        (u.previous_time.hour, u.new_time.hour) for u in assessed.updates if isinstance(u, SimulationAdvancedUpdate)
+    ]
     assert moves == [(9, 10), (10, 11)]
 
 
@@ -146,10 +149,8 @@ async def test_a_failed_participant_is_a_failed_workflow_with_a_readable_reason(
     assert described.typed_search_attributes[PROCTOR_STATUS] == "failed"
     assert (await described.memo())["status"] == "failed"
     reason = await failure_of(handle)
-    assert (reason.type, reason.message) == (
-        "AssessmentFailed",
-        says(MARKUP),
-    )
+    assert reason.type == "AssessmentFailed"
+    assert reason.message == says(MARKUP)
     assert AssessmentResults.model_validate(reason.details[0]) == assessed.results
     metadata = await handle.query("__temporal_workflow_metadata", result_type=WorkflowMetadata)
     rendered = await render(stack, metadata.current_details)

@@ -4,8 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
-from typer.main import get_command
+from typer.testing import CliRunner, Result
 
 from proctor.cli.main import app
 from proctor.common.errors import CommandError, UsageError
@@ -14,7 +13,7 @@ from tests.sentences import says
 
 
 def say(*words: str) -> Result:
-    return CliRunner().invoke(get_command(app), words)
+    return CliRunner().invoke(app, words)
 
 
 @pytest.fixture(scope="module")

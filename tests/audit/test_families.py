@@ -18,7 +18,8 @@ from proctor.local.audit.players import nothing, oracle
 from proctor.local.audit.plays import Stage
 from proctor.scenarios.kit.checks import Write
 from proctor.scenarios.kit.making import asking
-from proctor.scenarios.kit.making.days import DIFFICULTIES, Day, make_day
+from proctor.scenarios.kit.making.days import Day, make_day
+from purple_sdk.protocol.instances import DIFFICULTIES
 from tests.sentences import says
 from tests.stack import SCENARIOS
 from tests.work import NIGHTLY, only_nightly

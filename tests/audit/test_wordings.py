@@ -20,8 +20,9 @@ from proctor.local.audit.instances import audit_instance
 from proctor.local.audit.players import oracle
 from proctor.local.audit.plays import Outcome, Stage
 from proctor.scenarios.kit.checks import Judgement
-from proctor.scenarios.kit.making.days import DIFFICULTIES, Day, make_day
+from proctor.scenarios.kit.making.days import Day, make_day
 from proctor.scenarios.kit.values import Answer, Value, Words
+from purple_sdk.protocol.instances import DIFFICULTIES
 from tests.sentences import says
 from tests.stack import SCENARIOS
 from tests.work import only_nightly

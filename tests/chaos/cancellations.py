@@ -155,7 +155,10 @@ class _Caller:
 async def _canceled(
     services: Services, situation: Situation, way: Way, caller: _Caller, moment: Moment, heard_before: int
 ) -> Cancellation:
-    worker = await services.worker_at(caller.task_id, moment.seen) if situation.trouble == "worker dies" else ""
+    worker = ""
+    if situation.trouble == "worker dies":
+        assert moment.seen is not None
+        worker = await services.worker_at(caller.task_id, moment.seen)
     if situation.trouble.endswith(" hangs"):
         services.halt(situation.trouble.removesuffix(" hangs"))
     asked_at = time.monotonic()

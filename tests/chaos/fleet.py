@@ -102,9 +102,9 @@ class Fleet(Services):
                         return parents[parent], pid
         described = await (await self.client()).get_workflow_handle(task_id).describe()
         for activity in described.raw_description.pending_activities:
-            parent, _, number = activity.last_worker_identity.partition("@")[0].partition(".")
+            supervisor, _, number = activity.last_worker_identity.partition("@")[0].partition(".")
             for pid in children:
-                if parent == str(children[pid]) and number == str(_number_of(psutil.Process(pid))):
+                if supervisor == str(children[pid]) and number == str(_number_of(psutil.Process(pid))):
                     return parents[children[pid]], pid
         raise AssertionError(f"no worker is at {seen.what}")
 

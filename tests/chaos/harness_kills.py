@@ -67,8 +67,8 @@ class Kill:
         if self.victim == "CLI agent":
             for pid in cli_agents(self.homes):
                 os.kill(pid, signal.SIGKILL)
-        elif pid := (self.worker if self.victim == "worker" else self.server)():
-            os.kill(pid, signal.SIGKILL)
+        elif service := (self.worker if self.victim == "worker" else self.server)():
+            os.kill(service, signal.SIGKILL)
         time.sleep(0.05)
 
 

@@ -10,6 +10,7 @@ import resource
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -103,7 +104,7 @@ async def main(count: int, at_once: int, temporal: str, server: psutil.Process) 
         client, store = await connect(config), BlobStore(config.storage_url)
         runs = ScriptedRuns(config, store, Scenarios(config, store))
         campaigns = CampaignActivities(store, [runs])
-        activities = [
+        activities: list[Callable[..., Any]] = [
             campaigns.plan_campaign,
             campaigns.read_cells,
             campaigns.join_cell,
@@ -143,7 +144,8 @@ if __name__ == "__main__":
     address, process = start_temporal()
     try:
         chosen = [int(word) for word in sys.argv[1:]]
-        code = asyncio.run(main(*[*chosen, *[1000, 16][len(chosen) :]], address, psutil.Process(process.pid)))
+        count, at_once = [*chosen, *[1000, 16][len(chosen) :]]
+        code = asyncio.run(main(count, at_once, address, psutil.Process(process.pid)))
     finally:
         stop_temporal(process)
     sys.exit(code)

@@ -266,7 +266,7 @@ class Rehearsal:
             results=results.model_dump(mode="json", exclude=_OF_ONE_RESULT),
             states=states,
             emails=Counter(mail for role, state in states.items() for mail in _mails(role, state)),
-            story=_story([progress.update for _, progress in self._progress]),
+            story=_story([told.update for _, told in self._progress if isinstance(told.update, TaskUpdate)]),
             turn_tries=results.turn_tries,
         )
 

@@ -165,9 +165,9 @@ class Services(Stack):
                     return name
         described = await (await self.client()).get_workflow_handle(task_id).describe()
         for activity in described.raw_description.pending_activities:
-            pid, _, _ = activity.last_worker_identity.partition("@")
-            if pid.isdigit() and int(pid) in pids:
-                return pids[int(pid)]
+            number, _, _ = activity.last_worker_identity.partition("@")
+            if number.isdigit() and int(number) in pids:
+                return pids[int(number)]
         raise AssertionError(f"no worker is at {seen.what}")
 
 
@@ -270,7 +270,7 @@ def relay(name: str, address: str, *upstreams: str) -> Service:
     """A relay as a service."""
     port = address.rpartition(":")[2]
 
-    async def is_ready(_: int) -> bool:
+    async def is_ready(_pid: int) -> bool:
         try:
             _, writer = await asyncio.wait_for(asyncio.open_connection("127.0.0.1", int(port)), 1)
         except (OSError, TimeoutError):

@@ -80,7 +80,8 @@ class Sandbox:
 
     def call(self, *arguments: str, **environment: str) -> "subprocess.CompletedProcess[str]":
         """Run ``proctor ...`` to its end in this process: for what ends soon and leaves nothing behind."""
-        out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
+        written = io.BytesIO(), io.BytesIO()
+        out, err = (io.TextIOWrapper(stream, "utf-8", write_through=True) for stream in written)
         with (
             patch.dict(os.environ, self.environment(**environment), clear=True),
             patch.object(sys, "argv", ["proctor", *arguments]),
@@ -90,8 +91,9 @@ class Sandbox:
             pytest.raises(SystemExit) as ended,
         ):
             main()
-        said = [stream.buffer.getvalue().decode() for stream in (out, err)]  # type: ignore[attr-defined]
-        return subprocess.CompletedProcess(arguments, ended.value.code or 0, *said)
+        code = ended.value.code or 0
+        assert isinstance(code, int)
+        return subprocess.CompletedProcess(arguments, code, *(stream.getvalue().decode() for stream in written))
 
     @contextmanager
     def started(self, *arguments: str, **environment: str) -> "Iterator[Running]":

@@ -2,6 +2,7 @@
 
 import asyncio
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -63,10 +64,11 @@ def test_what_is_wrong_is_an_exception_with_a_sentence(stack: Stack) -> None:
 
 
 def test_packages_that_are_missing_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    for module, call in (
-        ("pandas", lambda runs: runs.to_pandas()),
-        ("pyarrow", lambda runs: runs.to_parquet(tmp_path / "runs.parquet")),
-    ):
+    calls: dict[str, Callable[[proctor.Runs], object]] = {
+        "pandas": lambda runs: runs.to_pandas(),
+        "pyarrow": lambda runs: runs.to_parquet(tmp_path / "runs.parquet"),
+    }
+    for module, call in calls.items():
         monkeypatch.setitem(__import__("sys").modules, module, None)
         with pytest.raises(CommandError, check=says(module)):
             call(proctor.runs(str(tmp_path)))

@@ -6,6 +6,7 @@ import os
 import re
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -95,7 +96,12 @@ def write_runs(archive: str, to: Path, runs: list[tuple[str, str, int, int]], **
     kept, source = Archive(str(to)), Archive(archive)
     day = source.find("day-one")
     for label, url, seed, score in runs:
-        about = {"id": f"{label}-{seed}-{url[-1]}", "role": label, "participant": f"card {url[-1]}", "campaign": "c"}
+        about: dict[str, Any] = {
+            "id": f"{label}-{seed}-{url[-1]}",
+            "role": label,
+            "participant": f"card {url[-1]}",
+            "campaign": "c",
+        }
         about |= {"participant_url": url, "seed": seed, "score": score, **more}
         kept.write(day.model_copy(update=about), {"result.json": source.read(day, "result.json")}, {})
     return kept

@@ -249,7 +249,7 @@ def test_common_variables_hold_for_every_service_and_what_is_probably_not_meant_
 
 def listening_at(pid: int) -> set[tuple[str, int]]:
     connections = psutil.Process(pid).net_connections("tcp")
-    return {tuple(found.laddr) for found in connections if found.status == psutil.CONN_LISTEN}
+    return {(found.laddr.ip, found.laddr.port) for found in connections if found.status == psutil.CONN_LISTEN}
 
 
 def test_a_gateway_that_is_not_there_is_3_with_what_to_start(sandbox: Sandbox, nobody: str) -> None:

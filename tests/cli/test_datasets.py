@@ -206,7 +206,8 @@ def test_archives_that_reach_out_of_their_folder(tmp_path: Path) -> None:
         "none.zip": "none.zip",
     }.items():
         code, said = call(tmp_path, "add", name)
-        assert (code, said) == (2, says(entry, why=OF_PYTHON)), name
+        assert code == 2, name
+        assert said == says(entry, why=OF_PYTHON), name
     assert not list(tmp_path.rglob("out"))
 
 
@@ -282,7 +283,8 @@ def test_bad_input_is_named(tmp_path: Path) -> None:
         ("show", "core@2"): '"core@2"',
     }.items():
         code, said = call(tmp_path, *words)
-        assert (code, said) == (2, says(fact, tmp_path=tmp_path, git=OF_GIT)), words
+        assert code == 2, words
+        assert said == says(fact, tmp_path=tmp_path, git=OF_GIT), words
     done = Sandbox(tmp_path).call("terminal-bench", "run", "--dataset", "subset", "--agent", "null", "--state", "state")
     assert done.returncode == 2
     assert "datasets pull subset@1" in " ".join(done.stderr.split())

@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -110,7 +111,7 @@ def test_damaged_entries_are_left_out_and_named(
     assert says("other.1", "turns.jsonl").within(capsys.readouterr().err)
 
 
-DAMAGE = {
+DAMAGE: dict[str, Callable[[bytes], bytes | None]] = {
     "entry.json": lambda content: content[:-9],
     "result.json": lambda content: content.replace(b"1", b"2"),
     "turns.jsonl": lambda content: content[:-9],

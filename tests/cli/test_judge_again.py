@@ -152,6 +152,8 @@ def test_todays_evaluators_are_told_by_their_shift_and_the_first_verdicts_stay(
     assert moved == {"asked": (1, 0), "told": (1, 0)}
     (run,) = shift.changed_runs
     assert (run.before, run.now) == (0, 88.89)
+    assert mean.now is not None
+    assert mean.before is not None
     assert mean.now - mean.before == pytest.approx(run.size / 4, abs=0.01), (
         "it is one of two runs of one of two scenarios"
     )

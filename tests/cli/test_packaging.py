@@ -45,7 +45,7 @@ PIN = re.compile(
 
 def locked(lock: str) -> dict[str, Version]:
     """What a lock pins; each pin has hashes."""
-    pins = {}
+    pins: dict[str, Version] = {}
     for entry in re.split(r"\n(?! )", (ROOT / lock).read_text().strip()):
         if not entry.startswith("#"):
             found = PIN.fullmatch(entry)

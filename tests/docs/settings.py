@@ -48,8 +48,8 @@ def page() -> str:
         "Keys of `config.toml`. The variable of `n_attempts` in `[evaluation]` is",
     ]
     parts += ["`EVALUATION_N_ATTEMPTS`.\n", "| section | key | what it is |", "| --- | --- | --- |"]
-    for section, kind in sections():
-        parts += [f"| `[{section}]` | `{name}` | {_text(each)} |" for name, each in kind.items()]
+    for section, fields in sections():
+        parts += [f"| `[{section}]` | `{name}` | {_text(field)} |" for name, field in fields.items()]
     return "\n".join(parts) + "\n"
 
 

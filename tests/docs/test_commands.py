@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import typer
 from click.testing import CliRunner
+from pydantic import BaseModel
 
 from proctor.cli.help_pages import texts
 from proctor.cli.main import app
@@ -138,6 +139,6 @@ def test_what_the_text_says_of_commands_is_so(name: str) -> None:
 
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_a_setting_that_is_named_is_one(name: str) -> None:
+    models: dict[str, type[BaseModel]] = {"GREEN": GreenAgentConfig, "PURPLE": HarnessConfig}
     for kind, setting in re.findall(r"AGENTBEATS_(GREEN|PURPLE)_([A-Z][A-Z_]*[A-Z])\b", document(name)):
-        model = {"GREEN": GreenAgentConfig, "PURPLE": HarnessConfig}[kind]
-        assert setting.lower() in model.model_fields, f"{name}: AGENTBEATS_{kind}_{setting}"
+        assert setting.lower() in models[kind].model_fields, f"{name}: AGENTBEATS_{kind}_{setting}"

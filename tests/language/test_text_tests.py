@@ -105,7 +105,8 @@ def test_what_a_text_has_to_say(test: dict[str, Any], text: str, holds: bool) ->
 
 
 def test_a_test_that_asks_for_nothing_is_refused() -> None:
-    for empty in ({}, {"all": []}, {"pattern": ""}, {"asks": False}):
+    refused: list[dict[str, object]] = [{}, {"all": []}, {"pattern": ""}, {"asks": False}]
+    for empty in refused:
         with pytest.raises(ValidationError):
             TextTest.model_validate(empty)
     with pytest.raises(ValidationError, check=says()):

@@ -2,14 +2,14 @@
 
 import socket
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from proctor.common.errors import CommandError, UsageError
-from proctor.local import stack as local
 from proctor.local.stack import LocalStack, Ports, find_temporal, require_free
 from proctor.local.up import find_problems_of_stores, what_is_open
 from proctor.service.worker_needs import worker_needs
@@ -20,7 +20,7 @@ from tests.sentences import says
 
 
 @pytest.fixture
-def taken() -> int:
+def taken() -> Iterator[int]:
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         listener.listen()
@@ -44,13 +44,13 @@ def test_the_dev_server_is_found_beside_python() -> None:
 
 
 def test_a_missing_dev_server_is_told_with_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(local.sys, "executable", str(tmp_path / "python"))
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(CommandError, check=says("proctor[local]")):
         find_temporal()
 
 
-def stack(tmp_path: Path, *, is_durable: bool, **settings: str) -> LocalStack:
+def stack(tmp_path: Path, *, is_durable: bool, **settings: Any) -> LocalStack:
     config = GreenAgentConfig(scenarios_dir=str(tmp_path), **settings)
     return LocalStack(config, Ports(1, 2, 3, 4, agent=5), tmp_path, is_durable)
 
@@ -173,7 +173,7 @@ def test_a_service_at_an_address_of_its_own_is_asked_there(tmp_path: Path) -> No
 
 
 def test_services_tell_how_they_are_one_port_after_the_other(tmp_path: Path) -> None:
-    def ports(**settings: int) -> dict[str, str | None]:
+    def ports(**settings: Any) -> dict[str, str | None]:
         services = LocalStack(
             GreenAgentConfig(scenarios_dir=str(tmp_path), **settings), Ports(1, 2, 3, 4), tmp_path, is_durable=False
         ).list_services()

@@ -98,7 +98,7 @@ def test_a_models_calls_tokens_and_cost_are_counted() -> None:
     prices = Prices(currency="EUR", models={model: Price(input=1_000_000, output=2_000_000, cached_input=500_000)})
     counter, run = Counter(ModelUse(model=model), prices, lambda: None), uuid4()
     usage = {"input_tokens": 10, "output_tokens": 3, "total_tokens": 13, "input_token_details": {"cache_read": 4}}
-    message = AIMessage("Hm.", usage_metadata=usage)  # type: ignore[arg-type]
+    message = AIMessage("Hm.", usage_metadata=usage)
     counter.on_chat_model_start({}, [], run_id=run)
     counter.on_llm_end(LLMResult(generations=[[ChatGeneration(message=message)]]), run_id=run)
     counter.on_chat_model_start({}, [], run_id=run)

@@ -2,6 +2,7 @@
 
 import json
 import logging
+import signal
 import subprocess
 import sys
 import tomllib
@@ -90,7 +91,7 @@ def test_a_wrong_setting_of_a_workers_process_is_a_line_of_json(
     monkeypatch.setattr(worker_process, "die_with_parent", lambda parent: None)
     monkeypatch.setattr(worker_process, "leave", sys.exit)
     monkeypatch.setattr(worker_process, "import_less", lambda: None)
-    monkeypatch.setattr(worker_process.signal, "signal", lambda *_: None)
+    monkeypatch.setattr(signal, "signal", lambda *_: None)
     try:
         with pytest.raises(SystemExit):
             worker_process.main()

@@ -15,7 +15,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.prose.__main__ import ROOT, RULES, files, passages
+from tests.programs import ROOT
+from tests.prose.__main__ import RULES, files, passages
 
 _WORD = re.compile(r"\b\w+\b")
 

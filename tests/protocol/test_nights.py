@@ -34,7 +34,8 @@ def test_a_turn_ends_in_the_daytime(began: int, step: int, reached: int) -> None
 
 @pytest.mark.parametrize("step", [1, 3, 4, 10, 20])
 def test_as_many_turns_are_counted_as_are_played(step: int) -> None:
-    now, turns = MONDAY, []
+    now = MONDAY
+    turns: list[tuple[int, datetime, datetime]] = []
     while now < END:
         reached = end_of_turn(now, timedelta(hours=step), NIGHTS, END)
         turns.append((len(turns) + 1, now, reached))

@@ -38,7 +38,7 @@ def test_every_reader_of_a_mail_counts_to_cc_and_bcc() -> None:
         "sent_at": "2026-03-02",
     }
     state = {"email": {"emails": {"m": mail}}}
-    ctx = AgentBeatsEvalContext(None, None, [entry], state, state, user_prompt="")
+    ctx = AgentBeatsEvalContext(None, {}, [entry], state, state, user_prompt="")
     written = text_written(entry)
     assert written is not None
     assert written.recipients == ALL

@@ -138,7 +138,7 @@ def test_messages_in_which_no_value_was_read_are_counted() -> None:
     read = r.AssessmentResults.model_validate_json(made.model_dump_json())
 
     assert read.unread_messages == r.UnreadMessages(looks_like_a_value=2, no_value=4)
-    assert "6, 2 of them" in read.unread_messages.sentence()
+    assert "6, 2 of them" in (read.unread_messages.sentence() or "")
     assert results(criterion()).unread_messages.sentence() is None
 
 

@@ -11,7 +11,7 @@ from proctor.protocol.scenario import ScenarioConfig
 from purple_sdk.protocol.problems import describe
 from tests.sentences import says
 
-GOOD = {
+GOOD: dict[str, Any] = {
     "scenario_id": "s",
     "name": "S",
     "start_time": "2026-03-02T09:00:00+01:00",
@@ -39,7 +39,7 @@ GOOD = {
 
 def changed(path: str, value: Any) -> dict[str, Any]:
     data = deepcopy(GOOD)
-    place = data
+    place: Any = data
     *steps, last = path.split("/")
     for step in steps:
         place = place[int(step)] if step.isdigit() else place[step]
@@ -56,7 +56,7 @@ def test_a_good_one() -> None:
     assert [c.needs_model for c in scenario.criteria] == [False, True]
     assert ScenarioConfig.model_validate_json(scenario.model_dump_json()) == scenario
     with pytest.raises(ValidationError, match="frozen"):
-        scenario.name = "other"
+        scenario.name = "other"  # type: ignore[misc]
 
 
 def test_a_stored_scenario_keeps_the_reader_that_it_had() -> None:

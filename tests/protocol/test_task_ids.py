@@ -14,6 +14,9 @@ def asked(scenario: Any, **participants: Any) -> dict[str, Any]:
     return {"participants": participants, "config": {"scenario_id": scenario}}
 
 
+BROKEN: list[object] = [None, "Hello", {}, {"config": []}, asked("day"), asked([], a={})]
+
+
 @pytest.mark.parametrize(
     ("request_", "behind"),
     [
@@ -25,7 +28,7 @@ def asked(scenario: Any, **participants: Any) -> dict[str, Any]:
         ('Assess it: {"participants": {"a": "http://a"}, "config": {"scenario_id": "day"}}', "-day-a"),
         (asked("day", a="http://[x"), "-day"),
         (asked(None, a=None), ""),
-        *[(broken, "") for broken in (None, "Hello", {}, {"config": []}, asked("day"), asked([], a={}))],
+        *[(broken, "") for broken in BROKEN],
         ({"participants": ["http://a"], "config": {"scenario_id": "day"}}, ""),
     ],
 )

@@ -10,7 +10,7 @@ from proctor.protocol import updates as u
 from tests.sentences import says
 
 NOW = datetime(2026, 3, 2, 9, tzinfo=UTC)
-EVERY_UPDATE = [
+EVERY_UPDATE: list[u.TaskUpdate] = [
     u.AssessmentStartedUpdate(assessment_id="a", scenario_id="s", participant_url="http://p", start_time=NOW),
     u.ScenarioLoadedUpdate(
         scenario_id="s",

@@ -71,7 +71,8 @@ class Heard:
     @property
     def notes(self) -> dict[str, Any]:
         assert self.answer is not None
-        return json.loads(self.answer["notes"])
+        notes: dict[str, Any] = json.loads(self.answer["notes"])
+        return notes
 
 
 class Evaluator:

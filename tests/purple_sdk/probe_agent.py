@@ -7,7 +7,7 @@
 import asyncio
 import json
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from purple_sdk import BasePurpleAgent, serve
 from purple_sdk.protocol.messages import AssessmentStartMessage, EarlyCompletionMessage, TurnCompleteMessage
@@ -22,7 +22,7 @@ class ProbeAgent(BasePurpleAgent):
     def __init__(self, config: PurpleAgentConfig) -> None:
         super().__init__(config)
         self.state = {"turns": []}
-        self.plan: dict = {}
+        self.plan: dict[str, Any] = {}
 
     async def on_assessment_start(self, message: AssessmentStartMessage) -> None:
         self.plan = json.loads(self.instructions or "{}")

@@ -27,7 +27,7 @@ async def playing_now(url: str) -> int:
     """How many turns the process plays, apart from the one that asks."""
     async with Evaluator(url) as other:
         await begun(other)
-        return (await other.say(turn(1))).notes["playing"] - 1
+        return int((await other.say(turn(1))).notes["playing"]) - 1
 
 
 async def test_an_assessment_from_start_to_end(evaluator: Evaluator) -> None:
@@ -252,7 +252,7 @@ async def test_many_assessments_at_once(probe: tuple[str, object]) -> None:
             for turn_number in (1, 2, 3):
                 last = await evaluator.say(turn(turn_number), message_id=f"{uuid.uuid4()}")
             await evaluator.say(COMPLETE)
-            return last.notes["turns"]
+            return [str(turn) for turn in last.notes["turns"]]
 
     played = await asyncio.gather(*(assessment(number) for number in range(MANY)))
     assert played == [["1.1", "2.1", "3.1"]] * MANY

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Iterator
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
@@ -39,7 +40,12 @@ async def user(admin: UESClient, recorder: ActionRecorder) -> AsyncIterator[Purp
 
 
 def receive(admin: UESClient, subject: str, **fields: object) -> None:
-    given: dict = {"from_address": "ann@x.example", "to_addresses": ["user@example.com"], "body_text": "B", **fields}
+    given: dict[str, Any] = {
+        "from_address": "ann@x.example",
+        "to_addresses": ["user@example.com"],
+        "body_text": "B",
+        **fields,
+    }
     admin.email.receive(subject=subject, **given)
 
 

@@ -63,18 +63,18 @@ class Rehearsal(rehearsal.Rehearsal):
         return models
 
     async def play(
-        self, scenario_id: str, script: Script, judging: Judging | None = None, *, seed: int = 7
+        self, scenario_id: str, script: Script, judging: Judging | None = None, *, seed: int = 7, **settings: Any
     ) -> AssessmentResults:
         """Assess a script, offline; with ``judging``, the deployment's model judges, and that judges as it likes."""
-        results, _ = await self.play_and_keep(scenario_id, script, judging, seed=seed)
+        results, _ = await self.play_and_keep(scenario_id, script, judging, seed=seed, **settings)
         return results
 
     async def play_and_keep(
-        self, scenario_id: str, script: Script, judging: Judging | None = None, *, seed: int = 7
+        self, scenario_id: str, script: Script, judging: Judging | None = None, *, seed: int = 7, **settings: Any
     ) -> tuple[AssessmentResults, AgentBeatsEvalContext]:
         """The same, with what the evaluators got to see (but for a client)."""
         played = (_JudgedByModel(self, judging) if judging else RehearsedAssessment(self)).play
-        results, record = await asyncio.wrap_future(self.run(played(scenario_id, script, seed)))
+        results, record = await asyncio.wrap_future(self.run(played(scenario_id, script, seed, **settings)))
         states = record.initial_state, record.final_state
         return results, AgentBeatsEvalContext(None, {}, list(record.action_log), *states, user_prompt="")
 

@@ -70,7 +70,8 @@ class DayAuditor(Auditor):
 
 
 def _reaches(entry: ActionLogEntryWithTurn, person: str) -> bool:
-    return person in (*entry.parameters.get("to_addresses", ()), *entry.parameters.get("to_numbers", ()))
+    named = [entry.parameters.get(field) for field in ("to_addresses", "to_numbers")]
+    return any(isinstance(people, list) and person in people for people in named)
 
 
 def _written(message: Mapping[str, Any]) -> dict[str, Any]:

@@ -16,7 +16,7 @@ import pytest
 from rich.console import Console
 
 from proctor.activities.judging.calibration import calibrate, keep
-from proctor.activities.judging.cases import fact_cases, read_cases, sample
+from proctor.activities.judging.cases import CalibrationCase, FactCase, fact_cases, read_cases, sample
 from proctor.activities.judging.panel import Judge
 from proctor.activities.models.factory import LLMFactory
 from proctor.activities.scenario_code.manager import load_evaluators, load_facts, load_package
@@ -54,7 +54,10 @@ async def _calibrated(model: str, base_url: str, state: Path) -> None:
     load_evaluators(package.directory, package.config.criteria)
     statements = {fact.id: fact.statement for fact in load_facts(package.directory)}
     facts = fact_cases(read_paraphrases(package.directory), statements)
-    cases = [*sample(read_cases(package.directory, package.config), _CASES // 2), *facts[: _CASES // 2]]
+    cases: list[CalibrationCase | FactCase] = [
+        *sample(read_cases(package.directory, package.config), _CASES // 2),
+        *facts[: _CASES // 2],
+    ]
     llm = LLMFactory.create(model, base_url=base_url, temperature=0.0)
     keep(await calibrate(package.config, cases, Judge(model, llm), Prices()), state)
 

@@ -54,7 +54,8 @@ async def test_a_long_assessment_goes_on_as_a_new_run(forgetful: Stack) -> None:
         assert followed.sequences == list(range(len(followed.sequences)))
         assert followed.kinds.count("update_turn_started") == followed.kinds.count("update_turn_completed") == TURNS
         assert [entry.turn for entry in results.action_log] == list(range(1, TURNS + 1))
-        assert results.action_report.unreported == results.action_report.never_happened == []
+        report = results.action_report
+        assert (report.unreported, report.never_happened) == ([], [])
 
         # Reset to a turn of its first run, it tells the whole story again and comes to the same end.
         point = choose(await reset_points(client, followed.task_id), 2, from_judging=False)

@@ -22,6 +22,7 @@ from proctor.statistics import (
 from proctor.statistics.comparisons import mean_difference
 from purple_sdk.protocol.statistics import Points, Run
 from tests.sentences import says
+from tests.values import expect
 from tests.work import some_of
 
 
@@ -49,55 +50,58 @@ def test_pass_at_k_is_the_published_estimator() -> None:
 
 
 def test_rates_are_averaged_over_tasks_and_k_ends_with_the_shortest() -> None:
-    rates = pass_rates({"a": [True, True, False], "b": [True, False]}, 60)
+    rates = expect(pass_rates({"a": [True, True, False], "b": [True, False]}, 60))
     assert rates.at == pytest.approx({1: (2 / 3 + 1 / 2) / 2, 2: 1.0})
     assert rates.hat == pytest.approx({1: (2 / 3 + 1 / 2) / 2, 2: (1 / 3 + 0) / 2})
-    alone = pass_rates({str(n): [n != 3] for n in range(10)}, 60)
+    alone = expect(pass_rates({str(n): [n != 3] for n in range(10)}, 60))
     beta = scipy.stats.beta.ppf
     assert (alone.low, alone.high) == pytest.approx((beta(0.025, 9, 1.75), beta(0.975, 9.75, 1)))
 
 
 def test_attempts_at_one_task_count_for_as_much_as_they_say_together() -> None:
     """Twenty attempts at four tasks, each task passed always or never, say what four runs say."""
-    same = pass_rates({name: [name != "d"] * 5 for name in "abcd"}, 60)
-    four = pass_rates({name: [name != "d"] for name in "abcd"}, 60)
-    mixed = pass_rates({name: [True, True, True, False] for name in "abcdefgh"}, 60)
+    same = expect(pass_rates({name: [name != "d"] * 5 for name in "abcd"}, 60))
+    four = expect(pass_rates({name: [name != "d"] for name in "abcd"}, 60))
+    mixed = expect(pass_rates({name: [True, True, True, False] for name in "abcdefgh"}, 60))
     of_32 = scipy.stats.binomtest(24, 32).proportion_ci(0.95, method="exact")
-    assert same.low < four.low + 0.02
-    assert mixed.high - mixed.low > of_32.high - of_32.low
-    always = pass_rates({name: [True] * 5 for name in "abcd"}, 60)
+    assert expect(same.low) < expect(four.low) + 0.02
+    assert expect(mixed.high) - expect(mixed.low) > of_32.high - of_32.low
+    always = expect(pass_rates({name: [True] * 5 for name in "abcd"}, 60))
     assert always.low == pytest.approx(scipy.stats.beta.ppf(0.025, 4, 0.75))
 
 
 def test_two_agents_are_paired_by_scenario_seed_and_repeat() -> None:
-    differences = [50, 70, 30, 60, 40, 80, 50, 60]
+    gains = [50, 70, 30, 60, 40, 80, 50, 60]
     runs = [run("b", seed, 20) for seed in range(9)]
-    runs += [run("a", seed, 20 + difference) for seed, difference in enumerate(differences)]
+    runs += [run("a", seed, 20 + gain) for seed, gain in enumerate(gains)]
     found = compared("a", "b", runs)
     assert (found.pairs, found.unpaired) == (8, 1)
-    assert found.difference.mean == pytest.approx(55)
-    assert 0 < found.difference.low < 20  # and p is below 0.05: both ask the same
-    assert 0.005 < found.p_value < 0.05
+    difference = expect(found.difference)
+    assert difference.mean == pytest.approx(55)
+    assert 0 < expect(difference.low) < 20  # and p is below 0.05: both ask the same
+    assert 0.005 < expect(found.p_value) < 0.05
     assert (found.units, found.units_needed[20]) == (8, units_needed(found, 20))
-    assert compared("b", "a", runs).difference.mean == pytest.approx(-55)
+    assert expect(compared("b", "a", runs).difference).mean == pytest.approx(-55)
 
 
 def test_a_small_difference_in_few_units_may_be_outweighed_by_one_breakdown() -> None:
     """Eight of eight by 5 points: one run in ten that breaks down to 0 would take more than that."""
     runs = [run(agent, seed, points) for agent, points in (("a", 90), ("b", 85)) for seed in range(8)]
     found = compared("a", "b", runs)
-    assert found.difference.low < 0 < found.difference.high
-    assert found.p_value > 0.05
+    difference = expect(found.difference)
+    assert expect(difference.low) < 0 < expect(difference.high)
+    assert expect(found.p_value) > 0.05
 
 
 def test_repeats_of_a_seed_are_one_unit() -> None:
     runs = [run("a", seed, 70 + 10 * seed, repeat=repeat) for seed, repeat in product(range(3), range(20))]
     runs += [run("b", seed, 70, repeat=repeat) for seed, repeat in product(range(3), range(20))]
     found = compared("a", "b", runs)
-    assert (found.pairs, found.difference.units) == (60, 3)
+    difference = expect(found.difference)
+    assert (found.pairs, difference.units) == (60, 3)
     assert found.p_value is None
-    assert found.difference.low is None
-    assert found.difference.why == says()
+    assert difference.low is None
+    assert difference.why == says()
 
 
 def test_agents_that_never_met_have_no_difference() -> None:
@@ -113,9 +117,10 @@ def test_the_interval_excludes_no_difference_exactly_where_p_is_at_most_5_percen
     seen = set()
     for _ in range(200):
         found, p_value = mean_difference(random.normal(random.uniform(-60, 60), 10, units), units)
-        is_excluded = found.low > 0 or found.high < 0
-        assert is_excluded == (p_value <= 0.05)
-        assert found.low <= found.mean <= found.high
+        low, high = expect(found.low), expect(found.high)
+        is_excluded = low > 0 or high < 0
+        assert is_excluded == (expect(p_value) <= 0.05)
+        assert low <= found.mean <= high
         seen.add(is_excluded)
     assert seen == {True, False}
 
@@ -127,7 +132,7 @@ def test_equal_agents_differ_in_5_of_100_campaigns_at_most() -> None:
     for units in (6, 10):
         for _ in range(200):
             scores = np.where(random.random((2, units)) < 0.15, 5.0, np.clip(random.normal(90, 5, (2, units)), 0, 100))
-            found += mean_difference(scores[0] - scores[1], units)[1] <= 0.05
+            found += expect(mean_difference(scores[0] - scores[1], units)[1]) <= 0.05
     assert found / 400 <= 0.08
 
 
@@ -149,18 +154,21 @@ def test_copies_count_as_one_run_and_have_no_interval() -> None:
         run(agent, seed, percent, criteria=points) for agent, percent in (("a", 80), ("b", 40)) for seed in range(9)
     ]
     row = summaries(runs)[0]
-    assert (row.percent.mean, row.percent.low, row.percent.high) == (80, None, None)
-    assert row.percent.why == says()
-    assert (row.passes.low, row.passes.why) == (None, row.percent.why)
+    percent, passes = expect(row.percent), expect(row.passes)
+    assert (percent.mean, percent.low, percent.high) == (80, None, None)
+    assert percent.why == says()
+    assert (passes.low, passes.why) == (None, percent.why)
     found = compared("a", "b", runs)
-    assert (found.difference.mean, found.difference.low, found.p_value, found.units) == (40, None, None, 1)
-    assert says().within(found.difference.why)
+    difference = expect(found.difference)
+    assert (difference.mean, difference.low, found.p_value, found.units) == (40, None, None, 1)
+    assert says().within(expect(difference.why))
     assert found.units_needed == {}
     other = [run("a", seed, 30, criteria=points, scenario="reschedule") for seed in range(9)]
     both = summaries([*runs, *other])[0]
-    assert (both.percent.units, both.by_scenario_error) == (2, pytest.approx(25))
+    assert expect(both.percent).units == 2
+    assert both.by_scenario_error == pytest.approx(25)
     different = [each.model_copy(update={"tokens": 100 + n}) for n, each in enumerate(runs)]
-    assert summaries(different)[0].percent.low < 80
+    assert expect(expect(summaries(different)[0].percent).low) < 80
 
 
 def test_a_run_that_its_participant_failed_has_no_points_anywhere() -> None:
@@ -171,25 +179,32 @@ def test_a_run_that_its_participant_failed_has_no_points_anywhere() -> None:
         run(agent, seed, 90, scenario=scenario, criteria=criteria, dimensions=dimensions, tokens=seed)
         for agent, seed, scenario in product("ab", range(8), ("easy", "hard"))
     ]
-    failed = {"overall": None, "criteria": {}, "dimensions": {}, "status": "failed", "failed_by_participant": True}
+    failed: dict[str, object] = {
+        "overall": None,
+        "criteria": {},
+        "dimensions": {},
+        "status": "failed",
+        "failed_by_participant": True,
+    }
     runs = [each.model_copy(update=failed) if (each.agent, each.scenario) == ("a", "hard") else each for each in runs]
     rows = {(row.agent, row.scenario, row.of): row for row in summaries(runs)}
     whole = rows["a", None, "overall"]
-    assert (whole.percent.mean, whole.percent_judged) == (45, 90)
-    assert whole.percent.high < 90
-    assert rows["a", "hard", "overall"].percent.mean == 0
-    assert rows["a", None, "dimension"].percent.mean == 45
-    assert (whole.passes.passed, whole.passes.runs, whole.passes.hat[8]) == (8, 16, 0.5)
+    percent, passes = expect(whole.percent), expect(whole.passes)
+    assert (percent.mean, whole.percent_judged) == (45, 90)
+    assert expect(percent.high) < 90
+    assert expect(rows["a", "hard", "overall"].percent).mean == 0
+    assert expect(rows["a", None, "dimension"].percent).mean == 45
+    assert (passes.passed, passes.runs, passes.hat[8]) == (8, 16, 0.5)
     found = compared("a", "b", runs)
-    assert (found.pairs, found.unpaired, found.difference.mean) == (16, 0, -45)
-    assert found.p_value < 0.05
+    assert (found.pairs, found.unpaired, expect(found.difference).mean) == (16, 0, -45)
+    assert expect(found.p_value) < 0.05
 
 
 def test_means_stand_with_and_without_the_doubtful_verdicts() -> None:
     doubtful = [run("a", 1, 100, is_doubtful=True), run("a", 2, 0, is_doubtful=True)]
     certain = [run("a", 3, 100), run("a", 4, 100)]
     (row, *_) = summaries([*doubtful, *certain])
-    assert (row.percent.mean, row.percent_without_doubtful, row.counts.doubtful) == (75, 100, 2)
+    assert (expect(row.percent).mean, row.percent_without_doubtful, row.counts.doubtful) == (75, 100, 2)
     assert summaries(certain)[0].percent_without_doubtful is None
     assert summaries(doubtful)[0].percent_without_doubtful is None
 
@@ -205,7 +220,7 @@ def test_what_is_not_judged_is_listed_beside_the_mean() -> None:
     ]
     row = summaries(runs)[0]
     assert row.percent_judged == 70
-    assert row.percent.mean == pytest.approx(140 / 3)
+    assert expect(row.percent).mean == pytest.approx(140 / 3)
     assert row.counts.model_dump() == {
         "runs": 6,
         "judged": 2,
@@ -215,7 +230,8 @@ def test_what_is_not_judged_is_listed_beside_the_mean() -> None:
         "unjudged": 1,
         "doubtful": 0,
     }
-    assert (row.passes.runs, row.passes.passed) == (3, 2)
+    passes = expect(row.passes)
+    assert (passes.runs, passes.passed) == (3, 2)
 
 
 def test_rows_of_an_agent() -> None:
@@ -228,7 +244,7 @@ def test_rows_of_an_agent() -> None:
     assert rows[None, "overall", "overall"].counts.runs == 6
     assert rows[None, "overall", "overall"].tokens == 60
     assert rows[None, "overall", "overall"].by_scenario_error == 0
-    assert rows["triage", "criterion", "x"].percent.mean == 50
+    assert expect(rows["triage", "criterion", "x"].percent).mean == 50
     assert rows["triage", "dimension", "safety"].by_scenario_error is None
     assert (None, "criterion", "x") not in rows
 

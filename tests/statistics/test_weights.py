@@ -14,7 +14,7 @@ from purple_sdk.protocol.statistics import Comparison, PlannedCell, Points, Run,
 from tests.sentences import says
 from tests.work import NIGHTLY
 
-Cell = tuple[str, int | None, int, int]
+Cell = tuple[str, int | None, int | None, int]
 
 
 def run(agent: str, cell: Cell, percent: float | None, **more: object) -> Run:
@@ -64,7 +64,7 @@ CELLS = st.sets(
 @given(CELLS, st.randoms(use_true_random=False))
 def test_the_difference_is_that_of_the_means_where_all_runs_are_paired(cells: set[Cell], chance: random.Random) -> None:
     """Also where the same cells were lost of both, and where one of the agents failed."""
-    kinds = [{}, {}, {}, {"status": "failed", "overall": None}]
+    kinds: list[dict[str, object]] = [{}, {}, {}, {"status": "failed", "overall": None}]
     lost = {cell: chance.choice(kinds) for cell in sorted(cells, key=str)}
     runs = [run(agent, cell, chance.randint(0, 100), **lost[cell]) for agent in "xy" for cell in lost]
     own = {"status": "timeout", "failed_by_participant": True, "overall": None}
@@ -99,7 +99,7 @@ def test_otherwise_it_is_that_of_the_means_of_the_paired_runs(
 
 def test_means_and_difference_name_the_same_winner() -> None:
     """One family with many days, one scenario with few: means by scenario and differences by unit disagreed."""
-    cells = [("family", hard, seed, 0) for hard, seed in product((1, 2, 3, 4), range(1, 6))]
+    cells: list[Cell] = [("family", hard, seed, 0) for hard, seed in product((1, 2, 3, 4), range(1, 6))]
     cells += [("fixed", None, seed, 0) for seed in (1, 2)]
     runs = [run("x", cell, 45 if cell[0] == "family" else 60) for cell in cells]
     runs += [run("y", cell, 50 if cell[0] == "family" else 51) for cell in cells]

@@ -12,6 +12,7 @@ import pytest
 from proctor.protocol.archive import (
     ArchivedUpdate,
     ArchiveEntry,
+    Items,
     StateRecord,
     flatten_states,
     merge_patch,
@@ -20,6 +21,7 @@ from proctor.protocol.archive import (
 )
 from proctor.storage.archive import Archive, EntryDamagedError, NoSuchEntryError
 from tests.sentences import says
+from tests.values import expect
 
 BEGAN = datetime(2026, 3, 1, 9, tzinfo=UTC)
 UPDATE = ArchivedUpdate(sequence=0, recorded_at=BEGAN, data={"message_type": "update_turn_started", "turn_number": 1})
@@ -95,7 +97,7 @@ def test_the_highest_fence_counts_as_a_number_wherever_an_entry_is_looked_for(tm
         archive.folder.write(f"{folder}/entry.json", entry(fence=old, status="failed").model_dump_json().encode())
     for reader in (archive, Archive(str(tmp_path))):
         assert [each.fence for each in reader.entries()] == [10]
-        assert (reader.find("one").fence, reader.get("one").fence) == (10, 10)
+        assert (reader.find("one").fence, expect(reader.get("one")).fence) == (10, 10)
     assert write(archive, entry(fence=9), "old").fence == 10
 
 
@@ -183,7 +185,10 @@ def test_states_are_kept_as_merge_patches() -> None:
         "chat/messages/c1": {"message_id": "c1", "content": "Good morning"},
         "chat/max_history_size": 1000,
     }
-    after = {"email/emails/m1": {"subject": "Hello", "labels": ["urgent"]}, "email/emails/m2": {"subject": "More"}}
+    after: Items = {
+        "email/emails/m1": {"subject": "Hello", "labels": ["urgent"]},
+        "email/emails/m2": {"subject": "More"},
+    }
     patch = merge_patch(before, after)
     assert patch["email/emails/m1"] == {"labels": ["urgent"]}
     assert merged(before, patch) == after

@@ -226,7 +226,8 @@ def test_two_writers_of_one_entry_at_once(url: str) -> None:
         archive, folder = watched(url)
         write(archive, entry(f"{name}-other"))
         folder.stop_before = ""
-        real, done = folder.write, []
+        real = folder.write
+        done: list[str] = []
 
         def overtaken(path: str, content: bytes, real: Any = real, done: Any = done, at: str = stop_before) -> None:
             if at in path and not done:

@@ -189,7 +189,11 @@ def test_nothing_is_read_written_or_removed_behind_a_link(url: str, victim: Path
     inside.symlink_to(victim.parent)
     place = archive.folder
     assert place.names("2026-03-01") == []
-    for refused in (lambda: place.write("2026-03-01/one.1/x", b""), lambda: place.remove("2026-03-01/one.1")):
+    refusals: list[Callable[[], object]] = [
+        lambda: place.write("2026-03-01/one.1/x", b""),
+        lambda: place.remove("2026-03-01/one.1"),
+    ]
+    for refused in refusals:
         with pytest.raises(StoreUnavailableError, check=says()):
             refused()
     with pytest.raises(RefusedFileError, check=says()):

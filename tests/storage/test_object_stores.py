@@ -3,7 +3,7 @@
 import json
 import os
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from unittest.mock import patch
@@ -60,7 +60,10 @@ def url(request: pytest.FixtureRequest) -> Iterator[str]:
         if request.param == "s3":
             request.getfixturevalue("s3")
         else:
-            kinds: dict[str, Callable[[], Iterator[dict[str, str]]]] = {"gs": servers.gcs, "az": servers.azure}
+            kinds: dict[str, Callable[[], AbstractContextManager[dict[str, str]]]] = {
+                "gs": servers.gcs,
+                "az": servers.azure,
+            }
             stack.enter_context(patch.dict(os.environ, stack.enter_context(kinds[request.param]())))
         yield f"{request.param}://{BUCKET}/{request.node.name.partition('[')[0]}"
         fsspec.get_filesystem_class(request.param).clear_instance_cache()
@@ -240,7 +243,10 @@ def test_what_stays_wrong_is_told_with_a_remedy(
     s3.fail = lambda request: (status, code)
     store = BlobStore(f"s3://{BUCKET}/refused")
     content = b"content"
-    actions = {"written": lambda: store.put_blocking(content), "read": lambda: store.get_blocking(blob_ref(content))}
+    actions: dict[str, Callable[[], object]] = {
+        "written": lambda: store.put_blocking(content),
+        "read": lambda: store.get_blocking(blob_ref(content)),
+    }
     for action in actions.values():
         with pytest.raises(StoreUnavailableError, check=says(f"s3://{BUCKET}/refused", BUCKET)):
             action()

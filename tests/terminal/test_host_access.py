@@ -1,6 +1,7 @@
 """What tasks get of the host: their own files, copied for each trial. Anything else needs the operator's permission."""
 
 import asyncio
+import shutil
 from functools import partial
 from pathlib import Path
 from unittest.mock import MagicMock
@@ -9,7 +10,7 @@ import pytest
 
 from proctor.settings.config import GreenAgentConfig
 from proctor.storage.blobs import BlobStore
-from proctor.terminal import compose, environments
+from proctor.terminal import compose, environments, shell
 from proctor.terminal.copying import copy_out
 from proctor.terminal.engine import labelled
 from proctor.terminal.failures import TaskError
@@ -140,8 +141,8 @@ async def test_tasks_that_ask_at_once_how_compose_is_called_get_one_command(monk
         await asyncio.sleep(0)
         return MagicMock(exit_code=0)
 
-    monkeypatch.setattr(compose.shell, "run", run)
-    monkeypatch.setattr(compose.shutil, "which", lambda name: name)
+    monkeypatch.setattr(shell, "run", run)
+    monkeypatch.setattr(shutil, "which", lambda name: name)
     monkeypatch.setattr(compose, "_known", [])
     asked = await asyncio.gather(*(compose._command("unix:///docker.sock") for _ in range(3)))
     assert asked == [["docker", "compose"]] * 3

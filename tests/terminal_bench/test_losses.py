@@ -35,7 +35,8 @@ async def at_work(client: Client, step: str) -> bool:
 
 async def pending_steps(client: Client) -> list[PendingActivityInfo]:
     """What all trials are at now."""
-    query, found = f"WorkflowType = '{TRIAL_WORKFLOW}' AND ExecutionStatus = 'Running'", []
+    query = f"WorkflowType = '{TRIAL_WORKFLOW}' AND ExecutionStatus = 'Running'"
+    found: list[PendingActivityInfo] = []
     async for trial in client.list_workflows(query):
         described = (await client.get_workflow_handle(trial.id).describe()).raw_description
         found += described.pending_activities

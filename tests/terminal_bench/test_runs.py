@@ -212,6 +212,7 @@ async def test_agents_that_fail_each_in_their_own_way(terminal_stack: Stack, doc
     assert "no idea" in (failed.failure or "")
     lied = trials["sort-table"]
     assert (lied.is_resolved, lied.verifier) == (False, "separate")
+    assert isinstance(lied.details["left_running"], list)
     assert "bash" in lied.details["left_running"]
     assert left_on(docker_engine, ended.results.run_id) == []
 

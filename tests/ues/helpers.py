@@ -92,7 +92,9 @@ class Server:
 
 
 class Sim(httpx.Client):
-    """An HTTP client of one simulation, with one key."""
+    """An HTTP client of one simulation, with one key. One that ``key`` made has the key's id, ``key_id``."""
+
+    key_id: str
 
     def __init__(self, server: Server, made: dict[str, Any], secret: str | None = None) -> None:
         self.server = server
@@ -106,7 +108,7 @@ class Sim(httpx.Client):
         made = self.post("/keys", json={"name": name, "permissions": permissions, **fields})
         assert made.status_code == 201, made.text
         client = Sim(self.server, self.made, made.json()["secret"])
-        client.key_id = made.json()["key_id"]  # type: ignore[attr-defined]
+        client.key_id = made.json()["key_id"]
         return client
 
     def participant(self) -> "Sim":
@@ -195,5 +197,6 @@ def receive(sim: Sim, subject: str = "Hello", **fields: Any) -> str:
         **fields,
     }
     sim.do("/email/receive", **body)
+    message_id: str
     (message_id,) = set(sim.state("email")["emails"]) - before
     return message_id

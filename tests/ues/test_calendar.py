@@ -22,7 +22,7 @@ def refused(sim: Sim, path: str, **body: object) -> str:
     answer = sim.ok("POST", path, body)
     assert answer["status"] == "failed", answer
     assert sim.state("calendar") == before
-    return answer["message"]
+    return str(answer["message"])
 
 
 def titles(sim: Sim, **body: object) -> list[str]:
@@ -90,7 +90,7 @@ def test_what_an_appointment_holds(sim: Sim) -> None:
     assert sim.state("calendar")["calendars"]["primary"]["event_ids"] == [event_id]
 
 
-FULL = {
+FULL: dict[str, Any] = {
     "title": "Talk",
     "start": "2025-02-03T10:00:00+01:00",
     "end": "2025-02-03T11:30:00+01:00",

@@ -3,7 +3,7 @@
 import random
 from datetime import date, datetime, timedelta
 from itertools import count
-from typing import Any
+from typing import Any, Literal
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -15,7 +15,7 @@ from tests.ues.stories.calendar import create
 from tests.ues.test_calendar import event, refused
 from tests.work import NIGHTLY, some_of
 
-WEEKLY_CALL = {
+WEEKLY_CALL: dict[str, Any] = {
     "title": "Call",
     "start": "2025-01-06T09:00:00+01:00",
     "end": "2025-01-06T09:30:00+01:00",
@@ -160,7 +160,12 @@ def test_series_that_never_happen_are_not_searched_for_ever(sim: Sim, end_type: 
 
 
 LATEST = datetime(2029, 1, 1)
-FREQUENCIES = {"daily": DAILY, "weekly": WEEKLY, "monthly": MONTHLY, "yearly": YEARLY}
+FREQUENCIES: dict[str, Literal[0, 1, 2, 3, 4, 5, 6]] = {
+    "daily": DAILY,
+    "weekly": WEEKLY,
+    "monthly": MONTHLY,
+    "yearly": YEARLY,
+}
 
 
 def some_rule(chance: random.Random) -> dict[str, object]:
@@ -178,7 +183,11 @@ def by_dateutil(rule: dict[str, Any], first: date) -> list[date]:
     last = LATEST - timedelta(days=1)
     if rule["end_type"] == "until":
         last = min(last, datetime.fromisoformat(rule["end_date"]))
-    options = {"interval": rule["interval"], "dtstart": datetime(first.year, first.month, first.day), "until": last}
+    options: dict[str, Any] = {
+        "interval": rule["interval"],
+        "dtstart": datetime(first.year, first.month, first.day),
+        "until": last,
+    }
     month, day, names = rule["month_of_year"], rule["day_of_month"], rule["days_of_week"]
     if rule["frequency"] == "yearly":
         # The simulator's yearly series keep to one month; RFC 5545's don't when a day is given.

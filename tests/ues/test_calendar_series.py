@@ -213,7 +213,11 @@ def something(chance: random.Random, ids: list[str]) -> dict[str, object]:
     rule = {name: value for name, value in some_rule(chance).items() if value is not None}
     operation = chance.choice(["create", "update", "update", "update", "delete", "respond"])
     if operation == "create":
-        data = {"title": day, **times, "timezone": chance.choice(["UTC", "Europe/Berlin", "Pacific/Apia"])}
+        data: dict[str, Any] = {
+            "title": day,
+            **times,
+            "timezone": chance.choice(["UTC", "Europe/Berlin", "Pacific/Apia"]),
+        }
         data |= {"recurrence": rule} if chance.random() < 0.8 else {}
         return {"operation": operation, **data, "attendees": [{"email": "a@x"}], "all_day": chance.random() < 0.2}
     data = {"operation": operation, "event_id": chance.choice(ids or ["none"])}

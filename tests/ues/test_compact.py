@@ -1,5 +1,6 @@
 """``compact=true``: counts and the newest, in some 20 kB, however much there is and however long it is."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -80,7 +81,7 @@ def _table(make: Any, count: int, text: str) -> dict[str, Any]:
     return {f"m{number}": make(number, text) for number in range(count)}
 
 
-STATES = {
+STATES: dict[str, Callable[[int, str], dict[str, Any]]] = {
     "email": lambda count, text: {"emails": _table(_mail, count, text)},
     "sms": lambda count, text: {"user_phone_number": "+15550000000", "messages": _table(_text, count, text)},
     "calendar": lambda count, text: {"events": _table(_event, count, text)},

@@ -16,7 +16,7 @@ def contacts(sim: Sim) -> list[dict[str, Any]]:
 
 def make(sim: Sim, **fields: Any) -> str:
     sim.do("/contacts/create", **fields)
-    return contacts(sim)[-1]["contact_id"]
+    return str(contacts(sim)[-1]["contact_id"])
 
 
 def test_a_contact_is_kept_as_given_but_for_the_form_of_its_number(sim: Sim) -> None:

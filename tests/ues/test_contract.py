@@ -99,7 +99,7 @@ def test_every_path_and_field_is_described(single: Single) -> None:
 
 
 def test_every_field_of_scenario_files_is_known() -> None:
-    found = []
+    found: list[Difference] = []
     for name, parts in MODELS.items():
         for part in ("state", "input"):
             own = getattr(MODALITIES[name], part).model_json_schema()

@@ -5,6 +5,7 @@ from typing import Any
 
 import jsonschema
 import pytest
+from pydantic import BaseModel
 
 from proctor.ues.http.routes import SIMULATION_ROUTES
 from proctor.ues.modalities import MODALITIES
@@ -136,7 +137,7 @@ def test_the_whole_environment_fits_on_a_page(sim: Sim) -> None:
 def test_states_are_plain_json(sim: Sim) -> None:
     """Whole numbers beyond 64 bits would make every later answer fail."""
     for route in SIMULATION_ROUTES:
-        if route.method != "POST" or not isinstance(route.body, type) or route.body is bytes:
+        if route.method != "POST" or not (isinstance(route.body, type) and issubclass(route.body, BaseModel)):
             continue
         for field in route.body.model_json_schema().get("properties", {}):
             answer = sim.post(route.path.format(modality_name="email", hold_id="x"), json={field: 1e30})

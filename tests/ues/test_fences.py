@@ -12,7 +12,12 @@ from proctor.ues.fences import Ended
 from tests.ues.helpers import HOST_KEY, Server
 
 ADMIN = "an-admin-key-of-32-characters-xx"
-USER = {"key_id": "participant-1", "name": "participant", "secret": "participant-secret-1", "permissions": ["chat:*"]}
+USER: dict[str, Any] = {
+    "key_id": "participant-1",
+    "name": "participant",
+    "secret": "participant-secret-1",
+    "permissions": ["chat:*"],
+}
 AT = "2026-03-02T09:00:00+00:00"
 
 

@@ -8,6 +8,7 @@ import pytest
 from proctor.ues import ENDPOINT_PERMISSIONS, USER_PERMISSIONS
 from proctor.ues.http.routes import SIMULATION_ROUTES
 from tests.ues.helpers import Sim, receive
+from tests.values import expect
 from tests.work import only_nightly
 
 
@@ -34,7 +35,7 @@ def test_making_listing_and_revoking(sim: Sim) -> None:
 
 
 def test_a_chosen_secret_and_id(sim: Sim) -> None:
-    body = {"name": "mine", "permissions": ["*"], "secret": "0123456789abcdef", "key_id": "mine-1"}
+    body: dict[str, Any] = {"name": "mine", "permissions": ["*"], "secret": "0123456789abcdef", "key_id": "mine-1"}
     made = sim.post("/keys", json=body)
     assert (made.status_code, made.json()["secret"], made.json()["key_id"]) == (201, body["secret"], "mine-1")
     assert sim.post("/keys", json=body).status_code == 409
@@ -83,15 +84,15 @@ def test_each_endpoint_needs_exactly_its_permission(sim: Sim) -> None:
         assert route.permission in denied.json()["detail"]
         if route.permission in ("keys:create", "simulation:clear", "simulation:reset", "logs:clear"):
             continue
-        allowed = sim.key(route.permission).request(route.method, path, content=b"not json")
+        allowed = sim.key(expect(route.permission)).request(route.method, path, content=b"not json")
         assert (allowed.status_code not in (401, 403, 500), route.path) == (True, route.path)
 
 
 def test_without_a_key_only_the_open_paths_answer(sim: Sim) -> None:
     for path in ("/", "/health", "/docs", "/redoc", "/openapi.json"):
         assert httpx.get(sim.made["base_url"] + path).status_code == 200
-    for key in (None, "wrong", "ä".encode("latin-1")):
-        headers = {} if key is None else {"X-API-Key": key}
+    for key in (None, b"wrong", "ä".encode("latin-1")):
+        headers = [] if key is None else [(b"X-API-Key", key)]
         answer = httpx.get(f"{sim.made['base_url']}/simulator/time", headers=headers)
         assert answer.status_code == 401
         assert set(answer.json()) == {"error", "detail"}

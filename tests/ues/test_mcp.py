@@ -75,9 +75,9 @@ def test_what_it_does_is_done_and_stands_in_the_logs_like_a_request(sim: Sim) ->
     assert sim.state("email")["emails"][mail]["is_starred"]
     by_request = user.post("/email/unstar", json={"message_ids": [mail]}).json()
     by_tool, of_request = (sim.ok("GET", f"/events/{each['event_id']}") for each in (told, by_request))
-    assert by_tool["agent_id"] == of_request["agent_id"] == user.key_id  # type: ignore[attr-defined]
+    assert by_tool["agent_id"] == of_request["agent_id"] == user.key_id
     assert by_tool["metadata"] == of_request["metadata"]
-    logged = sim.ok("GET", "/access-logs", key_id=user.key_id)["logs"]  # type: ignore[attr-defined]
+    logged = sim.ok("GET", "/access-logs", key_id=user.key_id)["logs"]
     assert {(entry["method"], entry["path"]) for entry in logged} == {
         ("POST", "/mcp"),
         ("POST", "/email/star"),
@@ -174,7 +174,7 @@ def test_answering_passing_on_and_reading_one_email(sim: Sim) -> None:
     assert (passed_on["subject"], passed_on["in_reply_to"]) == ("Fwd: Plans", mail)
     assert passed_on["body_text"].startswith("See below")
     assert whole["body_text"] in passed_on["body_text"]
-    operations = [event["data"]["operation"] for event in sim.ok("GET", "/events", agent_id=user.key_id)["events"]]  # type: ignore[attr-defined]
+    operations = [event["data"]["operation"] for event in sim.ok("GET", "/events", agent_id=user.key_id)["events"]]
     assert operations == ["send", "send"]
     for tool, arguments in (
         ("email_reply", {"body_text": "x"}),
@@ -216,7 +216,7 @@ def test_strangers_and_other_ways_to_ask_are_refused(sim: Sim) -> None:
     for body in (b"{", b"", b"[" * 9000, deep, b"\xff"):
         assert user.post("/mcp", content=body, headers=as_json).status_code == 422
     assert user.post("/mcp/more", json={}).status_code == 404
-    sim.ok("DELETE", f"/keys/{user.key_id}")  # type: ignore[attr-defined]
+    sim.ok("DELETE", f"/keys/{user.key_id}")
     assert send(user, "tools/list").status_code == 401
 
 

@@ -322,4 +322,8 @@ class Story(RuleBasedStateMachine):
 
 
 def test_the_simulator_agrees_with_the_model(server: Server) -> None:
-    run_state_machine_as_test(lambda: Story(server), settings=settings(stateful_step_count=30))
+    class OnServer(Story):
+        def __init__(self) -> None:
+            super().__init__(server)
+
+    run_state_machine_as_test(OnServer, settings=settings(stateful_step_count=30))

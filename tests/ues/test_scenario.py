@@ -101,9 +101,9 @@ def test_a_full_import_sets_everything_anew(sim: Sim) -> None:
 
 
 def test_every_form_of_wrapping_is_read(sim: Sim) -> None:
-    environment = {"time_state": {"current_time": at(100)}}
-    events = {"events": [event(200)]}
-    file = {"environment": environment, "events": events}
+    environment: dict[str, Any] = {"time_state": {"current_time": at(100)}}
+    events: dict[str, Any] = {"events": [event(200)]}
+    file: dict[str, Any] = {"environment": environment, "events": events}
     for body in ({"scenario": file}, {"scenario": {"scenario": file}}, file):
         assert load(sim, "full", **body).json()["events_loaded"] == 1
     for data in (environment, {"environment": environment}, {"scenario": file}, file):

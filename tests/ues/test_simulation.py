@@ -144,8 +144,8 @@ def test_holds_keep_the_clock_still_until_released_or_expired(sim: Sim) -> None:
     assert sim.ok("GET", "/simulation/holds") == {"holds": [], "active_count": 0}
     sim.advance(1)
     for bad in (0, -1, 301, "x"):
-        body = {"agent_id": "a", "reason": "r", "timeout_seconds": bad}
-        assert sim.post("/simulation/hold", json=body).status_code == 422
+        given = {"agent_id": "a", "reason": "r", "timeout_seconds": bad}
+        assert sim.post("/simulation/hold", json=given).status_code == 422
 
 
 def test_reset_reaches_what_was_undone_for_good(sim: Sim) -> None:

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from playwright.async_api import Locator, Page, async_playwright, expect
+from playwright.async_api import Locator, Page, ViewportSize, async_playwright, expect
 
 from tests.system_programs import find_chromium, refuse
 from tests.waiting import PATIENCE
@@ -24,7 +24,7 @@ FLAGS = [
     "--disable-features=SpareRendererForSitePerProcess",  # a process that no test uses
 ]
 _NO_IMAGES = "--blink-settings=imagesEnabled=false"
-_SIZE = {"width": 1280, "height": 1000}
+_SIZE: ViewportSize = {"width": 1280, "height": 1000}
 
 
 def require_chromium(of_playwright: str) -> str:

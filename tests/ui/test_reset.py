@@ -14,6 +14,7 @@ from a2a.client import ClientConfig, ClientFactory
 from a2a.types import a2a_pb2 as a2a
 
 from proctor.client.caller import AssessmentCall, Ended, Progress
+from proctor.protocol.campaigns import CampaignUpdate
 from proctor.protocol.updates import TaskUpdate, TurnStartedUpdate
 from purple_sdk.processes.ports import free_ports
 from purple_sdk.protocol.results import AssessmentResults
@@ -129,9 +130,11 @@ async def test_a_failed_assessment_goes_on_from_reset_in_the_temporal_ui(stack: 
     assert await state_of(stack, task_id) == a2a.TASK_STATE_COMPLETED
 
 
-async def followed(stack: Stack, task_id: str, participant: Participant) -> tuple[Ended, list[TaskUpdate]]:
+async def followed(
+    stack: Stack, task_id: str, participant: Participant
+) -> tuple[Ended, list[TaskUpdate | CampaignUpdate]]:
     """Subscribe to the task while its participant waits in turn 3, then let it go on, and listen to the end."""
-    updates: list[TaskUpdate] = []
+    updates: list[TaskUpdate | CampaignUpdate] = []
     async with AssessmentCall.of_task(stack.gateway_url, task_id) as call:
         async for event in call.events():
             if isinstance(event, Progress):

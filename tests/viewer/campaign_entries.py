@@ -52,7 +52,8 @@ def write_campaign(
         text: what a participant's author chose, and what failures say; ordinary words where it isn't said.
     """
     chance = random.Random(7)
-    runs, cells = [], []
+    runs: list[Run] = []
+    cells: list[RunCell] = []
     shown = {agent: text + agent if text else agent for agent in agents}
     for repeat in range(repeats):
         for seed in range(seeds):
@@ -218,7 +219,7 @@ def write_run(
     archive: Archive, name: str, *, tasks: int = 4, attempts: int = 3, text: str | None = None, doubtful: int = 0
 ) -> ArchiveEntry:
     """A run of trials; the first ``doubtful`` of them have a doubtful verdict."""
-    trials = []
+    trials: list[TrialResult] = []
     for task in range(tasks):
         for attempt in range(1, attempts + 1):
             is_resolved = (task + attempt) % 3 > 0

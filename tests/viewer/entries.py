@@ -5,6 +5,7 @@ import hashlib
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from pydantic import JsonValue
 from pydantic_core import to_json
 
 from proctor.protocol.archive import (
@@ -81,9 +82,10 @@ def write_day(
         attached: the content of a file of the first mail.
     """
     written = text or "Could we have lunch on Thursday?"
+    newest: dict[str, JsonValue] = mail(text or "Lunch?", written, MORNING, thread_id=text or "t0")
     before: Items = {
         "email/user_email_address": OWNER,
-        "email/emails/m0": mail(text or "Lunch?", written, MORNING, thread_id=text or "t0"),
+        "email/emails/m0": newest,
         "sms/messages/s0": {"from_number": text or "+4477", "body": written, "direction": "incoming", "sent_at": "x"},
         "calendar/events/e0": {
             "title": text or "Stand-up",
@@ -95,15 +97,21 @@ def write_day(
     }
     if attached is not None:
         sha256 = hashlib.sha256(attached).hexdigest()
-        file = {"filename": text or "menu.pdf", "mime_type": "application/pdf", "size": len(attached), "sha256": sha256}
-        before["email/emails/m0"] = {**before["email/emails/m0"], "attachments": [file]}  # type: ignore[dict-item]
+        file: JsonValue = {
+            "filename": text or "menu.pdf",
+            "mime_type": "application/pdf",
+            "size": len(attached),
+            "sha256": sha256,
+        }
+        before["email/emails/m0"] = newest = {**newest, "attachments": [file]}
         before[f"email/files/{sha256}"] = {"content": base64.b64encode(attached).decode()}
     initial, states, records, log = dict(before), [StateRecord(turn=0, time=MORNING)], [], []
     for turn in range(1, turns + 1):
         now, after = MORNING + timedelta(hours=turn), dict(before)
         last = f"email/emails/m{turn - 1}"
-        after[last] = {**before[last], "labels": [text or did], "is_read": True}  # type: ignore[dict-item]
-        after[f"email/emails/m{turn}"] = mail(text or f"News of turn {turn}", written, now, thread_id=f"t{turn}")
+        after[last] = {**newest, "labels": [text or did], "is_read": True}
+        newest = mail(text or f"News of turn {turn}", written, now, thread_id=f"t{turn}")
+        after[f"email/emails/m{turn}"] = newest
         states.append(StateRecord(turn=turn, time=now, patch=merge_patch(before, after)))
         action = ActionLogEntryWithTurn(
             turn=turn,

@@ -17,7 +17,7 @@ from proctor.protocol.updates import (
     TurnCompletedUpdate,
     TurnStartedUpdate,
 )
-from proctor.viewer.live import LiveTerminal, Running, RunningCell, RunningDetails
+from proctor.viewer.live import Live, LiveTerminal, Running, RunningCell, RunningDetails
 from tests.viewer.entries import MORNING
 
 
@@ -64,7 +64,7 @@ def updates_of(turns: int, text: str | None = None) -> list[Any]:
 
 
 @dataclass
-class ScriptedLive:
+class ScriptedLive(Live):
     """``stories`` are what is under way; a test changes them."""
 
     stories: dict[str, RunningDetails] = field(default_factory=dict)

@@ -107,7 +107,7 @@ class ScriptedTrials:
         campaigns = CampaignActivities(store, [runs(config, store)])
         queues = QueueActivities()
         trials = TrialArchiving(config, store, lambda _: Scrubber(()))
-        activities = [
+        activities: list[Callable[..., Any]] = [
             campaigns.plan_campaign,
             campaigns.read_cells,
             campaigns.join_cell,

@@ -191,7 +191,7 @@ async def test_what_fails_by_the_evaluators_fault_is_played_again_and_what_other
 
 
 async def test_a_lost_environment_begins_again_from_the_image(caller: Caller, trials: ScriptedTrials) -> None:
-    lost = []
+    lost: list[int] = []
 
     async def hand_over(given: StepInput) -> None:
         if not lost:

@@ -105,10 +105,10 @@ async def test_nobody_waits_for_a_task_that_is_not_of_the_context(
     for context, owner in ((first.id, ""), (first.id, "bob"), (second.id, ""), ("no such task", ""), ("x" * 2000, "")):
         given = QueueInput(queue_id=f"queue of {context[:40]}, {owner}", task_id="t", context_id=context, owner=owner)
         await join(client, "nobody", given)
-        queue = client.get_workflow_handle(given.queue_id)
-        event = await anext(aiter(queue.fetch_history_events()))
+        waiting = client.get_workflow_handle(given.queue_id)
+        event = await anext(aiter(waiting.fetch_history_events()))
         begins_with[context[:40], owner] = len(event.workflow_execution_started_event_attributes.input.payloads) == 3
-        await queue.terminate()
+        await waiting.terminate()
     assert [key for key, has_founder in begins_with.items() if has_founder] == [(first.id[:40], "")]
     for task in (first, second):
         await client.get_workflow_handle(task.id).terminate()

@@ -95,7 +95,8 @@ async def test_a_model_that_is_away_is_waited_for_once(
     activities.replacements["judge_criterion"] = fails("ModelUnavailableError", "model m is not available")
     async with activities.worker(client, config.task_queue):
         over = await played(caller)
-    assert (over.state, over.sentence) == ("failed", says())
+    assert over.state == "failed"
+    assert over.sentence == says()
     assert [given.criterion_id for given in activities.inputs["judge_criterion"]] == ["c1"]
     assert await replayed(client, over.task.id) == 1
 

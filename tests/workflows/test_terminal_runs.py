@@ -346,6 +346,7 @@ async def test_a_runs_page_says_what_runs_and_shows_its_terminals(
         assert {cell.label for cell in story.cells} == {f"{agent} · easy · attempt 1 of 1" for agent in agents}
         page = pages.running(story)
         (step,) = {cell.step for cell in story.cells}
+        assert step is not None
         assert step == says()
         assert page.count(step) == 2
         cells = [(await live.connected()).get_workflow_handle(cell.id or "") for cell in story.cells]
@@ -355,11 +356,8 @@ async def test_a_runs_page_says_what_runs_and_shows_its_terminals(
         assert f'href="/view/{cell.id}"' in page
         trial = await live.details(cell.id or "")
         assert trial is not None
-        assert (trial.running.kind, trial.running.campaign, trial.step) == (
-            "trial",
-            story.running.id,
-            says(),
-        )
+        assert (trial.running.kind, trial.running.campaign) == ("trial", story.running.id)
+        assert trial.step == says()
         page = pages.running(trial)
         assert 'data-page="running"' in page
         assert "$ echo mine" in page

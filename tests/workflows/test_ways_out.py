@@ -62,7 +62,8 @@ async def test_a_rejected_request_is_recorded_as_rejected(
 ) -> None:
     activities.replacements["admit"] = fails(failures.REJECTED, "Bad request: name a scenario.")
     over = await played(caller, context="rejecting")
-    assert (over.state, over.sentence) == ("rejected", says())
+    assert over.state == "rejected"
+    assert over.sentence == says()
     assert over.results is None
     assert await status_of(client, over.task.id) == "rejected"
     assert set(activities.calls) <= {"admit", "join_queue"}
@@ -90,7 +91,8 @@ async def test_a_defect_of_the_workflow_is_a_sentence(
 
     monkeypatch.setattr(Turns, "_note", note_turn)
     over = await played(caller)
-    assert (over.state, over.sentence) == ("failed", says("KeyError: 'modality'"))
+    assert over.state == "failed"
+    assert over.sentence == says("KeyError: 'modality'")
     assert over.results is not None
     assert over.results.failure == over.sentence
     assert {"farewell", "take_down"} <= set(activities.calls)
@@ -112,10 +114,8 @@ async def test_a_deadline_in_a_local_activity_is_a_timeout(
     async with scripted.worker(client, config.task_queue):
         over = await played(caller)
         assert over.results is not None
-        assert (over.results.status, over.sentence) == (
-            "timeout",
-            says(),
-        )
+        assert over.results.status == "timeout"
+        assert over.sentence == says()
 
 
 @only_nightly  # by default: tests/a2a_gateway/test_listing.py

@@ -34,7 +34,7 @@ told = asked
 class Telltale(OpenAIEndpoint):
     """Quotes the key in every refusal, as some providers do."""
 
-    def respond(self, path: str, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+    def respond(self, path: str, body: dict[str, Any]) -> tuple[int, dict[str, Any] | bytes]:
         status, answer = super().respond(path, body)
         return (status, answer) if status == 200 else (status, {"error": {"message": f"Bad key: {PROVIDER_KEY}"}})
 

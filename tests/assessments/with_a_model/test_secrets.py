@@ -192,7 +192,8 @@ async def test_failed_by_its_participant(modelled: Stack) -> None:
 
     async with leaking(modelled, refuse) as assessment:
         ended = await assessment.end()
-    assert (ended.state, ended.sentence) == ("failed", says("401", removed=REMOVED))
+    assert ended.state == "failed"
+    assert ended.sentence == says("401", removed=REMOVED)
     expect_none(await traces(modelled, assessment, ended), modelled)
 
 

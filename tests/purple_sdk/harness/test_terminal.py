@@ -98,7 +98,8 @@ async def test_a_budget_that_is_used_up_fails_the_task(tmp_path: Path, monkeypat
 async def test_its_tool_answers_every_message(message: bytes, status: int) -> None:
     async with httpx.AsyncClient() as http:
         reply = await ShellTools(_Shell(), "/app").answer(http, "POST", {}, message)
-    assert (reply.status_code, reply.text) == (status, says())
+    assert reply.status_code == status
+    assert reply.text == says()
 
 
 def test_a_cli_agent_without_mcp_plays_terminal_tasks_only(tmp_path: Path) -> None:

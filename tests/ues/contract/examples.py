@@ -53,7 +53,7 @@ def example(schema: Schema, name: str = "", *, full: bool = True) -> Any:
     plain = schema.plain
     if name == "modality_type" and "default" in plain:
         return plain["default"]
-    if name in BY_NAME and type(BY_NAME[name]).__name__ == PYTHON.get(plain.get("type"), ""):
+    if name in BY_NAME and type(BY_NAME[name]).__name__ == PYTHON.get(plain.get("type", ""), ""):
         return BY_NAME[name]
     if "enum" in plain:
         return plain["enum"][0]
@@ -84,5 +84,5 @@ def _object(schema: Schema, name: str, *, full: bool) -> dict[str, Any]:
         return {"some": "thing"}
     value = example(inner, name.removesuffix("s"), full=full)
     # Entries stand under their own id, which is the first of their fields.
-    first = next(iter(value.items())) if isinstance(value, dict) else ("", None)
+    first: tuple[str, Any] = next(iter(value.items())) if isinstance(value, dict) else ("", None)
     return {first[1] if first[0].endswith("_id") else text(name): value}

@@ -9,6 +9,7 @@ def create(sim: Sim, title: str, **fields: object) -> str:
     """Enter an appointment of an hour and return its id."""
     before = set(sim.state("calendar")["events"])
     sim.do("/calendar/create", **{"title": title, "start": at(3600), "end": at(7200), **fields})
+    event_id: str
     (event_id,) = set(sim.state("calendar")["events"]) - before
     return event_id
 

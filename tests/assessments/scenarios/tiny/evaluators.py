@@ -13,7 +13,8 @@ async def asked(ctx: AgentBeatsEvalContext, params: dict[str, Any]) -> EvalResul
         for entry in ctx.action_log
         if entry.action == "email.send"
         and entry.success
-        and params["address"] in (entry.parameters.get("to_addresses") or [])
+        and isinstance(addresses := entry.parameters.get("to_addresses"), list)
+        and params["address"] in addresses
         and "lunch" in f"{entry.parameters.get('subject')} {entry.parameters.get('body_text')}".lower()
     ]
     return EvalResult(score=float(len(mails) == 1), max_score=1, explanation=f"{len(mails)} mails asked about lunch")
