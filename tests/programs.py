@@ -42,7 +42,7 @@ def program(text: str, *arguments: str) -> list[str]:
     return [sys.executable, "-c", text, *arguments]
 
 
-def start(command: list[str], environment: Mapping[str, str | None] | None = None, **options: Any) -> Process:
+def start(command: list[str], environment: Mapping[str, str] | None = None, **options: Any) -> Process:
     """Start a command, from the root of the repository; whoever starts it ends it (``end``).
 
     Args:
@@ -71,7 +71,7 @@ def end(process: Process, by: signal.Signals = signal.SIGTERM) -> int:
 @contextmanager
 def running(
     command: list[str],
-    environment: Mapping[str, str | None] | None = None,
+    environment: Mapping[str, str] | None = None,
     by: signal.Signals = signal.SIGTERM,
     **options: Any,
 ) -> Iterator[Process]:
@@ -86,7 +86,7 @@ def running(
 @asynccontextmanager
 async def running_beside(
     command: list[str],
-    environment: Mapping[str, str | None] | None = None,
+    environment: Mapping[str, str] | None = None,
     by: signal.Signals = signal.SIGTERM,
     **options: Any,
 ) -> AsyncIterator[Process]:

@@ -31,7 +31,9 @@ def versioned(scenarios_dir: Path) -> Iterator[Stack]:
 @asynccontextmanager
 async def another_worker(stack: Stack, build_id: str) -> AsyncIterator[None]:
     """A second worker, of another version."""
-    environment = {**stack.local.make_environment(), "AGENTBEATS_GREEN_WORKER_BUILD_ID": build_id}
+    known = stack.local.make_environment().items()
+    environment = {name: value for name, value in known if value is not None}
+    environment["AGENTBEATS_GREEN_WORKER_BUILD_ID"] = build_id
     with (stack.local.logs / f"worker-{build_id}.log").open("w") as log:
         async with running_beside(module("proctor", "worker"), environment, stdout=log, stderr=log):
             yield
