@@ -28,7 +28,6 @@ from tests.sentences import says
 from tests.stack import Stack, assess, serving
 from tests.work import only_nightly
 
-
 MARKUP = "<b>down</b> and **out** ![](http://x.example/i.png)"
 
 STORY = [
