@@ -32,7 +32,7 @@ def make_console(file: TextIO | None = None) -> Console:
 
 
 def plain_table(*headings: str | Text, numbers: Sequence[str | Text] = (), **options: Any) -> Table:
-    """A table without lines. Columns of text (``headings``) wrap, those of ``numbers`` don't; ``options`` are rich's."""
+    """A table without lines. Columns of text (``headings``) wrap, but ``numbers`` don't; ``options`` are rich's."""
     table = Table(**{"box": None, "pad_edge": False, "padding": (0, 2, 0, 0), "header_style": "bold", **options})
     for heading in headings:
         table.add_column(heading, overflow="fold")
