@@ -135,7 +135,7 @@ class AgentSection(_Section):
 
 
 class TerminalSettings(_Section):
-    """All settings, by the sections of ``config.toml``; ``agents`` are names to addresses if a run has several agents."""
+    """All settings, by the sections of ``config.toml``. For a run of several agents, ``agents`` has their addresses."""
 
     project: ProjectSection = ProjectSection()
     green_agent: GreenAgentSection = GreenAgentSection()

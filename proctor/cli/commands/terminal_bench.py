@@ -68,7 +68,7 @@ def run_terminal_bench(
     from proctor.local.harness_runs import choose_harness, serving_harness
 
     given = {key: value for key, value in ctx.params.items() if value not in (None, (), [])}
-    flags = {("evaluation", key): given.get(key) for key in EvaluationSection.model_fields}  # keys are called as their flags
+    flags = {("evaluation", key): given.get(key) for key in EvaluationSection.model_fields}  # called as their flags
     flags["dataset", "path"] = dataset
     settings = read_terminal_settings(flags, config_file)
     folder = settings.dataset.path
