@@ -1,9 +1,7 @@
 """The ``proctor`` command, its services, and the Python API.
 
-The Python API has six functions:
-
-* ``proctor.assess``, ``proctor.run`` and ``proctor.runs``, from ``proctor.client.api``
-* ``proctor.families``, ``proctor.rehearse`` and ``proctor.evaluator``, from ``proctor.local.api``
+* ``proctor.client.api``: ``proctor.assess``, ``proctor.run``, ``proctor.runs``
+* ``proctor.local.api``: ``proctor.families``, ``proctor.rehearse``, ``proctor.evaluator``
 """
 
 from importlib import import_module

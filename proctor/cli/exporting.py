@@ -105,7 +105,7 @@ def opened(place: str, what: str) -> Archive:
     """The archive at a place that a person has named.
 
     Raises:
-        UsageError: the place can't be an archive; ``what`` begins the message.
+        UsageError: the place can't be an archive.
     """
     try:
         return Archive(place)

@@ -22,10 +22,9 @@ class Coming:
     """The entries of an import.
 
     Attributes:
-        new: the entries that this archive doesn't have in the same form.
-        known: pairs (theirs, ours) of entries that this archive already has.
-        changing: ids of new entries that change results of this archive, to sentences on the change.
-        damaged: sentences on damaged entries, which are left out.
+        new: entries that this archive doesn't have, or has in another form.
+        known: pairs (theirs, ours) of entries that this archive has.
+        changing: ids of new entries that change results, to sentences on the change.
     """
 
     new: list[ArchiveEntry] = field(default_factory=list)

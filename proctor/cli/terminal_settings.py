@@ -1,12 +1,11 @@
-"""Settings of Terminal-Bench runs. They come from these sources, the strongest first:
+"""Settings of Terminal-Bench runs, from these sources, the strongest first:
 
-* the command line
-* the environment
+* command line
+* environment
 * ``.env``, for secrets only
 * ``config.toml``, with the seed's sections
 
-Every setting has a section and a key. The name of its environment variable is both in capitals
-(``EVALUATION_N_ATTEMPTS``).
+Every setting has a section and a key. Its environment variable is both in capitals (``EVALUATION_N_ATTEMPTS``).
 """
 
 import json

@@ -44,16 +44,16 @@ def chosen_agent(name: str, entries: Sequence[ArchiveEntry]) -> list[ArchiveEntr
 def runs_of_agents(
     archive: Archive, entries: Sequence[ArchiveEntry], names: Sequence[str], campaign: str | None = None
 ) -> list[Run]:
-    """The runs of the agents with these names. A run's agent is called by the given name.
+    """The runs of agents, which are called by the given names.
 
-    Forks are left out, since a fork begins with turns of another assessment.
+    Forks are left out: they begin with turns of another assessment.
 
     Args:
         names: names as ``chosen_agent`` takes them.
-        campaign: the campaign that ``entries`` are from, for error messages; None if they are from any.
+        campaign: the campaign of the ``entries``, for error messages; None for any.
 
     Raises:
-        UsageError: no agent has one of the names, several agents have it, or two names are the same agent's.
+        UsageError: no agent has a name, several agents have it, or two names are the same agent's.
     """
     chosen = {name: chosen_agent(name, entries) for name in names}
     if unknown := [name for name, own in chosen.items() if not own]:

@@ -102,10 +102,7 @@ def _found(config: GreenAgentConfig, names: Sequence[str]) -> GreenAgentConfig:
 
 
 def _places(config: GreenAgentConfig) -> tuple[list[Deployment], list[GreenAgentConfig]]:
-    """The running deployments, and the settings for each place to look.
-
-    The settings of running deployments come first, then ``config`` alone, then those of ended deployments.
-    """
+    """The running deployments, and settings: those of running deployments, then ``config``, then those of ended ones."""
     known, chosen = known_deployments(Path(config.state)), frozenset(config.model_fields_set)
     running = [each for each in known if each.is_running]
     settled = [each.settle(config, chosen) for each in known]

@@ -11,9 +11,7 @@ STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def on_signals(stopping: asyncio.Event) -> list[Callable[[], None]]:
-    """Let the first Ctrl-C (or SIGTERM, SIGHUP) set ``stopping``, and a second one call the functions that are in the
-    returned list by then.
-    """
+    """Let the first Ctrl-C (SIGTERM, SIGHUP) set ``stopping``, and the second call the functions in the returned list."""
     hurry: list[Callable[[], None]] = []
 
     def react() -> None:

@@ -66,8 +66,8 @@ def interval_in_words(estimate: Estimate | None) -> str:
 def comparison_in_words(comparison: Comparison, difference: int = 5) -> list[str]:
     """Compare two agents in two lines.
 
-    The first line has their means, and the difference with its interval. The second line has the number of pairs of
-    runs that would show a ``difference`` (in points).
+    The first line has the means, and their difference with its interval. The second line says how many pairs would show
+    a ``difference`` (in points).
     """
     pair = f"{clean(comparison.first)} less {clean(comparison.second)}"
     if comparison.difference is None:

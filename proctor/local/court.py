@@ -280,10 +280,7 @@ class Court:
         return True
 
     async def _frozen_sides(self, entry: ArchiveEntry) -> dict[str, ScenarioPackage]:
-        """The frozen scenario's package for each role; empty if the scenario isn't valid today.
-
-        It is for entries that don't record the data with which they began.
-        """
+        """The frozen scenario by role, for entries that don't record their beginning; empty if it isn't valid today."""
         await self._frozen_files(entry)
         assert entry.package is not None
         with suppress(ScenarioError):
@@ -366,10 +363,7 @@ def _needed_model(criterion: EvaluationCriterion, first: CriterionResult) -> boo
 
 
 def _with_answers(archived: bytes, files: bytes, role: str) -> ScenarioConfig:
-    """The scenario as it was admitted: an archived scenario without answers gets them from the frozen ``files``.
-
-    Archives leave out the answers of days whose truth isn't public.
-    """
+    """The scenario as it was admitted. Answers come from ``files`` if the archive left them out as not public."""
     form = from_json(archived)
     criteria = [criterion for criterion in form["criteria"] if criterion.get("params") is None]
     if criteria:

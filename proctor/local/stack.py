@@ -167,7 +167,7 @@ class LocalStack:
         }
 
     def list_services(self) -> list[Service]:
-        """The services in the order of their start; they are ended in the reverse order."""
+        """The services. They are ended in the reverse order."""
         shared, no_secrets = self.make_environment(), secrets_in(os.environ)
         services = [
             Service(
@@ -277,12 +277,10 @@ _SECRET = re.compile(r"(?:^|_)(?:KEYS?|TOKENS?|SECRETS?|PASSWORDS?|CREDENTIALS?|
 
 
 def secrets_in(environment: Iterable[str], but: Collection[str] = ()) -> dict[str, str | None]:
-    """Changes that remove secrets from a service's environment: variable to None.
-
-    A variable's name shows whether it is a secret (``activities/attempts/scrubbing.py``).
+    """Variables to None, to remove secrets from a service's environment (see ``activities/attempts/scrubbing.py``).
 
     Args:
-        but: secrets that the service needs. A service with any of them also keeps the store's secrets.
+        but: secrets that the service needs. If there are any, it also keeps the store's secrets.
     """
     return {
         name: None

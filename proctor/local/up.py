@@ -149,7 +149,7 @@ async def started(stack: LocalStack, console: Console, stopping: asyncio.Event) 
         stopping: an event that signals set.
 
     Raises:
-        ServiceStartError: a service isn't ready in time, or ends before.
+        ServiceStartError: a service didn't start.
     """
     hurry = on_signals(stopping)
     temporary = stack.state if stack.is_throwaway else None
@@ -167,10 +167,10 @@ async def started(stack: LocalStack, console: Console, stopping: asyncio.Event) 
 
 
 async def start_unless(stopping: asyncio.Event, supervisor: Supervisor) -> bool:
-    """Start all services. Return False at once if ``stopping`` is set first.
+    """Start all services, or return False at once if ``stopping`` is set first.
 
     Raises:
-        ServiceStartError: a service isn't ready in time, or ends before.
+        ServiceStartError: a service didn't start.
     """
     starting = asyncio.create_task(supervisor.start())
     try:

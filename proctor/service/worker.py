@@ -82,7 +82,7 @@ worker has fetched, and that waits too long for the event loop, counts as lost w
 not be faster, and would lose steps on an overloaded machine.
 """
 _WORKFLOW_TASKS_AT_ONCE = 6
-"""How many steps of workflows a worker runs at a time, for the same reasons."""
+"""The same limit for steps of workflows."""
 _WORKFLOW_THREADS = 2
 """Threads for workflows. Python runs one of them at a time; the second may run while the first waits for a lock."""
 _JUDGED_AT_ONCE = 8
@@ -365,11 +365,11 @@ def _say_if_failed(work: asyncio.Task[None]) -> None:
 
 
 async def _tidy(client: Client, simulation_host: SimulationHost, watch: SimulatorWatch) -> None:
-    """End simulations whose assessments are over. A simulation is left behind in these cases:
+    """End simulations whose assessments are over. They are left behind in these cases:
 
     * the assessment was terminated, which skips its clean-up
-    * the simulator didn't answer when the assessment ended
-    * the assessment ended on another worker
+    * it ended while the simulator didn't answer
+    * it ended on another worker
     """
     missing: frozenset[str] = frozenset()
     while True:

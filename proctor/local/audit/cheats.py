@@ -139,11 +139,11 @@ class Trick:
 
     Attributes:
         name: the name of the cheat or leak.
-        act: the replaced act, or that of the leak.
+        act: the replaced act, or the leak's.
         notes: the messages.
-        loses: ids of the checks that must not hold.
-        may_lose: ids of further checks that need not hold.
-        forward: the id of the mail that is forwarded instead of ``notes``; empty if none is.
+        loses: the checks that must not hold.
+        may_lose: the checks that need not hold.
+        forward: the mail that is forwarded instead of ``notes``.
     """
 
     name: str
@@ -253,10 +253,9 @@ def _told(check: Check) -> tuple[Value, ...]:
 
 
 def _beside(day: Day, act: Act) -> frozenset[str]:
-    """The ids of checks that may be lost if an act is replaced.
+    """The checks that may be lost if an act is replaced.
 
-    They are the act's checks, all checks of reports, and checks on the same reader: those of the act's duty, and those
-    that count messages or bar values.
+    They are its checks, all reports, and on its reader the duty's checks, counts and bars.
     """
     reader = {*_addresses(act)}
     return frozenset(
@@ -308,9 +307,9 @@ def _others(value: Value, day: Day) -> dict[str, Value]:
 
 
 def _shifted(value: Value, by: int) -> Value | None:
-    """A value of the same form that is ``by`` steps away; None if there is none.
+    """A value of the same form, some steps away.
 
-    A step is a whole unit of an amount or number, one in the last digit of a code, a day, or a quarter of an hour.
+    A step is a unit, one in a code's last digit, a day, or a quarter of an hour.
     """
     match value.kind:
         case "amount":
@@ -376,8 +375,8 @@ def _somebody_barred(day: Day, check: SilenceCheck) -> Person | None:
 
 
 def _is_touched(check: Check, value: Value, addresses: tuple[str, ...]) -> bool:
-    """Whether a leak may affect a check. Such a check is about the order of actions or about actions that must not be
-    done; or it bars or counts messages, and concerns the value or the reader.
+    """Whether a leak may affect a check: the check bars or counts the value or the reader's messages, or it is about
+    order or forbidden actions.
     """
     if isinstance(check, OrderCheck | NotDoneCheck):
         return True

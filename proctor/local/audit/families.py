@@ -120,8 +120,8 @@ def cells_of(
 def run_cells(cells: Sequence[Cell], processes: int) -> Iterator[Report]:
     """Audit the instances, and yield each report when it is ready.
 
-    All instances of a family and difficulty run in the same process, which remembers other days. A process that is
-    ready takes the next family and difficulty.
+    A family's instances of one difficulty share a process, which remembers other days. A free process takes the next
+    difficulty.
     """
     if processes == 1:
         yield from map(audit_cell, cells)

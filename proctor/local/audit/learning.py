@@ -78,10 +78,7 @@ def scores(fit: Callable[[Matrix, Matrix], Fitted], rows: Matrix, target: Matrix
 
 
 def right_among(scored: Matrix, is_right: NDArray[np.bool_]) -> float:
-    """The share of right candidates among the N candidates with the highest scores; N is the number of right ones.
-
-    Candidates with equal scores at the limit count by their mean.
-    """
+    """The share of right candidates among the N highest scores, if N are right. Equal scores count by their mean."""
     count = int(is_right.sum())
     bound = np.sort(scored)[-count]
     above, level = scored > bound, scored == bound

@@ -337,9 +337,7 @@ def _parts(value: Value) -> tuple[Value, ...]:
 
 
 def language_of(values: Iterable[Value], turn: int) -> Language:
-    """The language in which a message is written. The first value with notations decides: it takes the notation of this
-    turn.
-    """
+    """The language of a message: that of the turn's notation for the first value with notations."""
     for value in values:
         if notations := _fitting(_parts(value)[0]):
             round_, place = divmod(turn, len(notations))
@@ -358,13 +356,10 @@ def spread(turn: int, count: int) -> int:
 def write(value: Value, language: Language, turn: int, *, is_first: bool = True) -> tuple[str, tuple[str, ...]]:
     """Write a value in a notation of the language, which ``turn`` chooses.
 
-    A moment is written as its day, a joint and its time.
-
-    Args:
-        is_first: whether the value is the one by which ``language_of`` chose the language.
+    A moment is written as its day, a joint and its time. ``is_first``: the value also chose the language.
 
     Returns:
-        The text, and the notations' names, such as ``KIND NAME``.
+        The text, and the notations' names, each after its kind.
     """
     texts, names = list[str](), list[str]()
     for number, part in enumerate(_parts(value)):

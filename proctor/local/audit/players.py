@@ -43,12 +43,10 @@ def report_of(day: Day, words: dict[int, str]) -> list[Act]:
 def with_lapses(
     day: Day, lapses: dict[str, Lapse], more: Sequence[Act] = (), *, claims_all: bool = False, **how: Any
 ) -> Turn:
-    """The oracle with lapses and more acts.
+    """The oracle with more acts, and with one lapse in some duties.
 
     Args:
-        lapses: keys of duties to the lapse of the duty.
-        more: acts beside those of the duties.
-        claims_all: whether the report says of every duty that it is done.
+        lapses: duties' keys to their lapse.
         how: see ``player_of``.
     """
     acts, words = list[Act](), dict[int, str]()
@@ -161,10 +159,9 @@ def answers_all(day: Day) -> Turn:
 
 
 def keywords(day: Day) -> Turn:
-    """A player that goes by words.
+    """A player that answers each question with a value of the newest mail that shares most words with it.
 
-    It answers each question with a value of the newest mail that shares most words with the question. It archives mails
-    that look like advertising, and reports everything as done.
+    It archives mails that look like advertising, and reports everything as done.
     """
     seen: set[str] = set()
 

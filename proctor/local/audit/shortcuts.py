@@ -87,7 +87,7 @@ def learn_choices(subject: str, choices: Sequence[tuple[int, Choice]], known: It
 def learn_decisions(
     subject: str, decisions: Sequence[tuple[int, Decision]], known: Iterable[str] = ()
 ) -> Learned | None:
-    """Train the learner on decisions, as ``learn_choices`` does. None if there is one answer, or there are too many."""
+    """Train the learner on decisions, as ``learn_choices`` does; None if the answers are too many."""
     answers = [decision.answer for _, decision in decisions]
     kinds = sorted(set(answers))
     if not 1 < len(kinds) <= _FEW:

@@ -189,9 +189,9 @@ def _judge_counts(found: Study, known: Known) -> None:
 
 
 def _answers_of(day: Day) -> dict[str, list[str]]:
-    """The answers of a day's duties, by the duty's type and the place in the answer.
+    """The answers of a day's duties, by type and place in the answer.
 
-    A moment counts with its time of day only, and dates are left out.
+    A moment counts with its time of day only. Dates are left out.
     """
     found: dict[str, list[str]] = defaultdict(list)
     for duty in day.duties:
