@@ -37,8 +37,8 @@ CHECKS = {
 
 _RATES_SHOWN = (0.1, 0.4)
 _LEARNED = ("w/o", "only", "gain", "known")
-"""Columns: the points without the duties that name the family, and with them alone; the shortcut learner's largest gain
-in points without known shortcuts; the number of known shortcuts.
+"""Columns: the points without the duties that name the family; the points with these alone; the shortcut learner's
+largest gain without known shortcuts, in points; the number of known shortcuts.
 """
 _INSTANCES_A_LINE = 25  # in a log, progress is one line for this number of instances
 

@@ -79,7 +79,7 @@ def unpack(archive: Path, target: Path, password: bytes | None = None) -> None:
         target: the folder, which is made.
 
     Raises:
-        UsageError: the file isn't such an archive. Or it has a link, a device, or a path that leads out of the folder.
+        UsageError: the file isn't a zip or tar archive, or has a link, a device, or a path out of the folder.
     """
     target.mkdir(parents=True)
     budget = _Budget()

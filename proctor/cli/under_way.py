@@ -55,7 +55,7 @@ async def find_task(gateway_url: str, name: str) -> str:
 
 
 class UnderWayDisplay:
-    """Show the events of one call, of an assessment or a campaign. It is a context manager, as the two displays are.
+    """Show the events of a call that follows an assessment or a campaign. It is a context manager, like both displays.
 
     It begins as a campaign's display, which can show the problems of both. At the first update of an assessment, it
     becomes an assessment's display.

@@ -22,7 +22,7 @@ def chosen_agent(name: str, entries: Sequence[ArchiveEntry]) -> list[ArchiveEntr
         name: the agent's name in one of these forms:
 
             * its label, which is its name in its campaign, or else the name on its card
-            * the name on its card, or its address, if no other agent has the same
+            * the name on its card, or its address, if only one agent has it
             * ``LABEL=ADDRESS`` or ``LABEL=CARD``, if several agents have its label
 
     Raises:

@@ -102,7 +102,7 @@ def _found(config: GreenAgentConfig, names: Sequence[str]) -> GreenAgentConfig:
 
 
 def _places(config: GreenAgentConfig) -> tuple[list[Deployment], list[GreenAgentConfig]]:
-    """The running deployments, and settings: those of running deployments, then ``config``, then those of ended ones."""
+    """The running deployments, and all settings: of running deployments, then ``config``, then of ended deployments."""
     known, chosen = known_deployments(Path(config.state)), frozenset(config.model_fields_set)
     running = [each for each in known if each.is_running]
     settled = [each.settle(config, chosen) for each in known]

@@ -24,8 +24,8 @@ _BEGIN = {
     "purple_turn": "turn {}",
     **dict.fromkeys(("conclude", "judge_criterion"), JUDGING),
 }
-"""Activities to the name of the part of an assessment that they begin. A part begins at the first such activity in a
-history. ``conclude`` is one of them: it claims the simulation with a new fence, which local activities need.
+"""Activities that begin a part of an assessment, to the name of the part. A part begins at the first of its activities
+in a history. ``conclude`` begins the judging: it claims the simulation with a new fence, which local activities need.
 """
 _WITHIN = {"respond": "the replies of turn {}", "apply": "the end of turn {}", "advance": "the end of turn {}"}
 """Activities within a turn. If one failed, an assessment may continue there: the turn needn't be played again."""

@@ -11,7 +11,7 @@ STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def on_signals(stopping: asyncio.Event) -> list[Callable[[], None]]:
-    """Let the first Ctrl-C (SIGTERM, SIGHUP) set ``stopping``, and the second call the functions in the returned list."""
+    """Let the first Ctrl-C (SIGTERM, SIGHUP) set ``stopping``; later ones call the functions in the returned list."""
     hurry: list[Callable[[], None]] = []
 
     def react() -> None:

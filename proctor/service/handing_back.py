@@ -2,7 +2,7 @@
 
 Each process reports to its parent, by a pipe, which attempts it begins and ends (``attempts``). When a process dies,
 the parent reports its unfinished attempts as failed. Temporal then starts the next attempts, and other processes
-continue the workflows. If the parent dies, too, or can't reach Temporal, the attempts end by a missed heartbeat.
+continue the workflows. If the parent dies, too, or can't reach Temporal, missed heartbeats end the attempts.
 """
 
 import asyncio
@@ -49,7 +49,7 @@ class WritingDown:
 
 
 async def hand_back(config: GreenAgentConfig, attempts: list[Attempt]) -> None:
-    """Return the attempts of a dead process to Temporal. If that fails, an attempt ends by a missed heartbeat."""
+    """Return the attempts of a dead process to Temporal. If that fails, missed heartbeats end them."""
     with suppress(TemporalUnreachableError, RPCError):
         client = await connect(config)
         free = asyncio.Semaphore(_AT_ONCE)

@@ -189,7 +189,7 @@ def _step_of(execution: WorkflowExecutionDescription) -> str | None:
 
 
 def _tally_in(updates: list[Update]) -> Tally | None:
-    """A campaign's progress: the tally in its last update that has one."""
+    """A campaign's progress, from the last update that has a tally."""
     tallies = (update.data["tally"] for update in reversed(updates) if isinstance(update.data.get("tally"), dict))
     latest = next(tallies, None)
     return None if latest is None else Tally.model_validate(latest)

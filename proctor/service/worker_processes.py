@@ -1,8 +1,8 @@
 """``proctor worker --processes N``: a parent that runs N processes and restarts dead ones.
 
 Each process is a complete worker: it has an event loop, a cache of workflows, and processes for scenarios' code.
-Temporal distributes the work among them. Only the first process does the tasks that a machine needs once: it plays
-terminal trials, whose commands come to one port, and reports problems of the simulator.
+Temporal distributes the work among them. Only the first process does tasks that a machine needs once: it plays terminal
+trials, whose commands come to one port, and reports the simulator's problems.
 
 The other processes start after the first. So a problem that all of them have, such as an unreachable Temporal, is
 reported once. The command ends with the first process's exit code.

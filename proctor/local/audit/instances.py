@@ -1,4 +1,4 @@
-"""The audit of one instance: checks 1 to 9, 12, 17 and 18, and its data for the checks of a whole family."""
+"""The audit of one instance: checks 1 to 9, 12, 17 and 18, and the instance's data for the checks of a family."""
 
 import asyncio
 import hashlib

@@ -19,9 +19,7 @@ _RIDGE = 1.0
 
 
 def fit_tree(rows: Matrix, target: Matrix, depth: int = _DEPTH) -> Fitted:
-    """Fit a regression tree. Each split is the one that lowers the squared error most, among up to 16 quantiles of each
-    column.
-    """
+    """Fit a regression tree. Each split lowers the squared error most, among up to 16 quantiles of each column."""
     split = _best_split(rows, target) if depth and len(target) >= 2 * _LEAST_ROWS else None
     if split is None:
         mean = float(target.mean())
