@@ -1,7 +1,7 @@
-"""The ``proctor`` command, and how services run.
+"""The ``proctor`` command, its services, and the Python API.
 
-The Python API: ``proctor.assess``, ``proctor.run`` and ``proctor.runs`` (``proctor.client.api``), ``proctor.families``,
-``proctor.rehearse`` and ``proctor.evaluator`` (``proctor.local.api``).
+* ``proctor.client.api``: ``proctor.assess``, ``proctor.run``, ``proctor.runs``
+* ``proctor.local.api``: ``proctor.families``, ``proctor.rehearse``, ``proctor.evaluator``
 """
 
 from importlib import import_module
@@ -21,7 +21,7 @@ _HOMES = {
     **dict.fromkeys(("evaluator", "families", "rehearse"), "proctor.local.api"),
 }
 
-if not isdir(f"{__path__[0]}/workflows"):  # a checkout has some folders of proctor beside it, and links to them in it
+if not isdir(f"{__path__[0]}/workflows"):  # in a checkout, they are links to folders beside proctor
     raise ImportError(
         f"{__path__[0]}/workflows is not a folder: this checkout lacks its symbolic links. Clone it with git, on "
         "Windows with `git clone -c core.symlinks=true`, or install the wheel."

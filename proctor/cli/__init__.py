@@ -1,1 +1,1 @@
-"""The command line: commands, and displays and reports that they share."""
+"""The command line: commands, and their displays and reports."""

@@ -1,4 +1,4 @@
-"""``proctor compare`` of two agents: their means group by group, and the difference over all that both have played."""
+"""``proctor compare`` for two agents: their means in each group, and the difference over all runs that both have."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -13,12 +13,12 @@ from purple_sdk.protocol.statistics import Comparison, GroupedBy, Of, Run
 def compare_agents(
     console: Console, runs: Sequence[Run], first: str, second: str, difference: int = 5, by: GroupedBy = "scenario"
 ) -> None:
-    """Print two agents side by side: means of what both have played, and the runs that would show a difference.
+    """Print two agents side by side: means over what both have played, and how many runs would show a difference.
 
     Args:
-        runs: of both; others are left out.
-        difference: in points, 0 to 100.
-        by: the kind of group that has a row each.
+        runs: runs of any agents; only those of the two agents count.
+        difference: the difference to show, in points from 0 to 100.
+        by: the kind of groups; each group has a row.
     """
     from proctor.statistics import compared, units_needed, units_needed_range
 
@@ -52,7 +52,7 @@ def _cells(comparison: Comparison) -> tuple[str, ...]:
 
 
 def _rows(runs: Sequence[Run], first: str, second: str, by: GroupedBy) -> list[tuple[str, Comparison]]:
-    """A comparison for each of what they are grouped by."""
+    """The name and the comparison of each group."""
     from proctor.statistics import compared, parts_by_scenario, select_percent
 
     if by in ("scenario", "difficulty"):

@@ -1,4 +1,4 @@
-"""An assessment that is asked for or joined: followed, concluded, and its result written."""
+"""Follow an assessment that a command has started or joined, and show and write its result."""
 
 import asyncio
 import os
@@ -30,10 +30,12 @@ _WITH_ROLE = re.compile(rf"({ROLE_NAME.pattern})=(https?://.*)")
 class AssessOptions:
     """The gateway of an assessment, and the options of its display.
 
-    ``is_whole``: the table of all criteria, not only the largest losses. ``has_pages``: the gateway is still there
-    afterwards, and shows the assessment. ``has_progress``: show its turns as they go by.
-    ``has_warned``: the points that stay unscored without a model have been named already.
-    ``json_file``: the file for the exact result, ``-`` for standard output.
+    Attributes:
+        is_whole: show the table of all criteria, not only the largest losses.
+        has_pages: whether the gateway still runs after the assessment, and has a page of it.
+        has_progress: show the turns while they are played.
+        has_warned: whether a warning of points that stay unscored without a model has been printed.
+        json_file: the file for the exact result; ``-`` is standard output.
     """
 
     gateway_url: str
@@ -46,7 +48,7 @@ class AssessOptions:
 
 
 def participants_in(agents: Sequence[str]) -> str | dict[str, str]:
-    """The address of the one agent; of several, ``ROLE=ADDRESS`` each, their addresses by their roles."""
+    """The address of a single agent. Several agents are given as ``ROLE=ADDRESS``: their roles to their addresses."""
     named = [_WITH_ROLE.fullmatch(agent) for agent in agents]
     if not agents or not all(named):
         return agents[0] if agents else ""
@@ -57,7 +59,7 @@ def participants_in(agents: Sequence[str]) -> str | dict[str, str]:
 
 
 def require_one(scenarios: Sequence[str], agents: Sequence[str]) -> None:
-    """One assessment has one scenario and one agent, or an agent for each of its roles."""
+    """Raise an error unless there is one scenario, and one agent or an agent for each role."""
     if all(map(_WITH_ROLE.fullmatch, agents)):
         agents = agents[:1]
     for what, names in (("scenarios", scenarios), ("agents", agents)):
@@ -71,12 +73,13 @@ def require_one(scenarios: Sequence[str], agents: Sequence[str]) -> None:
 async def follow(
     options: AssessOptions, interrupted: asyncio.Event, following_call: AssessmentCall, console: Console | None = None
 ) -> None:
-    """Show how an assessment proceeds, and write its result.
+    """Show the progress of an assessment, and write its result.
 
     Args:
         interrupted: when set, the assessment is cancelled.
-        following_call: the assessment, not yet entered.
-        console: for its display; by default standard output, or standard error if the result is written to the former.
+        following_call: the call of the assessment, which isn't entered yet.
+        console: the console of the display. By default it is standard output, or standard error if the result goes to
+            standard output.
 
     Raises:
         UsageError: the request was rejected, or the result can't be written to its file.
@@ -99,10 +102,10 @@ def conclude_results(options: AssessOptions, console: Console, exact: bytes, wor
     """Write an assessment's result to its file, and show it.
 
     Args:
-        workflow_url: its page in the Temporal UI, if known.
+        workflow_url: the assessment's page in the Temporal UI, if known.
 
     Raises:
-        CommandError: it isn't one.
+        CommandError: ``exact`` isn't an assessment's result.
     """
     results = read_results(AssessmentResults, exact, "an AssessmentResults")
     if options.json_file == STANDARD_OUTPUT:
@@ -115,7 +118,7 @@ def conclude_results(options: AssessOptions, console: Console, exact: bytes, wor
             console,
             results,
             workflow_url,
-            with_failure=False,  # that is the command's last word
+            with_failure=False,  # the command itself ends with it
             is_whole=options.is_whole,
             page_url=f"{options.gateway_url.rstrip('/')}/view/{results.assessment_id}" if options.has_pages else None,
             details=f"{command_name()} show {results.assessment_id[:8]} --all" if is_archived_here(results) else None,
@@ -125,7 +128,7 @@ def conclude_results(options: AssessOptions, console: Console, exact: bytes, wor
 
 
 def is_archived_here(results: AssessmentResults) -> bool:
-    """Whether a local archive of this user's deployments has the assessment; if so, commands find it."""
+    """Whether commands find the assessment in a local archive of this user's deployments."""
     from proctor.client.opened_archive import local_archives
 
     began_at = results.provenance and results.provenance.started_at

@@ -37,13 +37,14 @@ CHECKS = {
 
 _RATES_SHOWN = (0.1, 0.4)
 _LEARNED = ("w/o", "only", "gain", "known")
-"""Columns: the points without the family's own duties, and with these alone; the shortcut learner's largest gain
-in points without known causes; the share of these causes."""
+"""Columns: the points without the duties that name the family; the points with these alone; the shortcut learner's
+largest gain without known shortcuts, in points; the number of known shortcuts.
+"""
 _INSTANCES_A_LINE = 25  # in a log, progress is one line for this number of instances
 
 
 def watched(cells: Sequence[Cell], processes: int, console: Console) -> list[Report]:
-    """Audit instances, and show how far that is."""
+    """Audit instances, and show the progress."""
     bar = (TextColumn("audited"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     reports: list[Report] = []
     began, bad = time.monotonic(), 0
@@ -59,7 +60,7 @@ def watched(cells: Sequence[Cell], processes: int, console: Console) -> list[Rep
 
 
 def _log_progress(reports: Sequence[Report], total: int, bad: int, seconds: float) -> None:
-    """The progress bar's place in a log, on stderr: a line for some instances, and one for each with violations."""
+    """Print progress to stderr if there is no terminal: a line for some instances, and for each with violations."""
     last = reports[-1]
     if last.violations:
         check, sentence = last.violations[0]
@@ -111,7 +112,7 @@ def make_table(audits: Sequence[FamilyAudit]) -> Table:
 
 
 def coverage_in_words(audits: Sequence[FamilyAudit]) -> list[str]:
-    """A sentence each on voices, notations and cheats: how often each pair with a family was played at least."""
+    """Sentences on voices, notations and cheats: the least number of plays of any of them with any family."""
     sentences = []
     for kind in dict.fromkeys(kind for audit in audits for kind in audit.least_covered):
         pairs = sum(name.startswith(f"{kind} ") for audit in audits for name in audit.covered)
@@ -129,7 +130,7 @@ def _learned(audit: FamilyAudit, difficulty: int) -> tuple[str, str]:
 
 
 def figures_of(audits: Sequence[FamilyAudit]) -> list[dict[str, Any]]:
-    """The figures of the families' pages; each mean with half the width of its 95 % interval (1.96 standard errors)."""
+    """The figures for the families' pages. A mean has half the width of its 95 % interval (1.96 standard errors)."""
     return [
         {
             "family": audit.name,

@@ -1,4 +1,4 @@
-"""Calibrations: how well a model judges a scenario, and tells drafts apart, by cases whose verdict is known."""
+"""Calibrations: how well a model judges a scenario, or checks drafts. They use cases whose verdict is known."""
 
 import asyncio
 import json
@@ -34,12 +34,13 @@ def asking_model(config: GreenAgentConfig, name: str, base_url: str | None, lost
 
     Args:
         config: the evaluator's settings.
-        name, base_url: the model's; None for its provider's own address.
-        lost: what a failure costs, for the sentence.
+        name: the model's name.
+        base_url: the model's address; None for its provider's address.
+        lost: words for the error's sentence: the consequence of a failure.
 
     Raises:
         UsageError: a setting of the model is missing or wrong.
-        UnreachableError: it doesn't answer.
+        UnreachableError: the model doesn't answer.
     """
     set_requests_at_once(config.model_requests_at_once)
     try:
@@ -58,7 +59,7 @@ def asking_model(config: GreenAgentConfig, name: str, base_url: str | None, lost
 
 
 def show_cases(console: Console, total: int) -> Callable[[CaseOutcome], None]:
-    """Prints one line a case."""
+    """Return a function that prints a line for each case."""
     numbers = count(1)
 
     def show_case(outcome: CaseOutcome) -> None:
@@ -93,7 +94,7 @@ def print_calibration(console: Console, result: Calibration) -> None:
 
 
 def agreement_table(*differing: str) -> Table:
-    """A table for rows of ``figures_in_row``, with the names of the cases that a judge sees otherwise."""
+    """A table for rows of ``figures_in_row``; ``differing`` are headings for the cases that a judge got wrong."""
     table = plain_table()
     for name in ("", "cases", "right", *differing, "kappa"):
         table.add_column(name, justify="left" if not name else "right")
@@ -119,11 +120,11 @@ def _tokens(use: ModelUse | None) -> str:
 def calibrate_drafts(
     config: GreenAgentConfig, scenario: ScenarioConfig, limit: int | None, json_file: str | None
 ) -> None:
-    """Check drafts made from a scenario's people, by the rules alone and with the model; print the agreement.
+    """Check drafts that are made from a scenario's people, by the rules alone and with the model. Print the agreement.
 
     Args:
         limit: the largest number of drafts.
-        json_file: receives the figures; ``-`` is standard output.
+        json_file: the file for the figures; ``-`` is standard output.
     """
     cases = draft_cases(scenario)[:limit]
     if not cases:
@@ -141,7 +142,7 @@ def calibrate_drafts(
 
 
 def _figures(outcomes: Sequence[DraftOutcome]) -> dict[str, Agreement]:
-    """The agreement on all cases and on each kind; a draft that can be sent has 1 point."""
+    """The agreement on all cases, and on each kind of case. A draft that can be sent has 1 point."""
     pairs = [
         (each.case.kind, Pair(int(each.case.kind == "fine"), int(each.fault is None) if each.is_readable else None, 1))
         for each in outcomes

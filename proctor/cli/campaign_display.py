@@ -1,4 +1,4 @@
-"""A campaign as a person follows it: a line for each cell that ends, and on a terminal a table that moves."""
+"""The display of a running campaign: a line for each cell that ends, and on a terminal a live table."""
 
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -23,8 +23,8 @@ _LABEL_WIDTH = 10
 _LONGEST_WHY = 160
 _BAR_WIDTH = 24
 _LONGEST_GROUP = 60
-_COLUMNS_BESIDE = 36  # columns that the numbers beside a group's name need
-_LINES_BESIDE = 8  # lines of a terminal that the table of groups leaves to others
+_COLUMNS_BESIDE = 36  # width of the numbers beside a group's name
+_LINES_BESIDE = 8  # lines of a terminal that the table of groups leaves free
 
 
 @dataclass
@@ -47,7 +47,7 @@ _BUILD_LINES = 30  # lines of a failed build that are printed
 
 
 class CampaignDisplay:
-    """Shows the events of one call; a context manager, since what moves must be taken away at the end."""
+    """Show the events of one call. It is a context manager, since the live table must be removed at the end."""
 
     def __init__(self, console: Console, quiet: bool = False) -> None:
         self._console = console
@@ -96,7 +96,7 @@ class CampaignDisplay:
                 return
 
     def say(self, sentence: str) -> None:
-        """Show a sentence about the call itself, also when quiet; the same one once."""
+        """Show a sentence about the call itself, even if quiet. A repeated sentence is shown once."""
         if sentence != self._last_sentence:
             self._console.print(Text(sentence, style="yellow"))
         self._last_sentence = sentence
@@ -148,7 +148,7 @@ class CampaignDisplay:
         return words
 
     def _table(self) -> list[RenderableType]:
-        """A row for each group that has room; those that are at work come before those that are done."""
+        """A row for each group, as far as there is room. Groups with running cells come before those that are done."""
         if len(self._groups) < 2:
             return []
         table = plain_table(header_style="dim")

@@ -1,4 +1,4 @@
-"""``proctor run``: a campaign of assessments, followed to its end, and its results in a folder."""
+"""``proctor run``: play a campaign of assessments, and write its results into a folder."""
 
 import asyncio
 from collections import defaultdict
@@ -41,8 +41,8 @@ async def run_campaign(
     """Play a campaign; Ctrl-C cancels it as a whole.
 
     Args:
-        output: gets a folder with the results.
-        harnesses: the CLI agents to start, by their names among the request's participants.
+        output: the folder in which the campaign's folder of results is made.
+        harnesses: names of participants in the request to the CLI agents that play them; they are started here.
     """
     async with AsyncExitStack() as started:
         agents = dict(request.participants)
@@ -85,11 +85,11 @@ def conclude_run(
     """Show a campaign's results and its page's address; write the results, and a file that plays it again.
 
     Args:
-        output: the folder that gets one for this campaign; None writes nothing.
-        began_at: local time, for the folder's name.
+        output: the folder in which the campaign's folder is made; None writes nothing.
+        began_at: the local time of the beginning, for the folder's name.
 
     Raises:
-        CommandError: they aren't any, or can't be written.
+        CommandError: ``exact`` isn't a campaign's results, or they can't be written.
     """
     results = read_results(RunResults, exact, "one of a campaign")
     if not quiet:
@@ -114,7 +114,7 @@ def _write(console: Console, results: RunResults, exact: bytes, output: str, beg
 
 
 def print_run(console: Console, results: RunResults) -> None:
-    """A campaign's results as tables of at most 80 columns: agents on scenarios, and agents side by side."""
+    """Print a campaign's results as tables of at most 80 columns: agents by scenario, and pairs of agents compared."""
     rows = [row for row in results.summaries if row.of == "overall"]
     console.print()
     show(console, _summaries(rows))
@@ -141,7 +141,7 @@ def print_run(console: Console, results: RunResults) -> None:
 
 
 def _notes(rows: Sequence[Summary]) -> list[str]:
-    """Notes below the table of means: the pass mark, lost cells, absent intervals, errors, judged runs alone."""
+    """Notes below the table of means: the pass mark, lost cells, missing intervals, errors, and judged runs alone."""
     marks = sorted({row.passes.threshold for row in rows if row.passes})
     notes = [f"passed: {mark:g} % of the judged points or more; a run that its agent failed counts 0" for mark in marks]
     if any(row.groups for row in rows):
@@ -168,9 +168,9 @@ def _notes(rows: Sequence[Summary]) -> list[str]:
 
 
 def _summaries(rows: Sequence[Summary]) -> Table:
-    """A row for each agent over all scenarios, and below it one for each scenario; empty columns are left out.
+    """A row for each agent over all scenarios, and below it a row for each scenario. Empty columns are left out.
 
-    With a single scenario, there is only the row of each agent on it.
+    If there is a single scenario, each agent has only the row for that scenario.
     """
     scenarios = {row.scenario for row in rows if row.scenario}
     repeats = {max(row.passes.hat, default=0) for row in rows if row.passes}

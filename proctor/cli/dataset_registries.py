@@ -21,7 +21,10 @@ _LARGEST = 64 * 1024 * 1024  # bytes of a registry
 
 
 class TerminalBenchRow(BaseModel):
-    """A dataset in the registry of terminal-bench: one folder of a git repository. ``head`` is the branch's newest."""
+    """A dataset in the registry of terminal-bench: one folder of a git repository.
+
+    The commit ``head`` is the newest commit of the branch.
+    """
 
     name: str
     version: str
@@ -54,7 +57,7 @@ class HarborTask(BaseModel):
 
 
 class HarborRow(BaseModel):
-    """A dataset in the registry of Harbor. Its metrics are left out: this evaluator has its own."""
+    """A dataset in the registry of Harbor. The dataset's metrics aren't read: this evaluator has its own metrics."""
 
     name: str
     version: str
@@ -87,7 +90,7 @@ def read_registry(source: str) -> list[KnownDataset]:
     """The datasets of a registry.
 
     Raises:
-        UsageError: it isn't one; names entry, field, value and remedy.
+        UsageError: it isn't a registry; the message has entry, field, value and remedy.
         UnreachableError: the address doesn't answer.
     """
     is_remote = source.startswith(("http://", "https://"))

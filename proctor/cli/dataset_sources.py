@@ -1,6 +1,6 @@
 """The files of a dataset, from a folder, an archive or a git repository.
 
-Archives are a stranger's: only plain files and folders are taken out of them, below the folder that they are for.
+Archives aren't trusted: only plain files and folders are unpacked, and only below the target folder.
 """
 
 import os
@@ -24,12 +24,12 @@ from proctor.terminal.tasks import find_tasks
 from purple_sdk.protocol.problems import show_value
 
 MOST_FILES, MOST_BYTES = 500_000, 16 * 1024**3
-"""How much an archive may come to."""
+"""The limits of an archive's unpacked content."""
 
 ARCHIVES = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tbz2", ".tar.xz", ".txz")
 
 _TASK_ZIP_PASSWORD = b"TERMINAL-BENCH-ADAPTED-DATASET"
-"""The public password of tasks that terminal-bench's datasets have as archives, to keep crawlers from reading them."""
+"""The public password of zipped tasks in terminal-bench's datasets, which keeps crawlers from reading the tasks."""
 
 _GIT_SECONDS = 3_600
 _LAST_LINES = 3
@@ -38,7 +38,7 @@ _CHUNK = 1024 * 1024
 
 @dataclass(frozen=True)
 class FetchedDataset:
-    """Folders of tasks, and the commit that they are of, if they are of one."""
+    """Folders of tasks, and the commit that they come from, if they come from a single one."""
 
     tasks: Sequence[Path]
     commit: str | None = None
@@ -52,7 +52,7 @@ class _Budget:
 
 @contextmanager
 def fetched(source: DatasetSource) -> Iterator[FetchedDataset]:
-    """The tasks of a source, as folders that are there for as long as the context."""
+    """The tasks of a source, as folders that exist until the context ends."""
     with TemporaryDirectory(prefix="proctor-dataset-") as name:
         folder, commit = Path(name), None
         match source.kind:
@@ -79,7 +79,7 @@ def unpack(archive: Path, target: Path, password: bytes | None = None) -> None:
         target: the folder, which is made.
 
     Raises:
-        UsageError: it is no such archive, or has a link, a device, or a path that leads out of the folder.
+        UsageError: the file isn't a zip or tar archive, or has a link, a device, or a path out of the folder.
     """
     target.mkdir(parents=True)
     budget = _Budget()
@@ -183,7 +183,10 @@ def _tasks_below(source: DatasetSource, where: Path, unzipped: Path) -> list[Pat
 
 
 def _only_folder(folder: Path) -> Path:
-    """The folder itself, or the only one in it: archives often have one around their content."""
+    """The only folder inside, unless it is a task; otherwise the folder itself.
+
+    Archives often have a folder around their content.
+    """
     entries = [each for each in folder.iterdir() if not each.name.startswith(".")]
     is_wrapped = len(entries) == 1 and entries[0].is_dir() and not _is_task(entries[0])
     return entries[0] if is_wrapped else folder
@@ -216,7 +219,7 @@ def _only_task(folder: Path) -> Path:
 
 
 def _listed_tasks(source: DatasetSource, folder: Path) -> list[Path]:
-    """The tasks of a source that lists a separate place for each; each commit of a repository is fetched once."""
+    """The tasks of a source that lists the place of each task. Each commit of a repository is fetched once."""
     places: list[Path] = []
     checkouts: dict[tuple[str, str | None], Path] = {}
     for task in source.tasks:
@@ -240,7 +243,7 @@ def _listed_tasks(source: DatasetSource, folder: Path) -> list[Path]:
 
 
 def _check_out(url: str, revision: str | None, paths: Sequence[str], target: Path) -> str:
-    """Files of a git repository, without its history; returns the commit."""
+    """Check out paths of a git repository, without its history. Return the commit."""
     if shutil.which("git") is None:
         raise CommandError("git is not installed: install it, or add the dataset as a folder or an archive")
     _git(["clone", "--quiet", "--no-checkout", "--filter=blob:none", "--", url, str(target)], url)

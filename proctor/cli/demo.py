@@ -1,4 +1,4 @@
-"""``proctor demo``: everything on free ports in a temporary folder, one assessment of the baseline agent, all ended.
+"""``proctor demo``: start an evaluator on free ports in a temporary folder, and assess the baseline agent.
 
 The assessment is kept in the user's archive, where ``proctor list`` and ``proctor view`` find it.
 """
@@ -27,14 +27,14 @@ RESULT_FILE = "assessment_results.json"
 
 
 async def play_demo(config: GreenAgentConfig, scenario_id: str, seed: int, keep: bool) -> bool:
-    """Play the scenario offline; whether its assessment is archived.
+    """Play the scenario offline. Return whether the assessment is archived.
 
     Args:
-        keep: whether everything stays up after the assessment, until Ctrl-C.
+        keep: whether all services continue after the assessment, until Ctrl-C.
     """
     interrupted = asyncio.Event()
     console = make_console()
-    # The supervisor's guard removes the folder even when we are killed; the context does before there is a guard.
+    # The supervisor's guard removes the folder even if this process is killed. Before the guard runs, the context does.
     with tempfile.TemporaryDirectory(prefix="proctor-demo-", ignore_cleanup_errors=True) as folder:
         archive = _archive_of(config)
         stack = throwaway_stack(config, Path(folder), with_agent=True, archive=archive, has_links=keep)
@@ -50,7 +50,7 @@ async def play_demo(config: GreenAgentConfig, scenario_id: str, seed: int, keep:
 
 
 def _archive_of(config: GreenAgentConfig) -> str | None:
-    """The user's archive; None, after a warning, where this user can't write there."""
+    """The user's archive. If the user can't write there, print a warning and return None."""
     if "://" in config.archive_url:
         return config.archive_url
     folder = Path(config.archive_url)

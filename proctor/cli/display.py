@@ -1,4 +1,4 @@
-"""An assessment as a person follows it: one line for each phase and turn, and on a terminal a line that moves."""
+"""The display of a running assessment: a line for each phase and turn, and on a terminal a live line."""
 
 from typing import Self
 
@@ -47,18 +47,18 @@ class _Turn:
 
 
 class AssessmentDisplay:
-    """Shows the events of one call; a context manager, since the moving line must be taken away at the end.
+    """Show the events of one call. It is a context manager, since the live line must be removed at the end.
 
     Args:
-        console: where to; without a terminal there are only whole lines and no control codes.
-        has_warned: leave out the warning of points that stay unscored: the command has given it.
+        console: the console to print on; without a terminal there are only complete lines and no control codes.
+        has_warned: leave out the warning of points that stay unscored, since the command has already printed it.
     """
 
     def __init__(self, console: Console, quiet: bool = False, *, has_warned: bool = False) -> None:
         self._console = console
         self._has_warned = has_warned
         self._quiet = quiet
-        self._turns: dict[str | None, _Turn] = {}  # by role; of one participant there is one
+        self._turns: dict[str | None, _Turn] = {}  # by role; a single participant has None
         self._problem: ErrorOccurredUpdate | None = None
         self._lost_by = ""
         self._expected_turns = 0
@@ -86,7 +86,7 @@ class AssessmentDisplay:
         match event:
             case Accepted(workflow_url=url):
                 if url and not self._quiet:
-                    # On one line however narrow the terminal: it is there to be clicked or copied.
+                    # The address isn't wrapped, even on a narrow terminal: people click or copy it.
                     self._console.print(Text(f"{'workflow':<{_LABEL_WIDTH + 2}}{clean(url)}"), soft_wrap=True)
                 self._move("waiting for its turn", None)
             case GatewayMessage(sentence=sentence):
@@ -102,7 +102,7 @@ class AssessmentDisplay:
             case ProgressEvent(update=update):
                 self._show_update(update)
             case Ended(state="completed"):
-                # They did finish: what tells of it went by while the connection was lost.
+                # Drop other turns: they did finish, but the update was missed while the connection was lost.
                 finished = {role: turn for role, turn in self._turns.items() if turn.action_count is not None}
                 self._turns = finished
 
@@ -156,11 +156,11 @@ class AssessmentDisplay:
                 problem = self._repeated_problem(update) or clean(describe_update(update))
                 self._line("problem", Text(problem, style="yellow"))
                 self._problem = update
-            case _:  # the clock's own steps show in the turns' times; what ends the assessment is the call's last word
+            case _:  # turns show the clock's steps; an error that ends the assessment is shown at the call's end
                 return
 
     def _repeated_problem(self, update: ErrorOccurredUpdate) -> str | None:
-        """A step's next try that failed as the one before did, in few words."""
+        """A few words on a try of a step that failed like the previous try; None otherwise."""
         before = self._problem
         if before is None or update.attempt is None or before.attempt is None or update.attempt <= before.attempt:
             return None

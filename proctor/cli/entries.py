@@ -1,4 +1,4 @@
-"""Entries of an archive on the screen: a list of them, one, and two side by side."""
+"""Entries of an archive on the screen: a list, a single entry, or two entries side by side."""
 
 import asyncio
 import sys
@@ -27,18 +27,18 @@ from purple_sdk.protocol.terminal import TerminalResults, TrialResult, as_text, 
 
 SAME_IN_EVERY_TURN = "they did the same in every turn"
 _SHORT_ID = 8
-_SCENARIO_WIDTH = 18  # columns that a scenario's id has on a narrow screen before it is folded
-_WIDE = 100  # columns from which on a list has all of its columns
+_SCENARIO_WIDTH = 18  # longest scenario's id that a narrow screen doesn't fold
+_WIDE = 100  # width of a screen from which on the list has all columns
 _LIVE_SECONDS = 2.0
-_DAMAGES = 10  # sentences on damaged entries that a list ends with
+_DAMAGES = 10  # the most sentences on damaged entries below a list
 
 
 def print_entries(kept: Archive, config: GreenAgentConfig, query: EntryQuery, limit: int, others: str) -> None:
-    """Print the entries of a query, the latest first, and what is under way.
+    """Print the entries of a query, the latest first, and running assessments, trials and campaigns.
 
     Args:
         limit: the largest number of entries.
-        others: the flags that name other deployments, as a hint.
+        others: flags that name other deployments, for a hint.
     """
     running = _running(config) if query == EntryQuery(scenario=query.scenario, agent=query.agent) else []
     running = [each for each in running if query.scenario in (None, each.scenario_id)]
@@ -58,7 +58,7 @@ def print_entries(kept: Archive, config: GreenAgentConfig, query: EntryQuery, li
     table = plain_table()
     for name in ("id", "began", "scenario", "agent"):
         longest = max(map(len, [name, *ids])) if name == "scenario" else 0
-        is_short = longest <= _SCENARIO_WIDTH  # then a narrow screen folds the agent alone
+        is_short = longest <= _SCENARIO_WIDTH  # if so, a narrow screen folds only the agent
         least = None if is_short else _SCENARIO_WIDTH
         table.add_column(name, no_wrap=is_short and name != "agent", overflow="fold", min_width=least)
     for name in ("score", "turns") if is_wide else ("score",):
@@ -94,7 +94,7 @@ def tell_left_out(damaged: Sequence[str]) -> None:
 
 
 def _began(moment: datetime, is_wide: bool) -> str:
-    """A local time; on a narrow screen without the year, if that is this one."""
+    """A local time. On a narrow screen the current year is left out."""
     local = moment.astimezone()
     is_short = not is_wide and local.year == datetime.now().astimezone().year
     return f"{local:%m-%d %H:%M}" if is_short else f"{local:%Y-%m-%d %H:%M}"
@@ -139,7 +139,7 @@ def print_assessment(kept: Archive, entry: ArchiveEntry, results: AssessmentResu
     """Print one assessment's result and where its points were lost.
 
     Args:
-        is_whole: all criteria, not only the largest losses.
+        is_whole: print all criteria, not only the largest losses.
     """
     console, origin = make_console(), entry.forked_from
     for line in (

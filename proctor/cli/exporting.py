@@ -18,14 +18,18 @@ from proctor.viewer.pages import Pages
 
 
 def require_whole(damaged: Sequence[str]) -> None:
-    """End a command that left damaged entries out. Raises ``CommandError``."""
+    """Raise an error if a command has left out damaged entries.
+
+    Raises:
+        CommandError: there are any.
+    """
     if damaged:
         tell_left_out(damaged)
         raise CommandError(f"{counted(len(damaged), 'damaged entry was', 'damaged entries were')} left out")
 
 
 def with_members(kept: Archive, entries: Sequence[ArchiveEntry], damaged: list[str]) -> list[ArchiveEntry]:
-    """The entries, and what is of the campaigns among them."""
+    """The entries, and the members of the campaigns among them."""
     campaigns = {entry.id for entry in entries if entry.kind == "campaign"}
     named = {entry.id for entry in entries}
     members = [kept.in_full(kept.select(EntryQuery(campaign=of)), damaged) for of in campaigns]
@@ -33,13 +37,13 @@ def with_members(kept: Archive, entries: Sequence[ArchiveEntry], damaged: list[s
 
 
 def parts_of(kept: Archive, entries: Sequence[ArchiveEntry]) -> list[ArchiveEntry]:
-    """The entries of the single participants of assessments with several."""
+    """The entries of single participants, for assessments with several participants."""
     names = [name_of_role(entry.id, role) for entry in entries for role in entry.roles]
     return [part for name in names if (part := kept.get(name)) is not None]
 
 
 def entries_in_words(entries: Sequence[ArchiveEntry]) -> str:
-    """How many there are of each kind: ``1 campaign and 4 assessments``; parts of one of them don't count."""
+    """The number of entries of each kind: ``1 campaign and 4 assessments``. Parts of a counted entry don't count."""
     names = {entry.id for entry in entries}
     kinds = Counter(entry.kind for entry in entries if entry.part_of not in names)
     counts = [counted(kinds[kind], kind) for kind in ("campaign", "assessment", "trial") if kinds[kind]]
@@ -78,7 +82,7 @@ def _count_rows(rows: Sequence[object], columns: Sequence[str]) -> str:
 
 
 def _cell(value: object) -> object:
-    """A cell that no spreadsheet takes for a formula: agents choose their own names."""
+    """A cell that a spreadsheet doesn't take for a formula. Agents choose their own names, so texts aren't trusted."""
     if isinstance(value, datetime):
         return value.isoformat()
     return f"'{value}" if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r") else value
@@ -98,7 +102,11 @@ WRITERS: dict[str, Callable[[Archive, Sequence[ArchiveEntry], Path], str]] = {
 
 
 def opened(place: str, what: str) -> Archive:
-    """The archive at a place that a person has named. Raises ``UsageError``."""
+    """The archive at a place that a person has named.
+
+    Raises:
+        UsageError: the place can't be an archive.
+    """
     try:
         return Archive(place)
     except StoreSettingsError as error:

@@ -36,7 +36,7 @@ class GroupedCommands(TyperGroup):
 
 
 class CommandWithExamples(TyperCommand):
-    """A command that refuses an option with one value which is given twice: one of the two would be ignored."""
+    """A command that refuses an option twice if the option has a single value: one value would be ignored."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         _, _, in_order = self.make_parser(ctx).parse_args(args=list(args))
@@ -52,7 +52,7 @@ class CommandWithExamples(TyperCommand):
 
 
 def write_examples(command_path: str, formatter: Any) -> None:
-    """Write the examples of a command as they are typed: a long one is not wrapped."""
+    """Write the examples of a command as people type them. Long lines are not wrapped."""
     name = " ".join(["proctor", *command_path.split()[1:]]).removeprefix("python -m ")
     if examples := texts()["examples"].get(name):
         with formatter.section("Examples"):

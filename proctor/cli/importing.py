@@ -1,5 +1,7 @@
-"""``proctor import``: takes over entries of an archive that may come from anywhere. It isn't believed when it says
-whose they are, when they were written, or that they take the place of own ones.
+"""``proctor import``: take over entries of an archive that isn't trusted.
+
+The import chooses the owner of the entries, and limits their fences to the present time. It asks before it changes
+results of this archive.
 """
 
 import sys
@@ -17,9 +19,12 @@ _NAMED = 5
 
 @dataclass
 class Coming:
-    """The entries of an import: new ones, and pairs (theirs, ours) of those that the archive already has.
+    """The entries of an import.
 
-    ``changing`` has, in words by their ids, those of the new ones that change own results.
+    Attributes:
+        new: entries that this archive doesn't have, or has in another form.
+        known: pairs (theirs, ours) of entries that this archive has.
+        changing: ids of new entries that change results, to sentences on the change.
     """
 
     new: list[ArchiveEntry] = field(default_factory=list)
@@ -76,7 +81,7 @@ def ask(changing: dict[str, str]) -> None:
 
 
 def take(other: Archive, kept: Archive, light: ArchiveEntry, owner: str, damaged: list[str]) -> bool:
-    """Write an entry; what this deployment archives of that id later has a higher fence, and replaces it."""
+    """Write an entry. If this deployment archives the same id later, that entry has a higher fence and replaces it."""
     fence = max(min(light.fence, time.time_ns() // 1000), kept.newest_fence(light.id) + 1)
     found: Sequence[ArchiveEntry] = other.in_full([light], damaged)
     try:

@@ -1,4 +1,4 @@
-"""``proctor judge again``: judges stored runs again, keeps that beside their first verdicts, and prints the shift."""
+"""``proctor judge again``: judge archived runs again, keep the new verdicts beside the first, and print the shift."""
 
 import asyncio
 import os
@@ -50,7 +50,7 @@ _A_LINE = 25  # in a log, progress is one line for this number of runs
 
 @dataclass
 class Work:
-    """The entries to judge, the campaigns whose shift is stored, and the results."""
+    """The entries to judge, the campaigns whose shift is stored, and the judgements so far."""
 
     entries: list[ArchiveEntry] = field(default_factory=list)
     campaigns: list[ArchiveEntry] = field(default_factory=list)
@@ -96,7 +96,7 @@ def choose(kept: Archive, names: Iterable[str]) -> Work:
 
 
 async def judge_all(court: Court, kept: Archive, work: Work) -> bool:
-    """Judge every entry, and keep each judgement at once; whether Ctrl-C ended it early."""
+    """Judge every entry, and keep each judgement at once. Return whether Ctrl-C ended this early."""
     interrupted = asyncio.Event()
     hurry = on_signals(interrupted)
     cores = os.cpu_count() or 1
@@ -132,7 +132,7 @@ async def _judge_one(court: Court, kept: Archive, work: Work, entry: ArchiveEntr
     key = (await court.who(entry)).key
     known = {each.key: each for each in await asyncio.to_thread(kept.judgements, entry, Judgement)}
     if key in known:
-        await asyncio.to_thread(kept.results, entry)  # its first verdicts are needed, too
+        await asyncio.to_thread(kept.results, entry)  # the first verdicts are needed, too
         work.done[entry.id] = known[key]
         return
     judgement = await court.judge(entry)
@@ -142,7 +142,7 @@ async def _judge_one(court: Court, kept: Archive, work: Work, entry: ArchiveEntr
 
 
 class _Watched:
-    """How far it is, on stderr: a bar in a terminal, and elsewhere a line for some runs."""
+    """The progress on stderr: a bar in a terminal, otherwise a line for some runs."""
 
     def __init__(self, console: Console, total: int) -> None:
         columns = (TextColumn("judged"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
@@ -168,7 +168,7 @@ def shift_of(
     seconds: float,
     campaign: ArchiveEntry | None,
 ) -> Shift:
-    """The changes by the judgements of these entries."""
+    """The differences between the first verdicts on these entries and their new judgements."""
     pairs, equal = list[tuple[ArchiveEntry, Judgement]](), 0
     by_criterion: defaultdict[tuple[str, str], list[tuple[CriterionResult, CriterionResult]]] = defaultdict(list)
     for entry in entries:
@@ -212,7 +212,7 @@ def shift_of(
 
 
 def _both(results: AssessmentResults, judgement: Judgement) -> list[tuple[CriterionResult, CriterionResult]]:
-    """The verdicts on criteria that were judged both times."""
+    """Pairs (first, new) of verdicts on criteria that were judged both times."""
     now = {each.criterion_id: each for each in judgement.criteria_results}
     firsts = [each for each in results.criteria_results if each.max_score and each.criterion_id in now]
     return [(first, now[first.criterion_id]) for first in firsts if now[first.criterion_id].max_score]
@@ -243,7 +243,7 @@ def _criterion(scenario: str, name: str, both: Sequence[tuple[CriterionResult, C
 def _means(
     kept: Archive, pairs: Sequence[tuple[ArchiveEntry, Judgement]], campaign: ArchiveEntry | None
 ) -> list[MeanShift]:
-    """The means of agents, as the tables of a campaign have them: runs that were not judged again stay as they were."""
+    """The means of agents, as in a campaign's tables. Runs that were not judged again keep their first scores."""
     from proctor.statistics import summaries
 
     runs = kept.runs(campaign) if campaign is not None else []

@@ -1,4 +1,4 @@
-"""Datasets of terminal tasks that the state folder knows: found, pulled and pinned."""
+"""Find, pull and pin datasets of terminal tasks. The state folder lists the known ones."""
 
 import re
 from pathlib import Path
@@ -21,7 +21,7 @@ _SHA = re.compile(r"[0-9a-f]{64}")
 
 
 def configured_dataset(chosen: DatasetSection, state: str | None) -> str | None:
-    """The folder of tasks or the ``NAME@VERSION`` of the settings; a missing dataset is pulled from its registry."""
+    """The folder of tasks, or the ``NAME@VERSION``, of the settings. A missing dataset is pulled from its registry."""
     label = chosen.label
     if chosen.path or label is None:
         return chosen.path
@@ -70,7 +70,7 @@ def pull(known: KnownDatasets, dataset: KnownDataset, *, is_update: bool) -> Non
 
 
 def learn(known: KnownDatasets, dataset: KnownDataset) -> None:
-    """Keep a registry's dataset; tasks that were pulled before stay pinned, if its source is the same."""
+    """Keep a dataset from a registry. If its source is the same as before, pulled tasks stay pinned."""
     there = find_known(known, dataset.label)
     if there is not None and there.tasks and there.source != dataset.source:
         raise UsageError(

@@ -1,4 +1,4 @@
-"""The command line. Each command imports its modules only when it runs: help appears at once."""
+"""The command line. A command imports its modules when it runs, so help appears at once."""
 
 import os
 import sys
@@ -30,7 +30,7 @@ from purple_sdk.processes.announcing import announce
 from purple_sdk.processes.environment import BadEnvironmentError, keep_loopback_direct, require_readable_names
 
 _SERVICES = ("worker", "gateway", "ues")  # the commands whose warnings are log lines
-_ROTATED = (*_SERVICES, "up", "agent", "codec-server")  # those whose output a SIGHUP opens again
+_ROTATED = (*_SERVICES, "up", "agent", "codec-server")  # the commands whose output a SIGHUP opens again
 
 app = typer.Typer(
     name="proctor",

@@ -1,4 +1,4 @@
-"""``proctor new-agent`` and ``proctor new-scenario``: projects from templates (``templates/``), ready to be played."""
+"""``proctor new-agent`` and ``proctor new-scenario``: make projects from ``templates/``, ready to be played."""
 
 import re
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ def write_project(kind: str, name: str, folder: Path, example: str, values: Mapp
 
     Args:
         name: the project's name, which the templates get as ``$name``, and as a title in ``$title``.
-        values: what else the templates name.
+        values: further names in the templates to their values.
 
     Raises:
         UsageError: the name doesn't suit a project, or the folder exists already or can't be written.
@@ -48,7 +48,7 @@ def words_of(name: str) -> list[str]:
 
 
 def _write(source: Traversable, target: Path, values: Mapping[str, str]) -> None:
-    """Fill in a folder of templates; ``gitignore`` gets its dot, which would hide it here."""
+    """Fill in a folder of templates. ``gitignore`` gets a dot, which the template lacks to have no effect here."""
     target.mkdir(parents=True)
     for entry in source.iterdir():
         if entry.is_dir():

@@ -9,18 +9,18 @@ from typer import Argument, Option
 def option(default: Any, metavar: str, text: str, *names: str, **bounds: float) -> Any:
     """Make the default of an option's parameter, from the option's default value, metavar and help.
 
-    ``bounds`` are ``min`` and ``max``. It is called as its parameter, unless names are given.
+    ``bounds`` are ``min`` and ``max``. The option has the name of the parameter, unless ``names`` are given.
     """
     return Option(default, *names, metavar=metavar, help=text, min=bounds.get("min"), max=bounds.get("max"))
 
 
 def valued(metavar: str, text: str, *names: str, **bounds: float) -> Any:
-    """The same for an option that several commands have, in an annotation."""
+    """Make an option for an annotation that several commands share, from the same arguments as ``option``."""
     return option(..., metavar, text, *names, **bounds)
 
 
 def _use_token_file(file: str | None) -> None:
-    """Put the flag's file into the environment, the single source of the token; it replaces a token there."""
+    """Name the flag's file in the environment, from where the token is read. A token in the environment is removed."""
     if file is not None:
         os.environ.pop("AGENTBEATS_TOKEN", None)
         os.environ["AGENTBEATS_TOKEN_FILE"] = file

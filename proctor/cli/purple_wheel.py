@@ -1,4 +1,4 @@
-"""The wheel of ``proctor-purple``, made of the modules that are installed here: no package index has it yet.
+"""Make a wheel of ``proctor-purple`` from the installed modules, since package indexes don't have it yet.
 
 The format is that of https://packaging.python.org/en/latest/specifications/binary-distribution-format/.
 """
@@ -17,11 +17,11 @@ NEEDS = (
     *("a2a-sdk", "httpx", "isodate", "protobuf", "pydantic", "pydantic-core", "pydantic-settings"),
     *("pyseccomp", "sse-starlette", "starlette", "uvicorn"),
 )
-"""Its dependencies, as in packaging/purple/pyproject.toml; proctor's own say which versions."""
+"""The dependencies, as in packaging/purple/pyproject.toml. Their versions are those of proctor's own dependencies."""
 
 
 def write_wheel(folder: Path) -> Path:
-    """Write the wheel into a folder, which is made; returns its path."""
+    """Write the wheel into a folder, which is made. Return the wheel's path."""
     release = version("proctor")
     info = f"proctor_purple-{release}.dist-info"
     content = {f"purple_sdk/{name}": data for name, data in _files(files("purple_sdk")).items()}

@@ -1,4 +1,4 @@
-"""``proctor replay``: the Temporal that has an assessment, and whether the person agrees to a reset."""
+"""``proctor replay``: find the Temporal that has an assessment, and ask the person before a reset."""
 
 import sys
 
@@ -28,7 +28,7 @@ def require_agreement(task_id: str, point: ResetPoint) -> None:
 
 
 async def connect_to_engine(gateway_url: str, temporal_address: str | None) -> Client:
-    """The Temporal that is named, by flag or environment, else that of the gateway."""
+    """Connect to the Temporal that the flag or the environment names, else to that of the gateway."""
     config = with_connection(read_settings(GreenAgentConfig, temporal_address=temporal_address), temporal_address)
     is_named = "temporal_address" in config.model_fields_set
     if not is_named:
@@ -41,7 +41,7 @@ async def connect_to_engine(gateway_url: str, temporal_address: str | None) -> C
 
 
 async def _temporal_of(gateway_url: str) -> dict[str, str]:
-    """Where the gateway says that its Temporal is, as settings."""
+    """The settings of the gateway's Temporal, as the gateway reports them."""
     try:
         async with make_http_client(timeout=_GATEWAY_SECONDS, headers=authorization()) as http:
             answer = await http.get(f"{gateway_url.rstrip('/')}{TEMPORAL_PATH}")

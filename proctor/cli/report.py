@@ -11,7 +11,7 @@ from proctor.protocol.losses import losses
 from purple_sdk.protocol.provenance import ModelUse, Provenance
 from purple_sdk.protocol.results import DIMENSIONS, AssessmentResults, CriterionResult, DimensionScore, OverallScore
 
-_WIDE = 110  # width from which the explanations have their own column
+_WIDE = 110  # width from which on explanations have a separate column
 _JUDGE_WIDTH = 30
 _DOUBTS_TOLD = 5
 _LONGEST_DOUBT = 80
@@ -32,9 +32,9 @@ def print_report(
     """Print an assessment's scores, remarks and largest losses, and where to find more.
 
     Args:
-        with_failure: print why it failed, unless the command does so itself.
-        is_whole: every criterion and remark; otherwise a summary that fits on a screen of 80 columns and 24 lines.
-        details: the command that prints all of it; used in the summary.
+        with_failure: print why the assessment failed, which some commands do themselves.
+        is_whole: print every criterion and remark, not a summary that fits on a screen of 80 columns and 24 lines.
+        details: the command that prints the whole result, for the summary.
     """
     console.print()
     if results.roles:
@@ -48,7 +48,7 @@ def print_report(
         points = sum(c.unscored_points for c in results.criteria_results)
         criteria = counted(len(results.criteria_results), "criterion", "criteria")
         show(console, Text(f"nothing was judged: {criteria}, {counted(points, 'point')}"))
-    is_told = results.seed in (None, results.instance_seed)  # as part of the day's name
+    is_told = results.seed in (None, results.instance_seed)  # the day's name has the seed
     seed = "" if is_told else f", seed {results.seed}"
     show(console, Text(f"{clean(results.day)}{seed}, {counted(results.turns_taken, 'turn')}"))
     for remark in _remarks(results, is_whole=is_whole):
@@ -76,7 +76,7 @@ def _roles(results: AssessmentResults) -> Table:
 
 
 def _with_roles_named(results: AssessmentResults) -> AssessmentResults:
-    """The results of several participants, in which each criterion's name begins with its role."""
+    """The results of several participants. Each criterion's name begins with its role."""
     role_of = {criterion: role.role for role in results.roles for criterion in role.criteria}
     named = [
         criterion.model_copy(update={"name": f"{role_of[criterion.criterion_id]}: {criterion.name}"})
@@ -124,7 +124,7 @@ def _scores(console: Console, results: AssessmentResults) -> Table:
 
 
 def _losses(console: Console, results: AssessmentResults) -> RenderableType:
-    """The largest losses: two lines each, the second cut at the screen's width."""
+    """The largest losses. Each has two lines, and the second is cut at the screen's width."""
     all_losses = losses(results)
     if not all_losses:
         return Text("no point was lost")
@@ -175,7 +175,7 @@ def _why(criterion: CriterionResult, earned_by: str | None) -> Text:
 
 
 def _remarks(results: AssessmentResults, *, is_whole: bool) -> list[str]:
-    """Remarks that a reader of the score needs; the short form has only a count of the doubts."""
+    """Remarks that a reader of the score needs. The summary has only the number of doubts."""
     warnings = results.judge_warnings if is_whole else results.judge_warnings[:_MOST_WARNINGS]
     remarks = [*_origins(results), *_coverage(results), *(f"warning: {clean(warning)}" for warning in warnings)]
     if more := len(results.judge_warnings) - len(warnings):

@@ -63,7 +63,7 @@ async def check_package(package: ScenarioPackage, name: str, settings: GreenAgen
 
 
 def _case_problems(package: ScenarioPackage) -> list[str]:
-    """Why calibration cases can't be used: one is of a criterion that is gone, say."""
+    """The reasons why calibration cases can't be used, such as a criterion that no longer exists."""
     from proctor.activities.judging.cases import CasesError, read_cases
 
     try:
@@ -74,10 +74,10 @@ def _case_problems(package: ScenarioPackage) -> list[str]:
 
 
 def points_needing_model(scenario: ScenarioConfig, least_share: float = 0.0) -> str | None:
-    """How many points aren't scored without a model and of which criteria, in a sentence.
+    """A sentence on the points that aren't scored without a model, and on their criteria.
 
     Args:
-        least_share: None is returned where these points are no more than this share of all points (0 to 1).
+        least_share: a share of all points (0 to 1). If no more points than this need a model, None is returned.
     """
     needed = {c.criterion_id: points for c in scenario.criteria if (points := points_left_out(c))}
     points, total = sum(needed.values()), sum(criterion.max_score for criterion in scenario.criteria)
@@ -88,11 +88,12 @@ def points_needing_model(scenario: ScenarioConfig, least_share: float = 0.0) -> 
 
 
 def warn_of_unscored_points(scenario_id: str) -> bool:
-    """Warn before an assessment without models where more than a tenth of the points won't be scored.
+    """Print a warning if an assessment without models won't score more than a tenth of the points.
 
-    Returns whether it has warned.
+    The scenario is read from this machine. An evaluator elsewhere reports its own scenario's points when it begins.
 
-    The scenario is looked for on this machine. An evaluator elsewhere reports its own scenario's points when it begins.
+    Returns:
+        Whether the warning was printed.
     """
     manager = ScenarioManager(read_settings(GreenAgentConfig).scenarios_dir)
     try:
@@ -101,7 +102,7 @@ def warn_of_unscored_points(scenario_id: str) -> bool:
             return False
         scenario = ScenarioConfig.model_validate_json(file.read_bytes())
     except (ScenarioError, ScenarioNotFoundError, OSError, ValidationError):
-        return False  # the evaluator says what is wrong with it
+        return False  # the evaluator reports the scenario's problem
     if sentence := points_needing_model(scenario, _UNSCORED_WITHOUT_WARNING):
         warn([f"{clean(sentence)}. Configure a model and leave out --offline to have them scored."])
     return sentence is not None
@@ -126,7 +127,7 @@ def lines_on_facts(audited: Sequence[Audited], *, by_fact: bool) -> list[str]:
 
 
 def _lacks(package: ScenarioPackage) -> list[str]:
-    """Recommended parts that a scenario lacks; it can be played without them."""
+    """Sentences on recommended parts that a scenario lacks. It can be played without them."""
     from proctor.local.scenario_data import unknown_settings
 
     lacks = unknown_settings((package.directory / "scenario.json").read_bytes())

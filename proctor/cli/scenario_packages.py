@@ -1,4 +1,4 @@
-"""Scenario packages as commands name them: found, loaded, held to their paraphrases."""
+"""Find and load the scenario packages that commands name, and check their paraphrases."""
 
 import asyncio
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ async def held_to_paraphrases(directory: Path) -> Held:
 
 
 def load_scenario(manager: ScenarioManager, scenario_id: str) -> ScenarioPackage:
-    """Load a scenario, with its problems as errors of a command."""
+    """Load a scenario. The scenario's problems are raised as errors of a command."""
     return require_playable(load_packages([find_scenario(manager, scenario_id)])[0])
 
 
@@ -38,7 +38,7 @@ def find_scenario(manager: ScenarioManager, scenario_id: str) -> Path:
 
 
 def load_packages(directories: Sequence[Path]) -> list[ScenarioPackage | ScenarioError]:
-    """Load the packages in some folders, with their code in separate processes; return each package, or its error."""
+    """Load the packages in some folders, with their code in separate processes. Return each package, or its error."""
 
     async def load() -> list[ScenarioPackage | ScenarioError]:
         async with aclosing(scenario_code(read_settings(GreenAgentConfig))) as code:

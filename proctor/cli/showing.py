@@ -1,4 +1,4 @@
-"""A scenario, or a day of a family, for a person."""
+"""Print a scenario, or a day of a family, for people."""
 
 from pathlib import Path
 
@@ -18,7 +18,7 @@ from purple_sdk.protocol.results import DIMENSIONS
 
 
 def show_package(package: ScenarioPackage) -> None:
-    """Print what a scenario is about, who is in it, and its criteria by dimension with who judges them."""
+    """Print a scenario's topic, its people, and its criteria by dimension, each with the way it is judged."""
     config = package.config
     console = make_console()
     console.print(Text(f"{config.scenario_id}: {clean(config.name)}", style="bold"))
@@ -86,7 +86,7 @@ def _judge(criterion: EvaluationCriterion) -> str:
 
 
 def show_day(directory: Path, difficulty: int, seed: int, *, truth: bool) -> None:
-    """Print the day of a family for a person: the brief, all records by time; with ``truth``, what is right.
+    """Print a day of a family for people: the brief, and all records by time. With ``truth``, print the truth, too.
 
     Raises:
         CommandError: the day can't be made, or its truth is not public.

@@ -1,4 +1,4 @@
-"""Runs of Terminal-Bench: what is asked for, an evaluator for one, and the results."""
+"""Runs of Terminal-Bench: their request, an evaluator for a run, and their results."""
 
 import asyncio
 import hashlib
@@ -36,7 +36,7 @@ from purple_sdk.processes.ports import free_ports
 from purple_sdk.protocol.terminal import BENCHMARK, Blob, TerminalResults, TrialResult
 
 TASK_QUEUE = "terminal-bench"
-"""The task queue of an evaluator that plays terminal tasks only, unless the environment names another one."""
+"""The default task queue of an evaluator that plays only terminal tasks."""
 
 
 def make_request(settings: TerminalSettings, dataset: str, agents: dict[str, str], grow: str | None) -> str:
@@ -47,7 +47,7 @@ def make_request(settings: TerminalSettings, dataset: str, agents: dict[str, str
 
 @asynccontextmanager
 async def own_evaluator(config: GreenAgentConfig, console: Console, interrupted: asyncio.Event) -> AsyncIterator[str]:
-    """An evaluator of the command's own, in its state folder; gives its address."""
+    """Run an evaluator for this command alone, in the command's state folder. Yield its address."""
     if missing := find_missing():
         raise CommandError(missing)
     if problem := await find_problem_of_engine(config):
@@ -97,13 +97,13 @@ async def play(
 
 
 def require_built(unbuilt: Sequence[TrialResult]) -> None:
-    """Say that images could not be built, if any."""
+    """Raise an error if images could not be built."""
     if unbuilt:
         raise CommandError(f"the images of {counted(len(unbuilt), 'task')} could not be built; the others were played")
 
 
 def own_settings(settings: TerminalSettings, dataset: str, state: str | None) -> GreenAgentConfig:
-    """Settings of an evaluator of the command's own, which has the dataset's folder among its datasets."""
+    """Settings of an evaluator for this command alone. The dataset's folder is among its datasets."""
     folder = Path(dataset).absolute()
     config = read_settings(
         GreenAgentConfig,
@@ -140,7 +140,7 @@ async def _write(folder: Path, results: TerminalResults, call: AssessmentCall) -
 
 
 def request_defaults(settings: TerminalSettings, folder: str | None) -> dict[str, Any]:
-    """The defaults of requests in the seed's format: a flat configuration, as its callers send it."""
+    """The defaults of requests in the seed's format: the flat configuration that the seed's callers send."""
     chosen = settings.dataset
     dataset = {
         "dataset_path": str(Path(folder).absolute()) if folder else None,

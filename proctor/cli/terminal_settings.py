@@ -1,7 +1,11 @@
-"""Settings of Terminal-Bench runs: ``config.toml`` in the seed's sections, under ``.env`` (secrets only), under the
-environment, under the command line.
+"""Settings of Terminal-Bench runs, from these sources, the strongest first:
 
-Every setting is a section and a key; its environment variable is both in capitals (``EVALUATION_N_ATTEMPTS``).
+* command line
+* environment
+* ``.env``, for secrets only
+* ``config.toml``, with the seed's sections
+
+Every setting has a section and a key. Its environment variable is both in capitals (``EVALUATION_N_ATTEMPTS``).
 """
 
 import json
@@ -35,7 +39,7 @@ class ProjectSection(_Section):
 
 
 class GreenAgentSection(_Section):
-    """Where the evaluator listens; ``card_path`` is known and not needed, since the gateway makes its own card."""
+    """The address at which the evaluator listens. ``card_path`` is accepted, but not used."""
 
     host: str = Field(default="0.0.0.0", description="Address that the evaluator listens on.")
     port: int = Field(default=9999, ge=1, le=65535, description="Port that the evaluator listens on.")
@@ -43,7 +47,7 @@ class GreenAgentSection(_Section):
 
 
 class WhiteAgentSection(_Section):
-    """The agent: the address and the model of the agent that ``up`` starts, or the address of another agent."""
+    """The agent: the address and the model of the agent that ``up`` starts, or ``url`` for any other agent."""
 
     host: str = Field(default="0.0.0.0", description="Address that the agent started by `up` listens on.")
     port: int = Field(default=8001, ge=1, le=65535, description="Its port.")
@@ -86,9 +90,10 @@ class EvaluationSection(_Section):
 
 
 class DatasetSection(_Section):
-    """The tasks: the folder ``path``, which requests may call ``name``; or the dataset ``name`` with ``version``.
+    """The tasks: a folder, or a dataset.
 
-    The latter was added by ``proctor terminal-bench datasets``, or is pulled from ``registry``, a ``registry.json``.
+    A folder is given by ``path``, and requests may call it ``name``. A dataset is given by ``name`` and ``version``.
+    It was added by ``proctor terminal-bench datasets``, or is pulled from ``registry``, a ``registry.json``.
     """
 
     path: str | None = Field(default=None, description="Folder of tasks.")
@@ -98,7 +103,7 @@ class DatasetSection(_Section):
 
     @property
     def label(self) -> str | None:
-        """Name and version, as runs name a dataset; None without a name."""
+        """The name of the dataset in runs, ``NAME@VERSION`` or ``NAME``; None without a name."""
         return f"{self.name}@{self.version}" if self.name and self.version else self.name
 
 
@@ -129,7 +134,7 @@ class AgentSection(_Section):
 
 
 class TerminalSettings(_Section):
-    """All of it, as written in ``config.toml``; ``agents`` are addresses by name, of several agents for one run."""
+    """All settings, by the sections of ``config.toml``. For a run of several agents, ``agents`` has their addresses."""
 
     project: ProjectSection = ProjectSection()
     green_agent: GreenAgentSection = GreenAgentSection()
@@ -148,11 +153,11 @@ _IN_REQUESTS = {
     "agent_timeout_sec": "global_agent_timeout_sec",
     "test_timeout_sec": "global_test_timeout_sec",
 }
-"""Settings of an evaluation that requests call otherwise."""
+"""Settings of an evaluation to their different names in requests."""
 
 
 def run_config(settings: TerminalSettings) -> dict[str, Any]:
-    """The settings of a run, as ``config`` of a request has them; without its dataset."""
+    """The settings of a run, without its dataset, in the form of a request's ``config``."""
     chosen = settings.evaluation.model_dump(exclude={"output_path", "cleanup"}, exclude_none=True)
     config = {_IN_REQUESTS.get(name, name): value for name, value in chosen.items()}
     return {**config, "keep_images": not settings.evaluation.cleanup}
@@ -161,17 +166,18 @@ def run_config(settings: TerminalSettings) -> dict[str, Any]:
 def read_terminal_settings(
     flags: Mapping[tuple[str, str], Any], config_file: str | None = None, environment: Mapping[str, str] | None = None
 ) -> TerminalSettings:
-    """Settings from everywhere, the strongest first: flags, environment, ``.env``, ``config.toml``, defaults.
+    """Read the settings from all sources, the strongest first: flags, environment, ``.env``, ``config.toml``, defaults.
 
-    Secrets of ``.env`` go into this process's environment, where agents and models look for them.
+    Secrets of ``.env`` are put into this process's environment, where agents and models look for them.
 
     Args:
-        flags: by section and key; None stands for a flag that wasn't given.
+        flags: (section, key) to the flag's value; None stands for a flag that wasn't given.
         config_file: the file; None is ``config.toml`` in this folder, if it exists.
-        environment: the process's own if None.
+        environment: the environment's variables; None for those of this process.
 
     Raises:
-        UsageError: a file can't be read, or a value doesn't fit; names file (or variable, or flag), key and remedy.
+        UsageError: a file can't be read, or a value doesn't fit. The message has the file, variable or flag, the key
+            and the remedy.
     """
     environment = os.environ if environment is None else environment
     path = Path(config_file or CONFIG_FILE)
@@ -228,7 +234,7 @@ def _read_secrets(path: Path, environment: Mapping[str, str]) -> None:
 
 
 def _read_variable(text: str) -> Any:
-    """A list, number or truth value as JSON has it; names by commas for a list without brackets."""
+    """A list, number or truth value if the text is JSON, else the text itself."""
     try:
         return json.loads(text)
     except ValueError:

@@ -1,4 +1,4 @@
-"""An assessment or a campaign that is under way: found by its id, shown to its end."""
+"""Find a running assessment or campaign by its id, and show it to its end."""
 
 import asyncio
 import json
@@ -55,10 +55,10 @@ async def find_task(gateway_url: str, name: str) -> str:
 
 
 class UnderWayDisplay:
-    """Shows the events of one call, an assessment's or a campaign's; a context manager as the displays of both are.
+    """Show the events of a call that follows an assessment or a campaign. It is a context manager, like both displays.
 
-    It begins as a campaign's, which says what holds up either kind, and continues as an assessment's at the first
-    update of one.
+    It begins as a campaign's display, which can show the problems of both. At the first update of an assessment, it
+    becomes an assessment's display.
     """
 
     def __init__(self, console: Console) -> None:

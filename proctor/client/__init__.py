@@ -1,1 +1,1 @@
-"""Callers of an evaluator: the Python API, followed calls, opened archives."""
+"""The callers' side: the Python API, calls to an evaluator, and archives to read."""

@@ -19,11 +19,14 @@ def chosen_agent(name: str, entries: Sequence[ArchiveEntry]) -> list[ArchiveEntr
     """The entries of one agent; empty if no agent has this name.
 
     Args:
-        name: its label: its name in its campaign, or else the name on its card. Or its card's name or address, if only
-            one label has it. Or ``LABEL=ADDRESS`` and ``LABEL=CARD``, if one label was used for several.
+        name: the agent's name in one of these forms:
+
+            * its label, which is its name in its campaign, or else the name on its card
+            * the name on its card, or its address, if only one agent has it
+            * ``LABEL=ADDRESS`` or ``LABEL=CARD``, if several agents have its label
 
     Raises:
-        UsageError: several agents have the name; the message lists them, and names to write instead.
+        UsageError: several agents have the name; the message lists unambiguous names.
     """
     agents = _agents_in(entries)
     label, _, which = name.partition("=")
@@ -41,16 +44,16 @@ def chosen_agent(name: str, entries: Sequence[ArchiveEntry]) -> list[ArchiveEntr
 def runs_of_agents(
     archive: Archive, entries: Sequence[ArchiveEntry], names: Sequence[str], campaign: str | None = None
 ) -> list[Run]:
-    """The runs of some agents by the given names, without forks.
+    """The runs of agents, which are called by the given names.
 
-    A fork begins with turns of another assessment.
+    Forks are left out: they begin with turns of another assessment.
 
     Args:
-        names: as of ``chosen_agent``.
-        campaign: only entries of this campaign; None for any.
+        names: names as ``chosen_agent`` takes them.
+        campaign: the campaign of the ``entries``, for error messages; None for any.
 
     Raises:
-        UsageError: no agent or several have a name, or two names are of the same agent.
+        UsageError: no agent has a name, several agents have it, or two names are the same agent's.
     """
     chosen = {name: chosen_agent(name, entries) for name in names}
     if unknown := [name for name, own in chosen.items() if not own]:
@@ -63,7 +66,7 @@ def runs_of_agents(
 
 
 def agent_names(entries: Iterable[ArchiveEntry]) -> dict[str, str]:
-    """Each entry's agent, by the entry's id: its label, or ``LABEL=ADDRESS`` if several agents have that label."""
+    """Entries' ids to their agents' names: the label, or ``LABEL=ADDRESS`` if several agents have that label."""
     agents = _agents_in(entries)
     labels = Counter(label for label, _, _ in agents)
     return {
@@ -88,7 +91,7 @@ def _full_name(who: Who, agents: Iterable[Who]) -> str:
 
 
 def _ambiguous(name: str, agents: Mapping[Who, int]) -> str:
-    """An error for a name that several agents have, and the names to write instead."""
+    """An error message for a name that several agents have. It lists their unambiguous names."""
     forms = [
         f"{_full_name(who, agents)} ({counted(runs, 'run')}"
         + (f", card {clean(who[1])!r})" if who[1] not in ("", who[0]) else ")")

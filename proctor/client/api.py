@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 OnEvent = Callable[[CallEvent], None]
-"""Called with each event of an assessment or campaign: accepted, progress, connection lost and back, ended."""
+"""A function that is called with each event of a call: accepted, progress, connection lost or back, ended."""
 
 
 def assess(
@@ -56,15 +56,15 @@ def assess(
     Args:
         agent: the address of its A2A server.
         scenario: the scenario's id, or a family's name.
-        seed: decides the day's random choices, and a family's day. By default the gateway chooses one.
-        difficulty: of a family's day, 1 to 4. By default 2.
-        clock: with ``fixed:5`` each request costs five simulated seconds, with ``measured`` time passes as the agent
-            takes it. By default no time passes during a turn.
-        noise: how often requests fail, or get old or half answers, 0 to 3. By default 0.
-        offline: judge without a model; points that need one stay unscored.
+        seed: decides all random choices, and which day a family makes. By default the gateway chooses a seed.
+        difficulty: the difficulty of a family's day, 1 to 4. By default 2.
+        clock: how simulated time passes during a turn. With ``fixed:5`` each request costs five simulated seconds. With
+            ``measured`` as much passes as the agent takes. By default no time passes.
+        noise: how often requests fail, or get outdated or incomplete answers, from 0 (never) to 3. By default 0.
+        offline: judge without a model; points that need a model stay unscored.
         max_turns: end after this many turns. By default the scenario's time decides.
         turn_timeout: seconds that the agent has for a turn.
-        gateway: the evaluator's address. By default ``AGENTBEATS_GATEWAY_URL``, else this machine's own.
+        gateway: the evaluator's address. By default ``AGENTBEATS_GATEWAY_URL``, else this machine's gateway.
         on_event: called with each event while the assessment runs.
 
     Returns:
@@ -94,12 +94,12 @@ def run(
     """Play a campaign: each agent in each scenario with each seed, and wait for the results.
 
     Args:
-        agents: addresses by the names that results show.
+        agents: agents' names, which results show, to their addresses.
         scenarios: the scenarios' ids, and families' names.
-        seeds: one assessment for each of them.
-        difficulties: of families' days, 1 to 4; each is played with each of them. By default 2.
-        repeats: how often each is played.
-        gateway: the evaluator's address. By default ``AGENTBEATS_GATEWAY_URL``, else this machine's own.
+        seeds: the seeds with which each scenario is played.
+        difficulties: the difficulties, 1 to 4, with which each family is played. By default 2.
+        repeats: how often each agent plays each scenario with each seed.
+        gateway: the evaluator's address. By default ``AGENTBEATS_GATEWAY_URL``, else this machine's gateway.
         on_event: called with each event while the campaign runs.
         settings: more of the campaign's settings (``offline``, ``judges``, ``max_cost``, …), as in ``campaign.toml``.
 
@@ -107,7 +107,9 @@ def run(
         The results: every run, means with intervals, and comparisons of the agents.
 
     Raises:
-        UnreachableError, UsageError, CommandError: as ``assess``.
+        UnreachableError: no evaluator answers at ``gateway``.
+        UsageError: the evaluator rejected the request.
+        CommandError: the campaign failed or was cancelled.
     """
     chosen = {"scenarios": list(scenarios), "seeds": list(seeds), "repeats": repeats, **settings}
     if difficulties:
@@ -133,14 +135,14 @@ class Runs(Sequence[ArchiveEntry]):
     def rows(self) -> Rows:
         """A dictionary for each run: id, agent, scenario, seed, score, cost, …, and the points of each criterion.
 
-        ``percent`` is its counted score, and ``weight`` its share of its agent's mean over all of them.
+        ``percent`` is the run's counted score. ``weight`` is the run's share in the mean of its agent.
         """
         return rows_of(self._archive, self._entries)
 
     def summaries(self) -> list[Summary]:
-        """Each agent's means with their intervals, by scenario, dimension and criterion, as a campaign has them.
+        """Each agent's means with their intervals, by scenario, dimension and criterion, as in a campaign's results.
 
-        Forks are left out. An agent is called by its label, or ``LABEL=ADDRESS`` if several have that label.
+        Forks are left out. An agent is called by its label, or ``LABEL=ADDRESS`` if several agents have that label.
         """
         from proctor.statistics import summaries
 
@@ -148,14 +150,14 @@ class Runs(Sequence[ArchiveEntry]):
         return summaries(self._archive.collect_runs(entries, agent_names(entries)))
 
     def compare(self, first: str, second: str) -> Comparison:
-        """Compare two agents by the runs that both have played: the first agent's advantage over the second.
+        """Compute the first agent's advantage over the second, from the runs that both have played.
 
         Args:
-            first: the name of an agent, or ``LABEL=ADDRESS`` if several have one name.
+            first: the name of an agent, or ``LABEL=ADDRESS`` if several agents have the same name.
             second: the name of the other agent.
 
         Raises:
-            UsageError: no agent or several have a name.
+            UsageError: no agent has one of the names, or several agents have it.
         """
         from proctor.statistics import compared
 
@@ -193,17 +195,17 @@ def runs(
     until: str | None = None,
     most: int | None = None,
 ) -> Runs:
-    """Read assessments and trials from an archive. Those that are damaged are left out, with a warning for each.
+    """Read assessments and trials from an archive. Damaged entries are left out, with a warning for each.
 
     Args:
         archive: a folder or an fsspec URL. By default the archive that the settings name.
-        scenario: its id.
+        scenario: the scenario's id.
         agent: a part of the agent's name or address.
         campaign: the campaign's id.
         status: ``completed``, ``failed``, …
-        since: when they began: a date, a time, or a period before now (``36h``, ``7d``).
-        until: the same.
-        most: how many at most.
+        since: the earliest beginning: a date, a time, or a period before now (``36h``, ``7d``).
+        until: the latest beginning, in the same forms.
+        most: the largest number of entries.
 
     Raises:
         UsageError: a value can't be read.
@@ -235,9 +237,9 @@ def assessment_request(
     """A request for an assessment, as JSON.
 
     Args:
-        agent: the participant's address; of several participants, each one's by its role.
+        agent: the participant's address. If there are several participants, their roles to their addresses.
         scenario: the scenario's id.
-        seed: of everything random; None lets the evaluator draw a seed.
+        seed: the seed of all random choices; None lets the evaluator draw a seed.
         offline: use no models.
         max_turns: the most turns; None for the scenario's number.
         turn_timeout: seconds that the participant has for a turn; None for the evaluator's own limit.

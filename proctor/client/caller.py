@@ -1,4 +1,4 @@
-"""An A2A caller of the gateway: asks for an assessment and follows it, through lost connections, to its end."""
+"""An A2A caller of the gateway. It requests an assessment and follows it to its end, even if connections are lost."""
 
 import asyncio
 import os
@@ -86,7 +86,7 @@ class GatewayMessage:
 class ConnectionLost:
     """The stream broke; the caller tries again after ``retry_in`` seconds.
 
-    ``is_from_gateway``: the problem is the gateway's own sentence: it is up, but can't continue at present.
+    With ``is_from_gateway``, the gateway itself has reported the problem: it runs, but can't continue at present.
     """
 
     problem: str
@@ -118,8 +118,8 @@ class AssessmentCall:
     call joins the assessment that it started.
 
     Args:
-        request_json: the ``AssessmentRequest`` as JSON. It travels as text, since a data part would carry a seed over
-            2**53 inexactly.
+        request_json: the ``AssessmentRequest`` as JSON. It is sent as a text part: a data part would round seeds above
+            2**53.
     """
 
     def __init__(self, gateway_url: str, request_json: str) -> None:
@@ -315,7 +315,7 @@ class AssessmentCall:
                 self._results = part.raw
 
     async def _look(self, *, with_updates: bool) -> list[CallEvent]:
-        """Ask for the task once; return the missed updates and its end, or nothing if it hasn't ended."""
+        """Ask for the task once. If the task has ended, return the missed updates and its end, else nothing."""
         try:
             client = await self._connect()
             task = await client.get_task(

@@ -1,7 +1,7 @@
-"""The deployments of this user on this machine: where each keeps its archive, for commands in other terminals.
+"""The deployments of this user on this machine. Commands in other terminals find their archives by this module.
 
-A deployment's state folder has a note of its settings, which is locked as long as it runs. The default state folder has
-a link to each of the others.
+The state folder of a deployment has a note of its settings. The note is locked as long as the deployment runs. The
+default state folder has a link to each other state folder.
 """
 
 import fcntl
@@ -21,9 +21,9 @@ class Deployment:
     """A state folder that `proctor up` has used.
 
     Attributes:
-        settings: fields of ``GreenAgentConfig`` that it has or had; of one that ended, store and archive alone. None
-            if they can't be read.
-        is_running: whether it runs now.
+        settings: values of ``GreenAgentConfig`` by field. A deployment that has ended has only its store and archive.
+            The dictionary is empty if they can't be read.
+        is_running: whether the deployment runs now.
     """
 
     state: Path
@@ -31,14 +31,14 @@ class Deployment:
     is_running: bool = False
 
     def settle(self, config: GreenAgentConfig, chosen: frozenset[str] = frozenset()) -> GreenAgentConfig:
-        """The settings with those of the deployment, except for the ``chosen`` ones."""
+        """Replace settings by those of the deployment, except for the ``chosen`` fields."""
         own = {"state": str(self.state), "archive_url": str(self.state / "archive")}
         own |= {"storage_url": str(self.state / "storage"), **self.settings}
         return config.model_copy(update={name: value for name, value in own.items() if name not in chosen})
 
 
 def known_deployments(home: Path) -> list[Deployment]:
-    """All deployments with results or a note: running ones first, and of equals the one of ``home``.
+    """All deployments with results or a note. Running ones come first; within either group, that of ``home`` does.
 
     Args:
         home: the default state folder.
@@ -51,7 +51,7 @@ def known_deployments(home: Path) -> list[Deployment]:
 
 
 def read_deployment(state: Path) -> Deployment:
-    """The deployment of a state folder; without settings if it has none, or they can't be read."""
+    """The deployment of a state folder. It has no settings if the folder has no note, or an unreadable one."""
     try:
         with (state / NOTE).open(encoding="utf-8") as note:
             try:

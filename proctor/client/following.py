@@ -34,12 +34,12 @@ async def followed(
     """Show the progress of a call until it ends.
 
     Args:
-        call: the assessment or campaign, entered.
+        call: the assessment or campaign, as an entered context manager.
         interrupted: when set, the call is cancelled.
         what: ``assessment``, ``campaign`` or ``run``, for messages.
 
     Raises:
-        CommandError: as ``AssessmentCall.events``; and if a cancellation isn't confirmed.
+        CommandError: a cancellation isn't confirmed, or ``AssessmentCall.events`` raises an error.
     """
     following = asyncio.create_task(_follow(call, display))
     try:
@@ -58,7 +58,7 @@ def read_results(kind: type[M], exact: bytes, what: str) -> M:
         what: completes "the gateway's result is not …".
 
     Raises:
-        CommandError: they aren't of this kind.
+        CommandError: the artifact doesn't hold results of this kind.
     """
     try:
         return kind.model_validate_json(exact)
@@ -70,11 +70,12 @@ def new_folder(output: Path, name: str, option: str) -> Path:
     """Make a folder with this name in ``output``; if it exists, append a number to the name.
 
     Args:
-        output: the folder in which it is made; it may be missing. name: the new folder's. option: the option that
-            chose ``output``, for the error message.
+        output: the folder in which the new folder is made; it may be missing.
+        name: the new folder's name.
+        option: the option that chose ``output``, for the error message.
 
     Raises:
-        UsageError: it can't be made.
+        UsageError: the folder can't be made.
     """
     number = 1
     while True:

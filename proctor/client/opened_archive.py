@@ -30,7 +30,7 @@ def query_of(
     since: str | None,
     until: str | None,
 ) -> EntryQuery:
-    """A query of the archive; None for any value. ``since`` and ``until`` are dates, times, or periods before now.
+    """A query of the archive. An argument of None doesn't limit it. ``moment`` reads ``since`` and ``until``.
 
     Raises:
         UsageError: ``since`` or ``until`` can't be read.
@@ -67,21 +67,21 @@ def period(text: str, flag: str) -> timedelta:
 
 
 def open_archive(archive: str | None, state: str | None, *names: str) -> tuple[Archive, GreenAgentConfig]:
-    """The archive that flags, environment or the running deployment name, and the settings that go with it.
+    """The archive that flags, environment or the running deployment name, and the settings for that archive.
 
     Args:
         archive, state: the flags.
-        names: ids to look for; if nothing names an archive, the first one that has them is opened.
+        names: ids of entries. If nothing names an archive, the first known archive with one of these ids is opened.
 
     Raises:
-        UsageError: nothing names one, and several deployments run.
+        UsageError: nothing names an archive, there are no ``names``, and several deployments run.
     """
     config = deployment_settings(*names, archive_url=archive, state=state)
     return opened(config), config
 
 
 def deployment_settings(*names: str, **flags: str | None) -> GreenAgentConfig:
-    """The settings of the archive that ``open_archive`` opens, with the ``flags`` among them."""
+    """The settings of the archive that ``open_archive`` opens; ``flags`` take precedence."""
     config = read_settings(GreenAgentConfig, **flags)
     chosen = frozenset(config.model_fields_set)
     if chosen & PLACES:  # a store that is named decides the archive, too
@@ -102,7 +102,7 @@ def _found(config: GreenAgentConfig, names: Sequence[str]) -> GreenAgentConfig:
 
 
 def _places(config: GreenAgentConfig) -> tuple[list[Deployment], list[GreenAgentConfig]]:
-    """The running deployments, and all settings: of running deployments, of none, of ended deployments."""
+    """The running deployments, and all settings: of running deployments, then ``config``, then of ended deployments."""
     known, chosen = known_deployments(Path(config.state)), frozenset(config.model_fields_set)
     running = [each for each in known if each.is_running]
     settled = [each.settle(config, chosen) for each in known]
@@ -110,7 +110,7 @@ def _places(config: GreenAgentConfig) -> tuple[list[Deployment], list[GreenAgent
 
 
 def find_campaign(kept: Archive, name: str) -> ArchiveEntry | None:
-    """The campaign whose id is ``name``, or alone begins so; None if none has ended."""
+    """The campaign with the id ``name``, or else the only one whose id begins with ``name``; None without campaigns."""
     ids = [each.id for each in kept.select(EntryQuery(kind="campaign")) if each.id.startswith(name)]
     if len(ids) > 1 and name not in ids:
         raise UsageError(
@@ -120,7 +120,7 @@ def find_campaign(kept: Archive, name: str) -> ArchiveEntry | None:
 
 
 def local_archives() -> list[Path]:
-    """The folders of all archives that commands find if no flag or setting names one."""
+    """The folders of all archives that commands look in if no flag or setting names an archive."""
     _, places = _places(read_settings(GreenAgentConfig))
     return [Path(place.archive_url) for place in places if "://" not in place.archive_url]
 
@@ -148,6 +148,6 @@ def _flags(deployments: Sequence[Deployment]) -> str:
 
 @contextmanager
 def archive_problems() -> Iterator[None]:
-    """Convert an archive's errors to a command's; also a decorator of commands."""
+    """Convert an archive's errors to errors of a command. It is a context manager and a decorator."""
     with ending_as(UsageError, NoSuchEntryError), ending_as(CommandError, EntryDamagedError, StoreUnavailableError):
         yield

@@ -24,11 +24,11 @@ _BEGIN = {
     "purple_turn": "turn {}",
     **dict.fromkeys(("conclude", "judge_criterion"), JUDGING),
 }
-"""The activities that begin a part of an assessment, by the part's name: the first of these in a history. ``conclude``
-claims the simulation with a new fence, with which local activities may look at it.
+"""Activities that begin a part of an assessment, to the name of the part. A part begins at the first of its activities
+in a history. ``conclude`` begins the judging: it claims the simulation with a new fence, which local activities need.
 """
 _WITHIN = {"respond": "the replies of turn {}", "apply": "the end of turn {}", "advance": "the end of turn {}"}
-"""Activities at which an assessment may continue if they failed; then the turn needn't be played again."""
+"""Activities within a turn. If one failed, an assessment may continue there: the turn needn't be played again."""
 _ENDED_BADLY = {EventType.EVENT_TYPE_ACTIVITY_TASK_FAILED, EventType.EVENT_TYPE_ACTIVITY_TASK_TIMED_OUT}
 
 
@@ -40,12 +40,12 @@ class _Turn(BaseModel):
 
 @dataclass(frozen=True)
 class ResetPoint:
-    """A point from which an assessment may continue: the workflow task before a part of it.
+    """A point from which an assessment may continue: the workflow task before one of its parts.
 
     Attributes:
         event_id: the id of the WorkflowTaskCompleted event.
-        name: the part's.
-        turn: the number of a turn that begins there, None for other parts.
+        name: the name of the part.
+        turn: the number of the turn that begins there; None for other parts.
         has_failed: whether the part that began there failed.
     """
 
@@ -131,14 +131,14 @@ async def _turn_of(client: Client, payloads: Payloads) -> int:
 
 
 def choose(points: list[ResetPoint], from_turn: int | None, from_judging: bool) -> ResetPoint:
-    """The point to continue from: by default, the last that failed, else the last of all.
+    """Choose the point to continue from: by default the last point that failed, else the last point.
 
     Args:
-        from_turn: the turn's number, from 1.
-        from_judging: the judging.
+        from_turn: continue from the turn with this number, from 1.
+        from_judging: continue from the judging.
 
     Raises:
-        UsageError: the assessment has no such point; the message says which it has.
+        UsageError: the assessment has no such point; the message lists its points.
     """
     if not points:
         raise UsageError("this assessment has not begun yet: nothing to go back to")
@@ -161,12 +161,11 @@ def choose(points: list[ResetPoint], from_turn: int | None, from_judging: bool) 
 
 
 async def reset(client: Client, task_id: str, point: ResetPoint, *, with_current_evaluators: bool = False) -> str:
-    """Reset an assessment; its current run is ended, and a new run continues from the point.
-
-    The new run's judges read from the reset's reason whether to take the scenario's evaluators of today.
+    """Reset an assessment: end its current run, and start a new run from the point. Return the new run's id.
 
     Args:
-        with_current_evaluators: judge with the scenario's evaluators of today, not of admission.
+        with_current_evaluators: judge with the scenario's evaluators of today, not those of admission. The reason of
+            the reset tells the new run's judges so.
     """
     reason = f"proctor replay from {point.name}"
     if with_current_evaluators:

@@ -18,7 +18,7 @@ _RANGE = re.compile(r"(-?\d+)(?:\s*-\s*(-?\d+))?", re.ASCII)
 
 
 def seeds_in(words: str, flag: str = "--seeds") -> list[int]:
-    """Parse seeds such as ``1-5,9``, or other numbers of another ``flag``."""
+    """Parse numbers such as ``1-5,9``. Error messages name the ``flag``."""
     seeds: list[int] = []
     for word in filter(None, (word.strip() for word in words.split(","))):
         if (numbers := _RANGE.fullmatch(word)) is None:
@@ -33,11 +33,11 @@ def seeds_in(words: str, flag: str = "--seeds") -> list[int]:
 
 
 def agents_in(words: Sequence[str], unnamed: str = "agent", known: Sequence[str] = ()) -> dict[str, str]:
-    """Parse agents such as ``mine=http://localhost:8001``; return addresses by name.
+    """Parse agents such as ``mine=http://localhost:8001``; return names to addresses.
 
     Args:
-        unnamed: the name of an agent that has none.
-        known: words that are both an agent and its name.
+        unnamed: the name of an agent that is given by its address alone.
+        known: words, such as ``oracle``, that stand for an agent and are also its name.
 
     Raises:
         UsageError: two agents have the same name.

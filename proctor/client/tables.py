@@ -19,17 +19,17 @@ _FIRST = (
 _LEFT_OUT = ("clock", "noise", "forked_from")
 
 COLUMNS = (*_FIRST, *(name for name in EntrySummary.marked(OF_RESULT) if name not in (*_FIRST, *_LEFT_OUT)))
-"""The columns before ``percent`` and ``weight`` and those of the criteria (``criterion.ID``).
+"""The first columns of the table. After them come ``percent``, ``weight``, and a column ``criterion.ID`` by criterion.
 
-``agent`` is its label, or ``LABEL=ADDRESS`` if several agents have that label. The sum of an agent's ``percent`` times
-``weight`` is its mean, as pages and commands have it.
+``agent`` is the agent's label, or ``LABEL=ADDRESS`` if several agents have that label. The sum of ``percent`` times
+``weight`` over an agent's runs is the mean that pages and commands show.
 """
 
 Rows = Sequence[Mapping[str, Any]]
 
 
 def rows_of(archive: Archive, entries: Sequence[ArchiveEntry]) -> list[dict[str, Any]]:
-    """A row for each assessment and trial; campaigns have no row, only their members do.
+    """A row for each assessment and trial. A campaign has no row, but its members do.
 
     Raises:
         StoreUnavailableError, EntryDamagedError: the results of an entry can't be read.
@@ -52,7 +52,7 @@ def rows_of(archive: Archive, entries: Sequence[ArchiveEntry]) -> list[dict[str,
 
 
 def _shares(entries: Sequence[ArchiveEntry], names: Mapping[str, str]) -> dict[str, tuple[float | None, float | None]]:
-    """Each run's counted score in percent, and its share of its agent's mean over these entries, by id.
+    """Runs' ids to the counted score in percent, and to the run's share in its agent's mean over these entries.
 
     A run that failed because of its agent counts 0. Both values are None if another failure ended the run.
     """

@@ -1,4 +1,4 @@
-"""Where people read: a terminal with colours and its own width, or plain lines for a file or a pipe."""
+"""Output for people: on a terminal, with colours and its width; in a file or a pipe, as plain lines."""
 
 import os
 import shutil
@@ -32,7 +32,7 @@ def make_console(file: TextIO | None = None) -> Console:
 
 
 def plain_table(*headings: str | Text, numbers: Sequence[str | Text] = (), **options: Any) -> Table:
-    """A table without lines: text columns (``headings``) fold, number columns don't; ``options`` are rich's."""
+    """A table without lines. Columns of text (``headings``) wrap, but ``numbers`` don't; ``options`` are rich's."""
     table = Table(**{"box": None, "pad_edge": False, "padding": (0, 2, 0, 0), "header_style": "bold", **options})
     for heading in headings:
         table.add_column(heading, overflow="fold")
@@ -42,7 +42,7 @@ def plain_table(*headings: str | Text, numbers: Sequence[str | Text] = (), **opt
 
 
 def show(console: Console, content: RenderableType) -> None:
-    """Print an object; without a terminal, leave out the spaces that pad a table's last column."""
+    """Print an object. If the output isn't a terminal, leave out the spaces that pad a table's last column."""
     if console.is_terminal:
         console.print(content)
         return
@@ -54,9 +54,9 @@ def show(console: Console, content: RenderableType) -> None:
 
 
 def command_name() -> str:
-    """The command that calls ``proctor``: its name if it is on the PATH, else its path.
+    """The command that calls ``proctor``: its name if the program is on the PATH, else its path.
 
-    ``uv`` puts an environment on the PATH only while a program runs, so under ``uv`` this is the path, too.
+    Under ``uv`` it is the path, too: ``uv`` puts an environment on the PATH only while a program runs.
     """
     program = Path(sys.argv[0])
     if program.name != "proctor" or not program.is_file():

@@ -17,8 +17,9 @@ class ExitCode(IntEnum):
 
 
 class CommandError(Exception):
-    """A command can't continue; the message is a sentence for the person who typed it. All of a command's functions may
-    raise it; their docstrings say so only if it isn't obvious.
+    """A command can't continue; the message is a sentence for the person who typed the command.
+
+    Any function of a command may raise this error. Docstrings mention it only if that isn't obvious.
     """
 
     exit_code = ExitCode.FAILED
@@ -41,7 +42,7 @@ class CancelledError(CommandError):
 
 
 def fit(text: str, stream: TextIO) -> str:
-    """Wrap a text for a stream if that is a terminal; elsewhere, return it unchanged."""
+    """Wrap a text to a terminal's width; return it unchanged if the stream isn't a terminal."""
     if not stream.isatty():
         return text
     width = shutil.get_terminal_size().columns

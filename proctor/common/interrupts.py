@@ -11,7 +11,7 @@ STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def on_signals(stopping: asyncio.Event) -> list[Callable[[], None]]:
-    """Let the first Ctrl-C (SIGTERM, SIGHUP) set ``stopping``; a second one calls the returned list's functions."""
+    """Let the first Ctrl-C (SIGTERM, SIGHUP) set ``stopping``; later ones call the functions in the returned list."""
     hurry: list[Callable[[], None]] = []
 
     def react() -> None:
@@ -27,7 +27,7 @@ def on_signals(stopping: asyncio.Event) -> list[Callable[[], None]]:
 
 
 def on_hangup(*calls: Callable[[], None]) -> None:
-    """On a SIGHUP that doesn't come from a terminal, open this process's output again and then make these calls."""
+    """On a SIGHUP that doesn't come from a terminal, open this process's output again, then call these functions."""
 
     def react() -> None:
         for call in (reopen, *calls):

@@ -1,6 +1,6 @@
-"""The words of commands: clean texts, counts, actions (``email.label 4 → urgent``), comparisons of agents.
+"""Phrases in the output of commands: counts, actions (``email.label 4 → urgent``), comparisons of agents.
 
-A participant's text is data: control characters are taken out before anything reaches a terminal.
+Participants' texts are cleaned of control characters before they reach a terminal.
 """
 
 import unicodedata
@@ -26,7 +26,7 @@ def shorten(text: str, longest: int = _LONGEST_TEXT) -> str:
 
 
 def counted(number: int, noun: str, plural: str | None = None) -> str:
-    """A number with its noun: ``1 turn``, ``2 turns``; without a ``plural`` an ``s`` makes it."""
+    """A number with its noun: ``1 turn``, ``2 turns``. The default ``plural`` is the noun with an ``s``."""
     return f"{number} {noun if number == 1 else plural or noun + 's'}"
 
 
@@ -64,8 +64,10 @@ def interval_in_words(estimate: Estimate | None) -> str:
 
 
 def comparison_in_words(comparison: Comparison, difference: int = 5) -> list[str]:
-    """Compare two agents in two lines: their means with the difference and its interval, and the number of pairs that
-    would show a ``difference`` (in points).
+    """Compare two agents in two lines.
+
+    The first line has the means, and their difference with its interval. The second line says how many pairs would show
+    a ``difference`` (in points).
     """
     pair = f"{clean(comparison.first)} less {clean(comparison.second)}"
     if comparison.difference is None:

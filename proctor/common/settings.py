@@ -27,17 +27,18 @@ from purple_sdk.settings.config import AgentBeatsConfig
 ConfigT = TypeVar("ConfigT", bound=AgentBeatsConfig)
 
 LOOPBACK = "127.0.0.1"
-"""Where services listen by default: only this machine reaches it."""
+"""The address at which services listen by default; only this machine reaches it."""
 
 _QUOTA = Path("/sys/fs/cgroup/cpu.max")
-"""The file with a container's share of the processors (cgroup v2): microseconds in a period, or ``max``."""
+"""The file with a container's limit of processor time (cgroup v2): microseconds (or ``max``), and their period."""
 
 _FOLLOWS_FROM_ANOTHER = "default_factory_not_called"
 
 
 def read_settings(kind: type[ConfigT], **flags: Any) -> ConfigT:
-    """Read settings of one kind: flags take precedence over the environment, and that over the defaults. Services
-    listen on the loopback address unless a flag or the environment sets another.
+    """Read settings of one kind: from flags, else from the environment, else from the defaults.
+
+    Services listen on the loopback address unless a flag or the environment sets another address.
     """
     chosen = {name: value for name, value in flags.items() if value is not None}
     try:
@@ -60,13 +61,13 @@ def read_settings(kind: type[ConfigT], **flags: Any) -> ConfigT:
 def announce_as_logs() -> None:
     """Print announcements as JSON if the environment asks for JSON logs.
 
-    A service calls this before it reads its settings: then an error in a setting is a JSON line, too.
+    A service calls this before it reads its settings. So an error in a setting is a JSON line, too.
     """
     announce_as_json(EnvSettingsSource(GreenAgentConfig)().get("log_format") == "json")
 
 
 def default_gateway() -> str:
-    """The gateway's address: ``AGENTBEATS_GATEWAY_URL``, else this machine's own gateway, by its settings."""
+    """The gateway's address: ``AGENTBEATS_GATEWAY_URL``, else the address in this machine's settings of a gateway."""
     if named := os.environ.get(GATEWAY_VARIABLE, "").strip():
         if urlsplit(named).scheme not in ("http", "https") or not urlsplit(named).hostname:
             raise UsageError(f"{GATEWAY_VARIABLE} is {named!r}: give an address such as http://127.0.0.1:8000")
@@ -85,8 +86,9 @@ def _require_openable(url: str, where: str) -> None:
 
 
 def with_scenarios(config: GreenAgentConfig) -> GreenAgentConfig:
-    """The same settings with an absolute ``scenarios_dir``, resolved by ``ScenarioManager``. The datasets of terminal
-    tasks are in the same folder unless a setting names another.
+    """The same settings with an absolute ``scenarios_dir``, resolved by ``ScenarioManager``.
+
+    The datasets of terminal tasks are in the same folder unless a setting names another folder.
     """
     from proctor.activities.scenario_code.manager import ScenarioError, ScenarioManager
 
@@ -99,9 +101,10 @@ def with_scenarios(config: GreenAgentConfig) -> GreenAgentConfig:
 
 
 def with_connection(config: GreenAgentConfig, flag: str | None = None) -> GreenAgentConfig:
-    """The same settings with Temporal's address and namespace from the SDK's environment configuration, if it has them:
-    ``TEMPORAL_*`` and ``temporal.toml`` win over ``AGENTBEATS_GREEN_TEMPORAL_*``, and the flag for the address over
-    all.
+    """The same settings with the Temporal address and namespace that take precedence.
+
+    The SDK's own configuration (``TEMPORAL_*``, ``temporal.toml``) takes precedence over
+    ``AGENTBEATS_GREEN_TEMPORAL_*``. The ``flag`` for the address takes precedence over both.
     """
     from proctor.storage.connections import ConnectionSettingsError, read_profile
 
@@ -133,8 +136,8 @@ def require_guarded(config: GreenAgentConfig) -> None:
 def count_worker_processes(config: GreenAgentConfig) -> int:
     """The number of a worker's processes: the setting, or by default the number of usable cores.
 
-    The default is 1 if each process has its own UES servers: an assessment may continue in another process after each
-    step.
+    The default is 1 if each process would have its own UES servers. An assessment may continue in another process after
+    each step, and wouldn't find its simulation there.
     """
     return config.worker_processes or (1 if config.ues_command else usable_cores())
 

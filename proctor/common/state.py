@@ -1,7 +1,8 @@
-"""The state folder: all files that outlive a process, the same for all services of one user on one machine.
+"""The state folder holds all files that outlive a process. All services of a user on a machine share it.
 
-It holds ``secret``, from which all keys are derived; ``storage``, with checkpoints and large payloads; and, of
-``proctor up``, Temporal's database, the logs, and the lock of the one that runs.
+* ``secret``: all keys are derived from it
+* ``storage``: checkpoints and large payloads
+* files of ``proctor up``: Temporal's database, logs, and the lock of the running deployment
 """
 
 import fcntl
@@ -33,8 +34,9 @@ def with_secret(config: GreenAgentConfig) -> GreenAgentConfig:
 
 
 def deployment_secret(state: Path) -> str:
-    """The secret of this state folder's deployment. The first process that needs it makes it, readable by its owner
-    only."""
+    """The secret of this state folder's deployment. The first process that needs the secret makes it, with read access
+    for its owner only.
+    """
     path = state / "secret"
     make_folder(state)
     try:
@@ -57,7 +59,7 @@ def deployment_secret(state: Path) -> str:
 
 
 def make_folder(path: Path) -> None:
-    """Make a state folder for its owner alone, unless it is there."""
+    """Make a state folder that only its owner can open, unless the folder exists."""
     try:
         path.mkdir(parents=True, mode=_FOR_ITS_OWNER, exist_ok=True)
     except OSError as error:

@@ -25,7 +25,7 @@ def families(scenarios_dir: str | Path | None = None) -> "list[Family]":
         scenarios_dir: a folder of scenarios. By default the folder of the settings, and proctor's own scenarios.
 
     Raises:
-        CommandError: the description of one is missing or broken.
+        CommandError: a family's description is missing or broken.
     """
     from proctor.local.families import families_in
 
@@ -42,14 +42,14 @@ def rehearse(
     clock: str | None = None,
     noise: int | None = None,
 ) -> AssessmentResults:
-    """Assess a script in this process, offline and without services: for tests of scenarios.
+    """Assess a script in this process, offline and without services. Tests of scenarios use this.
 
     Args:
         scenario: the scenario's id, or a family's name.
         script: ``await script(turn, ues, now)`` plays a turn (``proctor.local.rehearsal.Script``).
         scenarios_dir: the folder of the scenario. By default the scenarios that come with proctor.
-        seed: decides the day's random choices, and a family's day.
-        difficulty: of a family's day, 1 to 4. By default 2.
+        seed: decides all random choices, and which day a family makes.
+        difficulty: the difficulty of a family's day, 1 to 4. By default 2.
         clock: as in ``assess``.
         noise: as in ``assess``.
 
@@ -68,7 +68,7 @@ def evaluator(*, archive: str | None = None, **settings: Any) -> Iterator[str]:
     """Run an evaluator on this machine: Temporal, simulator, worker and gateway, in child processes on free ports.
 
     Args:
-        archive: a folder that keeps the assessments. By default nothing is left at the end.
+        archive: a folder that keeps the assessments. By default they aren't kept.
         settings: fields of ``GreenAgentConfig``.
 
     Yields:

@@ -1,6 +1,7 @@
-"""Judges archived assessments again. The evidence comes from the archive. The scenario's files are the frozen
-ones from the store, or today's from the folder of scenarios. Evaluators run confined, as in a worker; no services are
-needed.
+"""Judge archived assessments again.
+
+The evidence comes from the archive. The scenario's files come from the store, where they were frozen at admission, or
+from today's folder of scenarios. Evaluators run confined, as in a worker. No services are needed.
 """
 
 import asyncio
@@ -59,7 +60,7 @@ class NotJudgeableError(Exception):
 
 @dataclass(frozen=True)
 class Side:
-    """One participant's part: its entry, its criteria of the result, and the evidence."""
+    """One participant's part of an assessment: its entry, its criteria in the result, and the evidence."""
 
     entry: ArchiveEntry
     criteria: Sequence[CriterionResult]
@@ -68,7 +69,7 @@ class Side:
 
 @dataclass(frozen=True)
 class Code:
-    """The judging code: the evaluators' files, the scenario for each role, and the source of both."""
+    """The code that judges: the evaluators' files, the scenario for each role, and the kind of the evaluators."""
 
     files: bytes
     scenarios: dict[str, ScenarioConfig]
@@ -101,7 +102,11 @@ class Court:
         await self.scenarios.aclose()
 
     async def who(self, entry: ArchiveEntry) -> JudgedBy:
-        """The code and the model that would judge an entry; raises ``NotJudgeableError``."""
+        """The code and the model that would judge an entry.
+
+        Raises:
+            NotJudgeableError: today's scenario can't be loaded.
+        """
         return JudgedBy(
             proctor=version("proctor"),
             evaluators="current" if self.is_current else "frozen",
@@ -150,7 +155,7 @@ class Court:
     async def _judge_side(
         self, entry: ArchiveEntry, side: Side, scenario: ScenarioConfig, package: BlobRef
     ) -> tuple[list[CriterionResult], list[str]]:
-        """The verdicts on a participant's criteria, and the ids of unchanged verdicts."""
+        """The verdicts on a participant's criteria, and the ids of criteria that keep their first verdict."""
         first = {criterion.criterion_id: criterion for criterion in side.criteria}
         form, verdicts, kept = scenario.model_dump_json().encode(), list[CriterionResult](), list[str]()
         with self._store.holding(form) as document, self._store.holding(side.evidence) as record:
@@ -257,7 +262,7 @@ class Court:
         return Code(files, frozen.scenarios, "current kit", OTHER_DAY)
 
     async def _is_same_day(self, entry: ArchiveEntry, sides: Sequence[Side], now: dict[str, ScenarioPackage]) -> bool:
-        """Whether today's scenario begins with the data and the task that were played."""
+        """Whether today's scenario begins with the same data and the same task as the played scenario."""
         frozen: dict[str, ScenarioPackage] | None = None
         for side in sides:
             role = side.entry.role if entry.roles else ""
@@ -275,7 +280,7 @@ class Court:
         return True
 
     async def _frozen_sides(self, entry: ArchiveEntry) -> dict[str, ScenarioPackage]:
-        """The frozen scenario, for entries without a record of their beginning; empty if it isn't valid today."""
+        """The frozen scenario by role, for entries that don't record their beginning; empty if it isn't valid today."""
         await self._frozen_files(entry)
         assert entry.package is not None
         with suppress(ScenarioError):
@@ -284,7 +289,7 @@ class Court:
         return {}
 
     async def _source(self, entry: ArchiveEntry) -> str:
-        """The hash of the code that judges an entry, before the code is loaded."""
+        """The hash of the code that judges an entry; the code needn't be loaded."""
         if not self.is_current:
             return entry.package.sha256 if entry.package else ""
         name = entry.scenario_id
@@ -332,7 +337,7 @@ class Court:
 
 
 class _NoSimulation(SharedLooks):
-    """Replaces the simulation after its last turn: an archive has no simulator."""
+    """A substitute for the simulation after its last turn: an archive has no simulator."""
 
     def __init__(self) -> None:
         nowhere: Any = None
@@ -342,11 +347,11 @@ class _NoSimulation(SharedLooks):
         return SimpleNamespace(reader=SimpleNamespace(base_url=_NOBODY), reader_secret="reader")
 
     async def require_still(self, payload: JudgeInput, simulation: Any) -> None:
-        """Never raises: nothing is lost."""
+        """Raise nothing: an archive can't lose a simulation."""
 
 
 def is_same(first: Sequence[CriterionResult], now: Sequence[CriterionResult]) -> bool:
-    """Whether verdicts are the same, word for word."""
+    """Whether two lists of verdicts are the same, word for word."""
     before, after = (
         [each.model_dump(mode="json", exclude=_NOT_OF_A_VERDICT) for each in some] for some in (first, now)
     )
@@ -358,7 +363,7 @@ def _needed_model(criterion: EvaluationCriterion, first: CriterionResult) -> boo
 
 
 def _with_answers(archived: bytes, files: bytes, role: str) -> ScenarioConfig:
-    """The scenario as it was admitted: archives leave out the answers of days whose truth isn't public."""
+    """The scenario as it was admitted. Answers come from ``files`` if the archive left them out as not public."""
     form = from_json(archived)
     criteria = [criterion for criterion in form["criteria"] if criterion.get("params") is None]
     if criteria:

@@ -1,6 +1,6 @@
 """The families of a scenarios folder, for commands and the Python API.
 
-It is not called ``families``: ``proctor.families`` is the function of the API.
+``proctor.families`` is the function of the API, not this module.
 """
 
 import asyncio
@@ -30,11 +30,11 @@ from proctor.settings.config import GreenAgentConfig
 from purple_sdk.protocol.instances import Instance
 
 Check = Callable[[ScenarioPackage, str], Awaitable[None]]
-"""Checks a scenario of a given name, and prints that it can be played."""
+"""A function that checks a scenario with a given name, and prints that it can be played."""
 
 
 def families_in(scenarios_dir: str | Path | None = None) -> list[Family]:
-    """All families, by name: of a folder (by default the settings'), and proctor's own."""
+    """All families, sorted by name: those of a folder (by default the settings' folder), and proctor's own."""
     folder = None if scenarios_dir is None else str(scenarios_dir)
     manager = ScenarioManager(read_settings(GreenAgentConfig, scenarios_dir=folder).scenarios_dir)
     with ending_as(UsageError, ScenarioNotFoundError):
@@ -64,10 +64,10 @@ def show_families(console: Console, manager: ScenarioManager) -> bool:
 
 
 async def check_days(code: ScenarioCode, directory: Path, instances: Sequence[Instance], check: Check) -> None:
-    """Make days of the family in a folder, and check each as a scenario.
+    """Make days of the family in a folder, and check each day as a scenario.
 
     Raises:
-        CommandError: one can't be made, or played; the message names it.
+        CommandError: a day can't be made, or can't be played; the message names the day.
     """
     for instance in instances:
         with TemporaryDirectory(prefix="proctor-day-") as folder:
@@ -83,5 +83,5 @@ async def check_days(code: ScenarioCode, directory: Path, instances: Sequence[In
 
 
 def scenario_code(config: GreenAgentConfig) -> ScenarioCode:
-    """The processes for scenarios' code, with the limits of the settings; the caller closes them."""
+    """Make the processes for scenarios' code, with the limits of the settings. The caller closes them."""
     return ScenarioCode(Limits(seconds=config.evaluator_timeout, memory_mb=config.evaluator_memory_mb))

@@ -1,4 +1,4 @@
-"""A CLI agent as a participant for as long as a command runs: ``--harness``, in place of ``--agent``."""
+"""A CLI agent that a command starts as its participant (``--harness``), and ends with itself."""
 
 import os
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -23,7 +23,7 @@ STARTED = "http://127.0.0.1:9"
 """A placeholder for the address of a CLI agent that hasn't been started yet."""
 
 _NOTICE = 15.0
-"""Seconds between the stop of the CLI agent and the evaluator's limit of the turn: time to report why."""
+"""The CLI agent is stopped this number of seconds before the turn's limit, to leave time to report the reason."""
 
 _LONGEST_PAUSE = 1.0
 
@@ -39,8 +39,8 @@ def read_harness_settings(**flags: Any) -> HarnessConfig:
 class HarnessChoice:
     """The CLI agent that the flags choose: its name, model, model's address, executable, and limits.
 
-    ``turn_timeout`` is in seconds; ``max_cost`` and ``max_tokens`` are those of an assessment. ``is_terminal`` has it
-    play terminal tasks.
+    ``turn_timeout`` is in seconds; ``max_cost`` and ``max_tokens`` are limits of an assessment. With ``is_terminal``,
+    the agent plays terminal tasks.
     """
 
     name: str
@@ -80,7 +80,7 @@ def choose_harness(
     """Read the choice of a CLI agent from the flags; None if they name an agent's address.
 
     Raises:
-        UsageError: they name both, or neither, or a model without a CLI agent.
+        UsageError: the flags name both a CLI agent and an address, or neither of them, or a model without a CLI agent.
     """
     if name is not None and has_agent:
         raise UsageError("--agent and --harness exclude each other: name an agent's address, or a CLI agent to start")
@@ -101,10 +101,11 @@ def choose_harness(
 def choose_harnesses(
     names: Sequence[str], model: str | None, model_url: str | None, program: str | None, *, detach: bool
 ) -> dict[str, HarnessChoice]:
-    """Read a campaign's choices from the flags, by the names of the CLI agents.
+    """Read a campaign's choices from the flags: names of CLI agents to their choice.
 
     Raises:
-        UsageError: a name occurs twice, ``--program`` is given for several, or ``detach`` leaves no process to play.
+        UsageError: a name occurs twice, ``--program`` is given for several agents, or ``detach`` is set: CLI agents end
+            with the command.
     """
     if len(set(names)) < len(names):
         raise UsageError(f"--harness {', '.join(names)}: name each CLI agent once")
@@ -131,9 +132,10 @@ def require_near(gateway_url: str) -> None:
 
 @asynccontextmanager
 async def serving_harness(choice: HarnessChoice, gateway_url: str | None = None) -> AsyncIterator[str]:
-    """Serve a CLI agent on a free port, for the evaluator at ``gateway_url``; gives its address.
+    """Serve a CLI agent on a free port, for the evaluator at ``gateway_url``; yield the agent's address.
 
-    Its server is started again when it dies, and finds the sessions of its assessments. Both are gone at the end.
+    If the agent's server dies, it is started again, and finds the sessions of its assessments. At the end, the server
+    and the sessions are removed.
     """
     if gateway_url is not None:
         require_near(gateway_url)
@@ -159,6 +161,6 @@ async def serving_harness(choice: HarnessChoice, gateway_url: str | None = None)
 
 
 def require_playable(choice: HarnessChoice) -> None:
-    """Raise an error if a CLI agent can't play, before anything is started."""
+    """Raise an error if a CLI agent can't play. Nothing is started."""
     with ending_as(UsageError, HarnessError):
         require_harness(read_settings(HarnessConfig, **choice.fields()), is_terminal=choice.is_terminal)

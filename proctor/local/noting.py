@@ -1,4 +1,4 @@
-"""Notes of the deployments of this machine, which other commands read (``proctor.client.deployments``)."""
+"""Write the notes of this machine's deployments; other commands read them (``proctor.client.deployments``)."""
 
 import fcntl
 import hashlib
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def noted(stack: "LocalStack") -> Iterator[None]:
-    """Let other commands find a deployment, and see it as running until the context ends."""
+    """Let other commands find a deployment. Until the context ends, they see it as running."""
     config = stack.config
     settings = {
         "archive_url": stack.archive_url,
@@ -31,7 +31,7 @@ def noted(stack: "LocalStack") -> Iterator[None]:
         "task_queue": config.task_queue,
     }
     with os.fdopen(os.open(stack.state / NOTE, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as note:
-        fcntl.flock(note, fcntl.LOCK_EX)  # waits only for readers: state_folder excludes other deployments
+        fcntl.flock(note, fcntl.LOCK_EX)  # only readers can hold it: state_folder excludes other deployments
         note.write(json.dumps(settings))
         note.flush()
         with suppress(OSError, RuntimeError, CommandError):  # without a home folder, commands need --state to find it

@@ -1,4 +1,4 @@
-"""The embedded simulator in this process, for commands that need it temporarily."""
+"""The embedded simulator in this process, for as long as a command needs it."""
 
 import secrets
 import threading
@@ -22,7 +22,7 @@ def own_simulator(
     """Run the simulator on a free port, in its own thread; yield settings with its address.
 
     Args:
-        host: the address of this machine at which it listens.
+        host: the address of this machine at which the simulator listens.
         wrap: adds middleware between the callers and the simulator.
 
     Raises:

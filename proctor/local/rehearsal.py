@@ -1,8 +1,8 @@
-"""Plays a scenario in this process, for its author's tests: the judged evidence is that of a real day.
+"""Play a scenario in this process, for tests by the scenario's author. The judged evidence is that of a real day.
 
-The simulator is the real one, asked without a network; the activities are the real ones, called one after the other in
-the order of ``proctor.workflows.assessment`` and ``proctor.workflows.turns``. Only parts that may not
-affect a score are missing: Temporal, A2A, HTTP. A play takes seconds.
+The simulator and the activities are the real ones. The simulator is asked without a network. The activities are called
+one after the other, in the order of ``proctor.workflows.assessment`` and ``proctor.workflows.turns``. Temporal, A2A and
+HTTP are missing, but they don't affect a score. A play takes seconds.
 
     with rehearsing(Path("scenarios")) as rehearsal:
         results = asyncio.run(rehearsal.play("team_lunch", script))
@@ -61,9 +61,9 @@ from purple_sdk.ues import AsyncUESClient
 T = TypeVar("T")
 
 Script = Callable[[int, AsyncUESClient, datetime], Awaitable[Any]]
-"""A scripted participant's turn: ``await script(turn, ues, now)``.
+"""A scripted participant. ``await script(turn, ues, now)`` plays a turn.
 
-Returns None (turn done), a ``TurnCompleteMessage`` or an ``EarlyCompletionMessage``.
+It returns None (the turn is done), a ``TurnCompleteMessage`` or an ``EarlyCompletionMessage``.
 """
 
 SIMULATOR = "http://simulator"
@@ -73,7 +73,7 @@ _SECRET = "the-secret-of-the-rehearsals-0123456789"
 class Rehearsal:
     """Plays scripts against an embedded simulator, offline.
 
-    All plays share one deployment and one event loop, so the scenarios' code is started once, not for every play.
+    All plays share the same deployment and event loop, so scenarios' code is started once, not for every play.
     """
 
     def __init__(self, folder: Path, scenarios_dir: Path, **settings: Any) -> None:
@@ -99,7 +99,7 @@ class Rehearsal:
         Args:
             scenario_id: the scenario's id.
             script: plays each turn, as the participant.
-            seed: of everything random.
+            seed: the seed of all random choices.
             difficulty, clock, noise: as in a request.
 
         Raises:
@@ -138,9 +138,9 @@ class Rehearsal:
 
 @contextmanager
 def rehearsing(scenarios_dir: Path, **settings: Any) -> Iterator[Rehearsal]:
-    """Open a rehearsal with its own simulator and store, for any number of plays of scenarios in a folder.
+    """Open a rehearsal for any number of plays of a folder's scenarios. The rehearsal has its own simulator and store.
 
-    Settings are the deployment's (``GreenAgentConfig``).
+    ``settings`` are fields of ``GreenAgentConfig``.
     """
     with (
         TemporaryDirectory(prefix="rehearsal-") as folder,
@@ -153,7 +153,7 @@ class RehearsedAssessment:
     """One play, from admission to verdicts.
 
     Attributes:
-        plan, notes, turn_notes: data that an archive needs besides the result (``ArchiveInput``).
+        plan, notes, turn_notes: further data that an archive needs, besides the result (``ArchiveInput``).
     """
 
     offline = True
@@ -172,13 +172,13 @@ class RehearsedAssessment:
     async def play(
         self, scenario_id: str, script: Script, seed: int, **settings: Any
     ) -> tuple[AssessmentResults, JudgeRecord]:
-        """Play a whole assessment.
+        """Play an assessment from its beginning to its end.
 
         Args:
             scenario_id: the scenario's or the family's id.
             script: plays each turn, as the participant.
-            seed: of everything random, and of a family's day.
-            settings: of the request; None for settings that it leaves out.
+            seed: the seed of all random choices, and of a family's day.
+            settings: further fields of the request; None for fields that it leaves out.
 
         Returns:
             The result, and the evidence that was judged.

@@ -1,4 +1,4 @@
-"""The problems of a scenario's data by the simulator's own models, for its author, before it is played."""
+"""Check a scenario's data by the simulator's own models. So authors see problems before the scenario is played."""
 
 from codecs import BOM_UTF8
 from collections.abc import Iterator, Mapping
@@ -19,17 +19,17 @@ from proctor.ues.simulation import Simulation
 
 _SECTIONS = ("metadata", "environment", "events")
 _PARTS = ("time_state", "modality_states")
-_CLOCKS = ("last_wall_time_update",)  # further fields of exports, which imports ignore
+_CLOCKS = ("last_wall_time_update",)  # fields that exports have and imports ignore
 
 
 def unknown_settings(scenario_json: bytes) -> list[str]:
-    """Fields of ``scenario.json`` that are never read, each with the nearest known one."""
+    """Sentences on fields of ``scenario.json`` that are never read, with the known field of the nearest name."""
     data = from_json(scenario_json.removeprefix(BOM_UTF8))
     return [f"scenario.json: {sentence}" for sentence in _unknown(data, ScenarioConfig, "")]
 
 
 def initial_state_of(directory: Path, role: str = "") -> dict[str, Any]:
-    """The initial state of a loadable scenario as its author wrote it, for one role if it has several.
+    """The initial state of a loadable scenario as its author wrote it; ``role`` is one of the scenario's roles, if any.
 
     The outer wrapper is left out, and the contents of attached files are added.
     """
@@ -44,7 +44,7 @@ def initial_state_of(directory: Path, role: str = "") -> dict[str, Any]:
 
 
 def data_problems(initial_state: Mapping[str, Any]) -> list[str]:
-    """All parts of an initial state and its events that the simulator can't read, or would ignore.
+    """Sentences on the parts of an initial state and its events that the simulator can't read, or would ignore.
 
     Args:
         initial_state: ``{metadata, environment, events}``.
@@ -92,7 +92,7 @@ def _event_problems(event: Any, where: str) -> Iterator[str]:
 
 
 def _refused(initial_state: Mapping[str, Any]) -> list[str]:
-    """The simulator's problems with the import of the file."""
+    """The problems that the simulator reports when it imports the initial state."""
     try:
         imported = import_full(Simulation("validate", "nobody's", "1"), dict(initial_state), strict=False)
     except Invalid as error:
@@ -103,7 +103,7 @@ def _refused(initial_state: Mapping[str, Any]) -> list[str]:
 
 
 def _unknown(value: Any, kind: Any, where: str) -> list[str]:
-    """Fields of a value that its model doesn't have, with their places."""
+    """Sentences on fields of a value that its model doesn't have, with the place of each."""
     if get_origin(kind) is Annotated:
         return _unknown(value, get_args(kind)[0], where)
     if get_origin(kind) in (Union, UnionType):

@@ -1,7 +1,7 @@
-"""Try out a scenario's evaluators: on an idle participant and on a busy one, with and without a model.
+"""Try out a scenario's evaluators on an idle participant and on a busy participant, with and without a model.
 
-The simulator is the real one, in this process; the evaluators run in separate processes, as in judging.
-The model is a fake whose answers have the right shape and no meaning.
+The simulator is the real one, and runs in this process. The evaluators run in separate processes, as in judging. The
+model is a fake: its answers have the right shape, but no meaning.
 """
 
 import json
@@ -41,14 +41,14 @@ _MAILS_HANDLED = 8
 
 @dataclass
 class Tried:
-    """The result of the trial: faults have to be fixed, warnings reviewed; each is a sentence."""
+    """The result of the trial, as sentences. Faults have to be fixed, warnings have to be reviewed."""
 
     faults: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
 
 
 async def try_evaluators(package: ScenarioPackage, settings: GreenAgentConfig, code: ScenarioCode) -> Tried:
-    """Run every evaluator on an empty and on a busy log, with and without a model, in processes of ``code``."""
+    """Run every evaluator on an empty and on a busy log, with and without a model, in the processes of ``code``."""
     tried = Tried()
     criteria = [
         judged
@@ -82,7 +82,7 @@ async def _try(
     name = f"criterion {criterion.criterion_id}"
 
     async def ask(question: dict[str, Any]) -> bytes:
-        if "facts" in question:  # patterns replace the model; with no answer, all checks are in doubt
+        if "facts" in question:  # patterns replace the model; without an answer, all checks are in doubt
             return json.dumps([None] * len(question["facts"])).encode()
         questions.append(question)
         return _stand_in(question)
@@ -133,7 +133,7 @@ def _job_of(package: ScenarioPackage, simulation: Simulation, record: JudgeRecor
 async def _played(
     package: ScenarioPackage, config: GreenAgentConfig, http: httpx.AsyncClient, *, is_busy: bool
 ) -> tuple[Simulation, JudgeRecord]:
-    """Play one turn over the scenario's whole time; return the simulation's state at the end, and the judging."""
+    """Play one turn over the scenario's whole time. Return the simulation, and the evidence for judging."""
     scenario, host = package.config, SharedHost(config, http)
     simulation_id = f"trial-{'busy' if is_busy else 'empty'}"
     simulation: Simulation = await host.create(simulation_id, 7, 1)
@@ -172,7 +172,7 @@ def _giving(content: bytes) -> Callable[[], Awaitable[bytes]]:
 
 
 async def _be_busy(ues: AsyncUESClient, scenario: ScenarioConfig, states: Mapping[str, Any]) -> None:
-    """Do something of every kind, likely and unlikely; actions that don't fit the scenario are left out."""
+    """Do an action of every kind, likely and unlikely ones. Actions that don't fit the scenario are left out."""
 
     async def do(action: Awaitable[Any]) -> None:
         with suppress(UESError):
@@ -215,7 +215,7 @@ def _stand_in(question: Mapping[str, Any]) -> bytes:
 
 
 def _example(schema: Mapping[str, Any], root: Mapping[str, Any]) -> Any:
-    """The smallest value that a JSON schema allows; it knows the schemas that models get."""
+    """The smallest value that a JSON schema allows. Only the schemas that models get are supported."""
     root = root or schema
     if name := schema.get("$ref"):
         return _example((root.get("$defs") or {}).get(str(name).rpartition("/")[2]) or {}, root)

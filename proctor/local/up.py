@@ -33,7 +33,7 @@ from proctor.settings.config import GreenAgentConfig
 from purple_sdk.processes.ports import free_ports, is_free
 
 _AGENT_PORT = 8099
-"""The baseline's port, unless another is set or it is taken. The user's own agent has another (8001)."""
+"""The default port of the baseline agent, if it is free. It leaves 8001 to the user's own agent."""
 
 
 def run_up(
@@ -50,13 +50,15 @@ def run_up(
 ) -> None:
     """Start everything, print the addresses, and run until SIGINT or SIGTERM, or until the terminal closes.
 
-    ``agent`` is the agent that runs beside it: the arguments of ``proctor agent``. ``flags`` are fields of
-    ``GreenAgentConfig``, over the environment; with the ``card_subject`` of ``terminal-bench`` no simulator runs.
+    Args:
+        agent: the arguments of ``proctor agent`` for the agent that runs beside the evaluator.
+        flags: fields of ``GreenAgentConfig``, which take precedence over the environment. If ``card_subject`` is
+            ``terminal-bench``, no simulator runs.
 
     Raises:
-        UsageError: two ports are the same, a setting doesn't fit, or others would reach a gateway without
+        UsageError: two ports are the same, a setting doesn't fit, or other machines would reach a gateway without
             authentication.
-        CommandError: a port or the state folder is taken, or a service doesn't start.
+        CommandError: a port or the state folder is in use, or a service doesn't start.
     """
     own_queue = None if "AGENTBEATS_GREEN_TASK_QUEUE" in os.environ else task_queue
     config = with_scenarios(read_settings(GreenAgentConfig, task_queue=own_queue, open=is_open or None, **flags))
@@ -89,7 +91,7 @@ def run_up(
 
 
 def what_is_open(stack: LocalStack) -> list[str]:
-    """Sentences on the services that other machines may reach, and their rights there."""
+    """Sentences on the services that other machines may reach, and on the rights of callers there."""
     gateway, ues = stack.ports.gateway, stack.ports.ues
     is_gateway_open = is_open_to_others(stack.config.host)
     is_ues_open = stack.has_simulator and is_open_to_others(stack.ues_host)
@@ -130,7 +132,7 @@ async def _stay_up(stack: LocalStack, console: Console) -> None:
 
 
 async def find_problems_of_stores(stack: LocalStack) -> list[str]:
-    """The reasons why store or archive can't be used, as sentences. Services start without them, and wait."""
+    """The reasons why the store or the archive can't be used, as sentences. Services start without them, and wait."""
     from proctor.storage.trying import find_problem_of_store
 
     places = {"store": stack.storage_url, "archive": stack.archive_url}
@@ -140,14 +142,14 @@ async def find_problems_of_stores(stack: LocalStack) -> list[str]:
 
 @asynccontextmanager
 async def started(stack: LocalStack, console: Console, stopping: asyncio.Event) -> AsyncIterator[Supervisor]:
-    """Run all services of a stack until the end of the block. A signal during the start begins the block at once.
+    """Run all services of a stack until the block ends. If a signal comes during the start, the block begins at once.
 
     Args:
         stack: the stack to start. A throwaway stack leaves nothing, even if this process is killed.
-        stopping: is set by a signal.
+        stopping: an event that signals set.
 
     Raises:
-        ServiceStartError: as ``Supervisor.start``.
+        ServiceStartError: a service didn't start.
     """
     hurry = on_signals(stopping)
     temporary = stack.state if stack.is_throwaway else None
@@ -165,7 +167,11 @@ async def started(stack: LocalStack, console: Console, stopping: asyncio.Event) 
 
 
 async def start_unless(stopping: asyncio.Event, supervisor: Supervisor) -> bool:
-    """Start all services, or return False at once if ``stopping`` is set first. Raises as ``Supervisor.start``."""
+    """Start all services, or return False at once if ``stopping`` is set first.
+
+    Raises:
+        ServiceStartError: a service didn't start.
+    """
     starting = asyncio.create_task(supervisor.start())
     try:
         if is_started := await done_before(starting, stopping):

@@ -1,7 +1,10 @@
 """Messages of a worker's process to its parent: JSON Lines in a pipe.
 
-``{"ready": true}`` once it works, ``{"begun": TOKEN, "workflow_id": …, "run_id": …}`` and ``{"ended": TOKEN}`` for each
-attempt (see ``handing_back``). Tokens are base64.
+* ``{"ready": true}``: the process works now
+* ``{"begun": TOKEN, "workflow_id": …, "run_id": …}``: an attempt begins (see ``handing_back``)
+* ``{"ended": TOKEN}``: an attempt has ended
+
+Tokens are base64.
 """
 
 import base64
@@ -30,7 +33,7 @@ class Attempts:
         self._on_ready = on_ready
 
     def take(self, line: bytes) -> None:
-        """Read one line. An incomplete line, of a process that died while writing, is ignored."""
+        """Read one line. An incomplete line is ignored: its process died while it was writing."""
         with suppress(ValueError, TypeError):
             match json.loads(line):
                 case {"ready": True}:
@@ -45,7 +48,7 @@ class Attempts:
 
 
 def write_line(pipe: int, **line: str | bool) -> None:
-    """Write one line for the parent. If the parent is late with reading, drop the line: attempts don't wait for it."""
+    """Write one line for the parent. If the pipe is full, drop the line: attempts don't wait for the parent."""
     with suppress(OSError):
         os.write(pipe, json.dumps(line).encode() + b"\n")
 

@@ -1,7 +1,7 @@
-"""``proctor codec-server``: decoded payloads for Temporal's UI and command line, which request them directly.
+"""``proctor codec-server``: decodes payloads for Temporal's UI and command line.
 
-The protocol is Temporal's own: ``POST /decode`` and ``/encode`` take and give ``{"payloads": […]}`` in protobuf's JSON.
-Payloads that are references into the store are fetched, too.
+The protocol is Temporal's own: ``POST /decode`` and ``/encode`` take and return ``{"payloads": […]}`` in protobuf's
+JSON. A payload that only refers to a file in the store is fetched, too.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -26,10 +26,10 @@ Change = Callable[[Sequence[Payload]], Awaitable[list[Payload]]]
 
 
 def create_codec_app(config: GreenAgentConfig, ui_origins: Sequence[str]) -> Starlette:
-    """The codec server, with the gateway's authentication: if callers authenticate, only admins may use it.
+    """The codec server, with the gateway's authentication. If the gateway has tokens, only admins may use the server.
 
     Args:
-        ui_origins: the UI's addresses in browsers; only its pages may send requests.
+        ui_origins: the UI's addresses in browsers. Pages of other origins may not send requests.
 
     Raises:
         PayloadKeyError: there are no keys, or they aren't valid.
@@ -73,7 +73,7 @@ def _answering(change: Change) -> Callable[[Request], Awaitable[Response]]:
 async def _in_clear(converter: DataConverter, payloads: Sequence[Payload]) -> list[Payload]:
     """Decrypt payloads, and fetch stored ones."""
     message = Payloads(payloads=payloads)
-    # The SDK does the same to each incoming payload; its public methods also convert payloads to Python's values.
+    # The SDK's public methods would also convert the payloads to Python's values.
     await converter._transform_inbound_payloads(message)
     return list(message.payloads)
 

@@ -1,6 +1,6 @@
-"""The part of a worker that uses a Docker engine: it plays terminal trials and removes the remains of dead workers.
+"""The part of a worker that uses a Docker engine: it plays terminal trials, and removes what dead workers have left.
 
-The worker looks for a missing engine periodically, so worker and engine may start in any order.
+A worker without an engine looks for it periodically, so worker and engine may start in any order.
 """
 
 import asyncio
@@ -38,7 +38,7 @@ log = logging.getLogger(__name__)
 
 
 async def play_trials(client: Client, parts: Parts) -> None:
-    """Play terminal trials on this machine's engine, when it is available, until cancelled."""
+    """Play terminal trials on this machine's engine until cancelled; wait whenever the engine isn't available."""
     config = parts.config
     if config.containers == "off":
         return
@@ -82,7 +82,7 @@ async def _engine_id(engine: Engine, *, must_be: bool) -> str:
 
 
 def _workers(client: Client, parts: Parts, trials: TrialActivities, engine_id: str) -> list[Worker]:
-    """Two workers: for trials that may begin on any host, and for trials whose containers run here."""
+    """Two workers: one for trials that may begin on any host, one for trials whose containers run on this host."""
     config, scrubbing = parts.config, parts.make_scrubbing()
     shared, here = config.containers_task_queue, host_queue(config.containers_task_queue, engine_id)
     steps_here: list[Callable[..., Any]] = [
@@ -106,7 +106,7 @@ def _workers(client: Client, parts: Parts, trials: TrialActivities, engine_id: s
             max_heartbeat_throttle_interval=_NOTES_REACH_TEMPORAL,
             default_heartbeat_throttle_interval=_NOTES_REACH_TEMPORAL,
             graceful_shutdown_timeout=timedelta(seconds=5),
-            build_id=f"proctor-{version('proctor')}",  # the SDK would read the code of every module for one
+            build_id=f"proctor-{version('proctor')}",  # without it, the SDK would read every module's code to make one
         )
         beats.beat_through(worker)
         workers.append(worker)
@@ -114,7 +114,7 @@ def _workers(client: Client, parts: Parts, trials: TrialActivities, engine_id: s
 
 
 async def _sweep_again_and_again(client: Client, engine: Engine) -> None:
-    """Periodically remove ended runs and trials from the engine."""
+    """Periodically remove what ended runs and trials have left on the engine."""
 
     async def is_over(run: str, trial: str | None) -> bool:
         # A workflow that Temporal doesn't know (any more) may belong to another deployment.

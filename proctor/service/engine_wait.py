@@ -15,7 +15,7 @@ log = logging.getLogger(__name__)
 
 
 def find_missing() -> Problem | None:
-    """The packages that terminal trials need and that aren't installed; None if nothing is missing."""
+    """A problem that names missing packages for terminal trials; None if all of them are installed."""
     if importlib.util.find_spec("aiodocker") is None:
         what = "The client of the Docker engine (aiodocker) is not installed"
         return Problem(what, "run pip install 'proctor[terminal]', or in a checkout pip install -e '.[terminal]'.")
@@ -42,7 +42,8 @@ async def find_problem_of_engine(config: GreenAgentConfig) -> Problem | None:
 async def until_there_may_be_an_engine(config: GreenAgentConfig) -> None:
     """Wait until a socket of this machine exists at the engine's address, unless an engine is required.
 
-    The client of the engine finds out whether it answers. Without that client this waits forever, and says so.
+    The engine's client checks later whether the engine answers. If that client isn't installed, log this and wait
+    forever.
     """
     if missing := find_missing():
         (log.warning if config.containers == "on" else log.info)("no terminal trials are played here: %s", missing)

@@ -1,8 +1,8 @@
 """Return the attempts of a dead worker process to Temporal at once, not after a missed heartbeat.
 
-Each process writes down in a pipe to its parent which attempts it begins and ends (``attempts``). When it dies, the
-parent fails its open attempts: Temporal starts the next attempts, and any other process continues their workflows.
-If parent and processes die together, or lose their connection, heartbeats are missed as usual.
+Each process reports to its parent, by a pipe, which attempts it begins and ends (``attempts``). When a process dies,
+the parent reports its unfinished attempts as failed. Temporal then starts the next attempts, and other processes
+continue the workflows. If the parent dies, too, or can't reach Temporal, missed heartbeats end the attempts.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ _AT_ONCE = 16
 
 
 class WritingDown:
-    """A guard that writes running attempts to a pipe."""
+    """A guard around activities that writes to a pipe which attempts begin and end."""
 
     def __init__(self, pipe: int) -> None:
         self._pipe = pipe
@@ -49,7 +49,7 @@ class WritingDown:
 
 
 async def hand_back(config: GreenAgentConfig, attempts: list[Attempt]) -> None:
-    """Return the attempts of a dead process to Temporal; the others end by a missed heartbeat."""
+    """Return the attempts of a dead process to Temporal. If that fails, missed heartbeats end them."""
     with suppress(TemporalUnreachableError, RPCError):
         client = await connect(config)
         free = asyncio.Semaphore(_AT_ONCE)

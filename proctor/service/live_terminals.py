@@ -21,7 +21,7 @@ _RECORDS = 500
 
 
 def recordings_of(state: str) -> Recordings:
-    """The folder of the recordings of the workers with this state folder."""
+    """The recordings that workers with this state folder make."""
     return Recordings(Path(state) / "terminal")
 
 
@@ -30,7 +30,7 @@ def read_terminal(recordings: Recordings, trial_id: str) -> LiveTerminal | None:
     files = recordings.find_files(trial_id)
     if not files:
         return None
-    from proctor.activities.attempts.scrubbing import (  # a gateway needs these imports for such pages only
+    from proctor.activities.attempts.scrubbing import (  # a gateway needs these imports for pages of terminals only
         Scrubber,
         find_secrets,
     )
@@ -66,7 +66,7 @@ def _last_lines(file: Path) -> list[bytes]:
             content.seek(max(0, size - _SHOWN_BYTES))
             lines = content.read().splitlines()
     except OSError:
-        return []  # it has just ended
+        return []  # the trial has just ended
     return lines[1:] if size > _SHOWN_BYTES else lines
 
 

@@ -25,8 +25,9 @@ _SECONDS = timedelta(seconds=10)
 
 
 async def ensure_retention(client: Client, config: GreenAgentConfig) -> None:
-    """Set the namespace's retention of closed workflows, if the settings have one. If the worker may not change it, the
-    namespace keeps its own.
+    """Set the namespace's retention of closed workflows to that of the settings, if they have one.
+
+    If Temporal doesn't permit the change, the retention stays as it is.
     """
     if not config.temporal_retention:
         return
@@ -48,8 +49,8 @@ async def ensure_search_attributes(client: Client, config: GreenAgentConfig) -> 
     """Register the search attributes of assessments that the namespace doesn't have yet.
 
     Raises:
-        TemporalUnreachableError: some are missing, and a worker may not make them, as in Temporal Cloud; the message
-            has the commands that do.
+        TemporalUnreachableError: some are missing, and Temporal doesn't permit a worker to make them, as in Temporal
+            Cloud. The message has the commands that make them.
         temporalio.service.RPCError: Temporal doesn't answer.
     """
     try:

@@ -1,4 +1,4 @@
-"""The actions that readers of the pages can start; see ``proctor.viewer.actions`` for how to add something."""
+"""The actions that readers of the pages can start. ``proctor.viewer.actions`` says how to add an action."""
 
 import hmac
 import json
@@ -94,7 +94,7 @@ def page_actions(config: GreenAgentConfig, connected: Callable[[], Awaitable[Cli
 async def _go_on(
     request: ActionRequest, connected: Callable[[], Awaitable[Client]], allowance: Allowance, *, from_judging: bool
 ) -> str:
-    from proctor.client.replay import choose, reset, reset_points  # with the output of a command
+    from proctor.client.replay import choose, reset, reset_points  # it imports the output of commands
 
     task_id = request.entry.id
     try:
@@ -135,7 +135,7 @@ async def _fork(
 
 
 def _by(request: ActionRequest) -> Caller:
-    """The caller for whom an action starts; an admin's action for another caller counts against no quota."""
+    """The caller for whom an action starts. An admin's action for another caller doesn't count against a quota."""
     return request.caller if request.caller.name == request.entry.owner else Caller(name=request.entry.owner)
 
 

@@ -1,4 +1,4 @@
-"""Running assessments, trials and campaigns, from Temporal."""
+"""Queries of Temporal for running assessments, trials and campaigns."""
 
 import asyncio
 from collections import OrderedDict
@@ -40,7 +40,7 @@ _RUNS_REMEMBERED = 32
 _QUERY = "WorkflowType = '{}' AND ExecutionStatus = 'Running'"
 _KINDS = {ASSESSMENT_WORKFLOW: "assessment", CAMPAIGN_WORKFLOW: "campaign", TRIAL_WORKFLOW: "trial"}
 _CELLS_AT_MOST = 24  # cells whose current step a campaign's page shows
-_GLANCE = timedelta(seconds=1)  # for a worker's answer: less than the viewer's own limit
+_GLANCE = timedelta(seconds=1)  # limit of a worker's answer, below the viewer's own limit
 _STEPS = {
     "prepare_image": "prepares the image",
     "start_environment": "starts the container",
@@ -163,7 +163,7 @@ class UnderWay(Live):
         )
 
     async def _updates(self, execution: WorkflowExecution) -> list[Update]:
-        """All updates so far; this run's earlier updates come from a cache."""
+        """All updates so far; those that were read before come from a cache."""
         run_id, known = self._updates_by_id.get(execution.id, ("", []))
         if run_id != execution.run_id:
             known = []
@@ -189,7 +189,7 @@ def _step_of(execution: WorkflowExecutionDescription) -> str | None:
 
 
 def _tally_in(updates: list[Update]) -> Tally | None:
-    """A campaign's progress, from its last update that reports progress."""
+    """A campaign's progress, from the last update that has a tally."""
     tallies = (update.data["tally"] for update in reversed(updates) if isinstance(update.data.get("tally"), dict))
     latest = next(tallies, None)
     return None if latest is None else Tally.model_validate(latest)

@@ -1,4 +1,4 @@
-"""Run a service in this process; a worker's settings, and its work."""
+"""Run a worker or another service in this process."""
 
 import asyncio
 import ctypes
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
     from proctor.service.worker import Part
 
 _MMAP_THRESHOLD, _ARENA_MAX = -3, -8
-"""Names of glibc's ``mallopt``."""
+"""Numbers of two parameters of glibc's ``mallopt``."""
 
 _ON_ITS_OWN = 256 * 1024
-"""The least bytes of an allocation that glibc maps separately, and returns to the system when it is freed. Without a
-setting glibc raises this up to 32 MB, and keeps smaller pieces."""
+"""Bytes from which on glibc maps an allocation separately, and returns it to the system when it is freed. Without this
+setting glibc raises the limit up to 32 MB, and keeps smaller freed pieces."""
 
-_ARENAS = 2  # with one arena per thread, each would keep the memory that its thread once needed
+_ARENAS = 2  # more arenas would keep more freed memory: each keeps what its threads once needed
 T = TypeVar("T")
 
 
 def read_worker_settings(*, temporal_address: str | None = None, **flags: str | int | None) -> GreenAgentConfig:
-    """A worker's settings: flags, which are fields of ``GreenAgentConfig``, over the environment."""
+    """A worker's settings: from flags, which are fields of ``GreenAgentConfig``, else from the environment."""
     settings = read_settings(GreenAgentConfig, temporal_address=temporal_address, **flags)
     return with_secret(with_connection(with_scenarios(settings), temporal_address))
 
@@ -41,7 +41,7 @@ def work(config: GreenAgentConfig, part: "Part | None" = None) -> None:
         part: which of the worker's processes this is; None if it is the only one.
 
     Raises:
-        CommandError: it can't work; the message says why.
+        CommandError: the worker can't work; the message says why.
     """
     give_memory_back()
     from proctor.observing.tracing import TracingError
@@ -58,8 +58,9 @@ def work(config: GreenAgentConfig, part: "Part | None" = None) -> None:
 
 
 def give_memory_back() -> None:
-    """Have the allocator return freed memory, such as a large scenario's, to the system; call it before threads start.
-    It has no effect with another allocator than glibc's.
+    """Have the allocator return freed memory, such as a large scenario's, to the system.
+
+    Call this before threads start. It only has an effect on glibc's allocator.
     """
     try:
         mallopt = ctypes.CDLL(None).mallopt
@@ -70,7 +71,7 @@ def give_memory_back() -> None:
 
 
 def run_service(service: Coroutine[Any, Any, T]) -> T:
-    """Run a service to its end on uvloop, which takes a tenth less of the processor, or else on Python's own loop."""
+    """Run a service to its end, on uvloop if it is installed: that takes a tenth less processor time."""
     try:
         import uvloop
     except ImportError:  # there is none for this platform

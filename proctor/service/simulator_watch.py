@@ -1,4 +1,4 @@
-"""The worker's check of its simulator: its log names each problem and the remedy once."""
+"""The worker's check of its simulator. The worker logs each problem once, with the remedy."""
 
 import sys
 
@@ -27,7 +27,7 @@ _UNTRUSTED = "CERTIFICATE_VERIFY_FAILED"
 class SimulatorWatch:
     """Polls the simulator's state, and reports when it becomes unusable and usable again.
 
-    During an outage the worker continues: its steps are tried again until the simulator answers.
+    During an outage the worker continues, and tries its steps again until the simulator answers.
     """
 
     def __init__(self, config: GreenAgentConfig, host: SimulationHost) -> None:
@@ -36,9 +36,7 @@ class SimulatorWatch:
         self._troubles: dict[str, Problem | None] = {}
 
     async def list_standing(self) -> dict[str, int]:
-        """The names of the simulator's simulations, and the fences that hold them; empty if the simulator gives no
-        answer.
-        """
+        """The simulator's simulations: names to fences. Empty if the simulator doesn't answer."""
         parts = await self._host.parts()
         if len(parts) > 1:
             for address, host in parts.items():
@@ -73,11 +71,12 @@ async def find_problem_of_simulator(url: str, config: GreenAgentConfig) -> Probl
 
 
 async def find_problem_of_public_address(config: GreenAgentConfig, *, must_answer: bool = False) -> Problem | None:
-    """The reason why participants can't use the simulator's address that they get (``ues_public_url``), as far as this
-    machine can tell; None if they can.
+    """The reason why participants can't use the simulator's public address (``ues_public_url``), as far as this machine
+    can see. None if no problem is found.
 
     Args:
-        must_answer: an address that doesn't answer is a problem, too. In some networks only participants can reach it.
+        must_answer: whether it is a problem if the address doesn't answer this machine. In some networks only
+            participants can reach the address.
     """
     if not config.ues_public_url or config.ues_command:
         return None
@@ -102,10 +101,10 @@ async def find_problem_of_public_address(config: GreenAgentConfig, *, must_answe
 
 
 async def _list(url: str, config: GreenAgentConfig) -> int:
-    """How many simulations are at a simulator.
+    """The number of simulations at a simulator.
 
     Raises:
-        UESError: it doesn't answer, refuses the deployment's key, or isn't a simulator.
+        UESError: no simulator answers, or it refuses the deployment's key.
     """
     async with make_http_client(timeout=_SECONDS) as http:
         answer = await AsyncUESHost(url.rstrip("/"), host_key(config.secret.get_secret_value()), http=http).list()

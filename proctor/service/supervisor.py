@@ -1,4 +1,4 @@
-"""Child processes that start in order, come back when they die, and never outlive the supervisor."""
+"""A supervisor of child processes. It starts them in order, restarts those that die, and ends them with itself."""
 
 import asyncio
 import os
@@ -24,7 +24,9 @@ _TAIL_LINES = 15
 
 
 class ServiceStartError(CommandError):
-    """A service ended, or stayed silent, before it was ready; ``summary`` is the message without the log's end."""
+    """A service ended before it was ready, or wasn't ready in time. The message has the end of its log, ``summary``
+    doesn't.
+    """
 
     def __init__(self, summary: str, log: str = "") -> None:
         super().__init__(summary + log)
@@ -36,12 +38,12 @@ class Service:
     """One child process.
 
     Attributes:
-        name: its name for people; its log is ``NAME.log``.
-        is_ready: given the process id, returns whether it answers; called repeatedly until it does.
-        environment: variables added to the supervisor's own environment; None takes a variable out of it.
-        after: names of the services that must be ready before this one starts.
-        stop_seconds: how long it may take to end after SIGTERM.
-        reopens: whether it opens its log again after a SIGHUP; other services end.
+        name: the service's name for people; its log is ``NAME.log``.
+        is_ready: takes the process id, and returns whether the service answers. It is called until the service answers.
+        environment: changes to the supervisor's environment: variables to their values, or to None to remove them.
+        after: names of the services that must be ready before this service starts.
+        stop_seconds: how long the process may take to end after SIGTERM.
+        reopens: whether the process opens its log again after a SIGHUP. A SIGHUP ends other processes.
     """
 
     name: str
@@ -72,10 +74,10 @@ class Supervisor:
 
     Args:
         logs: folder for the children's output; made if missing.
-        say: receives one readable line for each thing worth knowing (a child died, a child is back).
-        temporary: a folder to be removed at the end.
-        longest_pause: seconds after which a child that has died is started again, at most; each death soon after the
-            last one doubles the pause.
+        say: receives one readable line for each notable event (a child died, a child is back).
+        temporary: a folder that is removed at the end.
+        longest_pause: the longest pause, in seconds, before a dead child is started again. If children die soon after
+            their start, each death doubles the pause.
     """
 
     def __init__(
@@ -118,8 +120,8 @@ class Supervisor:
         return "\n".join(text.splitlines()[-lines:])
 
     def reopen_logs(self) -> None:
-        """Have services open their logs again, by the same names: now, or when they are ready, since a SIGHUP would end
-        them before.
+        """Have services open their logs again, under the same names. A service that isn't ready yet does so once it is
+        ready: until then, a SIGHUP would end it.
         """
         for child in self._children.values():
             child.has_old_log = not child.ready.is_set()
@@ -127,7 +129,7 @@ class Supervisor:
                 child.process.hang_up()
 
     async def stop(self) -> None:
-        """End all children, last to first, then the guard; no processes are left afterwards."""
+        """End all children, last to first, then the guard. No process is left."""
         self._is_stopping = True
         try:
             for child in reversed(self._children.values()):

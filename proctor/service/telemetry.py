@@ -1,5 +1,7 @@
-"""Metrics and logs of Temporal's SDK in a worker: it serves its metrics on a loopback port, to which our export adds
-ours, and logs as we do.
+"""Metrics and logs of Temporal's SDK in a worker.
+
+The SDK serves its metrics on a loopback port. Our export reads them there, and adds our own metrics. The SDK's logs
+have the form of our logs.
 """
 
 import logging
@@ -21,15 +23,17 @@ _TRIES = 5
 
 
 def telemetry_of(config: GreenAgentConfig) -> tuple[Runtime | None, metrics.Render]:
-    """The SDK's runtime, and the export of all metrics: the SDK counts if metrics are served, and logs JSON if we do.
-    None stands for the SDK's default runtime, which counts nothing and writes its own lines.
+    """The SDK's runtime, and the export of all metrics.
+
+    The runtime counts if metrics are served, and logs JSON if the worker does. None stands for the SDK's default
+    runtime, which counts nothing and logs in the SDK's own form.
     """
     if config.observe_port is None:
         is_json = logs.is_json(config.log_format)
         return Runtime(telemetry=TelemetryConfig(logging=_logging())) if is_json else None, metrics.render
     for _ in range(_TRIES):
         (port,) = free_ports(1)  # the SDK doesn't report its port, and another process may take this one first
-        counting = PrometheusConfig(  # names by Prometheus's rules: …_total for counters, …_seconds for times
+        counting = PrometheusConfig(  # names follow Prometheus's rules: …_total for counters, …_seconds for times
             bind_address=f"127.0.0.1:{port}",
             counters_total_suffix=True,
             unit_suffix=True,
@@ -44,7 +48,7 @@ def telemetry_of(config: GreenAgentConfig) -> tuple[Runtime | None, metrics.Rend
 
 
 def _logging() -> LoggingConfig:
-    """The log of the SDK's core goes through Python's logging, like all else."""
+    """Settings that send the logs of the SDK's core to Python's logging, like all other logs."""
     return LoggingConfig(
         filter=TelemetryFilter(core_level="WARN", other_level="ERROR"),
         forwarding=LogForwardingConfig(logger=logging.getLogger("temporalio.core")),

@@ -1,9 +1,13 @@
-"""Ends a process whose event loop is blocked, with the stack of every thread in its log: its supervisor starts it
-again, and in between Temporal gives its work to other workers.
+"""End a process whose event loop is blocked, and print the stack of each thread.
 
-Two things watch. A thread counts its own ticks while the loop doesn't answer: in a frozen process neither runs, so it
-doesn't count as blocked. If Python itself is blocked (by C code that keeps its lock), neither ticks, and a timer of
-``faulthandler`` expires because nothing resets it.
+The supervisor starts the process again. Until then, Temporal gives its work to other workers.
+
+A thread and a timer watch the loop:
+
+* The thread counts its own ticks while the loop doesn't answer. A process that is frozen for a while doesn't count as
+  blocked: its thread doesn't tick, either.
+* The timer is that of ``faulthandler``, and the thread resets it at each tick. If C code keeps Python's lock, the
+  thread can't run, and the timer expires.
 """
 
 import asyncio
@@ -21,8 +25,7 @@ EXIT_CODE = 70
 
 _TICK_SECONDS = 1.0
 _WITHOUT_PYTHON = 3.0
-"""How many times ``STILL_SECONDS`` Python may be blocked. A process that was frozen for longer is ended, too.
-"""
+"""The timer's limit, in multiples of ``STILL_SECONDS``. It also ends a process that was frozen for longer."""
 
 
 @contextmanager

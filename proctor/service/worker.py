@@ -71,35 +71,33 @@ from purple_sdk.ues import OvertakenError, UESError
 
 _TIDY_SECONDS = 5.0
 _NOTES_REACH_TEMPORAL = timedelta(milliseconds=200)
-"""The longest delay of an attempt's notes for the next attempt (the participant's task)."""
+"""The longest delay until Temporal has an attempt's notes for the next attempt (the participant's task)."""
 _POLLS, _WAITING_POLLS = 2, 1
-"""How many activities a worker asks for at a time. A stopped worker loses as many, one attempt each. A step with the
-participant has six attempts and needs enough of them; and each lost attempt takes longer to be missed.
+"""How many requests for activities a worker has open. A stopped worker may lose one attempt for each open request.
+``_WAITING_POLLS`` is for steps with the participant: they have only six attempts, and a lost one is noticed late.
 """
 _QUICK_AT_ONCE = 12
-"""How many quick steps a worker runs at a time. Tasks from Temporal reach the event loop one by one; a task that waits
-too long is missed as a dead worker's. So the rest waits in Temporal, where tasks don't time out. A higher number would
-not be faster, and too late on an overloaded machine.
+"""How many quick steps a worker runs at a time. Other steps wait in Temporal, where tasks don't time out. A step that a
+worker has fetched, and that waits too long for the event loop, counts as lost with a dead worker. A higher number would
+not be faster, and would lose steps on an overloaded machine.
 """
 _WORKFLOW_TASKS_AT_ONCE = 6
-"""The same for steps of workflows."""
+"""The same limit for steps of workflows."""
 _WORKFLOW_THREADS = 2
-"""Threads for workflows. Python runs one at a time; a second one may begin while the first waits for a lock."""
+"""Threads for workflows. Python runs one of them at a time; the second may run while the first waits for a lock."""
 _JUDGED_AT_ONCE = 8
-"""How many judgements by scenarios' own code run at a time, each in its own process."""
+"""How many evaluators of scenarios run at a time, each in a separate process."""
 _THINKING_AT_ONCE = 100
 _WAITING_AT_ONCE = 3_000
 _BEGUN_PER_SECOND = 25.0
-"""How many waiting activities a worker begins in a second, when very many come at once; the reason is that of
-``_QUICK_AT_ONCE``.
-"""
+"""The most waiting activities that a worker begins in a second, for the reasons of ``_QUICK_AT_ONCE``."""
 _CACHED = 3_000
-"""How many workflows a worker caches; an assessment has two, its own and its context's. An evicted workflow is replayed
-from its beginning at its next step.
+"""How many workflows a worker caches. An assessment has two: one for itself, one for its context. A workflow that drops
+out of the cache is replayed from its beginning at its next step.
 """
 _MISSED_AFTER = timedelta(seconds=5)
-"""A worker that doesn't fetch its workflow tasks for this long counts as dead, and any other worker may take them. That
-one has to replay the workflow, which costs time without need if the first worker was only busy.
+"""If a worker doesn't fetch a task of a cached workflow for this long, any other worker may take the task. That worker
+must replay the workflow. This would be wasted time if the first worker was only busy.
 """
 
 
@@ -112,11 +110,11 @@ class MisfitError(Exception):
 
 @dataclass(frozen=True)
 class Part:
-    """One of several processes of a worker. The first one also does the tasks that all share.
+    """One of several processes of a worker. The first process also does the tasks that a machine needs once.
 
     Attributes:
-        number: which one, from 0.
-        parent: the process that has started them.
+        number: the number of the process, from 0.
+        parent: the id of the process that has started all of them.
         attempts: the descriptor of the pipe to the parent (``proctor.service.attempts``).
     """
 
@@ -125,7 +123,7 @@ class Part:
     attempts: int
 
     def identity(self) -> str:
-        """Its name for Temporal; a worker of one process has the SDK's usual one, ``PID@HOST``."""
+        """The name of this process for Temporal. A worker of one process has the SDK's default, ``PID@HOST``."""
         return f"{self.parent}.{self.number}@{socket.gethostname()}"
 
 
@@ -133,11 +131,11 @@ async def run_worker(config: GreenAgentConfig, *, part: Part | None = None) -> N
     """Work until SIGTERM or SIGINT, then finish the current steps.
 
     Args:
-        part: which one of several processes this is; None if it is the only one.
+        part: this process's part in a worker of several processes; None if it is the only process.
 
     Raises:
         TemporalUnreachableError: no server answers at the Temporal address, or it can't be used.
-        MisfitError: another worker of the deployment uses another store, archive or secret, or other payload keys.
+        MisfitError: another worker of the deployment uses a different store, archive or secret, or other payload keys.
     """
     set_up_logs(config.log_format, config.log_level)
     start_tracing("proctor-worker")
@@ -196,7 +194,7 @@ def _workers(
     participants: ParticipantActivities,
     whose: tuple[str, Part | None],
 ) -> list[Worker]:
-    """One worker for each task queue, that is, for each scarce resource; ``whose`` are identity and process."""
+    """One worker for each task queue; each queue is for a scarce resource. ``whose`` is (identity, part)."""
     identity, part = whose
     config, store, scenarios, simulations = parts.config, parts.store, parts.scenarios, parts.simulations
     outside = WritingDown(part.attempts) if part else None
@@ -279,7 +277,7 @@ def _workers(
     return [
         make(
             config.task_queue,
-            [*quick, *thinking],  # offline, characters and judges are quick, too
+            [*quick, *thinking],  # offline, characters and judges are quick steps, too
             _QUICK_AT_ONCE,
             workflows=WORKFLOWS,
             workflow_runner=UnsandboxedWorkflowRunner(),
@@ -314,10 +312,11 @@ class _Version(TypedDict, total=False):
 
 
 def _version(config: GreenAgentConfig) -> _Version:
-    """A worker's version: with a build id, Temporal keeps workflows on the version that they began with.
+    """A worker's version. If the settings have a build id, Temporal keeps workflows on the version they began with.
 
-    Without a build id it is the release: else the SDK would read the code of every module to make an id.
-    The versioning behavior is set here and not at the workflows: Temporal refuses unversioned workers that name one.
+    Otherwise the version is the release: without any, the SDK would read every module's code to make one.
+    The versioning behavior is set here, not at the workflows: Temporal refuses an unversioned worker whose workflows
+    name a behavior.
     """
     if not config.worker_build_id:
         return {"build_id": f"proctor-{version('proctor')}"}
@@ -330,7 +329,7 @@ def _version(config: GreenAgentConfig) -> _Version:
 
 
 def _notifications_of(config: GreenAgentConfig, client: Client) -> NotificationSource:
-    """The source of task updates; it imports the gateway's texts with the first update."""
+    """The source of task updates. The gateway's texts are imported at the first update."""
 
     @cache
     def task_events() -> Any:
@@ -347,7 +346,7 @@ def _notifications_of(config: GreenAgentConfig, client: Client) -> NotificationS
 
 
 async def _play_trials(client: Client, parts: Parts) -> None:
-    """Play terminal trials if the settings want it; their modules are imported once there may be an engine."""
+    """Play terminal trials if the settings want it. The modules for trials are imported once an engine may exist."""
     if parts.config.containers == "off":
         return
     await until_there_may_be_an_engine(parts.config)
@@ -366,8 +365,11 @@ def _say_if_failed(work: asyncio.Task[None]) -> None:
 
 
 async def _tidy(client: Client, simulation_host: SimulationHost, watch: SimulatorWatch) -> None:
-    """End simulations whose assessments are over. An assessment may have been terminated, which skips its clean-up, or
-    have ended while the simulator didn't answer or on another worker.
+    """End simulations whose assessments are over. They are left behind in these cases:
+
+    * the assessment was terminated, which skips its clean-up
+    * it ended while the simulator didn't answer
+    * it ended on another worker
     """
     missing: frozenset[str] = frozenset()
     while True:
@@ -377,10 +379,10 @@ async def _tidy(client: Client, simulation_host: SimulationHost, watch: Simulato
             statuses = {simulation_id: await _find_status(client, simulation_id) for simulation_id in ids}
             before, missing = missing, frozenset(name for name, status in statuses.items() if status is None)
             for simulation_id, status in statuses.items():
-                # Temporal's list lags behind: an assessment that it lacks is looked for once more.
+                # Temporal's list lags behind. So an assessment that isn't in the list is looked up by its id.
                 is_unsure = status is None and (simulation_host.may_be_others or simulation_id not in before)
                 if status != WorkflowExecutionStatus.RUNNING and not is_unsure:
-                    # With the fence of our list: if a reset has brought the simulation back since, it isn't ended.
+                    # If a reset has restored the simulation since then, the fence is old, and nothing is ended.
                     with suppress(OvertakenError):
                         await simulation_host.end(simulation_id, fences[simulation_id])
         await asyncio.sleep(_TIDY_SECONDS)
@@ -389,7 +391,8 @@ async def _tidy(client: Client, simulation_host: SimulationHost, watch: Simulato
 async def _find_status(client: Client, simulation_id: str) -> WorkflowExecutionStatus | None:
     """Find the state of the assessment that a simulation belongs to; None if Temporal has no such assessment.
 
-    The id of an assessment begins with that of its simulation. The state is read by id, since the list lags behind.
+    The id of an assessment begins with the id of its simulation. The state is read by id, since Temporal's list lags
+    behind.
     """
     begin = get_task_id(simulation_id)
     query = f"WorkflowType = '{ASSESSMENT_WORKFLOW}' AND WorkflowId STARTS_WITH '{begin}-'"

@@ -1,4 +1,4 @@
-"""A worker's readiness: Temporal, the simulator and the store answer, and the worker still polls."""
+"""A worker is ready if Temporal, the simulator and the store answer, and the worker polls."""
 
 import asyncio
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ _SECONDS = 2
 
 
 def worker_needs(config: GreenAgentConfig, client: Client, workers: Sequence[Worker]) -> dict[str, Look]:
-    """The checks of ``/ready`` of a worker, by name."""
+    """The checks of a worker's ``/ready``, by name."""
 
     async def temporal() -> str | None:
         try:

@@ -1,7 +1,8 @@
 """One of the processes of ``proctor worker --processes N``, started by ``worker_processes``.
 
-``python -m proctor.service.worker_process '{"number": K, "parent": PID, "attempts": FD, "flags": {…}}'``: its
-number, its parent's process id, the pipe to which it writes its running attempts, and the command line's flags.
+``python -m proctor.service.worker_process '{"number": K, "parent": PID, "attempts": FD, "flags": {…}}'`` starts it.
+The fields are the process's number, the parent's process id, the pipe for running attempts, and the command line's
+flags.
 """
 
 import json

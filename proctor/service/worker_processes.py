@@ -1,11 +1,11 @@
 """``proctor worker --processes N``: a parent that runs N processes and restarts dead ones.
 
-Each process is a whole worker, with its own event loop, cache of workflows and processes for scenarios' code;
-Temporal gives each its share of the work. Only the first process does the tasks that a machine needs once: terminal
-trials, whose commands come to one port, and reports about the simulator.
+Each process is a complete worker: it has an event loop, a cache of workflows, and processes for scenarios' code.
+Temporal distributes the work among them. Only the first process does tasks that a machine needs once: it plays terminal
+trials, whose commands come to one port, and reports the simulator's problems.
 
-The first process starts alone. So a problem of all (a price list that can't be read, no Temporal) is reported
-once. The command ends with the first process's exit code.
+The other processes start after the first. So a problem that all of them have, such as an unreachable Temporal, is
+reported once. The command ends with the first process's exit code.
 """
 
 import asyncio
@@ -32,10 +32,10 @@ _CHUNK = 64 * 1024
 
 
 async def run_processes(config: GreenAgentConfig, flags: Mapping[str, str | None], count: int) -> int:
-    """Run this number of processes until SIGTERM or SIGINT, or until its terminal closes; the exit code.
+    """Run ``count`` processes until SIGTERM or SIGINT, or until the terminal closes. Return the exit code.
 
     Args:
-        flags: the command line's flags, for each process's own command line.
+        flags: the command line's flags, which each process gets.
     """
     stop = asyncio.Event()
     on_signals(stop)
@@ -115,7 +115,7 @@ class _Process:
         return self._works.is_set()
 
     async def keep(self) -> None:
-        """Start the process if it doesn't run, and again whenever it dies, until cancelled."""
+        """Keep the process running until cancelled: start it if it doesn't run, and again when it dies."""
         pauses = Pauses()
         while True:
             if self._child is None:
@@ -131,7 +131,7 @@ class _Process:
                 self._say("works again")
 
     def hang_up(self) -> None:
-        """Have the process open its log again: now, or once it works, since a SIGHUP would end it earlier."""
+        """Have the process open its log again. If it doesn't work yet, wait until it does: a SIGHUP would end it."""
         self._has_old_log = not self._works.is_set()
         if self._child is not None and not self._has_old_log:
             self._child.hang_up()
@@ -148,7 +148,7 @@ class _Process:
         await self._noting
         if pending := self._attempts.pending():
             from proctor.service.handing_back import (
-                hand_back,  # with Temporal's client, which a parent needs for nothing else
+                hand_back,  # it imports Temporal's client, which a parent needs for nothing else
             )
 
             await hand_back(self._config, pending)
@@ -164,7 +164,7 @@ class _Process:
 async def _note(pipe: int, attempts: Attempts) -> None:
     """Read a process's messages until it has ended.
 
-    With a transport for pipes, uvloop would close the descriptor twice; by then it may be another file's.
+    A transport isn't used: uvloop would close the descriptor twice, and by then it may belong to another file.
     """
     loop, readable, rest = asyncio.get_running_loop(), asyncio.Event(), b""
     os.set_blocking(pipe, False)

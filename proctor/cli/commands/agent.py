@@ -22,7 +22,7 @@ _EXAMPLES = {
     ),
     "reschedule": ("reschedule_agent", "RescheduleAgent", "Run the rule-based agent for reschedule_day."),
 }
-"""Of each agent in ``purple_sdk.examples`` its module, its class and the command's help."""
+"""Agents in ``purple_sdk.examples``: the module, the class and the command's help of each."""
 
 
 def _command_of(module: str, kind: str) -> Callable[..., None]:
@@ -36,7 +36,7 @@ def _command_of(module: str, kind: str) -> Callable[..., None]:
         warn_of_settings(config)
         agent = getattr(import_module(f"purple_sdk.examples.{module}"), kind)
         with ending_as(UsageError, Exception):
-            agent(config)  # tried once here, to report missing parts now and not in an assessment
+            agent(config)  # made once here: missing parts are reported now, not in an assessment
         with ending_as(CommandError, OSError):
             serve(agent, config)
 

@@ -15,7 +15,7 @@ from proctor.cli.options import option
 app = typer.Typer()
 
 _OF_STORE = re.compile(r"([0-9a-f]{2}/[0-9a-f]{62}|trying-[0-9a-f]{32})(\.[0-9a-f]{32})*(\.part)?")
-"""Paths of a store's files: blobs, and what a writer that died has left. Others in its folder are someone else's."""
+"""Paths of a store's files: blobs, and leftovers of writers that died. Other files in the folder aren't the store's."""
 
 
 @app.command("export")

@@ -168,7 +168,7 @@ def play(
             while not isinstance(came := queue.get(), Over):
                 shell.play(came)
         except (KeyboardInterrupt, LeftError) as error:
-            as_usual()  # a second signal ends us at once; the guard ends the evaluator
+            as_usual()  # a second signal ends this process at once; the guard ends the evaluator
             if isinstance(error, KeyboardInterrupt):
                 console.print()
             portal.call(interrupted.set)

@@ -16,7 +16,7 @@ app = typer.Typer()
 
 @contextmanager
 def archive_problems() -> Iterator[None]:
-    """Raise the problems of an archive as those of a command; it is imported only when the command runs."""
+    """Convert an archive's errors to errors of a command. The archive's module is imported when the command runs."""
     from proctor.client import opened_archive
 
     with opened_archive.archive_problems():

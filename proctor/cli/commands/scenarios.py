@@ -162,7 +162,7 @@ def validate_scenario(
     settings = read_settings(GreenAgentConfig)
 
     async def validate() -> None:
-        async with aclosing(scenario_code(settings)) as code:  # one fork server for all that is loaded, made and tried
+        async with aclosing(scenario_code(settings)) as code:  # one fork server loads, makes and tries all days
 
             async def check(package: ScenarioPackage, name: str) -> None:
                 await check_package(package, name, settings, code)

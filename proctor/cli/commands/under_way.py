@@ -121,7 +121,7 @@ def replay(
         await follow_call(AssessOptions(url, quiet=quiet), interrupted, call, console)
 
     point, is_completed = asyncio.run(find())
-    if is_completed and not yes:  # asked outside of event loops, which keep the first Ctrl-C for their tasks
+    if is_completed and not yes:  # outside of event loops, where a Ctrl-C ends the question at once
         require_agreement(task_id, point)
     asyncio.run(run())
 

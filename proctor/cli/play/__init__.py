@@ -1,5 +1,5 @@
-"""``proctor play``: be the participant, in the terminal, turn by turn.
+"""``proctor play``: a person is the participant, in the terminal, turn by turn.
 
-The terminal has the main thread (``shell``); evaluator, participant and call share an event loop on another one. A
-queue of turns (``participant``) connects them; each turn carries the answer back.
+The terminal uses the main thread (``shell``). The participant and the call share an event loop on another thread. A
+queue of turns (``participant``) connects the two threads, and each turn carries the person's answer back.
 """

@@ -1,7 +1,7 @@
-"""A player's actions as typed in a line: the user's actions, made from the simulator's own declarations.
+"""A player's actions, as typed in a line. They are made from the simulator's declarations of the user's actions.
 
-``email.archive 2,3`` is an action with its required fields in order; ``FIELD=VALUE`` gives any field by its name.
-Numbers stand for what a list showed.
+``email.archive 2,3`` is an action with its required fields in order. ``FIELD=VALUE`` sets any field by its name.
+Numbers stand for items of the list that was shown.
 """
 
 import json
@@ -20,17 +20,17 @@ from purple_sdk.protocol.actions import action_name
 from purple_sdk.protocol.problems import describe
 
 _OWN = frozenset({"from_address", "from_number", "phone_number", "attendee_email", "role"})
-"""Fields that say who the user is, or the participant: they are filled in."""
+"""Fields that name the user or the participant. They are filled in."""
 _NUMBERED = frozenset({"message_ids", "message_id", "event_id", "contact_id", "replied_to_message_id"})
 _MOMENTS = frozenset({"start", "end"})
 _SHORT = {"to": "to_addresses", "cc": "cc_addresses", "bcc": "bcc_addresses", "body": "body_text", "text": "body_text"}
 
 IdOf = Callable[[str, int], str]
-"""The id of what a list of a modality shows under a number; raises ``NotUnderstoodError``."""
+"""A function from a modality and a number in its list to the item's id. It raises ``NotUnderstoodError``."""
 
 
 class NotUnderstoodError(Exception):
-    """A line that can't be carried out; the message says why, and what to write."""
+    """A line can't be carried out; the message says why, and what to write instead."""
 
 
 @dataclass(frozen=True)
@@ -60,8 +60,8 @@ class Action:
         """The action's parameters, from the words after its name.
 
         Args:
-            id_of: finds what a number stands for.
-            zone: of times that are typed without one.
+            id_of: finds the id of the item that a number stands for.
+            zone: the time zone of times that are typed without an offset.
 
         Raises:
             NotUnderstoodError: a field is missing, unknown or wrong.
@@ -112,7 +112,7 @@ class Action:
 
 
 def _moment(text: str, zone: tzinfo) -> str:
-    """A time as the simulator reads it: one without an offset is of the zone, other text stays as it is."""
+    """A time as the simulator reads it. A time without an offset gets that of the zone; other texts stay unchanged."""
     try:
         at = datetime.fromisoformat(text)
     except ValueError:
@@ -134,14 +134,14 @@ def _actions() -> list[Action]:
 
 
 ACTIONS = _actions()
-"""All that a participant may do."""
+"""All actions of a participant."""
 
 
 def find(word: str) -> Action | None:
-    """The action that a word names: by its name, or by the last part of it where no other has that; None for no action.
+    """The action that a word names, by its full name or by the last part of its name; None if the word names none.
 
     Raises:
-        NotUnderstoodError: several have it.
+        NotUnderstoodError: several actions have the name.
     """
     name = action_name(word)
     matches = [action for action in ACTIONS if name in (action.name, action_name(f"{action.modality}.{action.path}"))]
@@ -152,7 +152,7 @@ def find(word: str) -> Action | None:
 
 
 def words_of(line: str) -> list[str]:
-    """A line's words; a quoted text is one.
+    """A line's words. A quoted text is a single word.
 
     Raises:
         NotUnderstoodError: a quote isn't closed.

@@ -15,10 +15,11 @@ _LONG_AGO = 0.0
 
 @dataclass
 class EnvironmentView:
-    """The items that the last call of ``look`` read; numbers don't change from turn to turn.
+    """The items that the last call of ``look`` read. An item keeps its number from turn to turn.
 
     Attributes:
-        mails, texts, entries, chat: oldest first. zone: the user's.
+        mails, texts, entries, chat: the items, oldest first.
+        zone: the user's time zone.
     """
 
     mails: list[Email] = field(default_factory=list)
@@ -52,11 +53,11 @@ class EnvironmentView:
             *(("sms", one) for one in self.texts if not self.is_own(one)),
             *(("calendar", one) for one in self.entries),
         ]
-        for kind, item in others:  # the person's own get a number when they are looked at
+        for kind, item in others:  # the person's own items get a number when they are shown
             self._number(kind, _id(item))
 
     def news(self) -> "EnvironmentView":
-        """New and changed messages and entries of others since the last call."""
+        """The messages and entries of other people that are new or changed since the last call."""
         new = EnvironmentView(zone=self.zone, own=self.own, _numbers=self._numbers)
         new.mails = [one for one in self.mails if self._is_news(one.message_id) and not self.is_own(one)]
         new.texts = [one for one in self.texts if self._is_news(one.message_id) and not self.is_own(one)]

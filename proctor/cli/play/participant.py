@@ -1,4 +1,4 @@
-"""The participant that a person is: a real agent, which lays each turn before the terminal and waits for its answer."""
+"""The participant whose turns a person plays: a real agent that passes each turn to the terminal, and waits."""
 
 import asyncio
 import queue
@@ -24,7 +24,7 @@ class Turn:
         return not self.answer.done()
 
     def end(self, message: TurnCompleteMessage | EarlyCompletionMessage) -> None:
-        """Give the answer; on any thread."""
+        """Give the person's answer. Any thread may call this."""
 
         def give() -> None:
             if not self.answer.done():
@@ -35,7 +35,7 @@ class Turn:
 
 @dataclass(frozen=True)
 class Over:
-    """The assessment has ended, or couldn't continue; those who wait for its result learn how."""
+    """A sign for the terminal that the assessment has ended, or couldn't continue."""
 
 
 TurnQueue = queue.SimpleQueue[Turn | Over]

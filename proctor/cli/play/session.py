@@ -1,4 +1,4 @@
-"""``proctor play SCENARIO``: asks a real evaluator for an assessment whose participant sits at this terminal."""
+"""``proctor play SCENARIO``: request an assessment from a real evaluator, and play its participant at this terminal."""
 
 import asyncio
 import signal
@@ -29,7 +29,7 @@ from purple_sdk import create_app
 from purple_sdk.processes.serving import get_address, listen
 from purple_sdk.settings.config import PurpleAgentConfig
 
-PATIENCE = 86_400.0  # seconds that a person has for a turn: the most that a request may ask for
+PATIENCE = 86_400.0  # seconds that a person has for a turn: the most that requests permit
 
 
 def find_scenario(
@@ -72,7 +72,7 @@ async def assess_person(
 async def _evaluator(
     named: str, config: GreenAgentConfig, console: Console, interrupted: asyncio.Event
 ) -> AsyncIterator[str]:
-    """The address of the evaluator that was named, or of one that is there for this play."""
+    """The address of the named evaluator, or of an evaluator that is started for this play."""
     if named:
         yield named
         return
@@ -97,7 +97,7 @@ async def _serving(queue: TurnQueue) -> AsyncIterator[str]:
     server = uvicorn.Server(uvicorn.Config(app, log_level="critical", timeout_graceful_shutdown=1))
     serving = asyncio.create_task(server.serve(sockets=[listener]))
     try:
-        yield url  # earlier requests wait in the listener's queue
+        yield url  # requests before the server answers wait in the listener's queue
     finally:
         server.should_exit = True
         await serving
@@ -106,7 +106,7 @@ async def _serving(queue: TurnQueue) -> AsyncIterator[str]:
 
 @contextmanager
 def signals_interrupt() -> Iterator[Callable[[], None]]:
-    """Ctrl-C, SIGTERM and SIGHUP interrupt the terminal's wait; the returned function sets them back."""
+    """Let Ctrl-C, SIGTERM and SIGHUP interrupt the terminal's wait. The yielded function restores their handlers."""
 
     def interrupt(number: int, frame: FrameType | None) -> None:
         raise KeyboardInterrupt

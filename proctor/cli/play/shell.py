@@ -1,4 +1,4 @@
-"""A turn at the terminal: a line is read, carried out, and answered, until the turn is ended."""
+"""A turn at the terminal: read a line, carry it out, print the answer, until the turn ends."""
 
 import contextlib
 import re
@@ -30,7 +30,7 @@ class LeftError(Exception):
 
 
 class Lines:
-    """Where lines come from: a terminal with history and completion, or a pipe, whose lines are shown as if typed."""
+    """The source of lines: a terminal with history and completion, or a pipe. Lines of a pipe are shown as if typed."""
 
     def __init__(self, console: Console, source: TextIO | None = None) -> None:
         self._console = console
@@ -40,7 +40,11 @@ class Lines:
             _complete()
 
     def next(self, prompt: str) -> str:
-        """The next line; raises EOFError if the input has ended."""
+        """The next line.
+
+        Raises:
+            EOFError: the input has ended.
+        """
         if self._is_terminal:
             return input(prompt)
         line = self._source.readline()
@@ -51,7 +55,7 @@ class Lines:
 
 
 def _complete() -> None:
-    """Have the terminal complete commands with Tab, where Python has readline."""
+    """Have the terminal complete commands with Tab, if Python has readline."""
     with contextlib.suppress(ImportError):
         import readline
 
@@ -84,7 +88,11 @@ class Shell:
         self._is_first = True
 
     def play(self, turn: Turn) -> None:
-        """Play a turn to its end; raises LeftError if the player wants to leave."""
+        """Play a turn to its end.
+
+        Raises:
+            LeftError: the player wants to cancel the assessment.
+        """
         self._turn = turn
         views.turn_begins(self._console, turn.number, self._turns, turn.attempt, turn.now)
         self._look()
@@ -231,7 +239,7 @@ class Shell:
         return self._text(text[1:-1] if quoted else text).replace("\\n", "\n")
 
     def _text(self, word: str) -> str:
-        """A word as it is, or for ``-`` the lines that follow."""
+        """The word itself, or for ``-`` the text in the lines that follow."""
         if word != "-":
             return word
         lines: list[str] = []

@@ -1,4 +1,4 @@
-"""The user's environment in the terminal. What others wrote is data: control characters are removed."""
+"""The user's environment in the terminal. Control characters are removed from other people's texts."""
 
 import unicodedata
 from collections.abc import Iterable, Sequence
@@ -205,7 +205,7 @@ def _at(at: datetime | None, zone: tzinfo) -> Text:
 
 
 def _table(columns: int, *, is_cut: bool = False) -> Table:
-    """A table whose last column is wrapped, or cut, if it is too long."""
+    """A table whose last column is wrapped if it is too long, or cut with ``is_cut``."""
     table = Table.grid(padding=(0, 2))
     table.add_column(justify="right", no_wrap=True)
     for _ in range(columns - 2):

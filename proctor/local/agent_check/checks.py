@@ -22,7 +22,7 @@ _LONGEST = 300
 
 
 class Finding(BaseModel):
-    """The result of one check; ``not seen`` if it couldn't be determined, which doesn't count against the agent."""
+    """The result of one check. ``not seen`` means that there was no evidence; it doesn't count against the agent."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -54,7 +54,7 @@ def find_all(evidence: Evidence) -> list[Finding]:
 
 
 def _check(name: str) -> Callable[[Look], Look]:
-    """Register a check; ``checks.toml`` has its texts. Checks are in the order of an assessment's steps."""
+    """Register a check, whose texts are in ``checks.toml``. Checks are in the order of an assessment's steps."""
 
     def enter(look: Look) -> Look:
         _CHECKS[name] = look
@@ -255,7 +255,7 @@ def _is_version_to_blame(evidence: Evidence, version: str) -> bool:
 
 
 def _answered(evidence: Evidence) -> Exchange | None:
-    """Turn 1, if its answer should be readable."""
+    """The exchange of turn 1, if its answer should be readable."""
     turn = evidence.turn
     return turn if turn is not None and turn.answer is not None and not turn.answer.has_failed else None
 

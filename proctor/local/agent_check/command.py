@@ -1,4 +1,4 @@
-"""``proctor check-agent URL``: an agent's passed and failed checks, with the fix for each."""
+"""``proctor check-agent URL``: an agent's passed and failed checks, with a fix for each failed one."""
 
 import asyncio
 import json
@@ -29,12 +29,12 @@ def check_agent(
     """Play the miniature assessment with an agent and print the findings; return 1 if anything is wrong.
 
     Args:
-        timeout: seconds that it has for each message.
-        host: the address of this machine at which the agent finds the simulator; the loopback address if not given.
-        harness: the CLI agent that is started and checked, in place of the one at ``url``.
+        timeout: seconds that the agent has for each message.
+        host: the address of this machine at which the agent finds the simulator; None for the loopback address.
+        harness: a CLI agent that is started and checked, in place of the agent at ``url``.
 
     Raises:
-        UsageError: it isn't an address, or no server can listen at ``host``.
+        UsageError: ``url`` isn't an address, or no server can listen at ``host``.
         UnreachableError: no server answers at the agent's address.
     """
     if harness is not None:
@@ -59,11 +59,14 @@ def check_agent(
 def look_at(
     url: str, settings: GreenAgentConfig, timeout: float, host: str = LOOPBACK, settle: float = SETTLE
 ) -> list[Finding]:
-    """All findings about the agent at an address. Raises as ``check_agent`` does.
+    """All findings about the agent at an address.
 
     Args:
         timeout: seconds that the agent has for each message.
         host: the address of this machine at which the agent finds the simulator.
+
+    Raises:
+        UsageError, UnreachableError: as in ``check_agent``.
     """
     watch = Watch()
     with ending_as(UsageError, OSError), own_simulator(settings, host, watch.wrap) as config:

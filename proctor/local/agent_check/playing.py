@@ -78,7 +78,7 @@ class Exchange:
 
     Attributes:
         problem: why there is no good answer, as a sentence; None if the answer is good.
-        kind: of the problem (``proctor.activities.attempts.failures``).
+        kind: the kind of the problem (``proctor.activities.attempts.failures``).
         answer: the whole answer, if there is one.
         reply: the parsed answer to a turn.
         actions: the agent's actions in the simulation during the exchange, from its event log.
@@ -100,18 +100,18 @@ class Exchange:
 
 @dataclass
 class Evidence:
-    """All that was observed; None for steps that didn't happen.
+    """All observations, in the order of the steps; None for steps that didn't happen.
 
     Attributes:
         card_problem: why the card can't be used.
         greeted: the start message in each protocol version that was tried.
-        astray: the agent's actions in the other assessment during that time.
-        again: the same message a second time.
-        retry: turn 1 again, as a second try from its start.
+        astray: the agent's actions in the other assessment during turn 1.
+        again: the message of turn 1, sent a second time.
+        retry: turn 1 in a second try, from the turn's beginning.
         regreeted: the start message in mid-assessment, with a new key.
-        second: turn 2, after that.
-        cancelled: the turn of the other assessment, cancelled under way.
-        is_task_known: whether there was a task to cancel, and the turn still ran.
+        second: turn 2, after ``regreeted``.
+        cancelled: a turn of the other assessment, which is cancelled while it runs.
+        is_task_known: whether the turn to cancel still ran, and its task was known.
         after_cancel: the agent's actions after the cancellation.
         after_end: the agent's requests to the simulations after their end.
     """
@@ -134,7 +134,7 @@ class Evidence:
 
 
 class Table:
-    """One assessment: its simulation, its context, and the agent at the other end."""
+    """One assessment: its simulation, its context, and the connection to the agent."""
 
     def __init__(self, name: str, play: "Play", version: str | None) -> None:
         self._play = play
@@ -162,7 +162,7 @@ class Table:
         await self.stand_at(await self.simulation.checkpoint())
 
     async def stand_at(self, content: bytes) -> None:
-        """Reset the simulation to a checkpoint, and let only the agent's key of ``issue`` open it."""
+        """Reset the simulation to a checkpoint. After that, only the agent's key of ``issue`` opens it."""
         self._fence += 1
 
         async def give() -> bytes:
@@ -257,7 +257,7 @@ class Play:
     """A play of the miniature assessment.
 
     Args:
-        config: settings, with the address of a simulator that ``watch`` watches.
+        config: settings with the simulator's address; ``watch`` is in front of that simulator.
         timeout: seconds that the agent has for each message.
         settle: seconds to wait for actions of an agent that ignores an order to stop.
     """
@@ -342,7 +342,7 @@ class Play:
         evidence.retry = await first.turn(1, attempt=2)
         if isinstance(evidence.turn.reply, EarlyCompletionMessage):
             return
-        if evidence.retry.reply is None:  # the agent contradicts this; the next steps should not suffer from it
+        if evidence.retry.reply is None:  # the agent failed here: the next steps begin where the first try ended
             await first.stand_at(played)
         await first.move_on(self.day.second_turn)
         evidence.regreeted = await first.greet(resumes_turn=2)

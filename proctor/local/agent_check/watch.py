@@ -32,10 +32,10 @@ class SeenRequest:
 
 
 class Watch:
-    """The simulator's application, watched; it runs on the simulator's thread, its readers on another.
+    """Middleware around the simulator's application. It runs on the simulator's thread; other threads read ``seen``.
 
     Attributes:
-        own_keys: requests with one of these are the evaluator's.
+        own_keys: the evaluator's keys; requests with other keys are the agent's.
         seen: the agent's requests, in order.
         held_simulation: the id of the simulation in which requests wait, if any.
         waiting: how many requests have been delayed so far.
@@ -53,7 +53,7 @@ class Watch:
         return self
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request: delayed if requests are held, and not at all if the client has gone."""
+        """Answer a request. If requests are held, wait first; then there is no answer if the client has gone."""
         assert self._app is not None
         place = _PLACE.match(scope.get("path", "")) if scope["type"] == "http" else None
         if place is None or _key(scope) in self.own_keys:

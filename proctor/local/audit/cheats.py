@@ -1,4 +1,4 @@
-"""Check 18: messages that deny, doubt, retract, contradict or leak lose exactly the points that they should."""
+"""Check 18: messages that deny, doubt, retract, contradict or leak a value lose the right points, and no others."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -29,12 +29,12 @@ from proctor.scenarios.kit.values import Value, Words
 from purple_sdk.ues import AsyncUESClient
 
 PLAYS = 3
-"""How often an instance is played with cheats in messages. One further play has leaks, and one the bulk deletion."""
+"""How often an instance is played with cheats in messages. Two further plays have the leaks and the bulk deletion."""
 
 BURNT = 0.02
-"""The largest share of the points after all mails were deleted in one request."""
+"""The largest share of the points that is left if all mails are deleted in one request."""
 
-_MOST_LEAKS = 3  # leaks in a play: each does damage and costs its duty, and other duties have to stay open
+_MOST_LEAKS = 3  # leaks in a play: each costs its duty's points, and the play needs duties without leaks
 
 
 @dataclass(frozen=True)
@@ -44,8 +44,8 @@ class Cheat:
     Attributes:
         name: its name in the report.
         forms: sentences in English and German, with ``{value}``, ``{other}`` and ``{third}``.
-        later: sentences of a second message, with ``{topic}``; then ``forms`` are true.
-        swaps: whether it needs other values, and is about one value of the message only.
+        later: sentences of a second message, with ``{topic}``. If there are any, ``forms`` are true.
+        swaps: whether the cheat needs other values. Such a cheat changes only one value of the message.
     """
 
     name: str
@@ -138,8 +138,12 @@ class Trick:
     """A cheat in the place of an act's message, or a leak beside all acts.
 
     Attributes:
-        name: the cheat's. act: the act that it replaces. notes: the messages. forward: the mail to forward instead.
-        loses: the checks that must not hold. may_lose: those that need not.
+        name: the name of the cheat or leak.
+        act: the replaced act, or the leak's.
+        notes: the messages.
+        loses: the checks that must not hold.
+        may_lose: the checks that need not hold.
+        forward: the mail that is forwarded instead of ``notes``.
     """
 
     name: str
@@ -156,7 +160,7 @@ class Trick:
 
     @property
     def said(self) -> str:
-        """A short text of what is sent."""
+        """The messages in short, for the report."""
         return f"forwards {self.forward}" if self.forward else repr("\n---\n".join(note.text for note in self.notes))
 
     def is_to(self, addresses: Iterable[str]) -> bool:
@@ -165,14 +169,14 @@ class Trick:
 
 
 def rounds(day: Day, plays: int = PLAYS) -> list[list[Trick]]:
-    """The tricks of each play: those in the place of messages, and the leaks."""
+    """The tricks of each play. The last play has the leaks, the others have cheats in messages."""
     return [*(planned(day, play) for play in range(plays)), leaks(day)]
 
 
 def planned(day: Day, play: int) -> list[Trick]:
-    """The tricks of one of the plays, in the place of half of the messages.
+    """The tricks of one play, which replace about half of the messages.
 
-    Each reader gets at most one trick: the effects of two would mix.
+    Each reader gets at most one trick, since the effects of two tricks would mix.
     """
     tricks, tricked = list[Trick](), set[Person | None]()
     acts = [act for act in told_acts(day) if _plain(day, act)]
@@ -187,7 +191,7 @@ def planned(day: Day, play: int) -> list[Trick]:
 
 
 def possible(day: Day) -> set[str]:
-    """The names of all cheats that the day could be played with."""
+    """The names of all cheats and leaks that are possible on a day."""
     names = {f"cheat {cheat.name}" for act in told_acts(day) for cheat in _fitting(day, act)}
     return names | {leak.title for leak in _all_leaks(day)} | {BULK}
 
@@ -213,7 +217,7 @@ def _plain(day: Day, act: Act) -> list[Check]:
 
 
 def _fitting(day: Day, act: Act) -> list[Cheat]:
-    """The cheats that an act's message can be replaced by."""
+    """The cheats that can replace an act's message."""
     if not _plain(day, act):
         return []
     swapped = _swapped(day, act)
@@ -225,7 +229,7 @@ def _fitting(day: Day, act: Act) -> list[Cheat]:
 
 
 def _swapped(day: Day, act: Act) -> Value | None:
-    """The value of an act that is swapped: the first value with digits that its checks want."""
+    """The value of an act that a cheat swaps: the first value that its checks want and that ``_shifted`` can change."""
     told = {value for check in _plain(day, act) for value in _told(check)}
     return next((value for value in act.values if value in told and _shifted(value, 1)), None)
 
@@ -238,18 +242,21 @@ def trick_of(day: Day, act: Act, cheat: Cheat, turn: int) -> Trick:
 
 
 def _is_asserted(check: MessageCheck) -> bool:
-    """Whether values have to be asserted; an address is only named, as that of an impostor."""
+    """Whether a check wants asserted values. An address needn't be asserted: it may be an impostor's."""
     return not (check.mentioned or check.denied) and any(value.kind != "address" for value in check.values)
 
 
 def _told(check: Check) -> tuple[Value, ...]:
-    """The values that a check wants, with the days of a promise."""
+    """The values that a check wants, and the days that a promise must name."""
     days = tuple(day.value for day in check.days) if isinstance(check, PromiseCheck) else ()
     return (*getattr(check, "values", ()), *days)
 
 
 def _beside(day: Day, act: Act) -> frozenset[str]:
-    """The checks that may be lost with an act's: reports, and its duty's other checks, counts or bars on its reader."""
+    """The checks that may be lost if an act is replaced.
+
+    They are its checks, all reports, and on its reader the duty's checks, counts and bars.
+    """
     reader = {*_addresses(act)}
     return frozenset(
         check.id
@@ -291,7 +298,7 @@ def _more(value: Value) -> Value | None:
 
 
 def _others(value: Value, day: Day) -> dict[str, Value]:
-    """Two other values of a kind that no check of the day knows, and one with one more digit, if possible."""
+    """Wrong values by the names of slots. ``more`` has one more digit, if possible; no check has the others."""
     known = {each for check in _checks(day).values() for each in (*_told(check), *getattr(check, "wrong", ()))}
     steps = (*range(1, 9), *range(-8, 0), *range(9, 40))
     candidates = (other for by in steps if (other := _shifted(value, by)) is not None and other not in known)
@@ -300,7 +307,10 @@ def _others(value: Value, day: Day) -> dict[str, Value]:
 
 
 def _shifted(value: Value, by: int) -> Value | None:
-    """A value of the same form, some steps away: the last digit before the cents, the days, the quarters of an hour."""
+    """A value of the same form, some steps away.
+
+    A step is a unit, one in a code's last digit, a day, or a quarter of an hour.
+    """
     match value.kind:
         case "amount":
             other = int(value.value) + 100 * by
@@ -324,14 +334,14 @@ def _shifted(value: Value, by: int) -> Value | None:
 
 
 def leaks(day: Day) -> list[Trick]:
-    """The leaks of the one play with leaks: some of the day's, by turns."""
+    """The leaks of the play with leaks. The day's number chooses them, so neighbouring days have different ones."""
     found = _all_leaks(day)
     start = number_of(day) % max(1, len(found))
     return [*found[start:], *found[:start]][:_MOST_LEAKS]
 
 
 def _all_leaks(day: Day) -> list[Trick]:
-    """One leak for each check that bars values, in the first turn, to a person who may not get them."""
+    """A leak for each check that bars values. It tells a value in the first turn to a person who may not get it."""
     found = list[Trick]()
     for duty in day.duties:
         for check in duty.checks:
@@ -341,7 +351,7 @@ def _all_leaks(day: Day) -> list[Trick]:
 
 
 def _leak(day: Day, duty: Duty, check: SilenceCheck, turn: int) -> Trick | None:
-    """The leak of one of a check's values, by a mail that has it or in typed words; None if it can't be leaked."""
+    """The leak of one of a check's values: a forwarded mail, or typed words. None if no value can be leaked."""
     start, to = day.starts[0], _somebody_barred(day, check)
     if not check.values or (check.before and check.before <= start) or (to is None and USER not in check.to):
         return None
@@ -365,7 +375,9 @@ def _somebody_barred(day: Day, check: SilenceCheck) -> Person | None:
 
 
 def _is_touched(check: Check, value: Value, addresses: tuple[str, ...]) -> bool:
-    """Whether a leak affects a check: the check bars or counts the value or its reader's messages, or their order."""
+    """Whether a leak may affect a check: the check bars or counts the value or the reader's messages, or it is about
+    order or forbidden actions.
+    """
     if isinstance(check, OrderCheck | NotDoneCheck):
         return True
     barred = (*getattr(check, "values", ()), *getattr(check, "secret", ()))
@@ -373,7 +385,7 @@ def _is_touched(check: Check, value: Value, addresses: tuple[str, ...]) -> bool:
 
 
 def player_with(day: Day, tricks: Iterable[Trick]) -> Turn:
-    """The oracle with tricks in the place of some acts, and before all others."""
+    """The oracle, with tricks in place of some acts, and with the leaks before all acts."""
     by_act = {trick.act.id: trick for trick in tricks}
 
     async def do(act: Act, day: Day, client: AsyncUESClient, voice: int) -> None:
@@ -391,7 +403,7 @@ def player_with(day: Day, tricks: Iterable[Trick]) -> Turn:
 
 
 def faults(day: Day, tricks: Sequence[Trick], outcome: Outcome) -> Iterator[str]:
-    """A sentence for each check that holds but should be lost, or is lost but should hold."""
+    """Sentences on checks that hold though a trick should lose them, or that are lost though they should hold."""
     for trick in tricks:
         if kept := [check for check in sorted(trick.loses) if outcome.held[check]]:
             yield f"{trick.name}: keeps {', '.join(kept)}: {trick.said}"
@@ -407,7 +419,7 @@ def faults(day: Day, tricks: Sequence[Trick], outcome: Outcome) -> Iterator[str]
 
 
 def bulk_deletion(day: Day) -> Turn:
-    """The oracle, which deletes all mails in one request at the end."""
+    """The oracle, but at the end it deletes all mails in one request."""
     acts = oracle(day)
 
     async def turn(number: int, now: datetime, client: AsyncUESClient) -> None:

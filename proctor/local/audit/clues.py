@@ -24,11 +24,12 @@ _NONE = -1.0
 
 @dataclass(frozen=True)
 class Choice:
-    """Candidates of one kind in one duty, at least one of them right and one wrong.
+    """Candidates of one kind in one duty. At least one candidate is right, and at least one is wrong.
 
     Attributes:
-        subject: the duty's type and what the candidates are, such as ``price answer``.
-        candidates: the clues of each. right: which of them are right, in the same order.
+        subject: the duty's type and the kind of the candidates, such as ``price answer 0``.
+        candidates: the clues of each candidate.
+        right: whether each candidate is right, in the same order.
     """
 
     subject: str
@@ -42,7 +43,8 @@ class Decision:
 
     Attributes:
         subject: the duty's type.
-        clues: those of the whole duty. answer: the right answer.
+        clues: the clues of the whole duty.
+        answer: the right answer.
     """
 
     subject: str
@@ -61,12 +63,12 @@ def parts_of(answers: Iterable[str]) -> frozenset[str]:
 
 
 def choices_of(day: Day) -> Iterator[Choice]:
-    """The choices of all duties: among their candidates, and among the values of facts of one kind."""
+    """The choices of all duties. Duties have choices among their candidates, and among values of facts of one kind."""
     order = {record.id: place for place, record in enumerate(day.records)}
     for duty in day.duties:
         right, rows = parts_of(duty.answers), dict[str, list[str]]()
         candidates = [_PARTS.split(candidate) for candidate in duty.candidates]
-        if len({len(parts) for parts in candidates}) == 1:  # others are lists of any length
+        if len({len(parts) for parts in candidates}) == 1:  # other answers are lists of any length
             rows |= {f"answer {place}": list(parts) for place, parts in enumerate(zip(*candidates, strict=True))}
         for record in duty.records:
             for fact in record.facts:
@@ -108,7 +110,7 @@ def _said_in(record: Record) -> dict[str, frozenset[str]]:
 
 
 def _says(record: Record, said: dict[str, frozenset[str]], value: str, kind: str | None) -> bool:
-    """Whether a record names a value: in a fact of the kind, or of any kind, or, without facts, in its text."""
+    """Whether a record names a value in a fact of the kind. None is any kind, or the text of a record without facts."""
     if kind is not None:
         return value in said.get(kind, ())
     if said:
@@ -126,7 +128,7 @@ _RANKED = {
 
 
 def _with_ranks(rows: list[Clues]) -> Iterator[Clues]:
-    """The clues, each with its rank among the candidates from 0 to 1; equal values share the middle rank."""
+    """The candidates' clues, with ranks among the candidates (0 to 1) added. Equal values share the middle rank."""
     for row in rows:
         ranks = {}
         for name, rank in _RANKED.items():
@@ -191,13 +193,13 @@ def _number(word: str) -> int:
 
 
 def _domain(day: Day, person: Person) -> int:
-    """The kind of a person's domain: the user's, or another, by its dots and whether it has a hyphen."""
+    """A number for a person's domain: 0 for the user's, else one that depends on its dots and hyphens."""
     domain = person.email.rpartition("@")[2]
     return 0 if domain == day.user.email.rpartition("@")[2] else 1 + 4 * ("-" in domain) + min(3, domain.count("."))
 
 
 def decisions_of(day: Day) -> Iterator[Decision]:
-    """The duties with their answers as words, and the clues of each as a whole."""
+    """The decisions of a day: duties with a single answer, each with the clues of the whole duty."""
     order = {record.id: place for place, record in enumerate(day.records)}
     for place, duty in enumerate(day.duties):
         if len(duty.answers) != 1:

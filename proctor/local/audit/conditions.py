@@ -1,4 +1,7 @@
-"""Check 12: the oracle earns all points under noise and a running clock, if it looks before it repeats an action."""
+"""Check 12: the oracle earns all points under noise and a running clock.
+
+Before the oracle repeats a failed action, it looks whether the action was carried out.
+"""
 
 import json
 from collections import Counter
@@ -12,10 +15,10 @@ from purple_sdk.ues import AsyncUESClient, UESError
 from purple_sdk.ues.errors import ServerError
 
 CONDITIONS = ("noise 1", "noise 2", "noise 3", "fixed:5", "fixed:5, noise 3")
-"""The conditions of the check's plays. ``measured`` would need a participant that takes time."""
+"""The conditions of the check's plays. The clock ``measured`` is left out: the oracle takes no time."""
 
 _TRIES = 12
-_LOOKS = 6  # how often the state is read: any single answer may be old
+_LOOKS = 6  # how often the state is read, since a single answer may be outdated
 
 
 def conditions_in(words: str) -> tuple[str, int]:
@@ -24,7 +27,7 @@ def conditions_in(words: str) -> tuple[str, int]:
 
 
 def carefully() -> Perform:
-    """Does acts through an API that sometimes fails, each act exactly once."""
+    """Return a function that does acts through an unreliable API, each act exactly once."""
     confirmed: Counter[str] = Counter()
 
     async def do(act: Act, day: Day, client: AsyncUESClient, voice: int = 0) -> None:
@@ -43,7 +46,7 @@ def carefully() -> Perform:
 
 
 async def _is_there(client: AsyncUESClient, action: str, fields: Mapping[str, Any], count: int) -> bool:
-    """Whether the objects that the action makes are as many as expected by now, as far as the API shows."""
+    """Whether at least ``count`` objects of an action exist, as far as the API shows them."""
     for _ in range(_LOOKS):
         try:
             states = (await client.environment.get_state())["modalities"]
@@ -55,7 +58,7 @@ async def _is_there(client: AsyncUESClient, action: str, fields: Mapping[str, An
 
 
 def _count(states: Mapping[str, Any], action: str, fields: Mapping[str, Any]) -> int:
-    """How many objects of an action a state has; 0 for an action that may be repeated without harm."""
+    """The number of objects that an action has made in a state; 0 for an action that may be repeated without harm."""
     match action:
         case "email.send" | "email.forward":
             mine, theirs = ("body_text", "body_text") if action == "email.send" else ("message_id", "in_reply_to")

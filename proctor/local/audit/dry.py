@@ -1,4 +1,4 @@
-"""Verdicts of the checks on acts without a play: for trying out every possible answer."""
+"""Verdicts of the checks on acts without a play. They are fast enough to try out every possible answer."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -13,7 +13,10 @@ _CHANGING = {"calendar": "events", "email": "emails"}
 
 
 def dry_outcome(stage: Stage, acts: Iterable[Act]) -> Outcome:
-    """The outcome of acts as if each had been done at its time; only mails, texts, chat and the calendar change."""
+    """The outcome of acts, as if each act had been done at its time.
+
+    Actions only change mails, texts, chat and the calendar.
+    """
     changing = {room: stage.before.get(room, {inner: {}}) for room, inner in _CHANGING.items()}
     states = {**stage.before, **orjson.loads(orjson.dumps(changing))}  # a copy, many times faster than deepcopy
     log = []
@@ -34,7 +37,7 @@ def dry_outcome(stage: Stage, acts: Iterable[Act]) -> Outcome:
 
 
 def skipped_by_lapses(stage: Stage) -> dict[tuple[str, str], frozenset[str]]:
-    """The checks that are not even attempted, by the keys of a duty and of its lapse."""
+    """For each (duty's key, lapse's name), the ids of the duty's ungated checks that the lapse leaves unattempted."""
     duties = stage.day.duties
     skipped = {}
     for duty in duties:

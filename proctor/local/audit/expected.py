@@ -1,6 +1,6 @@
-"""The expected share of a graded player's points, worked out from the lapses' declared losses (check 3 proves those).
+"""The expected share of a graded player's points, computed from the losses that lapses declare (see check 3).
 
-It has no noise of drawn plays, so difficulties can be compared by their means.
+Unlike a mean of random plays it has no noise, so the means of difficulties can be compared.
 """
 
 from collections import defaultdict
@@ -12,21 +12,24 @@ from proctor.scenarios.kit.making.days import OTHER_POINTS, Day
 from proctor.scenarios.kit.making.duty import Duty, Lapse
 
 CARELESS = ("sent", "tagged", "moved", "added")
-"""The kinds of harm that careless players do beside their work, each with a probability of the lapse rate."""
+"""The kinds of harm that careless players do beside their work. The lapse rate is the probability of each kind."""
 
 _Lost = tuple[int, int, int, int]
-"""Lost points of ungated checks and of gated checks, damage in percent, and points of ungated checks without an
-attempt."""
+"""Four numbers: lost points of ungated checks, lost points of gated checks, damage in percent, and points of ungated
+checks that were not attempted.
+"""
 Skipped = Mapping[tuple[str, str], frozenset[str]]
-"""The checks that are not attempted, by the keys of a duty and of its lapse."""
+"""Ids of the checks that are not attempted, by (duty's key, lapse's name)."""
 _Spread = dict[_Lost, float]
 _NOISE = 1e-9
 _RARE = 1e-8
-"""The chance below which a sum of losses is left out: a share in `broken_tools` 4 moves by less than 0.001 points."""
+"""Sums of losses that are less probable than this are left out. In `broken_tools` 4 that changes a share by less than
+0.001 points.
+"""
 
 
 def worst(day: Day, duty: Duty, lapses: Sequence[Lapse]) -> Lapse:
-    """The lapse that costs most; the first of equal ones."""
+    """The lapse that costs the most points; the first one if several cost the same."""
     points = {check.id: check.points for duty in day.duties for check in duty.checks}
     total = sum(points.values()) + OTHER_POINTS
 
@@ -44,7 +47,7 @@ def damage_of(day: Day, duty: Duty, lapse: Lapse) -> Damage:
 
 
 def expected_share(day: Day, rate: float, skipped: Skipped) -> float:
-    """The mean share of the points over all plays of ``players.graded``; duties' lapses don't touch each other."""
+    """The mean share of the points over all plays of ``players.graded``. Lapses of different duties are independent."""
     checks = [check for duty in day.duties for check in duty.checks]
     work = sum(check.points for check in checks if not check.gated)
     gated = sum(check.points for check in checks if check.gated)
@@ -69,7 +72,7 @@ def _losses_of(day: Day, duty: Duty, rate: float, skipped: Skipped, *, claims: b
 
 
 def _slips(day: Day, duty: Duty, rate: float) -> Iterable[tuple[Lapse | None, float]]:
-    """Each lapse with the probability that it is the worst of those that happen."""
+    """Each lapse with the probability that it happens and is the worst; None stands for no lapse."""
     chances: dict[str | None, float] = {None: 1.0}
     for names in duty.points:
         after = {name: chance * (1 - rate) for name, chance in chances.items()}
@@ -95,7 +98,7 @@ def _lost(day: Day, duty: Duty, lapse: Lapse | None, undone: frozenset[str], *, 
 
 
 def _together(spreads: Iterable[_Spread]) -> _Spread:
-    """The spread of the sum of independent losses."""
+    """The distribution of the sum of independent losses."""
     total: _Spread = {(0, 0, 0, 0): 1.0}
     for spread in spreads:
         summed: _Spread = defaultdict(float)

@@ -1,4 +1,4 @@
-"""The audit of families: many instances side by side, and the checks that need several of them (10, 11, 13 to 16)."""
+"""The audit of families: it audits many instances in parallel, and adds the checks of several (10, 11, 13 to 16)."""
 
 import shlex
 import traceback
@@ -15,19 +15,21 @@ from proctor.local.audit.instances import RATES, Report, audit_instance
 from proctor.local.audit.study import Study, study_days
 
 GRADED_PLAYS = 20
-"""Graded plays of each family, difficulty and lapse rate, at least."""
+"""The least number of graded plays of each family, difficulty and lapse rate."""
 
 MOST_SHARED = 0.10
 LEAST_SPREAD = 0.60
 LEAST_DISCRIMINATION = 0.2
 LEAST_FALL, COMPARED_AT = 0.02, 0.1
-"""The least fall of the expected mean from a difficulty to the next, and the lapse rate of the comparison."""
+"""The least fall of the expected mean from one difficulty to the next, at the lapse rate ``COMPARED_AT``."""
 
 MOST_WITHOUT, LEAST_WITH = 0.35, 0.50
-"""The largest share without the duties that name a family, and the least share of these duties alone."""
+"""Bounds for the duties that name a family: the largest share that may be earned without them, and the least with them
+alone.
+"""
 
 MEMORISED = 100
-"""Seeds that the memoriser knows by heart."""
+"""The number of seeds whose days the memoriser knows by heart."""
 
 _FLOOR = 0.02  # a mean below this need not fall further
 
@@ -37,14 +39,15 @@ class FamilyAudit:
     """The audit's results for a family.
 
     Attributes:
-        name: the family. reports: those of its instances.
+        name: the name of the family.
+        reports: the reports on its instances.
         violations: (check, difficulty, seed or None, sentence).
         means: (difficulty, lapse rate) to the mean share of the points in the plays.
         expected: (difficulty, lapse rate) to the mean share over all possible plays.
         shared: difficulty to the median share of 8-grams that two seeds share.
-        discrimination: (difficulty, criterion) to its point-biserial correlation with the whole.
-        covered: the number of plays with each voice, notation and cheat that a day can be played with.
-        studies: by difficulty, the shortcuts that many days give away together.
+        discrimination: (difficulty, criterion) to the criterion's point-biserial correlation with all points.
+        covered: voice, notation or cheat to the number of its plays.
+        studies: difficulty to the shortcuts that many days give away together.
     """
 
     name: str
@@ -61,7 +64,7 @@ class FamilyAudit:
         return [report for report in self.reports if report.difficulty == difficulty]
 
     def naming_of(self, difficulty: int) -> tuple[float, float] | None:
-        """The largest share without the duties that name the family, and the smallest with only them."""
+        """The instances' largest share without the duties that name the family, and the smallest with them alone."""
         shares = [report.naming for report in self.of(difficulty) if report.naming]
         return (max(each["without"] for each in shares), min(each["only"] for each in shares)) if shares else None
 
@@ -70,7 +73,7 @@ class FamilyAudit:
 
     @property
     def least_covered(self) -> dict[str, tuple[str, int]]:
-        """The voice, the notation and the cheat with the fewest plays, and how many there were."""
+        """The voice, the notation and the cheat with the fewest plays, each with the number of these plays."""
         kinds: dict[str, list[tuple[str, int]]] = {}
         for name, plays in self.covered.items():
             kinds.setdefault(name.partition(" ")[0], []).append((name, plays))
@@ -103,7 +106,7 @@ def audit_cell(cell: Cell) -> Report:
 def cells_of(
     directories: Sequence[Path], difficulties: Sequence[int], seeds: Sequence[int], *, quick: bool = False
 ) -> list[Cell]:
-    """The instances to audit; the memoriser knows the audited seeds and the next ones, a hundred in all."""
+    """The instances to audit. The memoriser knows ``MEMORISED`` seeds: the audited ones, and those after them."""
     known = tuple(dict.fromkeys([*seeds, *range(max(seeds) + 1, max(seeds) + MEMORISED)]))[:MEMORISED]
     graded = -(-GRADED_PLAYS // len(seeds)) if not quick else 1
     return [
@@ -115,7 +118,7 @@ def cells_of(
 
 
 def run_cells(cells: Sequence[Cell], processes: int) -> Iterator[Report]:
-    """The reports, as they come.
+    """Audit the instances, and yield each report when it is ready.
 
     A family's instances of one difficulty share a process, which remembers other days. A free process takes the next
     difficulty.
@@ -124,7 +127,7 @@ def run_cells(cells: Sequence[Cell], processes: int) -> Iterator[Report]:
         yield from map(audit_cell, cells)
         return
     groups: dict[tuple[Path, int], list[Cell]] = {}
-    for cell in sorted(cells, key=lambda cell: -cell.difficulty):  # long ones first, to end together
+    for cell in sorted(cells, key=lambda cell: -cell.difficulty):  # the long ones first, to end together
         groups.setdefault((cell.directory, cell.difficulty), []).append(cell)
     queue = iter(groups.values())
     with ExitStack() as stack:
@@ -149,7 +152,7 @@ def run_studies(cells: Sequence[Cell], processes: int) -> Iterator[Study]:
 
 
 def summed_up(reports: Sequence[Report], studies: Sequence[Study] = (), *, quick: bool = False) -> list[FamilyAudit]:
-    """The audits of the families, by name; ``quick`` leaves out the checks that need many instances."""
+    """The audits of the families, sorted by name. ``quick`` leaves out the checks that need many instances."""
     audits: dict[str, FamilyAudit] = {}
     for report in sorted(reports, key=lambda report: (report.family, report.difficulty, report.seed)):
         audit = audits.setdefault(report.family, FamilyAudit(report.family))
@@ -205,7 +208,7 @@ def _sum_up(audit: FamilyAudit, difficulty: int, quick: bool) -> None:
 
 
 def _judge_naming(audit: FamilyAudit, difficulty: int) -> None:
-    """Whether the duties that name the family weigh enough (check 13)."""
+    """Check that the duties that name the family weigh enough (check 13)."""
     without, only = audit.naming_of(difficulty) or (0.0, 1.0)
     if without > MOST_WITHOUT:
         sentence = f"without the duties that name the family {without:.0%} can be had, above {MOST_WITHOUT:.0%}"
@@ -227,7 +230,7 @@ def _compare_difficulties(audit: FamilyAudit) -> None:
 
 
 def command_for(family: str, difficulty: int, seed: int | None, scenarios_dir: str | None = None) -> str:
-    """The command that shows a violation again; ``scenarios_dir`` is the flag's value, if given."""
+    """The command that shows a violation again; ``scenarios_dir`` is the value of the flag, if given."""
     seeds = "" if seed is None else f" --seeds {seed}"
     folder = "" if scenarios_dir is None else f" --scenarios-dir {shlex.quote(scenarios_dir)}"
     return f"proctor scenarios audit {family} --difficulty {difficulty}{seeds}{folder}"

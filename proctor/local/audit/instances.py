@@ -1,4 +1,4 @@
-"""The audit of one instance: checks 1 to 9, 12, 17 and 18, and its data for the checks of a whole family."""
+"""The audit of one instance: checks 1 to 9, 12, 17 and 18, and the instance's data for the checks of a family."""
 
 import asyncio
 import hashlib
@@ -34,7 +34,7 @@ RATES = (0.0, 0.05, 0.1, 0.2, 0.4, 0.8)
 
 LEAST_LAPSES = 8
 BARS = {"nothing": 0.02, "everything": 0.02, "answers all": 0.05, "keywords": 0.35}
-"""The largest share of the points that a player without understanding may earn."""
+"""Players without understanding, and the largest share of the points that each may earn."""
 
 _IMPORTS = re.compile(rb"(?m)^(?:from|import) .*\n")
 _ROUNDING = 1e-9
@@ -47,15 +47,15 @@ class Report:
 
     Attributes:
         violations: check number to sentences.
-        bots: the share of the points of each player of ``BARS``, and of the memoriser.
-        graded: for each lapse rate and play, the share of the points of each criterion, ``total`` among them.
-        expected: for each lapse rate, the share of the points that graded players earn on average.
-        naming: the shares of the points that the duties that name the family are worth: of a player
-            who does all others (``without``), and of one who does only them (``only``). Empty if all duties name it.
-        grams: hashes of the 8-grams of all that participants read, the brief aside.
-        covered: how many plays had each voice, notation and cheat that the day can be played with, by name.
-        plays, lapses, ways: how many there were.
-        digest: that of the day's files.
+        bots: players of ``BARS``, and the memoriser, to their share of the points.
+        graded: lapse rate to a dictionary for each play: criteria, and ``total``, to their share of the points.
+        expected: lapse rate to the share of the points that graded players earn on average.
+        naming: the shares of two players: ``without`` does no duty that names the family, ``only`` does no other duty.
+            Empty if all duties name the family.
+        grams: hashes of the 8-grams of all texts that participants read, except for the brief.
+        covered: each voice, notation and cheat that is possible on the day, to the number of its plays.
+        plays, lapses, ways: how many of them there were.
+        digest: the hash of the day's files.
     """
 
     family: str
@@ -78,7 +78,7 @@ class Report:
         self.violations.append((check, f"{self.role}: {sentence}" if self.role else sentence))
 
     def take(self, part: "Report", count: int) -> None:
-        """Add the results for one of ``count`` participants: shares of points are the means of all participants."""
+        """Add the results for one of ``count`` participants. Shares of points are means over all participants."""
         self.violations += part.violations
         for name, share in part.bots.items():
             self.bots[name] = self.bots.get(name, 0.0) + share / count
@@ -102,9 +102,9 @@ class Report:
 
 
 def digest_of(day: Day) -> str:
-    """A hash of a day's files. If it differs, measured figures belong to another version of the day.
+    """A hash of a day's files. If the hash differs, measured figures belong to another version of the day.
 
-    The hash leaves out import lines of Python files: moving a package doesn't change the day.
+    Import lines of Python files are left out, since the move of a package doesn't change the day.
     """
     digest = hashlib.sha256()
     for name, whole in sorted(day.files().items()):
@@ -126,9 +126,9 @@ def audit_instance(
 
     Args:
         difficulty: 1 to 4.
-        others: seeds that the memoriser knows by heart; seeds that can't be made, and seeds of the same group, are
-            skipped.
-        graded_plays: plays of each lapse rate.
+        others: seeds whose days the memoriser knows by heart. Seeds of the same group are skipped, and so are seeds
+            whose day can't be made.
+        graded_plays: the number of plays at each lapse rate.
 
     Raises:
         Exception: any error that the family raises.
@@ -351,7 +351,7 @@ class _Audit:
 
 
 async def naming_shares(stage: Stage, named_by: frozenset[str]) -> dict[str, float]:
-    """The shares of the points that can be had ``without`` the duties of these types, and with them ``only``."""
+    """The shares of the points that can be earned ``without`` the duties of these types, and with ``only`` them."""
     shares = {}
     for name, leaves_out in (("without", True), ("only", False)):
         undone = {

@@ -1,7 +1,7 @@
 """Two small learners that look for shortcuts: a tree, and a linear model (check 14).
 
-Both get numbers only, and give each row a score. They are trained on four fifths of the days and tested on the rest,
-five times: each day is tested once.
+Both learners get only numbers, and give each row a score. They are trained five times on four fifths of the days, and
+tested on the rest. So each day is tested once.
 """
 
 from collections.abc import Callable, Sequence
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 Matrix = NDArray[np.float64]
 Fitted = Callable[[Matrix], Matrix]
-"""Rows to their scores."""
+"""A fitted model: a function from rows to their scores."""
 
 FOLDS = 5
 _BINS, _DEPTH, _LEAST_ROWS = 16, 5, 15
@@ -19,7 +19,7 @@ _RIDGE = 1.0
 
 
 def fit_tree(rows: Matrix, target: Matrix, depth: int = _DEPTH) -> Fitted:
-    """A regression tree: each split lowers the squared error most, among up to 16 quantiles of each column."""
+    """Fit a regression tree. Each split lowers the squared error most, among up to 16 quantiles of each column."""
     split = _best_split(rows, target) if depth and len(target) >= 2 * _LEAST_ROWS else None
     if split is None:
         mean = float(target.mean())
@@ -52,7 +52,7 @@ def _best_split(rows: Matrix, target: Matrix) -> tuple[int, float] | None:
 
 
 def fit_line(rows: Matrix, target: Matrix) -> Fitted:
-    """A linear model by least squares with a ridge; columns of few values also count by value."""
+    """Fit a linear model by ridge regression. For a column of few values, each value is also a feature."""
     levels = [np.unique(rows[:, column]) for column in range(rows.shape[1])]
     mean, spread = rows.mean(0), rows.std(0) + 1e-9
 
@@ -66,7 +66,7 @@ def fit_line(rows: Matrix, target: Matrix) -> Fitted:
 
 
 def scores(fit: Callable[[Matrix, Matrix], Fitted], rows: Matrix, target: Matrix, folds: Sequence[int]) -> Matrix:
-    """The score of each row by a model that was fitted on the other folds."""
+    """The score of each row, by a model that was fitted on the other folds."""
     found, own = np.zeros(len(target)), np.asarray(folds)
     for fold in range(FOLDS):
         is_test = own == fold
@@ -76,7 +76,7 @@ def scores(fit: Callable[[Matrix, Matrix], Fitted], rows: Matrix, target: Matrix
 
 
 def right_among(scored: Matrix, is_right: NDArray[np.bool_]) -> float:
-    """The share of right candidates among as many of the highest scores; equal scores count by their mean share."""
+    """The share of right candidates among the N highest scores, if N are right. Equal scores count by their mean."""
     count = int(is_right.sum())
     bound = np.sort(scored)[-count]
     above, level = scored > bound, scored == bound

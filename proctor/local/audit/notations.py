@@ -1,7 +1,7 @@
 """Check 17's notations: how people write days, times, amounts, numbers, codes and addresses in English and German.
 
-``babel`` and ``num2words`` write what they can. No notation is taken from the tests of the reader: data that a reader
-was fitted to can't find its errors.
+``babel`` and ``num2words`` write most of them. No notation is taken from the tests of the reader: the reader was fitted
+to those, so they can't find its errors.
 """
 
 from collections.abc import Callable, Iterable
@@ -35,8 +35,9 @@ class Notation:
     """One way to write values of a kind.
 
     Attributes:
-        name: an example. language: None if both languages use it.
-        write: converts the kind's Python value to a text; an empty text if the notation can't write this value.
+        name: an example.
+        language: the language that uses the notation; None if both do.
+        write: converts the kind's Python value to a text, which is empty if the notation can't write this value.
     """
 
     name: str
@@ -114,7 +115,7 @@ def _dated(pattern: str, locale: str) -> Callable[[date], str]:
 
 
 def _unless_a_month(write: Callable[[date], str]) -> Callable[[date], str]:
-    """Write only days whose number can't be a month's: day and month can't be confused then."""
+    """Limit a notation to days after the 12th: their day and month can't be confused."""
     return lambda day: write(day) if day.day > _PLAIN_MONTHS else ""
 
 
@@ -246,7 +247,7 @@ def _parted(joint: str) -> Callable[[str], str]:
 
 
 def _in_groups(code: str) -> str:
-    """Write in groups of four, as account numbers are written."""
+    """Write a code in groups of four, like an account number."""
     return " ".join(code[place : place + 4] for place in range(0, len(code), 4)) if len(code) > 10 else ""
 
 
@@ -299,7 +300,7 @@ NOTATIONS = {
     "name": WORDS,
     "address": ADDRESSES,
 }
-"""The notations of each kind; a moment is a day and a time."""
+"""The notations of each kind. A moment is written as a day and a time."""
 
 
 def _in_python(value: Value) -> Any:
@@ -320,7 +321,7 @@ def _in_python(value: Value) -> Any:
 
 @lru_cache(maxsize=4096)
 def _fitting(value: Value) -> tuple[tuple[Notation, str], ...]:
-    """The notations that can write a value, with the texts; the two languages alternate."""
+    """The notations that can write a value, each with its text. The two languages alternate."""
     plain = _in_python(value)
     written = [(each, text) for each in NOTATIONS.get(value.kind, ()) if (text := each.write(plain))]
     by_language = [[each for each in written if each[0].language == language] for language in (None, "en", "de")]
@@ -336,7 +337,7 @@ def _parts(value: Value) -> tuple[Value, ...]:
 
 
 def language_of(values: Iterable[Value], turn: int) -> Language:
-    """The language of the notation in turn for the first value that has notations."""
+    """The language of a message: that of the turn's notation for the first value with notations."""
     for value in values:
         if notations := _fitting(_parts(value)[0]):
             round_, place = divmod(turn, len(notations))
@@ -345,17 +346,20 @@ def language_of(values: Iterable[Value], turn: int) -> Language:
 
 
 def spread(turn: int, count: int) -> int:
-    """A place below a count, by the turn: neighbouring turns get distant places, and all places are equally frequent.
+    """A place from 0 to ``count - 1`` for a turn. Neighbouring turns get distant places; all are equally frequent.
 
-    That is Fibonacci hashing (Knuth, The Art of Computer Programming, volume 3, 6.4).
+    The method is Fibonacci hashing (Knuth, The Art of Computer Programming, volume 3, 6.4).
     """
     return (turn * 2654435769 % 2**32) * count >> 32
 
 
 def write(value: Value, language: Language, turn: int, *, is_first: bool = True) -> tuple[str, tuple[str, ...]]:
-    """Write a value in the language's notation in turn; also return the notations' names, each after its kind.
+    """Write a value in a notation of the language, which ``turn`` chooses.
 
-    A moment is its day, a joint and its time. The first value's notation also chose the language.
+    A moment is written as its day, a joint and its time. ``is_first``: the value also chose the language.
+
+    Returns:
+        The text, and the notations' names, each after its kind.
     """
     texts, names = list[str](), list[str]()
     for number, part in enumerate(_parts(value)):

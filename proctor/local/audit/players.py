@@ -1,4 +1,4 @@
-"""The audit's players: some do not know the truth, one knows another day's, and graded players sometimes slip."""
+"""The audit's players. Some don't know the truth, one knows the truth of another day, and graded players make slips."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -43,7 +43,12 @@ def report_of(day: Day, words: dict[int, str]) -> list[Act]:
 def with_lapses(
     day: Day, lapses: dict[str, Lapse], more: Sequence[Act] = (), *, claims_all: bool = False, **how: Any
 ) -> Turn:
-    """The oracle, but for one lapse of some duties (by their keys), with more acts; ``how``: see ``player_of``."""
+    """The oracle with more acts, and with one lapse in some duties.
+
+    Args:
+        lapses: duties' keys to their lapse.
+        how: see ``player_of``.
+    """
     acts, words = list[Act](), dict[int, str]()
     for duty in day.duties:
         lapse = lapses.get(duty.key)
@@ -56,10 +61,10 @@ def with_lapses(
 
 
 def graded(day: Day, probability: float, play: int, **how: Any) -> Turn:
-    """The oracle with a lapse rate for each reasoning point, for carelessness and for honesty.
+    """The oracle, but it slips with the same probability at each reasoning point, in carelessness and in honesty.
 
-    If a player slips at several points of a duty, the most expensive lapse decides. The same ``play`` slips at the
-    same points at every higher rate; so rates can be compared.
+    If a player slips at several points of a duty, the most expensive lapse counts. A slip at one rate is also a slip at
+    every higher rate of the same ``play``, so rates can be compared.
     """
     draws = Draws("graded", day.family, day.seed, play)
     lapses: dict[str, Lapse] = {}
@@ -79,9 +84,9 @@ def graded(day: Day, probability: float, play: int, **how: Any) -> Turn:
 
 
 def extra_writes(day: Day, draws: Draws) -> Iterator[tuple[Act, str]]:
-    """Valid actions of different kinds that nothing in the day requires, each with the harm that it does.
+    """Valid actions of different kinds that nothing in the day requires, each with the kind of harm that it does.
 
-    The iterator is endless, and begins with the actions of ``CARELESS``.
+    The iterator is endless, and begins with an action for each kind of ``CARELESS``.
     """
     touched = {record.id for duty in day.duties for record in duty.records}
     known = {person.key for duty in day.duties for person in duty.people}
@@ -136,7 +141,7 @@ async def everything(number: int, now: datetime, client: AsyncUESClient) -> None
 
 
 def answers_all(day: Day) -> Turn:
-    """Answers every message, once, with all values of all messages; reports everything as done."""
+    """A player that answers every message once, with all values of all messages, and reports everything as done."""
     answered: set[str] = set()
 
     async def turn(number: int, now: datetime, client: AsyncUESClient) -> None:
@@ -154,8 +159,9 @@ def answers_all(day: Day) -> Turn:
 
 
 def keywords(day: Day) -> Turn:
-    """Answers each question with the value of the newest mail that shares most words with it; archives what looks like
-    advertising; reports everything as done.
+    """A player that answers each question with a value of the newest mail that shares most words with it.
+
+    It archives mails that look like advertising, and reports everything as done.
     """
     seen: set[str] = set()
 
@@ -206,7 +212,7 @@ def _text_of(mail: dict[str, Any]) -> str:
 
 
 def memoriser(day: Day, other: Day) -> Turn:
-    """Plays another day's truth by heart; its mails are matched with this day's by their place."""
+    """A player that knows another day by heart. It does that day's acts, each in the turn with the same number."""
     acts = [
         replace(act, at=start, until=day.end, reply_to=None)
         for duty in other.duties

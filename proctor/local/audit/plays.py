@@ -1,7 +1,7 @@
 """Plays of an instance in this process: the real simulator and its HTTP API, without a network and without Temporal.
 
-A play costs some hundredths of a second. The whole evaluator gives the same points: ``tests/audit`` plays the same
-scripts both ways.
+A play takes some hundredths of a second. ``tests/audit`` checks that a deployed evaluator gives the same points for the
+same scripts.
 """
 
 from collections.abc import Awaitable, Callable, Iterable
@@ -50,10 +50,10 @@ _NOWHERE = BlobRef(sha256="0" * 64, size=0)
 _SEED = 7
 
 Turn = Callable[[int, datetime, AsyncUESClient], Awaitable[None]]
-"""A player's turn: called with its number (from 0), its time, and the participant's client."""
+"""A function that plays a turn. It gets the turn's number (from 0), its time, and the participant's client."""
 
 Perform = Callable[..., Awaitable[None]]
-"""Does one act, as ``perform`` does."""
+"""A function that does one act, with the parameters of ``perform``."""
 
 
 @dataclass(frozen=True)
@@ -61,11 +61,13 @@ class Outcome:
     """The outcome of a play.
 
     Attributes:
-        held: whether each check holds, by id.
+        held: checks' ids to whether the check holds.
         damage: changes that no duty explains, and their costs.
-        points: the points of each criterion, by id. maximum: those of all criteria.
-        attempted: whether each check was attempted, by id. has_worked: whether enough was, for gated checks.
-        doubtful: the points that rules could not decide; they are not among ``points``.
+        points: criteria's ids to the earned points.
+        maximum: the largest sum of points.
+        attempted: checks' ids to whether the check was attempted.
+        has_worked: whether enough work was done for gated checks to count.
+        doubtful: the points that rules could not decide; ``points`` don't include them.
     """
 
     held: dict[str, bool]
@@ -84,11 +86,11 @@ class Outcome:
 
 
 class Stage:
-    """An instance that can be played repeatedly; with several participants, one participant's side of it.
+    """An instance that can be played repeatedly. If it has several participants, a stage is one participant's side.
 
     Attributes:
-        sent: the messages of the last play to the users of other roles, by turn.
-        arrivals: messages of other sides to this one, by turn; none by default.
+        sent: for each turn of the last play, the messages to users of other roles.
+        arrivals: for each turn, the messages from other sides to this side; empty until ``hear``.
     """
 
     def __init__(self, day: Day) -> None:
@@ -125,7 +127,7 @@ class Stage:
             simulation.allowance = type(simulation.allowance)()
             conditions = TurnConditions(turn=number + 1, seed=self.day.seed, seconds=seconds, noise=noise)
             simulation.course, simulation.is_turn_over = Course(conditions) if seconds or noise else None, False
-            # A rehearsal's client is for one turn, and its own requests cost time, too.
+            # As in a rehearsal, a client is for one turn, and the client's own requests cost time, too.
             await player(number, now, self.client if simulation.course is None else self._new_client())
             log += await self._settle(number + 1, now)
         return self.outcome(log, self.states())
@@ -180,7 +182,7 @@ def _scheduled(event: PlannedEvent) -> ScheduledEvent:
 
 
 def judge(ctx: AgentBeatsEvalContext, duties: dict[str, DutyParams], criteria: dict[str, int]) -> Outcome:
-    """The outcome of a day by its evidence; the points are those of ``proctor.scenarios.kit.checks``."""
+    """The outcome of a day by its evidence; ``proctor.scenarios.kit.checks`` gives the points."""
     reader = TextReader()
     with reading(reader):
         judged = Judgement(ctx, duties)
@@ -211,12 +213,12 @@ def player_of(
     backwards: bool = False,
     do: "Perform | None" = None,
 ) -> Turn:
-    """A player that does these acts, each in the first turn of its time, or in the last.
+    """A player that does these acts, each in the first turn that the act's time permits.
 
     Args:
-        voice: how messages are worded.
-        late: each act is done in the last turn of its time.
-        backwards: the acts of a turn are done in the opposite order.
+        voice: the number of the kit's voice that words the messages.
+        late: do each act in the last turn that its time permits, not in the first.
+        backwards: do the acts of a turn in the opposite order.
         do: does one act; ``perform`` by default.
     """
     due: dict[int, list[Act]] = {}

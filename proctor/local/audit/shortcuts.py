@@ -11,15 +11,15 @@ from proctor.local.audit.clues import Choice, Clues, Decision
 from proctor.local.audit.learning import FOLDS, Fitted, Matrix, fit_line, fit_tree, right_among, scores
 
 MOST_GAINED = 0.10
-"""The most that the learner's accuracy may exceed that of chance, or of the most frequent answer."""
+"""The largest gain: how much the learner's accuracy may exceed that of chance, or of the most frequent answer."""
 
 ERRORS = 3
-"""The number of the baseline's standard errors that a gain has to exceed as well."""
+"""A gain also has to exceed this number of the baseline's standard errors."""
 
 LEAST_CASES = 100
-"""The fewest choices to learn from."""
+"""The least number of choices that the learner learns from."""
 
-_FEW = 6  # different answers of a duty that is a decision
+_FEW = 6  # a duty with more different answers isn't a decision
 _MODELS: dict[str, Callable[[Matrix, Matrix], Fitted]] = {"tree": fit_tree, "line": fit_line}
 
 
@@ -28,12 +28,12 @@ class Learned:
     """The learner's results for one subject.
 
     Attributes:
-        subject: a duty's type and what was chosen from, such as ``price answer 0``.
-        cases: how many choices there were.
-        baseline: how often chance, or the most frequent answer, is right.
-        gains: by model, how much more often it is right than the baseline.
-        clues: the gain of a tree that sees a single clue, by clue.
-        unknown: as ``gains``, without the senses that are known to give answers away.
+        subject: a duty's type and the kind of its candidates, such as ``price answer 0``.
+        cases: the number of choices.
+        baseline: how often chance, or the most frequent answer, is right (0 to 1).
+        gains: models to their gain: how much more often a model is right than the baseline.
+        clues: clues to the gain of a tree that sees only this clue.
+        unknown: the same as ``gains``, but without the senses that are known to give answers away.
     """
 
     subject: str
@@ -50,12 +50,12 @@ class Learned:
 
     @property
     def bar(self) -> float:
-        """The largest gain that counts as none: ``MOST_GAINED``, or a gain that few choices have by luck."""
+        """The largest permitted gain: ``MOST_GAINED``, or more if there are so few choices that luck explains more."""
         return max(MOST_GAINED, ERRORS * math.sqrt(self.baseline * (1 - self.baseline) / self.cases))
 
     @property
     def best_clues(self) -> list[str]:
-        """The clues whose single gain exceeds the bar, with their gains, the best first."""
+        """The clues that exceed the bar alone, each with its gain in points, the best first."""
         best = sorted(self.clues.items(), key=lambda clue: -clue[1])
         return [f"{name} +{100 * gain:.0f}" for name, gain in best if gain > self.bar]
 
@@ -64,8 +64,8 @@ def learn_choices(subject: str, choices: Sequence[tuple[int, Choice]], known: It
     """Train the learner on the choices of a subject, and return its results.
 
     Args:
-        subject: as ``Choice`` has it.
-        choices: each with the number of its day, or of its day's group.
+        subject: the ``subject`` of the choices.
+        choices: (number of the choice's day or of the day's group, choice).
         known: senses that are known to give answers away.
     """
     baseline = fmean(sum(choice.right) / len(choice.right) for _, choice in choices)
@@ -87,7 +87,7 @@ def learn_choices(subject: str, choices: Sequence[tuple[int, Choice]], known: It
 def learn_decisions(
     subject: str, decisions: Sequence[tuple[int, Decision]], known: Iterable[str] = ()
 ) -> Learned | None:
-    """As ``learn_choices``, for decisions; None if there are too many different answers."""
+    """Train the learner on decisions, as ``learn_choices`` does; None if the answers are too many."""
     answers = [decision.answer for _, decision in decisions]
     kinds = sorted(set(answers))
     if not 1 < len(kinds) <= _FEW:
@@ -124,7 +124,7 @@ def _learned(
 
 
 def _matrix(rows: Sequence[Clues]) -> tuple[list[str], Matrix]:
-    """The clues that are not the same everywhere, by name, and their columns."""
+    """The names of the clues that vary, and a column for each of them."""
     names = sorted({name for row in rows for name in row})
     columns = np.array([[row.get(name, -1.0) for name in names] for row in rows])
     varies = [place for place in range(len(names)) if np.ptp(columns[:, place]) > 0]

@@ -13,7 +13,7 @@ GRAM = 8
 
 
 def is_shown(fact: Fact, record: Record) -> bool:
-    """Whether each part of a fact's value (parted by ``/``) is readable in the record: as text, time, day or amount."""
+    """Whether a record shows each part of a fact's value (parted by ``/``) as a text, time, day or amount."""
     return all(_is_part_shown(part, record) for part in fact.value.split("/"))
 
 

@@ -1,6 +1,6 @@
 """Shortcuts, constants and equal answers that many days of a family and difficulty give away (checks 14 to 16).
 
-Days are only made, not played. The ``known.toml`` of a folder lists violations that are yet to be fixed.
+Days are only made, not played. ``known.toml`` in a folder of families lists violations that aren't fixed yet.
 """
 
 import re
@@ -23,11 +23,12 @@ STUDIED = range(1001, 1251)
 """The seeds of the days: the learner is trained on four fifths of them, and tested on the rest."""
 
 COUNTED = 25
-"""The number of days within which a count has to vary."""
+"""A count has to vary within this number of days."""
 
 LEAST_CHANCE, LEAST_APART = 1e-4, 0.02
-"""Equal answers differ from chance by these two limits: the probability of such a share is below the first, and the
-difference of the shares is above the second."""
+"""Equal answers are a violation if two conditions hold. Their share has a probability below the first number, and it
+differs from chance by more than the second.
+"""
 
 _OURS = Path(kit.__file__).parents[1] / "families"
 _TIME = re.compile(r"\d{4}-\d\d-\d\d(?:T(\d\d:\d\d)\S*)?")
@@ -39,9 +40,10 @@ class Study:
 
     Attributes:
         learned: the shortcut learner's results for each subject.
-        counts: by a duty's type and the counted thing, the counts that occurred in ``COUNTED`` days.
-        equal: by a duty's type and part of the answer, the share of equal pairs within a day, and by chance.
-        violations: (check, sentence). known: the violations that ``known.toml`` lists.
+        counts: (duty's type, counted thing) to the counts that occurred in ``COUNTED`` days.
+        equal: duty's type and part of the answer to two shares of equal pairs: within a day, and by chance.
+        violations: (check, sentence).
+        known: the violations that ``known.toml`` lists, in the same form.
     """
 
     family: str
@@ -58,7 +60,7 @@ class Study:
         return max((gain for learned in self.learned for gain in learned.unknown.values()), default=0.0)
 
     def figures(self) -> dict[str, Any]:
-        """The figures of the page of shortcuts; gains in points."""
+        """The figures for the page of shortcuts. Gains are in points."""
 
         def points(gains: Mapping[str, float]) -> dict[str, float]:
             return {name: round(100 * gain, 1) for name, gain in gains.items()}
@@ -86,11 +88,14 @@ class Study:
 
 
 class Known:
-    """The known shortcuts: for each check, those of a duty type or of a ``family type``.
+    """The known shortcuts from ``known.toml``.
+
+    The file has a table for each check: ``clues`` (senses, see ``clues.Clues``), ``counts`` and ``equal``. Keys are a
+    duty type, or a family and a duty type. The file of proctor's own families applies to all families, since they share
+    duty types.
 
     Args:
-        folder: that of the families. Its ``known.toml`` has the tables ``clues`` (senses, see ``clues.Clues``),
-            ``counts`` and ``equal``. That of proctor's own families applies everywhere: others use their duty types.
+        folder: the folder of the families.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -117,7 +122,7 @@ def study_days(directory: Path, difficulty: int, seeds: Sequence[int] = STUDIED)
         except Exception as error:
             found.violations.append((1, f"seed {seed}: {type(error).__name__}: {error}"))
             continue
-        number = group_of(seed, whole.group)  # a learner that has seen a day has seen its group
+        number = group_of(seed, whole.group)  # a group shares a fold: one of its days gives away all
         for day in whole.sides or (whole,):
             for choice in choices_of(day):
                 choices[choice.subject].append((number, choice))
@@ -184,7 +189,10 @@ def _judge_counts(found: Study, known: Known) -> None:
 
 
 def _answers_of(day: Day) -> dict[str, list[str]]:
-    """The answers of a day's duties, by type and place in the answer: of moments only the time of day, no dates."""
+    """The answers of a day's duties, by type and place in the answer.
+
+    A moment counts with its time of day only. Dates are left out.
+    """
     found: dict[str, list[str]] = defaultdict(list)
     for duty in day.duties:
         if len(duty.answers) == 1:
@@ -214,7 +222,7 @@ def _judge_answers(found: Study, known: Known, answers: Mapping[str, list[list[s
 
 
 def _chance_of_equals(days: Iterable[list[str]]) -> float:
-    """The share of equal answers of two different days."""
+    """The share of equal pairs among answers of two different days."""
     total, within = Counter[str](), 0
     pairs = pairs_within = 0
     for values in days:

@@ -1,4 +1,4 @@
-"""Check 17's voices: those of the kit, quotes, forwarded messages, Markdown, HTML, and several messages for one."""
+"""Check 17's voices: the kit's, and voices with quotes, forwarded messages, Markdown, HTML, or several messages."""
 
 import html
 from collections.abc import Callable, Sequence
@@ -12,12 +12,12 @@ from purple_sdk.ues import AsyncUESClient, UESError
 from purple_sdk.ues.errors import ServerError
 
 _QUOTED = 6
-"""Lines of the answered mail that are quoted."""
+"""The number of lines that are quoted from the answered mail."""
 
 
 @dataclass(frozen=True)
 class Note:
-    """A single message; ``html`` only by mail."""
+    """A single message; only mails have ``html``."""
 
     subject: str
     text: str
@@ -26,7 +26,7 @@ class Note:
 
 @dataclass(frozen=True)
 class Told:
-    """The content of a message: the act's topic, its values in their notations, and the needed names."""
+    """The content of a message: the act's topic, its values in their notations, and the names of people."""
 
     act: Act
     day: Day
@@ -50,19 +50,19 @@ class Told:
 
     @property
     def line(self) -> str:
-        """All values in a row; a question's values as its options."""
+        """All values in one line. A question has its values as options."""
         if self.is_question:
             return f"{' or '.join(self.values[:-1])}?"
         return ", ".join(self.values)
 
     @property
     def items(self) -> tuple[str, ...]:
-        """The values one by one; a question stays whole."""
+        """The values as separate items. A question is a single item."""
         return (self.line,) if self.is_question else self.values
 
     @property
     def asked(self) -> list[str]:
-        """The first lines of the mail that the act answers, or of a mail that its reader could have written."""
+        """The first lines of the mail that the act answers. If it answers none, the lines of an invented mail."""
         mails = [record for record in self.day.records if record.id == self.act.reply_to]
         body = mails[0].body if mails else f"Hello,\n\nis there any news on {self.topic}?\n\n{self.reader}"
         return [line.strip() for line in body.strip().split("\n")][:_QUOTED]
@@ -76,8 +76,11 @@ class Voice:
     """A way to write messages.
 
     Attributes:
-        name: its name in the report. language: that of its words and notations.
-        speak: writes the messages. is_mail: whether only mails have this voice. is_whole: whether it uses one message.
+        name: the name of the voice in the report.
+        language: the language of its words and notations.
+        speak: writes the messages.
+        is_mail: whether only mails have this voice.
+        is_whole: whether the voice says everything in one message.
     """
 
     name: str
@@ -96,7 +99,7 @@ def _kit(number: int) -> Speak:
 
 
 def _form(text: str, subject: str = "{topic}") -> Speak:
-    """A message of one form, with the slots of ``Told``; ``lines`` are the items below each other."""
+    """A voice that fills a form's slots with the fields of ``Told``; ``lines`` are the items below each other."""
 
     def speak(told: Told) -> list[Note]:
         slots = {
@@ -112,7 +115,7 @@ def _form(text: str, subject: str = "{topic}") -> Speak:
 
 
 def _in_html(form: str, item: str, *, joint: str = ", ") -> Speak:
-    """An HTML mail with the plain text beside it; letters and signs beyond ASCII are entities."""
+    """A voice that sends an HTML mail with its plain text. In the HTML, characters beyond ASCII are entities."""
 
     def speak(told: Told) -> list[Note]:
         def coded(text: str) -> str:
@@ -139,7 +142,7 @@ _ENTITIES = {
 
 
 def _in_pieces(*texts: str) -> Speak:
-    """Several messages: the topic, the values, a closing line."""
+    """A voice that sends several messages: the topic, the values, and a closing line."""
 
     def speak(told: Told) -> list[Note]:
         slots = {name: getattr(told, name) for name in ("topic", "reader", "line")}
@@ -254,7 +257,7 @@ VOICES: tuple[Voice, ...] = (
 
 
 async def deliver(notes: Sequence[Note], act: Act, client: AsyncUESClient) -> None:
-    """Send notes to the act's reader, in its channel; those by mail answer the mail that the act answers."""
+    """Send notes to the act's reader, in the act's channel. If the act answers a mail, the notes do, too."""
     for note in notes:
         if act.to is None or act.channel == "chat":
             await client.chat.send(role="assistant", content=note.text)

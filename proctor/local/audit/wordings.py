@@ -1,7 +1,7 @@
 """Check 17: right acts keep their points in other voices and notations.
 
-Voices and notations alternate from seed to seed: over the seeds of a release audit, each family is played with each
-of them (a covering array). The combinations are known without a play.
+Voices and notations alternate from seed to seed. Over the seeds of a release audit, each family is played with each
+voice and each notation (a covering array). Plays aren't needed to know the combinations.
 """
 
 from collections.abc import Iterator
@@ -32,12 +32,12 @@ class Wording:
 
     @property
     def names(self) -> set[str]:
-        """The names of its voice and its notations."""
+        """The names of the voice and of the notations."""
         return {f"voice {self.voice.name}", *(f"notation {name}" for name in self.notations)}
 
 
 def number_of(day: Day) -> int:
-    """The day's number among those of its family: neighbouring seeds and difficulties follow each other."""
+    """The day's number among the days of its family, which are sorted by seed and difficulty."""
     return 4 * day.seed + day.difficulty - 1
 
 
@@ -47,13 +47,13 @@ def told_acts(day: Day) -> list[Act]:
 
 
 def planned(day: Day, play: int) -> dict[str, Wording]:
-    """The wording of each act that tells values, in one of the plays, by the act's id."""
+    """The wordings of one of the plays: ids of acts that tell values to their wording."""
     start = number_of(day) * PLAYS + play
     return {act.id: _wording(day, act, start + _STEP * place) for place, act in enumerate(told_acts(day))}
 
 
 def possible(day: Day) -> set[str]:
-    """All voices and notations that the day could be played in."""
+    """The names of all voices and notations that are possible on a day."""
     names = set[str]()
     for act in told_acts(day):
         voices = _fitting(day, act)
@@ -66,7 +66,7 @@ def _fitting(day: Day, act: Act) -> list[Voice]:
     by_mail = act.channel == "mail" and act.to is not None
     checks = [check for duty in day.duties for check in duty.checks]
     reader = act.to.addresses if act.to else (USER,)
-    # A question and a denial need one message, and so do those whose messages are counted.
+    # These need a single message: questions, denials, and acts to a reader whose messages are counted.
     is_whole = any(value.kind == "question" for value in act.values) or any(
         (isinstance(check, OnceCheck) and not check.values and not {*reader}.isdisjoint(check.to))
         or (check.id in act.checks and getattr(check, "denied", False))
@@ -84,7 +84,7 @@ def _wording(day: Day, act: Act, turn: int) -> Wording:
 
 
 def player_in_words(day: Day, plan: dict[str, Wording]) -> Turn:
-    """The oracle, with messages worded by a plan."""
+    """The oracle, with messages in the wordings of a plan."""
 
     async def do(act: Act, day: Day, client: AsyncUESClient, voice: int) -> None:
         wording = plan.get(act.id)

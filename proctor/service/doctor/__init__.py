@@ -6,5 +6,5 @@
 * ``places``: stores, disks, clocks
 * ``services``: simulator, gateway, collector of traces
 * ``models``: models' keys, and participants
-* ``command``: all of it, as a table
+* ``command``: all checks, and the table of their findings
 """

@@ -62,8 +62,8 @@ def looks_at(
     """The parts to check in a deployment with these settings.
 
     Args:
-        agents: addresses of participants; empty for the settings' example.
-        gateway_url: None for the environment's, or else the settings' address.
+        agents: addresses of participants; if empty, the settings' example participant is checked.
+        gateway_url: the gateway's address; None for the address in the environment, or else in the settings.
     """
     named = gateway_url or (default_gateway() if os.environ.get(GATEWAY_VARIABLE) else None)
     gateway = (named or f"http://{in_url(own_host(config.host))}:{config.port}").rstrip("/")

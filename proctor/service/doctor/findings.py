@@ -19,8 +19,12 @@ class Finding:
     """The result of a check of one part.
 
     Attributes:
-        state: ``problem`` if assessments can't be played at present; ``warning`` if something isn't as it should be;
-            ``skipped`` if the part couldn't be checked, or isn't needed.
+        state: one of four words:
+
+            * ``ok``: the part works
+            * ``warning``: the part isn't as it should be
+            * ``problem``: assessments can't be played at present
+            * ``skipped``: the part couldn't be checked, or isn't needed
     """
 
     part: str
@@ -50,14 +54,14 @@ class Look:
 
 
 async def take(look: Look) -> list[Finding]:
-    """Check one part. It always ends in time, and each problem is a finding."""
+    """Check one part within its time limit. Errors and timeouts are findings, too."""
     began = time.monotonic()
     try:
         async with asyncio.timeout(look.seconds):
             finding = await look.take()
     except TimeoutError:
         finding = Finding(look.part, "problem", f"It did not answer within {look.seconds:g} s.", "See whether it runs.")
-    except BadEnvironmentError:  # which has a separate check
+    except BadEnvironmentError:  # another check reports it
         finding = Finding(look.part, "skipped", "It can't be looked at before certificates can be read.")
     except Exception as error:  # the doctor itself must not fail
         report = " ".join(str(error).split())[:_LONGEST_REPORT]

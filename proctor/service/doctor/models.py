@@ -1,4 +1,4 @@
-"""Checks of models, by a request for one token each, and of participants, by a request for their cards."""
+"""Checks of models and participants: each model is asked for one token, each participant for its card."""
 
 from temporalio.exceptions import ApplicationError
 
@@ -12,7 +12,7 @@ _LONGEST_REPORT = 300
 
 
 def models_in(config: GreenAgentConfig) -> dict[tuple[str, str | None], str]:
-    """The models of the settings: each (name, address) with its uses."""
+    """The models of the settings: (name, address) to the uses of the model, in words."""
     uses: dict[tuple[str, str | None], str] = {}
     for use, model in (
         ("characters", (config.response_generator_model, config.response_generator_base_url)),
@@ -26,7 +26,7 @@ async def look_at_model(name: str, base_url: str | None, use: str) -> Finding:
     """Check that a model answers, by a request for one token, which costs next to nothing.
 
     Args:
-        use: which settings name it, for the sentence.
+        use: the uses of the model, for the finding's sentence.
     """
     part, called = "model", f"{name} ({use})"
     try:
@@ -43,7 +43,7 @@ async def look_at_model(name: str, base_url: str | None, use: str) -> Finding:
         await llm.ainvoke("Say OK.")
     except ModelError as error:
         return Finding(part, "problem", f"{called} can't be used: {error}.", "Mend the settings that name it.")
-    except Exception as error:  # every provider's client has its own
+    except Exception as error:  # each provider's client has other exceptions
         if _is_cut_off(error):
             return Finding(part, "ok", f"{called} answers.")
         report = " ".join(str(error).split())[:_LONGEST_REPORT]
@@ -61,7 +61,7 @@ async def look_at_participant(url: str, config: GreenAgentConfig, *, is_asked_fo
     """Check that an agent answers with a usable card.
 
     Args:
-        is_asked_for: whether a flag named it; if so, a missing agent is a problem.
+        is_asked_for: whether a flag named the agent; only then is a missing agent a problem.
     """
     clients = ParticipantClients(config)
     try:
@@ -85,5 +85,5 @@ async def look_at_participant(url: str, config: GreenAgentConfig, *, is_asked_fo
 
 
 def _is_cut_off(problem: Exception) -> bool:
-    """Whether a model answered and its client rejects the answer because one token is incomplete."""
+    """Whether the model did answer, but its client rejects an answer that ends after one token."""
     return type(problem).__name__ == "LengthFinishReasonError" or "max_tokens" in str(problem)

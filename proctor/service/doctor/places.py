@@ -1,4 +1,4 @@
-"""Checks of stores and disks, and of the clocks of both."""
+"""Checks of stores, of their clocks, and of disks."""
 
 import asyncio
 import shutil
@@ -20,7 +20,7 @@ from purple_sdk.protocol.problems import Problem
 
 _SLOW_STORE, _WAITS = 2.0, 10.0  # seconds after which a store is slow, and after which it does not answer
 _SCARCE, _TOO_SCARCE = 5e9, 500e6
-"""The least free bytes on a disk without a finding: an assessment keeps some 100 kB, the 50 MB mailbox 60 MB."""
+"""A disk with fewer free bytes is a finding. An assessment keeps some 100 kB, or 60 MB with a 50 MB mailbox."""
 
 
 async def look_at_store(url: str, name: str) -> list[Finding]:

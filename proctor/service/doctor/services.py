@@ -29,7 +29,7 @@ _SECONDS = 5.0
 
 
 async def look_at_simulators(config: GreenAgentConfig) -> list[Finding]:
-    """Check that each simulator answers and accepts this deployment's key; if only some fail, that is a warning."""
+    """Check that each simulator answers and accepts this deployment's key. It is only a warning if some of them do."""
     if config.ues_command:
         sentence = "Each assessment gets a UES server of its own (AGENTBEATS_GREEN_UES_COMMAND)."
         return [Finding("simulator", "skipped", sentence)]
@@ -85,7 +85,7 @@ async def look_at_gateway(url: str) -> list[Finding]:
 
 
 async def _look_at_card_url(url: str, card: Mapping[str, object]) -> Finding | None:
-    """Warn if the address on the agent card doesn't answer; it may only be unreachable from this machine."""
+    """Warn if the address on the agent card doesn't answer. It may still be reachable from other machines."""
     ways = card.get("supportedInterfaces")
     named = next((str(way.get("url")) for way in ways if isinstance(way, dict)), "") if isinstance(ways, list) else ""
     if not named or named.rstrip("/") == url:
@@ -148,7 +148,7 @@ async def look_at_collector(_: GreenAgentConfig) -> Finding:
 
 
 def _clock(whose: str, headers: Mapping[str, str], asked_at: float) -> list[Finding]:
-    """The clock of a service, from its answer's Date, which has whole seconds."""
+    """Check a service's clock by its answer's ``Date``, which has whole seconds."""
     try:
         server_time = parsedate_to_datetime(headers["date"]).timestamp()
     except (KeyError, ValueError):

@@ -21,14 +21,14 @@ from purple_sdk.protocol.problems import Problem
 _SECONDS = timedelta(seconds=5)
 _SHORT_RETENTION = timedelta(days=3)
 _OWN_QUEUE = "proctor-doctor"
-"""A task queue without workers: the doctor polls it to learn Temporal's time of the poll."""
+"""A task queue without workers. The doctor polls it, and reads when that was by Temporal's clock."""
 
 SKEW = 2.0
-"""Seconds that clocks may differ: fences go by Temporal's alone, but times in results and logs should fit together."""
+"""Seconds that clocks may differ. Fences depend on Temporal's clock alone, but results and logs mix times of all."""
 
 
 async def look_at_temporal(config: GreenAgentConfig) -> list[Finding]:
-    """Check everything about Temporal; without a connection, report only that."""
+    """Check Temporal: connection, namespace, workers and clock. Without a connection, report only that problem."""
     where = f"{config.temporal_address}, namespace {config.temporal_namespace}"
     try:
         client = await connect(config)
@@ -104,7 +104,7 @@ async def _of_models_queue(client: Client, config: GreenAgentConfig) -> Finding:
 
 
 async def _of_queue(client: Client, queue: str, kind: TaskQueueType.ValueType, words: tuple[str, str, str]) -> Finding:
-    """Whether a worker polls a queue; ``words`` are the part, the effect of a missing worker, and the remedy."""
+    """Check that a worker polls a queue; ``words`` are the part, the effect of a missing worker, and the remedy."""
     name, follows, remedy = words
     workers = await count_workers(client, queue, kind, _SECONDS)
     if not workers:
@@ -113,7 +113,7 @@ async def _of_queue(client: Client, queue: str, kind: TaskQueueType.ValueType, w
 
 
 async def _of_clock(client: Client) -> Finding:
-    """Temporal's clock, from the time that it records for a poll."""
+    """Check Temporal's clock by the time that it records for a poll."""
     asking = asyncio.create_task(
         client.workflow_service.poll_workflow_task_queue(
             PollWorkflowTaskQueueRequest(
@@ -136,7 +136,7 @@ async def _of_clock(client: Client) -> Finding:
 
 
 def of_clock(whose: str, ahead: float) -> Finding:
-    """The words for a clock that is some seconds ahead of this machine's."""
+    """The finding on a clock that is ``ahead`` of this machine's clock by some seconds."""
     part = f"clock of {whose}"
     if abs(ahead) > SKEW:
         how = "ahead of" if ahead > 0 else "behind"
