@@ -1,4 +1,4 @@
-"""The one way to connect to Temporal: typed payloads; large ones are stored as blobs and referenced."""
+"""The only way to connect to Temporal. Payloads are typed; large ones are stored as blobs and referenced."""
 
 import asyncio
 import time
