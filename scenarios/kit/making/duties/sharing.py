@@ -31,7 +31,8 @@ def share_part(
 
     Args:
         asker: the person who asks by mail.
-        allowed: the things that they may know, with values. barred: the other things, with all values that each ever
+        allowed: the things that they may know, with values.
+        barred: the other things, with all values that each ever
             had, the current one last.
         asked, until: when the question comes, and when the answer is due.
         records: records with the solver's facts: the values, and who may know what.
