@@ -309,11 +309,11 @@ def _check_roles(roles: dict[str, "ScenarioConfig"]) -> None:
 class ScenarioConfig(ScenarioModel):
     """A scenario: a span of simulated time, its people, the user's request and the criteria.
 
-    Between days are ``nights`` without turns. In a scenario with several participants, ``roles`` has for
-    each role the fields in which its scenario differs from the rest of the document. These may be the user, prompt,
+    Between days are ``nights`` without turns. In a scenario with several participants, ``roles`` has for each
+    role the fields in which its scenario differs from the rest of the document. These may be the user, prompt,
     criteria, initial state and ``max_turns``. After reading, each role is a whole scenario, and the document's own
-    fields are those of the first role. ``roles`` also sets ``colleagues``: the
-    characters for whom the other participants work, by role. ``max_turns`` is a role's budget of turns.
+    fields are those of the first role. ``roles`` also sets ``colleagues``: the characters for whom the other
+    participants work, by role. ``max_turns`` is a role's budget of turns.
 
     ``user_character`` is the id of the character for whom the participant works. ``user_talks`` are the channels on
     which the user answers the participant; without any, the user never answers. ``initial_state`` is the name of a file

@@ -2,8 +2,7 @@
 
 This module knows each provider's fsspec package, how its file system is opened, and what its errors mean. The
 provider's own environment variables, files and roles determine credentials, regions and endpoints. fsspec's own
-configuration
-(``FSSPEC_S3_…``, ``FSSPEC_GS_…``, ``FSSPEC_ABFS_…``) takes precedence over these settings.
+configuration (``FSSPEC_S3_…``, ``FSSPEC_GS_…``, ``FSSPEC_ABFS_…``) takes precedence over these settings.
 """
 
 from collections.abc import Iterator

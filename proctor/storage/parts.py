@@ -1,8 +1,7 @@
 """Store checkpoints in parts (``proctor.ues.parts``): a manifest, and the parts that it names.
 
 The manifest and each of the parts is a blob. The manifest is stored last, so its readers find all parts. A worker
-handles
-only a few parts at a time, regardless of their number.
+handles only a few parts at a time, regardless of their number.
 """
 
 import asyncio

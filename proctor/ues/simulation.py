@@ -195,8 +195,10 @@ class Simulation:
     ) -> tuple[Modality, JsonObject]:
         """Return the modality and the checked data of an event that can be scheduled.
 
-        Raises UnknownModality (404), Invalid (422: a value out of range) or Impossible (400: a past time, or other data
-        that the modality's input refuses).
+        Raises:
+            UnknownModality: 404, there is no such modality.
+            Invalid: 422, a value is out of range.
+            Impossible: 400, the time is past, or the modality's input refuses the data for another reason.
         """
         modality = self.find_modality(name)
         if scheduled_time < self.clock.text:

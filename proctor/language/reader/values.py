@@ -99,7 +99,7 @@ class Values:
         return _END_COLUMN.search(self.text) is not None
 
     def _with_ends(self, times: list[Mention], spans: list[Mention]) -> list[Mention]:
-        """Return the times, and add spans: words make a time the end of a span (``starts 15:00, ends 16:45``)."""
+        """Return the times; words mark some as ends (``starts 15:00, ends 16:45``), whose spans are added."""
         found = times[:1]
         for first, second in itertools.pairwise(times):
             if (

@@ -227,8 +227,8 @@ def _leave(call: HostCall) -> JsonObject:
     errors=(400, 404, 409, 412, 422),
 )
 def _step(call: HostCall) -> Reply:
-    """Claim a simulation, and carry out a step in it. The body's first line is the request (JSON), the rest, if any,
-    the content of the checkpoint; the answer likewise.
+    """Claim a simulation, and carry out a step in it. The body's first line is the request (JSON). The content of the
+    checkpoint follows, if it is sent. The answer has the same form.
     """
     head, _, content = call.body.partition(b"\n")
     asked = validate(StepRequest, read_json(head), "body")

@@ -1,4 +1,4 @@
-"""Keep a surprise: insiders get their part, the others a story, and the calendar doesn't reveal it."""
+"""Keep a surprise: insiders get their part, all other people a story, and the calendar doesn't reveal it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

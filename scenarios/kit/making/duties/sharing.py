@@ -27,7 +27,7 @@ def share_part(
     wrong: Sequence[Value] = (),
     misleading: Mapping[str, Value] = {},
 ) -> Duty:
-    """A person asks for several things, and may know only some of them; an answer with the others earns nothing.
+    """A person asks for several things and may know only some of them; an answer with any other thing earns nothing.
 
     Args:
         asker: the person who asks by mail.
