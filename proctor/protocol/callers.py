@@ -15,9 +15,9 @@ class Quotas(WireModel):
     """A caller's quota; None is unlimited.
 
     Attributes:
-                at_once: assessments that run at the same time, including those of campaigns.
-                per_day: assessments begun within 24 hours.
-                cost_per_day: model costs of assessments that ended within 24 hours, in the price table's currency.
+        at_once: assessments that run at the same time, including those of campaigns.
+        per_day: assessments begun within 24 hours.
+        cost_per_day: model costs of assessments that ended within 24 hours, in the price table's currency.
     """
 
     at_once: int | None = Field(default=None, ge=1)

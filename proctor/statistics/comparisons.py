@@ -1,4 +1,4 @@
-"""Compare two agents on the same scenarios, seeds and repeats: which one is better, by how much, and how surely.
+"""Compare two agents on the same scenarios, seeds and repeats, and find how many runs would show a difference.
 
 The interval, the p-value and the power all concern one value: the mean of the differences by unit (scenario and
 seed; repeats of a seed are one unit), weighted by ``weights``. This mean equals the difference of the two agents' means

@@ -8,8 +8,8 @@ The interval of the share that passes is computed as in ``estimates`` for shares
 other, so the interval is based on the effective number of independent runs. This number is the share's binomial
 variance over its variance by tasks, scaled for the few degrees of freedom of the latter. Source: Korn and Graubard,
 "Confidence Intervals for Proportions with Small Expected Number of Positive Counts Estimated from Survey Data", Survey
-Methodology 24, 1998. If tasks do not vary, the effective number is the number of tasks. If their weights are unequal, it is then
-the squared sum of the weights over the sum of their squares (Kish, Survey Sampling, 1965, section 11.7).
+Methodology 24, 1998. If tasks do not vary, the effective number is the number of tasks. If their weights are unequal,
+it is then the squared sum of the weights over the sum of their squares (Kish, Survey Sampling, 1965, section 11.7).
 """
 
 from collections.abc import Callable, Mapping, Sequence

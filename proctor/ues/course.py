@@ -80,7 +80,7 @@ class Course:
         self.ended_at = self.ended_at or now
 
     def find_reading_time(self, to: str, began_at: str) -> str:
-        """Return the instant at which the turn is read. It follows the last request as ``to`` follows ``began_at``."""
+        """Return the instant at which the turn is read: as long after its last request as ``to`` after ``began_at``."""
         pause: timedelta = from_text(to) - from_text(began_at)
         return max(to, to_text(shift(from_text(self.ended_at or began_at), pause.total_seconds())))
 

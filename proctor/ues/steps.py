@@ -37,7 +37,7 @@ class Step(Request):
             action can then be added to the turn after it was read.
         events: the events to schedule.
         to: the instant to move the clock to, unless it is there already or later. If the ended turn has a course, the
-            clock moves to a later instant: it follows the turn's last request as ``to`` follows ``actions_at``.
+            clock moves further: its last request and the new instant are as far apart as ``actions_at`` and ``to``.
         actions_of, actions_at: read the events at ``actions_at`` that were made with keys named ``actions_of``, and the
             news since then in their modalities. If the ended turn has a course, read until its last request.
         states: the modalities to read.
