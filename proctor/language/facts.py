@@ -1,8 +1,9 @@
-"""Decide for evaluators whether a text says a fact: a model judges its statement; offline, patterns replace the model.
+"""Decide for evaluators whether a text says a fact.
 
-Patterns know three answers: said, not said, and "can't tell" (None), which is a *doubt*. A doubt never earns a point:
-``tells`` counts it as not said, ``may_tell`` as said. The code that runs the evaluator (``reading``) gets the doubts
-and runs it again with doubts counted in the participant's favour. That gives the upper end of the score's range.
+A model judges the fact's statement; offline, patterns replace the model. Patterns know three answers: said, not said,
+and "can't tell" (None), which is a *doubt*. A doubt never earns a point: ``tells`` counts a doubt as not said, and
+``may_tell`` counts it as said. The code that runs the evaluator (``reading``) gets the doubts and runs the evaluator
+again with doubts counted in the participant's favour. That gives the upper end of the score's range.
 
     CLOSED = Fact("closed", "It says that the incident is over.", patterns=says_closed)
 
@@ -28,8 +29,8 @@ class Fact:
     Attributes:
         id: the fact's name, unique in its scenario.
         statement: a sentence that is true of a text that says the fact; the question to a model.
-        patterns: the replacement for a model: quick, with the same answer for the same text. None if only a model can
-            decide: without a model, each such question is a doubt.
+        patterns: the replacement for a model. They are quick, and give the same answer for the same text. None if only
+            a model can decide; without a model, each question about the fact is then a doubt.
     """
 
     id: str
@@ -87,12 +88,13 @@ class TextReader:
         return self._asked[key].answer
 
     def settled(self, fact: Fact, text: str, *, is_harm: bool) -> bool:
-        """Whether a text says a fact; doubts are decided, too.
+        """Whether a text says a fact; a doubt becomes a yes or a no.
 
         Args:
             fact: the fact to look for.
             text: the whole text.
-            is_harm: whether the fact costs points. A doubt then counts as said, or with ``in_favour`` as not said.
+            is_harm: whether the fact costs points. If so, a doubt counts as said, else as not said; ``in_favour``
+                reverses this.
         """
         answer = self.answer(fact, text)
         return (is_harm != self._in_favour) if answer is None else answer

@@ -94,7 +94,7 @@ def own_words(text: str) -> str:
 
 @dataclass(frozen=True, order=True)
 class Named:
-    """A time on a day, or a time without a day (``day`` is None); ``is_foreign``: marked as of another time zone."""
+    """A time on a day, or a time without a day (``day`` is None); ``is_foreign`` says that it is marked as foreign."""
 
     day: date | None
     hour: int
@@ -263,7 +263,7 @@ def _find_days(text: str, first_day: date) -> Iterator[_Day]:
 
 
 def _is_other_day(following: str, day: date, expression: str) -> bool:
-    """Whether a weekday names another day: it has another week's date ("Friday 19 June"), or is a "Friday's"."""
+    """Whether a weekday doesn't mean ``day``: another week's date follows ("Friday 19 June"), or it is "Friday's"."""
     if not expression[:1].isalpha() or expression.lower().startswith("the") or any(c.isdigit() for c in expression):
         return False
     others = "|".join(str((day + timedelta(weeks=weeks)).day) for weeks in (-1, 1, 2))

@@ -1,7 +1,7 @@
 """Compile the regular expressions of scenarios by RE2, which searches in time proportional to the text's length.
 
-Texts may therefore come from any author. RE2's syntax is Python's
-without look-ahead, look-behind and back-references, which need more time (https://github.com/google/re2/wiki/Syntax).
+Texts may therefore come from any author. RE2's syntax is Python's without look-ahead, look-behind and back-references,
+which need more time (https://github.com/google/re2/wiki/Syntax).
 """
 
 from collections.abc import Iterator

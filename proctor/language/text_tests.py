@@ -28,13 +28,13 @@ class TextTest(BaseModel):
 
     Attributes:
         pattern: a regular expression (RE2) that must match in the text, ignoring case; ``.`` matches line ends.
-        moment: days with times (``2026-06-12T12:30``), of which the text must name one, as the scenario's reader reads
-            it.
-        marked_moment: the same, marked as a time of another zone (the scenario's ``foreign_times``), in that zone's
-            time.
-        time: times, of which the text must name one; it may name no day.
-        day: days, of which the text must name one, with or without a time.
-        value: a kind (``Kind``); the text must name a value of it, certain or not.
+        moment: days with times (``2026-06-12T12:30``). The text must name one of them, by the rules of the scenario's
+            reader.
+        marked_moment: days with times, in the zone of the scenario's ``foreign_times``. The text must name one of them
+            and mark it as a time of that zone.
+        time: times. The text must name one of them, and no day.
+        day: days. The text must name one of them, with or without a time.
+        value: a kind (``Kind``). The text must name a value of that kind, certain or not.
         asks: whether the author must ask or propose something (``reader.questions``).
         sentence: a test that must hold for one of the text's sentences (or lines) alone.
         all: tests or patterns that must all hold.

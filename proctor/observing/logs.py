@@ -71,7 +71,7 @@ def is_json(kind: str) -> bool:
 
 
 def _about_record(record: logging.LogRecord) -> Mapping[str, str | int]:
-    """Return the subject of a line. For a failure that Temporal's SDK logs, these are its workflow and activity."""
+    """Return the subject of a line. If Temporal's SDK logs a failure, the subject is the workflow and the activity."""
     for kind, kind_of_step in (("temporal_activity", "activity_type"), ("temporal_workflow", "workflow_type")):
         details = getattr(record, kind, None)
         if isinstance(details, Mapping) and "task" not in what_it_is_about():

@@ -115,7 +115,7 @@ def span(
     """Return a context manager that makes a span around its block; without traces it only yields None.
 
     Args:
-        name: the span's name, out of few; ids belong in the attributes.
+        name: the span's name. There should be few names, so ids belong in the attributes.
         attributes: the attributes that are known at the start.
         kind: ``internal``, ``client`` or ``server``.
     """

@@ -15,5 +15,5 @@
 * ``namespaces``: which files and processes a process sees
 * ``reaping``: ends all that a program has started, when the program or its parent ends
 * ``system_calls``: which system calls a process may still make
-* ``together``: runs awaitables side by side; the first failure ends the others
+* ``together``: runs awaitables side by side; the first failure ends all other awaitables
 """

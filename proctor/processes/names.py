@@ -1,4 +1,4 @@
-"""The names of our packages: those of today, and those that scenarios were written with before proctor was one package.
+"""The present names of our packages, and the names that scenarios imported before proctor was one package.
 
 Archived scenarios keep their code as it was, so their processes import old names (``import_old_names``). An old name is
 the same module as the new one: nothing is loaded twice.
@@ -30,7 +30,7 @@ _PLACES = {
 
 
 def current_name(name: str) -> str:
-    """The present name of a module of ours that may have its old one; any other name as it is."""
+    """Return the present name of a module of ours, given its old or present name; return any other name unchanged."""
     root, _, rest = name.partition(".")
     places = _PLACES.get(root, ())
     names = [f"{place}.{rest}" if rest else place for place in places]
@@ -75,7 +75,7 @@ class _OldNames(importlib.abc.MetaPathFinder):
 
 
 class _SameModule(importlib.abc.Loader):
-    """Gives the module of another name, which keeps its own specification."""
+    """Loads a module under another name; the module keeps its own specification."""
 
     def __init__(self, name: str) -> None:
         self._name = name

@@ -72,6 +72,6 @@ class NoSlowSenders(HttpToolsProtocol):
 
 
 def make_config(app: Any, **own: Any) -> uvicorn.Config:
-    """Return uvicorn's settings for one of our servers; ``own`` ones are added to the usual ones, or replace them."""
+    """Return uvicorn's settings for one of our servers; settings in ``own`` come on top of the usual ones."""
     usual = {"http": NoSlowSenders, "ws": "none", "log_level": "warning", "access_log": False, "lifespan": "off"}
     return uvicorn.Config(app, **{**usual, **own})

@@ -24,8 +24,8 @@ and a campaign has
 
 * ``runs.jsonl``: a ``Run`` (``purple_sdk.protocol.statistics``) a line: the data of all its statistics
 
-Any entry may also have ``judgements/KEY.json``: a ``Judgement``, or a ``Shift`` of a campaign, for each way in which it
-was judged again later (``proctor.protocol.judgements``).
+Any entry may also have files ``judgements/KEY.json``, one for each way in which it was judged again later. Each has a
+``Judgement``, or for a campaign a ``Shift`` (``proctor.protocol.judgements``).
 
 Large content that many entries share (a scenario, its initial state) is in the archive's folder ``contents``. Each file
 there is named by the SHA-256 of its content.
@@ -117,9 +117,9 @@ OF_MANY = "of many entries"
 class EntrySummary(WireModel):
     """An entry's line in lists; the archive's index by day has one for each entry.
 
-    ``kind`` is ``assessment``, ``trial`` (in a terminal) or ``campaign``. A campaign's ``campaign_kind`` says which of
-    the two it consists of, and its ``tally`` counts them. A trial's task and a campaign's scenarios take the place of
-    the scenario. ``earned`` is a trial's reward or a campaign's mean, 0 to 1; assessments have points instead.
+    ``kind`` is ``assessment``, ``trial`` (in a terminal) or ``campaign``. A campaign has assessments or trials, as its
+    ``campaign_kind`` says, and its ``tally`` counts them. In the place of the scenario, a trial has its task, and
+    a campaign its scenarios. ``earned`` is a trial's reward or a campaign's mean, 0 to 1; assessments have points.
     ``fence`` rises with each writing of the entry: the highest one counts (a reset makes a new one). ``family``,
     ``difficulty`` and ``instance_seed`` identify a family's day; a fork of it may have another ``seed``. ``clock`` and
     ``noise`` are the conditions of play. ``owner`` is the caller that the entry belongs to, empty if callers aren't
@@ -128,8 +128,8 @@ class EntrySummary(WireModel):
     ``role`` is the participant's name in the request. An assessment of several participants has them all in ``roles``.
     Each of them also has its own entry with its turns and states, whose ``part_of`` is the id of the whole. ``score``,
     ``max_score`` and ``total_points`` are points earned, judged and in all. ``doubtful_points`` would be added if every
-    doubt were settled for the participant. ``is_partial``: ``max_turns`` stopped it with time left. ``judge_warnings``
-    are the result's.
+    doubt were settled for the participant. ``is_partial`` says that ``max_turns`` stopped it with time left.
+    ``judge_warnings`` are copied from the result.
     """
 
     format: Annotated[int, OF_MANY] = FORMAT
@@ -184,7 +184,7 @@ class EntrySummary(WireModel):
 
     @classmethod
     def fields_of(cls, results: AssessmentResults) -> dict[str, Any]:
-        """The values of the fields that are the result's (``OF_RESULT``)."""
+        """The values of the fields that repeat fields of the result (``OF_RESULT``)."""
         return {name: getattr(results, name) for name in cls.marked(OF_RESULT)}
 
     @property
@@ -234,8 +234,8 @@ class ArchiveEntry(EntrySummary):
     """An entry: its summary, and the names of all its files.
 
     ``turn_timeout`` (seconds), ``turn_tries``, ``judges`` and ``votes`` are the settings of play and judging.
-    ``package`` names, in the evaluator's store, all files of the scenario as they were frozen at its admission. A fork
-    is played with them, and ``judge again`` judges with them. ``began_with`` is the hash of the UES scenario at the
+    ``package`` names the scenario's files in the evaluator's store, as they were frozen at admission. A fork is played
+    with these files, and ``judge again`` judges with them. ``began_with`` is the hash of the UES scenario at the
     start; None in older entries.
     ``message`` is the A2A message that requested the assessment, as JSON. ``files`` are the entry's other files.
     ``contents`` are the files of the archive that it needs: ``scenario`` (the scenario as it was played) and
@@ -306,8 +306,8 @@ class TurnRecord(WireModel):
     simulation's own event log. ``reported`` are the actions that the participant reports, and ``notes`` its notes to
     the evaluator. ``troubles`` are sentences on problems during the turn. ``noise`` counts, by kind of noise, the
     requests that met it. ``moves`` is the cost of each request under a measured clock (simulated seconds).
-    ``events_processed`` counts the events as the clock moved at the turn's end. ``inherited_from`` is, for a turn that
-    a fork inherited, the id of the assessment in which it was played.
+    ``events_processed`` counts the events that happened while the clock moved at the turn's end. If a fork inherited
+    the turn, ``inherited_from`` is the id of the assessment in which it was played.
 
     ``actions`` was called ``deeds`` before 0.2.0; archived files are read by either name.
     """
@@ -338,10 +338,10 @@ class TurnRecord(WireModel):
 class StateRecord(WireModel):
     """The state after a turn; ``turn`` 0 is the state before the first one.
 
-    ``patch`` is a merge patch (RFC 7396) for the ``Items`` of the previous record; the first record's is for the
+    ``patch`` is a merge patch (RFC 7396) for the ``Items`` of the previous record. The first record's patch is for the
     entry's content ``initial_state``. ``checkpoint`` names the simulator's checkpoint in the evaluator's store, from
-    which an assessment can continue; it may be pruned. ``lacking`` says why a state is missing: the previous turn's
-    state is then shown instead.
+    which an assessment can continue; it may be pruned. If the state is missing, ``lacking`` says why, and the previous
+    turn's state is shown instead.
     """
 
     message_type: Literal["state_record"] = "state_record"
@@ -461,7 +461,7 @@ def replay_states(initial: Items, records: Iterable[StateRecord]) -> Iterator[tu
 
 
 def schemas() -> dict[str, dict[str, Any]]:
-    """Return the JSON schema of each kind of file of an entry, by file name; for JSON Lines, of one line."""
+    """Return the JSON schema of each kind of file of an entry, by file name. For JSON Lines, it is that of a line."""
     kinds: dict[str, Any] = {
         ENTRY: ArchiveEntry,
         RESULT: Annotated[Results, Field(discriminator="message_type")],

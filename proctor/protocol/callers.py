@@ -15,9 +15,9 @@ class Quotas(WireModel):
     """A caller's quota; None is unlimited.
 
     Attributes:
-            at_once: assessments that run at the same time, including those of campaigns. per_day: assessments begun
-                within 24 hours. cost_per_day: model costs of assessments that ended within 24 hours, in the price
-                table's currency.
+        at_once: assessments that run at the same time, including those of campaigns.
+        per_day: assessments begun within 24 hours.
+        cost_per_day: model costs of assessments that ended within 24 hours, in the price table's currency.
     """
 
     at_once: int | None = Field(default=None, ge=1)
@@ -25,7 +25,7 @@ class Quotas(WireModel):
     cost_per_day: float | None = Field(default=None, gt=0)
 
     def beneath(self, other: "Quotas") -> "Quotas":
-        """Return these quotas, completed by the other's."""
+        """Return these quotas; those that are None here are taken from ``other``."""
         mine = self.model_dump(exclude_none=True)
         return Quotas.model_validate({**other.model_dump(), **mine})
 

@@ -26,7 +26,7 @@ class Tally(WireModel):
 
     ``done`` cells have ended and won't be played again. Of these, ``succeeded`` met their goal (a trial's task was
     resolved, an assessment passed), ``failed`` broke off, and ``scored`` have a score; ``score`` is the sum of the
-    scores, each 0 to 1. ``cost`` is the cost of the ``cost_known`` plays, out of ``plays``, whose cost is known.
+    scores, each 0 to 1. ``plays`` counts all plays, ``cost_known`` those with a known cost. ``cost`` is the known cost.
     """
 
     total: int = Field(default=0, ge=0)
@@ -86,7 +86,7 @@ class CampaignStartedUpdate(WireModel):
 
 
 class CellEndedUpdate(WireModel):
-    """One cell has ended; ``again``: it will be played again."""
+    """One cell has ended; ``again`` says that it will be played again."""
 
     message_type: Literal[CampaignUpdateType.CELL_ENDED] = CampaignUpdateType.CELL_ENDED
     cell_id: str
@@ -147,7 +147,7 @@ def describe_update(update: TaskUpdate | CampaignUpdate) -> str:
 
 
 def parse_any_update(data: dict[str, Any]) -> TaskUpdate | CampaignUpdate:
-    """Read an update of an assessment or a campaign from its data part; raises as ``parse_update``."""
+    """Read an update of an assessment or a campaign from its data part; raises the errors of ``parse_update``."""
     is_campaigns = data.get("message_type") in set(CampaignUpdateType)
     return _UPDATES.read(data) if is_campaigns else parse_update(data)
 
@@ -159,7 +159,7 @@ _RESULTS = ByMessageType[CampaignResults](CampaignResults)
 
 
 def parse_campaign_results(data: dict[str, Any]) -> CampaignResults:
-    """Read the results of a campaign; raises as ``parse_any_update``."""
+    """Read the results of a campaign; raises the errors of ``parse_any_update``."""
     return _RESULTS.read(data)
 
 

@@ -24,14 +24,14 @@ def _key(*who: str | None) -> str:
 
 
 class JudgedBy(WireModel):
-    """The evaluators and models that judged again; equal ones judge an assessment alike.
+    """The evaluators and models that judged again. Equal evaluators and models judge an assessment alike.
 
     Attributes:
         proctor: the version of proctor.
         evaluators: the evaluators frozen at admission (``frozen``), or those of today's scenario (``current``).
             ``current kit`` is the frozen scenario, judged by today's kit and reader.
         code: the SHA-256 of the evaluators' files: the frozen files, or those of today's scenario or family.
-        kit: the SHA-256 of the kit and the reader among them; None if they have none.
+        kit: the SHA-256 of those of these files that belong to the kit or the reader; None if there are none.
         reader: the version of the reader that the scenario names.
         judge: the model that was asked; None if none was.
         prompt: the version of the judge's prompt, if a model was asked.
@@ -146,9 +146,10 @@ class Shift(WireModel):
         proctor, evaluators, judge: as in ``JudgedBy``; ``evaluators`` is the requested kind.
         code: for ``current``, the SHA-256 of proctor's kit and reader.
         runs: the number of runs judged again, now or earlier by the same evaluators.
-        equal: runs with the same verdicts, word for word; ``changed``: runs with other points.
-        seconds: the duration, for ``judged_now`` runs.
-        kept: verdicts on criteria that needed a model, which were kept.
+        equal: the number of runs with the same verdicts, word for word.
+        changed: the number of runs with other points.
+        seconds: how long it took to judge the ``judged_now`` runs.
+        kept: the number of first verdicts that were kept, since their criteria need a model.
         remarks: sentences, each with the number of runs that it applies to.
     """
 

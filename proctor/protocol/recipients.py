@@ -26,7 +26,7 @@ def read_recipients(message: Mapping[str, Any]) -> list[str]:
 
 
 def read_bare_recipients(message: Mapping[str, Any]) -> frozenset[str]:
-    """The same in a form to compare: addresses in lower case and without names, numbers without signs of grouping."""
+    """The recipients in a form to compare: addresses in lower case without names, numbers without signs of grouping."""
     return frozenset(bare(address) for field, bare in _FIELDS.items() for address in _addresses_in(message.get(field)))
 
 

@@ -36,17 +36,17 @@ class RunConfig(WireModel):
     """The sender's choices for a campaign.
 
     Attributes:
-        fork_of: the id of an assessment to fork, once from each of ``from_turns``: turns that forks play first
-            themselves, or ``every``. ``from_turn`` names a single one. Missing fields are taken from that assessment,
-            including the seed, judges and participants.
+        fork_of: the id of an assessment to fork, once from each of ``from_turns``. These are the first turns that forks
+            play themselves, or ``every``; ``from_turn`` names a single one. Missing fields, including the seed, judges
+            and participants, are taken from the assessment.
         scenarios: the scenarios to play; ``scenario_id`` names a single one.
-        seeds: each agent plays each scenario with each of them; ``seed`` names a single one.
-        difficulties: each day of a family is played with each of them; ``difficulty`` names a single one. Fixed
+        seeds: the seeds with which each agent plays each scenario; ``seed`` names a single one.
+        difficulties: the difficulties at which each day of a family is played; ``difficulty`` names a single one. Fixed
             scenarios have none.
         repeats: how often the same agent, scenario, difficulty and seed is played.
         at_once: the largest number of assessments at the same time.
-        at_once_per_participant, at_once_per_model: the largest number at the same time with the same participant, or
-            with the same model as judge or character.
+        at_once_per_participant, at_once_per_model: the largest number of assessments at the same time with the same
+            participant, or with the same model as judge or character.
         tries: how often a failing assessment is played.
         play_again: which failed assessments are played again: only those that failed by no fault of the participant's
             (``blameless``), or all (``failed``).
@@ -54,13 +54,13 @@ class RunConfig(WireModel):
             and on time. A cell that would probably pass a limit does not start. The forecast is the mean of the same
             agent on the same scenario. If a model's price or tokens turn out to be unknown, no further cell starts,
             since the limit can't be enforced.
-        passing_percent: the pass mark: the share of its judged points that a run needs to pass. A run that its
+        passing_percent: the pass mark, which is the share of its judged points that a run needs. A run that its
             participant failed does not pass.
         grows: the id of an ended campaign, whose assessments are taken over and not played again.
         shard_index, num_shards: play only the cells whose number modulo ``num_shards`` is ``shard_index``.
         clock, noise, max_turns, offline, turn_timeout, turn_tries, judges, votes: as for one assessment
             (``AssessmentConfig``).
-        verbose_updates: report every cell, or only the progress now and then.
+        verbose_updates: whether every cell is reported, or only the progress now and then.
     """
 
     fork_of: str | None = Field(default=None, min_length=1, max_length=200)
@@ -145,7 +145,7 @@ class RunConfig(WireModel):
 
 
 class RunRequest(WireModel):
-    """The agents (name to A2A address), and what they play. Forks without agents have the original's participant."""
+    """The agents (name to A2A address), and what they play. Without agents, the original's participant plays forks."""
 
     participants: dict[str, str] = Field(max_length=1_000)
     config: RunConfig
@@ -176,7 +176,7 @@ def is_run_request(raw: Raw) -> bool:
 
 
 def parse_run_request(raw: Raw) -> RunRequest:
-    """Read a request for a campaign of assessments from a message's data part, or its text; raises as ``checked``."""
+    """Read a request for a campaign of assessments from a message's data part or text; raises errors of ``checked``."""
     return checked(RunRequest, read_text(raw) if isinstance(raw, str) else raw, _SHAPE)
 
 
@@ -223,9 +223,9 @@ class RunResults(WireModel):
 
     ``missing`` counts cells that were never played; ``stopped`` names the limit that prevented them.
     ``scenario_hashes`` identify the files that were played; for a family, its code and the kit that made its days.
-    ``comparisons`` has one row for each pair of agents. ``judge_warnings`` are those of its assessments, without
-    repeats; ``drafts`` is the sum of theirs. Tables add to forks' scenarios the turn that they started from. ``forks``
-    says for each agent how much each of these turns decided.
+    ``comparisons`` has one row for each pair of agents. ``judge_warnings`` are the warnings of its assessments, each
+    once, and ``drafts`` is the sum of their drafts. Tables name a fork's scenario with the turn from which the fork
+    started. ``forks`` says for each agent how much each of these turns decided.
     """
 
     message_type: Literal["run_results"] = "run_results"

@@ -125,8 +125,7 @@ class RubricCheck(ScenarioModel):
     A text has "the pattern" if it has ``pattern`` and passes these.
 
     A text that doesn't have the pattern but passes ``doubtful`` is undecided. If the outcome depends on such a text,
-    the
-    item is in doubt: not met, and reported as in doubt.
+    the item is in doubt: not met, and reported as in doubt.
     """
 
     kind: Literal["pattern_found", "pattern_absent", "length", "count"]
@@ -310,11 +309,11 @@ def _check_roles(roles: dict[str, "ScenarioConfig"]) -> None:
 class ScenarioConfig(ScenarioModel):
     """A scenario: a span of simulated time, its people, the user's request and the criteria.
 
-    Between days are ``nights`` without turns.
-    ``roles`` is for scenarios with several participants: each role's name, and the fields in which its scenario differs
-    from the rest of the document (user, prompt, criteria, initial state, ``max_turns``). After reading, each role is a
-    whole scenario, and the document's own fields are those of the first role. ``roles`` also sets ``colleagues``: the
-    characters for whom the other participants work, by role. ``max_turns`` is a role's budget of turns.
+    Between days are ``nights`` without turns. In a scenario with several participants, ``roles`` has for each
+    role the fields in which its scenario differs from the rest of the document. These may be the user, prompt,
+    criteria, initial state and ``max_turns``. After reading, each role is a whole scenario, and the document's own
+    fields are those of the first role. ``roles`` also sets ``colleagues``: the characters for whom the other
+    participants work, by role. ``max_turns`` is a role's budget of turns.
 
     ``user_character`` is the id of the character for whom the participant works. ``user_talks`` are the channels on
     which the user answers the participant; without any, the user never answers. ``initial_state`` is the name of a file
@@ -396,7 +395,7 @@ class ScenarioConfig(ScenarioModel):
         return cls.model_validate({"reader": VERSION, **document})
 
     def read(self, text: str, written: date | None = None) -> Reading:
-        """Read a text as people of the scenario do; ``written`` is the day, by default the scenario's first."""
+        """Read a text as people of the scenario do; ``written`` is its day, by default the scenario's first day."""
         first_day = self.start_time.date()
         if self.reader == 1:  # weekdays belong to the week that begins with the first day
             return moments.Reading(text, first_day, self.foreign_times)

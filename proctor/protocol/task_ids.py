@@ -37,7 +37,7 @@ def unique_part(task_id: str) -> str:
 
 
 def _readable(text: Any) -> str:
-    """Return letters, digits and single hyphens; of an address, neither credentials nor parameters nor scheme."""
+    """Keep letters, digits and single hyphens of a text; an address loses its scheme, credentials and parameters."""
     if not isinstance(text, str):
         return ""
     try:

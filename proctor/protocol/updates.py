@@ -45,7 +45,7 @@ class _TaskUpdate(WireModel):
 
 
 class AssessmentStartedUpdate(_TaskUpdate):
-    """The assessment has begun; for a fork, with another assessment's turns."""
+    """The assessment has begun; a fork begins with the turns of another assessment."""
 
     message_type: Literal[TaskUpdateType.ASSESSMENT_STARTED] = TaskUpdateType.ASSESSMENT_STARTED
     assessment_id: str
@@ -120,7 +120,7 @@ class TurnCompletedUpdate(_TaskUpdate):
     """The participant has finished its turn. ``time_advanced`` is how far time shall move from the turn's start, across
     a night too. ``SimulationAdvancedUpdate`` says how far it has moved.
 
-    ``inherited_from`` is, for a turn that a fork inherited, the id of the assessment in which it was played.
+    If a fork inherited the turn, ``inherited_from`` is the id of the assessment in which it was played.
     """
 
     message_type: Literal[TaskUpdateType.TURN_COMPLETED] = TaskUpdateType.TURN_COMPLETED
@@ -284,7 +284,7 @@ def parse_update(data: dict[str, Any]) -> TaskUpdate:
     """Read an update from its data part.
 
     Raises:
-        UnknownMessageTypeError: ``message_type`` is missing or none of the eleven.
+        UnknownMessageTypeError: ``message_type`` is missing or isn't one of the eleven.
         pydantic.ValidationError: the fields don't fit that type; every location begins with the type.
     """
     return _UPDATES.read(data)

@@ -29,7 +29,7 @@ class Webhook(WireModel):
         url: the address to which notifications are posted.
         token: sent as ``X-A2A-Notification-Token``, by which the receiver recognizes notifications.
         scheme, credentials: sent as ``Authorization``, if both are given.
-        protocol: the protocol version for the form of notifications: the caller's own.
+        protocol: the caller's protocol version, which determines the form of notifications.
     """
 
     id: str

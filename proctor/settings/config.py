@@ -60,8 +60,8 @@ def find_temporal_ui(address: str) -> str | None:
 
 
 def _default_archive(others: dict[str, Any]) -> str:
-    """Return the archive's default place. It is beside a store in the state folder or at a URL that ends with
-    ``/storage``: either can then be pruned without the other. In any other store, it is inside the store.
+    """Return the archive's default place. If the store is in the state folder, or its URL ends with ``/storage``, the
+    archive is beside the store, and each can be pruned without the other. Otherwise the archive is inside the store.
     """
     state, store = str(others.get("state", ".")), str(others.get("storage_url", "storage"))
     if "://" in store and store.rstrip("/").endswith("/storage"):

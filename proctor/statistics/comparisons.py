@@ -1,12 +1,12 @@
-"""Compare two agents on the same scenarios, seeds and repeats: which is better, by how much, how many runs would tell.
+"""Compare two agents on the same scenarios, seeds and repeats, and find how many runs would show a difference.
 
 The interval, the p-value and the power all concern one value: the mean of the differences by unit (scenario and
 seed; repeats of a seed are one unit), weighted by ``weights``. This mean equals the difference of the two agents' means
 over the cells that both have. Sources:
 
 * paired differences and their units: Miller (2024, arXiv:2411.00640), on paired analysis;
-* interval: the one of ``estimates``, with half a unit at -100 or +100 for unseen outcomes, such as a breakdown of one
-  agent;
+* interval: computed as in ``estimates``, with half a unit at -100 or +100 for unseen outcomes, such as a breakdown of
+  one agent;
 * p-value: twice the smaller share of the interval's draws on the far side of 0. The interval therefore excludes 0
   exactly when p is at most 0.05;
 * power: the number of units with which the interval excludes 0 in four of five campaigns, if the units' mean is normal.

@@ -113,7 +113,7 @@ def _interval(
 
 
 def standard_error(units: Sequence[Unit]) -> float | None:
-    """Return the standard error alone, without the interval, which is slow to compute; None as in ``Estimate``."""
+    """Return only the standard error, without the interval, which is slow to compute; None if it can't be estimated."""
     return _error(_strata(units), sum(unit.size for unit in units))
 
 
@@ -176,7 +176,7 @@ def limits(lows: _Floats, highs: _Floats, bounds: tuple[float, float]) -> tuple[
 def _draws(
     strata: Sequence[tuple[_Floats, _Floats]], size: float, bounds: tuple[float, float], unseen_weight: float
 ) -> tuple[_Floats, _Floats]:
-    """Draw means under random weights: of the units and an unseen outcome at the lower bound, or at the upper one."""
+    """Draw means under random weights: with an unseen outcome at the lower bound, and with one at the upper bound."""
     random = np.random.default_rng(0)
     lows, highs = np.zeros(RESAMPLES), np.zeros(RESAMPLES)
     for sums, counts in strata:

@@ -1,7 +1,7 @@
 """Compare forks of one assessment: how much of the score's spread is left at each turn, and which turn decided.
 
-By the law of total variance, the spread among forks from turn N is the part that the turns from N on still decide.
-The part that turn N itself decided is the spread before it less the spread after it.
+By the law of total variance, the spread among forks from turn N is the part that turn N and the later turns decide.
+Turn N itself decided the difference between this spread and the spread among forks from the next turn.
 """
 
 from collections import defaultdict

@@ -4,12 +4,12 @@ Sources: pass@k is the unbiased estimator of Chen et al., "Evaluating Large Lang
 arXiv:2107.03374), section 2.1; pass^k is the estimator of Yao et al., "tau-bench" (2024, arXiv:2406.12045), section 4.
 Both are computed for each task and averaged over tasks, by the weights of their runs.
 
-The interval of the share that passes is the one of ``estimates`` for shares. Attempts at one task resemble each other,
-so it counts the effective number of independent runs: the share's binomial variance over its variance by tasks.
-This number is scaled for the few degrees of freedom of the latter. Source: Korn and Graubard, "Confidence Intervals for
-Proportions with Small Expected Number of Positive Counts Estimated from Survey Data", Survey Methodology 24, 1998.
-If tasks do not vary, it is their number. With unequal weights, it is then the squared sum of the weights over the sum
-of their squares (Kish, Survey Sampling, 1965, section 11.7).
+The interval of the share that passes is computed as in ``estimates`` for shares. Attempts at one task resemble each
+other, so the interval is based on the effective number of independent runs. This number is the share's binomial
+variance over its variance by tasks, scaled for the few degrees of freedom of the latter. Source: Korn and Graubard,
+"Confidence Intervals for Proportions with Small Expected Number of Positive Counts Estimated from Survey Data", Survey
+Methodology 24, 1998. If tasks do not vary, the effective number is the number of tasks. If their weights are unequal,
+it is then the squared sum of the weights over the sum of their squares (Kish, Survey Sampling, 1965, section 11.7).
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -113,7 +113,7 @@ def _find_lost_cells(
 
 
 def _group_rate(runs: Sequence[Run], threshold: float) -> GroupRate | None:
-    """Return how often all days of a group were passed, over the groups of which each day counts; None without any."""
+    """Return how often all days of a group were passed, among groups whose days all count; None without any."""
     groups: dict[tuple[object, ...], list[bool]] = defaultdict(list)
     sizes: dict[tuple[object, ...], int] = {}
     for run in runs:

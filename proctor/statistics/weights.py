@@ -1,10 +1,10 @@
 """Weigh runs: the same weights for all means, differences, tables, pages, commands and exports.
 
-The plan decides, not the number of runs: each scenario weighs the same, in it each difficulty, in it each seed, and in
-it each repeat.
+The plan decides, not the number of runs. Scenarios weigh the same, and so do difficulties of one scenario, seeds of one
+difficulty, and repeats of one seed.
 
 A planned cell may lack a counted run: the evaluator lost it, or it was cancelled or never played. The mean of
-neighbouring cells then replaces it: a repeat by its seed's mean, a seed by its stratum's (scenario and difficulty).
+neighbouring cells then replaces it. A repeat gets its seed's mean; a seed its stratum's (scenario and difficulty).
 So a mean does not move to the easy cells when hard ones are lost. This is the weighting-class adjustment for missing
 units (Oh and Scheuren, "Weighting Adjustment for Unit Nonresponse", in Incomplete Data in Sample Surveys 2, 1983;
 Little, "Survey Nonresponse Adjustments for Estimates of Means", International Statistical Review 54, 1986). It has no
@@ -25,7 +25,7 @@ Percent = Callable[[Run], float | None]
 
 
 def weights(cells: Sequence[tuple[object, ...]]) -> list[float]:
-    """Return the weight of each cell, a whole number: equal weights are 1, and means of equal values are exact.
+    """Return the weight of each cell, a whole number. Equal weights are 1, so means of equal values are exact.
 
     Args:
         cells: tuples of equal length. All values at the first position weigh the same; under each of them, all values

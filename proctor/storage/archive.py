@@ -45,7 +45,7 @@ from purple_sdk.protocol.statistics import Run
 
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _GRACE = timedelta(days=1)
-"""The age from which a content that no entry names is removed: a younger one's entry may still be in writing."""
+"""The minimum age of a content that is removed because no entry names it; a younger one's entry may come soon."""
 
 _REMEMBERED = 2_000
 """The number of entries that are cached in memory."""
@@ -101,10 +101,10 @@ class Archive(EntryFiles):
     ) -> ArchiveEntry:
         """Write an entry; earlier ones with the same id are removed. The cost doesn't depend on the number of entries.
 
-        ``files`` are its other files by name. ``contents`` are the contents that it shares with others, by their role
-        in the entry. The entry's fields of these names are filled in here. Unless ``is_indexed``, the caller adds the
-        entry to the index with ``indexing``. Returns the entry as written, or a newer one if the archive has it
-        already.
+        ``files`` are its other files by name. ``contents`` are the contents that it shares with other entries, by their
+        role in the entry. This method fills in the entry's fields ``files`` and ``contents``. Unless ``is_indexed``,
+        the caller adds the entry to the index with ``indexing``. Returns the entry as written, or a newer one if the
+        archive has it already.
         """
         at = get_entry_folder(entry)
         if not is_folder(at):
@@ -169,9 +169,9 @@ class Archive(EntryFiles):
         """Describe the damage in an entry's files as a sentence; empty if there is none.
 
         Args:
-            reading: the names of files whose contents are checked; of other files only the sizes. None checks all
-                contents.
-                With names, in an object store, only the entry's own file is looked at, since each look is a request.
+            reading: the names of files whose contents are checked. Of other files, only the sizes are checked. None
+                checks all contents. In an object store each look is a request: with names, only the entry's own file is
+                looked at.
         """
         folder, is_quick = get_entry_folder(summary), reading is not None
         try:
@@ -186,7 +186,7 @@ class Archive(EntryFiles):
         return ""
 
     def damages(self, summaries: Sequence[EntrySummary]) -> dict[str, str]:
-        """Return the sentences of ``damage``, which reads only results here, by the ids of damaged entries."""
+        """Return a sentence for each damaged entry, by its id; unlike ``damage``, this reads only results."""
         if self.folder.is_of_objects:  # it answers many requests at once
             self.in_full(summaries)
         sentences = self.folder.together(lambda: {entry.id: self.damage(entry, (RESULT,)) for entry in summaries})
@@ -258,7 +258,7 @@ class Archive(EntryFiles):
         sum is known.
 
         Args:
-            called: the agents' names by entry id; others have their labels.
+            called: the agents' names by entry id; all other agents have their labels.
         """
         known: dict[str, Run] = {}
         for name in sorted({entry.campaign for entry in entries if entry.campaign}):
@@ -292,8 +292,8 @@ class Archive(EntryFiles):
         return written
 
     def remove(self, entries: Iterable[ArchiveEntry]) -> None:
-        """Remove entries with everything that earlier writers of their ids have left, then contents that no entry
-        needs.
+        """Remove entries, all that earlier writers of their ids have left, and the contents that no entry needs any
+        longer.
         """
         entries = list(entries)
         folders = {entry.id: self._find_folders(entry.id) for entry in entries}
@@ -314,7 +314,7 @@ class Archive(EntryFiles):
     def unused_contents(self) -> list[str]:
         """Return the paths of contents that no entry names and no entry in writing can need.
 
-        The list is empty while an entry is unreadable, since that one may name any of them.
+        The list is empty while an entry is unreadable, since that entry may name any of them.
         """
         damaged = list[str]()
         used = {content_path(content) for entry in self.walk(damaged) for content in entry.contents.values()}

@@ -19,7 +19,7 @@ RENEWED_AFTER = timedelta(days=1)
 _PIECE, _PACKED_PIECE = 1024 * 1024, 32 * 1024
 
 _LARGE = 64 * 1024
-"""Bytes from which content is packed well rather than fast: such blobs are few and fill most of a store."""
+"""Size in bytes from which content is packed small rather than fast: large blobs are few and fill most of a store."""
 
 _RESTORE = "put it back from a copy of the store; a scenario's is written again when it is next played."
 
@@ -45,8 +45,7 @@ class BlobStore:
 
     Contents are kept zlib-compressed, large ones better than small ones. A local blob is first written under another
     name, flushed to the disk and renamed. Neither readers nor crashes leave half a file. A blob is valid only if its
-    content
-    has its hash: a writer that has the content and finds a damaged blob writes it again. All methods raise
+    name is the hash of its content. A writer that has the content replaces a damaged blob. All methods raise
     ``StoreUnavailableError`` if the store is full, read-only, missing or doesn't answer.
     """
 
@@ -66,7 +65,7 @@ class BlobStore:
         return await self._folder.within_time(lambda: self.get_blocking(ref), "read", ref.size)
 
     async def read_in_pieces(self, ref: BlobRef) -> AsyncIterator[bytes]:
-        """Yield a content in pieces. Damage is detected by its end at the latest; raises as ``get``."""
+        """Yield a content in pieces. Damage is found at the last piece or before; raises the errors of ``get``."""
         packed = await self._folder.within_time(lambda: self._read_packed(ref), "read", ref.size)
         for piece in self._pieces(ref, packed):
             yield piece

@@ -1,8 +1,8 @@
 """Encrypted payloads: Temporal's data is readable only with one of the deployment's payload keys.
 
-AES-256-GCM (``cryptography``), with a fresh nonce for each payload. A payload names its key, and that name is
-authenticated with it. Keys can therefore be changed while assessments run: new payloads are written with the first key,
-old ones are read with the key that wrote them. Data written before the first key stays readable.
+The cipher is AES-256-GCM (``cryptography``), with a fresh nonce for each payload. A payload names its key, and the name
+is authenticated. Keys can therefore be changed while assessments run: new payloads are written with the first key, and
+old payloads are read with the key that wrote them. Data written before the first key stays readable.
 """
 
 import base64
@@ -71,7 +71,7 @@ class EncryptedPayloads(PayloadCodec):
 
 
 def payload_codec(config: GreenAgentConfig) -> EncryptedPayloads | None:
-    """Return the codec for a deployment's payloads; None without keys. Raises as ``read_keys``."""
+    """Return the codec for a deployment's payloads; None without keys. Raises ``PayloadKeyError``."""
     if config.payload_keys is None:
         return None
     return EncryptedPayloads(read_keys(config.payload_keys.get_secret_value()))

@@ -37,7 +37,7 @@ LINES = 256
 """Lines in a writer's file."""
 
 _REPEATED = 16
-"""The number of last lines that a writer repeats in its next file: they say that these entries were written."""
+"""The number of its last lines that a writer repeats in its next file, to say that their entries were written."""
 
 _PACKED_LINES = 2_000
 """Lines of a file to which many entries are written at once."""
@@ -50,7 +50,7 @@ _SENTENCE_AT_MOST = 2_000
 
 CLOSED_AFTER = timedelta(days=1)
 WRITTEN_WITHIN = 3600.0
-"""Seconds."""
+"""Seconds that the writing of an entry may take; after a longer time, its line is written again."""
 
 _SUMMARY = set(EntrySummary.model_fields)
 

@@ -139,7 +139,7 @@ class EntryFiles:
         """Write a second judgement beside an entry; one with the same key is replaced.
 
         The entry itself does not change. If a reset has made a new entry with its id, the judgement stays with the old
-        one.
+        entry.
         """
         content = judgement.model_dump_json(indent=1).encode()
         self.folder.write(f"{get_entry_folder(entry)}/{JUDGEMENT.replace('KEY', judgement.key)}", content)

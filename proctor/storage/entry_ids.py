@@ -36,7 +36,7 @@ UNPACKED_AT_MOST = 32 * 2**20
 
 _FOLDER = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}/(.+)\.(?:0|[1-9][0-9]{0,15})", re.DOTALL)
 _LONGEST_FENCE = 16
-"""Digits: a fence is a time in microseconds, so they last until 2286."""
+"""The most digits of a fence. A fence is a time in microseconds, so they suffice until 2286."""
 
 _LONGEST_ID = 217
 """Bytes of an id in a file's name; the rest is for the suffix of a file that is being written."""

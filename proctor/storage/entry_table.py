@@ -148,7 +148,7 @@ class EntryTable:
         self._db.execute("COMMIT")
 
     def learn(self, lines: Iterable[Line], *, is_indexed: bool = True) -> None:
-        """Take over lines of the index, in any order: the highest fence counts, and for one fence the latest line."""
+        """Take over lines of the index, in any order. An id's highest fence counts, and a fence's latest line."""
         for line in lines:
             if is_of_role(parse_id(line.folder)):
                 continue
@@ -246,7 +246,7 @@ class EntryTable:
         where, parameters = self._where(query)
         order = _ordered(query)
         limit = f"LIMIT {-1 if query.most is None else int(query.most)} OFFSET {int(query.skip)}"
-        # First select only numbers, which an index has without the rows; then the rows of these numbers.
+        # First select only numbers, which an index can answer without the rows. Then select the rows of these numbers.
         shared = "CROSS JOIN shared s ON s.number = e.shared" if query.order in _COLUMNS else ""
         numbers = f"SELECT e.rowid number FROM entries e {self._choose_index(query)} {shared}"
         source = f"({numbers} {where} {order} {limit}) matching CROSS JOIN entries e ON e.rowid = matching.number"
@@ -360,9 +360,10 @@ class EntryTable:
         self._searched = key
 
     def find_ids(self, prefix: str, owner: str | None, most: int) -> tuple[int, list[str]]:
-        """Return how many ids begin with a prefix, and the shortest of them, at most ``most``.
+        """Return how many ids begin with a prefix, and the ids themselves, at most ``most``.
 
-        Members of the shortest one count as part of it. ``owner`` limits the entries to an owner's; None means all.
+        The ids of the shortest id's members (``ID.…``) are left out, since they belong to it. ``owner`` limits
+        the entries to an owner's; None means all.
         """
         of_owner = "" if owner is None else "AND shared IN (SELECT number FROM shared WHERE owner = :owner)"
         parameters = {"prefix": prefix, "end": prefix + "\U0010ffff", "owner": owner, "most": most}

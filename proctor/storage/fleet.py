@@ -47,10 +47,10 @@ class Fingerprint:
     """Fingerprints of a service's settings; "-" for unknown ones.
 
     Attributes:
-        store: the id of its store, which is kept in the store.
+        store: the id of the service's store, which is kept in the store.
         archive: the id of its archive.
-        secret: of the deployment's secret.
-        keys: of the payload keys, separated by commas. The first one encrypts.
+        secret: the fingerprint of the deployment's secret.
+        keys: the fingerprints of the payload keys, separated by commas. The first key encrypts.
     """
 
     store: str
@@ -102,8 +102,8 @@ def missing_worker_problem(queue: str) -> Problem:
 
 
 async def find_fleet_problem(client: Client, config: GreenAgentConfig, timeout: timedelta = _SECONDS) -> Problem | None:
-    """Return why the workers at the deployment's task queue can't work together; None if they can. Raises as
-    ``find_stranger``.
+    """Return why the workers at the deployment's task queue can't work together; None if they can. Raises the errors
+    of ``find_stranger``.
     """
     stranger = await find_stranger(client, config, timeout)
     return stranger or await _find_version_problem(client, config, timeout)

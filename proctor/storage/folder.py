@@ -1,5 +1,5 @@
-"""A folder on any file system of fsspec's: whole files of bounded size, durable on a local disk, with errors as
-sentences.
+"""A folder on any file system that fsspec supports. Files are read and written whole, up to a size limit. Writes
+to a local disk are flushed. Errors are sentences.
 """
 
 import asyncio
@@ -45,7 +45,7 @@ _REMEDIES = {
 _OPERATIONS = {"written": "write", "read": "read"}
 
 _LISTS_WITHIN = 20
-"""Multiples of ``ANSWERS_WITHIN`` for listing everything."""
+"""The time limit for listing everything, as a multiple of ``ANSWERS_WITHIN``."""
 
 _SECONDS = Histogram(
     "proctor_store_seconds",
@@ -192,7 +192,8 @@ class Folder:
 
         Raises:
             FileNotFoundError: there is no such file.
-            RefusedFileError: it is not a plain file, or larger than ``size`` and what packing adds (else 16 MB).
+            RefusedFileError: it is not a plain file, or it is too large. The limit is ``size`` plus a margin for
+                packing, or 16 MB without ``size``.
         """
         most = _most(size)
         try:

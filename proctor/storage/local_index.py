@@ -53,7 +53,7 @@ class LocalIndex:
         folder: the archive.
         index, ids: its index.
         walk: yields the folders of all entries, complete or not, in lists.
-        parse: an entry from its folder and the content of its file; None for invalid content.
+        parse: returns an entry, given its folder and its file's content; None for invalid content.
         path: the table's file; empty for a temporary one.
     """
 

@@ -31,8 +31,8 @@ async def find_missing_attributes(
 
 
 async def find_namespace_problem(client: Client, keys: Sequence[SearchAttributeKey[Any]]) -> Problem | None:
-    """Return why assessments can't be started in the client's namespace; None if they can, or if Temporal may not tell.
-    Raises ``RPCError`` if it doesn't answer.
+    """Return why assessments can't be started in the client's namespace. Return None if they can be started, or if
+    Temporal may not say it. Raises ``RPCError`` if Temporal doesn't answer.
     """
     try:
         missing = await find_missing_attributes(client, keys)

@@ -1,8 +1,8 @@
 """Object stores (Amazon S3 and compatible ones, Google Cloud Storage, Azure Blob Storage).
 
-For each: the fsspec package that it needs, how it is opened, and what its errors mean. The provider's own environment
-variables, files and roles determine credentials, regions and endpoints. fsspec's own configuration
-(``FSSPEC_S3_…``, ``FSSPEC_GS_…``, ``FSSPEC_ABFS_…``) takes precedence over these settings.
+This module knows each provider's fsspec package, how its file system is opened, and what its errors mean. The
+provider's own environment variables, files and roles determine credentials, regions and endpoints. fsspec's own
+configuration (``FSSPEC_S3_…``, ``FSSPEC_GS_…``, ``FSSPEC_ABFS_…``) takes precedence over these settings.
 """
 
 from collections.abc import Iterator

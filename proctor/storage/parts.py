@@ -1,7 +1,7 @@
-"""Checkpoints in parts (``proctor.ues.parts``) in the store: a manifest, and the parts that it names.
+"""Store checkpoints in parts (``proctor.ues.parts``): a manifest, and the parts that it names.
 
-Each is a blob. Parts are stored first and the manifest last: a reader of a manifest finds its parts. A worker handles
-only a few parts at a time, regardless of their number.
+The manifest and each of the parts is a blob. The manifest is stored last, so its readers find all parts. A worker
+handles only a few parts at a time, regardless of their number.
 """
 
 import asyncio
@@ -56,7 +56,7 @@ class Contents(Protocol):
         """Fetch a content; raises ``BlobNotFoundError`` and ``BlobDamagedError``."""
 
     def get_blocking(self, ref: BlobRef) -> bytes:
-        """The same, for callers without an event loop."""
+        """Fetch a content, for callers without an event loop; raises the errors of ``get``."""
 
 
 class InParts:
@@ -95,8 +95,8 @@ class InParts:
             await self.read(part)
 
     def paths(self, top: str | None = None) -> Iterator[tuple[tuple[str, ...], list[BlobRef]]]:
-        """Yield the collections that are in parts, or those below a name, each with its pages. This method and those
-        below are for callers without an event loop.
+        """Yield the collections that are in parts, or those below a name, each with its pages. This method and the next
+        ones are for callers without an event loop.
         """
         for collection in self._listed:
             path = tuple(collection["path"])

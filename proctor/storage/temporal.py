@@ -1,4 +1,4 @@
-"""The one way to connect to Temporal: typed payloads; large ones are stored as blobs and referenced."""
+"""The only way to connect to Temporal. Payloads are typed; large ones are stored as blobs and referenced."""
 
 import asyncio
 import time
@@ -108,8 +108,9 @@ async def connect(config: GreenAgentConfig, runtime: Runtime | None = None) -> C
     The settings give the address; the SDK's own environment configuration adds TLS, client certificate, API key and
     metadata. ``runtime`` is the SDK's runtime, by default the process's usual one.
 
-    Raises ``TemporalUnreachableError`` if no server answers, it refuses us, or the settings of the connection or the
-    encryption are invalid.
+    Raises:
+        TemporalUnreachableError: no server answers, the server refuses us, or the settings of the connection or the
+            encryption are invalid.
     """
     try:
         options = read_profile().options

@@ -26,7 +26,7 @@ def is_one_of_ours() -> bool:
 
 
 class _Pool:
-    """A ``ThreadPoolExecutor`` with daemon threads: Python waits for the original's at exit, however long they take."""
+    """A ``ThreadPoolExecutor`` with daemon threads. Python would wait at exit for the threads of the original."""
 
     def __init__(self) -> None:
         self._work: SimpleQueue[tuple[Future[Any], Callable[[], Any]]] = SimpleQueue()

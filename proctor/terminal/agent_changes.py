@@ -146,7 +146,9 @@ def _split_words(text: str) -> frozenset[str]:
 async def list_changes(engine: Engine, environment: EnvironmentRef) -> list[Change]:
     """Return the paths that differ from the image, sorted; volumes are not included.
 
-    Raises EnvironmentLostError (the container is gone), EngineUnavailableError (the engine doesn't answer).
+    Raises:
+        EnvironmentLostError: the container is gone.
+        EngineUnavailableError: the engine doesn't answer.
     """
     with losing(environment):
         changes = await engine.ask("GET", f"containers/{environment.container_id}/changes", timeout=600)
@@ -160,7 +162,7 @@ class ImageCommands(BaseModel, frozen=True):
 
     Attributes:
         folders: the folders of its PATH, and the usual ones.
-        real: the files behind ``COMMANDS``, if links lead to others.
+        real: the files that ``COMMANDS`` lead to, for commands that are links.
     """
 
     folders: frozenset[str]

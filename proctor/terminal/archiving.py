@@ -21,7 +21,7 @@ from proctor.terminal.plan import TrialArchiveInput
 from purple_sdk.protocol.terminal import Blob, TrialResult
 
 _TRANSCRIPT_AT_MOST, _RECORDING_AT_MOST, _LOG_AT_MOST = 8_000_000, 8_000_000, 500_000
-"""Bytes that are kept of each log."""
+"""The most bytes that are kept of a transcript, of a recording, and of each log."""
 
 _MOST_LOGS = 60
 _OUTPUT_AT_MOST = 100_000
@@ -34,7 +34,7 @@ _NO_NAME = re.compile(r"[^A-Za-z0-9_./-]+")
 
 
 class TrialArchiving:
-    """Writes a trial's archive entry; needs no engine, since all of it is in the store."""
+    """Writes a trial's archive entry; needs no engine, since all data of the trial is in the store."""
 
     def __init__(self, config: GreenAgentConfig, store: BlobStore, scrubber: Callable[[str], Scrubber]) -> None:
         self._store = store

@@ -220,7 +220,7 @@ class CommandEndpoint:
     def _answering(
         self, handle: Callable[[Request, _Trial], Awaitable[dict[str, Any]]]
     ) -> Callable[[Request], Awaitable[JSONResponse]]:
-        """Admit requests that carry the token of an open trial, and answer the others with a sentence on the error."""
+        """Admit requests that carry the token of an open trial; answer other requests with a sentence on the error."""
 
         async def answer(request: Request) -> JSONResponse:
             try:

@@ -27,8 +27,8 @@ _WRAPPER = (
     'printf "%s\\n" $$; '
     'if command -v bash >/dev/null 2>&1; then exec bash -c "$1" 2>&1; else exec /bin/sh -c "$1" 2>&1; fi'
 )
-"""Runs a command with both streams in one, since the engine keeps no order between two. It prints its process id first:
-an exec's first process leads its own session, which contains all processes that it starts.
+"""Runs a command with both output streams in one, since the engine doesn't keep the order of two. It first prints its
+process id: the first process of an exec leads a session, which contains all processes that it starts.
 """
 
 
@@ -107,7 +107,7 @@ async def execute(
         user: None for the container's own.
         output_cap: bytes of output that are kept.
         on_output: called with all output as it comes.
-        runs_on: called at cancellation: whether the command keeps running.
+        runs_on: called at cancellation; returns whether the command keeps running.
 
     Raises:
         EnvironmentLostError: the container is gone.

@@ -36,7 +36,7 @@ class DatasetSource(BaseModel, frozen=True):
     """The origin of a dataset's files.
 
     Attributes:
-        kind: the meaning of ``location``; with ``tasks`` each task has its own place.
+        kind: the kind of ``location``; with ``tasks`` each task has its own place.
         branch, commit: the version in a git repository; its default branch if both are missing.
         path: the folder of tasks below the location.
         task_ids: only these tasks.
@@ -90,7 +90,7 @@ class KnownDatasets:
         return sorted(datasets, key=lambda each: (each.name, _order(each.version)))
 
     def find(self, label: str) -> KnownDataset:
-        """Return the dataset with a name, or ``NAME@VERSION``; without a version ``head``, else the highest.
+        """Return the dataset with a name or ``NAME@VERSION``; without a version, ``head`` or else the highest one.
 
         Raises TaskError (there is none).
         """
@@ -119,7 +119,9 @@ class KnownDatasets:
     def write(self, dataset: KnownDataset) -> None:
         """Store a dataset's description.
 
-        Raises TaskError (its name or version can't be the name of a folder), OSError (it can't be written).
+        Raises:
+            TaskError: its name or version can't be the name of a folder.
+            OSError: it can't be written.
         """
         for field, value in (("name", dataset.name), ("version", dataset.version)):
             if not _NAME.fullmatch(value):

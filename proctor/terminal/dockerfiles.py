@@ -44,7 +44,10 @@ def check(dockerfile: Path, context: Path, folder: Path, notes: Notes) -> None:
 
 
 def instructions(text: str) -> list[tuple[int, str, str]]:
-    """Return a Dockerfile's steps: line, instruction in capitals, the rest; without comments and bodies of heredocs."""
+    """Return a Dockerfile's steps without comments and bodies of heredocs.
+
+    Each step has its line's number, its instruction in capitals, and its arguments.
+    """
     steps: list[tuple[int, str, str]] = []
     lines = text.splitlines()
     at = 0

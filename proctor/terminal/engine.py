@@ -161,7 +161,9 @@ class Engine:
     ) -> AsyncIterator[aiohttp.ClientResponse]:
         """Send a request with a body of any ``content_type``, and yield an answer that is read piece by piece.
 
-        Raises DockerError (the engine refuses), EngineUnavailableError (it doesn't answer).
+        Raises:
+            DockerError: the engine refuses.
+            EngineUnavailableError: the engine doesn't answer.
         """
         written = {name: _as_parameter(value) for name, value in (params or {}).items() if value is not None}
         with self.speaking():

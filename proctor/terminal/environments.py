@@ -26,7 +26,7 @@ _REF = "proctor.environment"
 _NAME = re.compile(r"proctor-[a-z0-9-]+")
 
 CLOSED = "-tests"
-"""The suffix of a container's name after its agent's time: so every worker knows that it is closed."""
+"""The suffix of a container's name after its agent's time, which shows every worker that it is closed."""
 
 _SIZE_CHECKS = 2.0
 """Seconds between two checks of a container's written size."""
@@ -144,7 +144,7 @@ async def _create(engine: Engine, name: str, body: Mapping[str, Any]) -> str:
     except DockerError as error:
         if error.status != 409:
             raise
-        # A worker that was frozen in mid-way has continued just now; the last one continues.
+        # A worker that was frozen has continued just now and made this container. The last worker to come wins.
         await engine.ask("DELETE", f"containers/{name}", {"force": True, "v": True})
         made = await engine.ask("POST", "containers/create", {"name": name}, body)
     container: str = made["Id"]
@@ -299,8 +299,9 @@ async def is_closed(engine: Engine, environment: EnvironmentRef) -> bool:
 async def watch(engine: Engine, environment: EnvironmentRef, task: TerminalTask) -> None:
     """Check an environment repeatedly while an agent works in it; never returns, so cancel it.
 
-    Raises LimitExceededError (the agent wrote more than the task's storage allows; the container was stopped),
-    EnvironmentLostError (the container is gone).
+    Raises:
+        LimitExceededError: the agent wrote more than the task's storage allows; the container was stopped.
+        EnvironmentLostError: the container is gone.
     """
     while True:
         began = time.monotonic()
@@ -311,8 +312,9 @@ async def watch(engine: Engine, environment: EnvironmentRef, task: TerminalTask)
 async def look(engine: Engine, environment: EnvironmentRef, task: TerminalTask) -> None:
     """Check once that an environment exists and is within its storage; stop it if it isn't.
 
-    Raises LimitExceededError (more was written than the task's storage allows; the container was stopped),
-    EnvironmentLostError (the container is gone).
+    Raises:
+        LimitExceededError: the agent wrote more than the task's storage allows; the container was stopped.
+        EnvironmentLostError: the container is gone.
     """
     most = (await find_limits(engine, task))["storage"]
     with losing(environment):

@@ -24,7 +24,7 @@ _LONGEST = 20_000
 """Characters that are kept of a command."""
 
 _LISTENS, _PAUSE, _LAST_LOOK = 86_400.0, 1.0, 10.0
-"""Seconds that one request listens before an engine that was away is asked again, and seconds of the last look."""
+"""Seconds: for one request that listens, before an engine that was away is asked again, and for the last look."""
 
 _REMARK = "(by docker exec: the output of these commands goes to the agent only)"
 

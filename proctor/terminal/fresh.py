@@ -66,7 +66,9 @@ class Leftovers(BaseModel, frozen=True):
 async def image_commands(engine: Engine, environment: EnvironmentRef) -> ImageCommands:
     """Return the commands of the image behind an agent's container; looked up once for each image.
 
-    Raises EnvironmentLostError (the container is gone), EngineUnavailableError (the engine doesn't answer).
+    Raises:
+        EnvironmentLostError: the container is gone.
+        EngineUnavailableError: the engine doesn't answer.
     """
     about = await _inspect(engine, environment.container_id, environment)
     image = str(about["Image"])
@@ -215,7 +217,9 @@ def is_idle(config: Mapping[str, Any]) -> bool:
 async def restore(engine: Engine, environment: EnvironmentRef, held: Collection[str]) -> None:
     """Restore files of the agent's container from its image; the image's ``rm`` removes files that the image lacks.
 
-    Raises EnvironmentLostError (the container is gone), EngineUnavailableError (the engine doesn't answer).
+    Raises:
+        EnvironmentLostError: the container is gone.
+        EngineUnavailableError: the engine doesn't answer.
     """
     if not held:
         return
@@ -311,7 +315,7 @@ async def _lay_over(
     excluded: Collection[str],
     most: int,
 ) -> None:
-    """Copy the agent's files to the fresh container, except those to leave out; ``most`` bytes of them."""
+    """Copy the agent's files to the fresh container, at most ``most`` bytes; ``excluded`` paths are left out."""
     wanted = [change for change in changes if not _is_below(change.path, excluded)]
     await _delete(engine, fresh, [each.path for each in wanted if each.kind == "deleted"])
     parents_of_others = {above for path in excluded for above in _parents(path)}

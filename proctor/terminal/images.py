@@ -27,7 +27,7 @@ BUILD_SECONDS = 1800.0
 """Seconds for a build if neither task nor caller sets a limit."""
 
 _TURNS = 2
-"""How many builds of an image by others are waited for: the first one may fail."""
+"""The number of builds by others to wait for, as a multiple of a build's time limit: the first one may fail."""
 
 _BUILT = "proctor-task"
 _USED = "proctor-run"
@@ -119,8 +119,8 @@ async def remove_images(engine: Engine, run: str) -> None:
 async def _remove_use(engine: Engine, run: str, digest: str) -> None:
     """Remove a run's name of an image, and the image if no other run uses it.
 
-    Runs that end at the same time do this one after the other: otherwise each could leave the image to the other one.
-    The run's name is removed last, so an attempt that is killed before that begins again.
+    Runs that end at the same time do this one after the other: otherwise each could leave the image to the other run.
+    The run's name is removed last. If an attempt is killed before that, the next attempt begins again.
     """
     built, own = f"{_BUILT}:{digest}", f"{_USED}:{_slug(run)}-{digest}"
     async with _alone(f"{engine.url} {digest}"):
@@ -175,9 +175,9 @@ async def _image(
 
 @asynccontextmanager
 async def _alone(what: str, seconds: float = BUILD_SECONDS) -> AsyncIterator[None]:
-    """Let one process on this machine at a time do this, for at most that many seconds.
+    """Let only one process on this machine at a time run the block; waits for others for ``_TURNS * seconds``.
 
-    Raises TerminalError (another one takes longer than that).
+    Raises TerminalError (another process takes longer than that).
     """
     async with _locks[what]:
         os.makedirs(builds_folder(), mode=0o700, exist_ok=True)

@@ -25,7 +25,9 @@ class TrialPlan(Model):
     """One attempt at one task, as the campaign planned it.
 
     Attributes:
-        trial_id: the id of the trial's workflow. run_id: the campaign's. trial_name: the folder of its results.
+        trial_id: the id of the trial's workflow.
+        run_id: the id of the campaign.
+        trial_name: the folder of the trial's results.
         files: all of the task's files, as they were at the run's admission.
         play: the number of plays of the cell, including this one.
         queue: the task queue of workers whose machine has an engine.

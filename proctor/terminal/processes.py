@@ -88,9 +88,10 @@ def find_services(everything: dict[int, Running], spared: Iterable[Process]) -> 
 async def end_leftovers(engine: Engine, environment: EnvironmentRef, kept: LeaveRunning) -> tuple[Process, ...]:
     """Kill the agent's processes, apart from those to keep; returns the agent's processes that keep running.
 
-    All of them are stopped first, to prevent new ones. A container that can't list its processes is restarted, with
-    each value of ``kept``: that ends all of them. With ``everything``, an agent's processes are killed if they are more
-    than half of its container's limit: tests could start none. Raises EnvironmentLostError (the container has stopped).
+    All of them are stopped first, to prevent new ones. A container that can't list its processes is restarted, for any
+    value of ``kept``, which ends all processes. With ``everything``, an agent's processes are killed if they are more
+    than half of its container's limit: otherwise tests might not be able to start any. Raises EnvironmentLostError (the
+    container has stopped).
     """
     if kept == "everything":
         try:

@@ -1,4 +1,4 @@
-"""Records of an agent's actions in a trial: a transcript, and a recording for asciinema; another recording of its
+"""Records of a trial: a transcript and a recording (for asciinema) of the agent's actions, and a recording of the
 tests.
 
 Commands of the command endpoint are recorded with their output, commands of ``docker exec`` from the engine's events

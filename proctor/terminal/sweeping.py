@@ -25,7 +25,7 @@ async def sweep(engine: Engine, is_over: Callable[[str, str | None], Awaitable[b
     """Remove all objects of runs and trials that are over; returns the number of runs and trials that had some.
 
     Args:
-        is_over: whether a run (with None) or one of its trials is over, so its leftovers aren't needed.
+        is_over: returns whether a run (if the trial is None) or a trial is over, so that its leftovers are useless.
 
     Raises:
         EngineUnavailableError: the engine doesn't answer.

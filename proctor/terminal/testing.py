@@ -79,7 +79,7 @@ class TestsOutcome(BaseModel, frozen=True):
         is_resolved: all tests passed, or the reward is 1; None if the tests gave no verdict.
         rewards: every number of the reward file, by name.
         log: the tests' output, shortened.
-        left_running: the processes that the agent left. They ran on beside the tests if these ran in its container.
+        left_running: the processes that the agent left. If the tests ran in its container, these ran beside them.
         verifier_reason: the reason why they ran in the agent's container although a fresh one was asked for.
         doubts: reasons why an untouched container might have given another verdict.
     """

@@ -24,7 +24,9 @@ class NoTmuxError(Exception):
 async def open_session(engine: Engine, environment: EnvironmentRef, session: str = SESSION) -> None:
     """Open a session; an existing one is left as it is.
 
-    Raises NoTmuxError (the image has no tmux, or it doesn't start), EnvironmentLostError (the container is gone).
+    Raises:
+        NoTmuxError: the image has no tmux, or it doesn't start.
+        EnvironmentLostError: the container is gone.
     """
     name = shlex.quote(session)
     done = await _tmux(
@@ -82,7 +84,9 @@ async def run_logged(
 ) -> Executed:
     """Run ``type_command`` in the agent's session, with the output in a file; open the session if there is none.
 
-    Raises NoTmuxError (as ``open_session``), EnvironmentLostError (the container is gone).
+    Raises:
+        NoTmuxError: the image has no tmux, or it doesn't start.
+        EnvironmentLostError: the container is gone.
     """
     await open_session(engine, environment)
     began = time.monotonic()

@@ -408,7 +408,7 @@ async def _failing() -> AsyncIterator[None]:
 
 
 def _decide_blame(outcome: "TestsOutcome", plan: TrialPlan) -> Blame:
-    """Return the party to blame for failing tests; if the task's own solution is played, not the agent."""
+    """Return the party to blame for failing tests. While the task's own solution is played, it isn't the agent."""
     return outcome.blame if outcome.blame is not None and plan.agent == "a2a" else "task"
 
 
@@ -443,7 +443,7 @@ def _is_unwanted() -> bool:
 
 
 def _read_failure(answer: Answer) -> tuple[FailureMode, str | None]:
-    """Return the agent's failure; in its own terms, if it names one of Terminal-Bench's modes."""
+    """Return the agent's failure. If the agent names one of Terminal-Bench's modes, that mode is returned."""
     mode = next((document["failure_mode"] for document in answer.find_documents() if "failure_mode" in document), None)
     if mode in set(FailureMode) - {FailureMode.NONE, FailureMode.UNSET}:
         return FailureMode(mode), f"The agent says that it failed: {mode}."

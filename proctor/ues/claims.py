@@ -35,12 +35,13 @@ class Claim(Request):
     Attributes:
         fence: the claimer's fence.
         admin_key, seed: the values for a simulation that must be made.
-        ``anew``: start empty, regardless of its content; else ``checkpoint`` has its state, or ``keep`` keeps it.
+        anew: whether it starts empty, regardless of its content. Otherwise it gets the state of ``checkpoint``, or
+            keeps its state because of ``keep``.
         checkpoint: the digest of the checkpoint that the simulation shall equal.
-        keep: a mark; if the simulation has this mark, its state (the work in hand) is kept.
+        keep: a mark. If the simulation has this mark, it keeps its state, in which a turn is under way.
         mark: the simulation's new mark; a turn that was over (``steps``) can then continue.
         conditions: the conditions of the turn that begins with the mark; None without a running clock and noise.
-        sets_course: if the work in hand is kept, its course begins now, unless it has begun. Without ``conditions``,
+        sets_course: whether the course of a turn that is kept begins now, unless it has begun. Without ``conditions``,
             there is no course until another claim begins it.
         key: see ``WantedKey``; active keys of the same name are revoked.
         looks: whether the claimer only reads; an existing simulation then needs no higher fence.
@@ -75,7 +76,7 @@ def claim(
         Overtaken: 412, another claimer has a higher fence.
         Conflict: 409, the simulation doesn't equal the checkpoint. ``detail`` has ``needs``, the digest of the content
             to send; if the content was sent, ``parts`` names the missing parts.
-        NotFound: 404, the work in hand is lost, and there is no checkpoint to restore.
+        NotFound: 404, the state to keep is lost, and there is no checkpoint to restore.
     """
     simulation = host.simulations.get(simulation_id)
     held = host.find_fence(simulation_id)

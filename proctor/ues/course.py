@@ -1,8 +1,8 @@
 """Track the course of a turn whose clock runs, or whose requests meet noise.
 
 The evaluator sets the conditions together with the mark of a turn (``claims``). A turn without conditions has no course
-and costs nothing. Checkpoints don't contain the course. If it is lost, the work in hand is lost with it, and the turn
-begins again at its checkpoint with its first request.
+and costs nothing. Checkpoints don't contain the course. If it is lost, so is the turn's work: the turn begins again
+from its checkpoint, with its first request.
 """
 
 from collections.abc import Callable
@@ -80,7 +80,7 @@ class Course:
         self.ended_at = self.ended_at or now
 
     def find_reading_time(self, to: str, began_at: str) -> str:
-        """Return the instant of the turn's reading: as long after its last request as ``to`` is after its beginning."""
+        """Return the instant at which the turn is read: as long after its last request as ``to`` after ``began_at``."""
         pause: timedelta = from_text(to) - from_text(began_at)
         return max(to, to_text(shift(from_text(self.ended_at or began_at), pause.total_seconds())))
 

@@ -35,8 +35,10 @@ def refuse_lower(fence: int, held: int) -> None:
 def require(fence: int | None, held: int, *, changes: bool) -> None:
     """Check the fence of a request to a simulation that is held by ``held`` (0: not held).
 
-    Raises Overtaken (412, a lower fence), Conflict (409, a higher one: the sender's claim was lost since), or
-    FenceMissing (428, no fence in a request that changes something).
+    Raises:
+        Overtaken: 412, the request has a lower fence.
+        Conflict: 409, the request has a higher fence, since its sender's claim was lost.
+        FenceMissing: 428, a request without a fence would change something.
     """
     if fence is None:
         if changes and held:

@@ -45,8 +45,9 @@ class Host:
     def create(self, simulation_id: str | None, admin_secret: str, seed: int | str | None) -> Simulation:
         """Make a simulation; omitted id and seed are drawn.
 
-        Raises Conflict (409) if the id is taken, or FenceMissing (428) if a simulation with this id was ended with a
-        fence: only a claim can bring that back.
+        Raises:
+            Conflict: 409, the id is taken.
+            FenceMissing: 428, a simulation with this id was ended with a fence, and only a claim can bring it back.
         """
         chosen = simulation_id or f"sim_{secrets.token_hex(8)}"
         fences.require(None, self.ended.find_fence(chosen), changes=True)
@@ -78,7 +79,10 @@ class Host:
     def delete(self, simulation_id: str, fence: int | None = None) -> None:
         """Forget a simulation and its keys; the fence is remembered, even if there is no such simulation.
 
-        Raises NotFound (404), Overtaken (412, a lower fence), FenceMissing (428).
+        Raises:
+            NotFound: 404, there is no such simulation.
+            Overtaken: 412, the fence is lower than the held one.
+            FenceMissing: 428, the simulation has a fence and the request has none.
         """
         held = self.find_fence(simulation_id)
         if fence is None:

@@ -24,8 +24,8 @@ class Limits(BaseSettings):
 
     Attributes:
         request_bytes: bytes of one request's body.
-        admin_request_bytes: the same for every other key, whose scenarios may be large. Checkpoints have no limit:
-            each can be restored.
+        admin_request_bytes: bytes of one request's body with any other key, since scenarios may be large. Checkpoints
+            have no limit: each can be restored.
         requests_per_turn: requests, successful or not.
         growth_per_turn: bytes by which the simulation may grow: the written data and its undo data.
         work_per_turn: seconds of processor time.

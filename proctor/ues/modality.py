@@ -1,4 +1,4 @@
-"""Declare modalities: one ``Modality`` per folder under ``modalities/``, from which everything else follows."""
+"""Declare modalities: one ``Modality`` per folder under ``modalities/``. All else is derived from it."""
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass, field
@@ -251,8 +251,10 @@ def read_by_id(
     """``GET /{modality}/get``: an entry of a table of the state, by its id.
 
     Args:
-        kind: what people call an entry. id_name: its field with the id.
-        params: the name of the parameters' schema. also: how the summary ends.
+        kind: what people call an entry.
+        id_name: the field of an entry with its id.
+        params: the name of the parameters' schema.
+        also: how the summary ends.
     """
     text = Field(description=f"{id_name} of the {kind}, as queries and the state show it.")
     of_id: dict[str, Any] = {id_name: (str, text)}
@@ -280,9 +282,9 @@ def sortable(names: str) -> dict[str, str]:
 
 
 def sort_key(field_name: str | None, allowed: Mapping[str, str], default: str) -> str:
-    """The stored field to sort by. ``allowed`` maps what callers may name to stored fields.
+    """Return the stored field to sort by. ``allowed`` maps the names that callers may use to stored fields.
 
-    Raises Impossible (400) for a name that isn't there.
+    Raises Impossible (400) for a name that isn't in ``allowed``.
     """
     if field_name is None:
         return default

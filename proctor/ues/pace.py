@@ -1,6 +1,7 @@
 """Measure the time during which a participant could act and this server could have answered it.
 
-The clock is monotonic: it can't be set. Ticks come regularly: a pause of the server counts for half a second at most.
+The clock is monotonic: it can't be set. Ticks come regularly, so a pause of the server counts for at most half a
+second.
 """
 
 from collections.abc import Callable

@@ -3,7 +3,7 @@
 A *collection* is a mailbox, a folder's list, the events, the history or the access log. If it takes more than
 ``CUT_FROM`` bytes of JSON, it becomes a row of pages and a tail. The checkpoint's manifest names the pages and contains
 the tail and all small data. The places that operations write to are noted (``touch…``). The next checkpoint writes only
-those pages again and reads no others: its cost depends on the changes, not on the size.
+pages with such places and reads no others. Its cost therefore depends on the changes, not on the size.
 
 In a manifest, ``parts`` lists the collections; nested collections follow the ones that contain them::
 
@@ -26,8 +26,8 @@ CUT_FROM = 24 * 1024
 """Bytes of JSON from which a collection is cut."""
 
 PAGE, LARGE_PAGE = 16 * 1024, 128 * 1024
-"""The approximate bytes of a page. The second value applies when more than ``LARGE`` is cut for the first time:
-unchanged content can be in few files, and changed content is cut finer later."""
+"""The approximate bytes of a page. The second value applies when more than ``LARGE`` is cut for the first time: few
+files are enough for content that doesn't change, and changed content is cut finer later."""
 
 LARGE = 4 * 1024 * 1024
 
@@ -108,9 +108,9 @@ class Parts:
         self.names: list[Name] = []
         """The parts of the last taken or restored checkpoint, indexes first."""
         self.stored: frozenset[Name] = frozenset()
-        """The names of the parts in the evaluator's store: those of the checkpoint that it named last."""
+        """The names of the parts in the evaluator's store: those of the last checkpoint that the evaluator named."""
         self.waiting: dict[Name, bytes] = {}
-        """The parts that the evaluator may still fetch: those of the last checkpoint that are not stored."""
+        """The parts that the evaluator may still fetch: parts of the last checkpoint that are not in its store."""
 
     # --- what changes ---------------------------------------------------------------------------------------------
 

@@ -174,7 +174,10 @@ def import_environment(simulation: Simulation, data: JsonObject, *, historic: st
     """Replace clock and states. Pending events before the new time stay (``ignore``), are removed, or run on the new
     states (``apply``).
 
-    Raises Conflict (409, running), Invalid (422), Impossible (400, unknown modality with ``strict``).
+    Raises:
+        Conflict: 409, the simulation is running.
+        Invalid: 422, the data doesn't fit the schema.
+        Impossible: 400, a modality is unknown, with ``strict``.
     """
     loaded = _Import(simulation, strict=strict)
     section, loc = _section(data, "environment", "time_state", "modality_states")

@@ -77,7 +77,7 @@ class Simulation:
         self.allowance = Allowance()
         """The participant's remaining allowance in this turn. Checkpoints don't contain it."""
         self.mark: str | None = None
-        """The evaluator's note on the work in hand; a restore removes it. Checkpoints don't contain it."""
+        """The evaluator's note on the turn under way; a restore removes it. Checkpoints don't contain it."""
         self.fence = 0
         """The fence of the simulation's holder (``fences``); 0 without a holder. Checkpoints don't contain it."""
         self.is_untouched = False
@@ -90,8 +90,8 @@ class Simulation:
         self.life = new_life()
         """A text drawn when the simulation is made or restored. A caller that finds another text learns of a loss."""
         self.checkpoints: dict[bool, tuple[str, bytes]] = {}
-        """Digest and bytes of the last checkpoints taken or restored, until the next change: of a whole checkpoint
-        (False), and of the manifest of one in parts (True). The newest is the last."""
+        """Digest and bytes of the last checkpoints taken or restored, until the next change. The key False has a whole
+        checkpoint, and True has a manifest. The newest is the last."""
         self.parts = Parts()
 
     def note_change(self) -> None:
@@ -195,8 +195,10 @@ class Simulation:
     ) -> tuple[Modality, JsonObject]:
         """Return the modality and the checked data of an event that can be scheduled.
 
-        Raises UnknownModality (404), Invalid (422: a value out of range) or Impossible (400: a past time, or other data
-        that the modality's input refuses).
+        Raises:
+            UnknownModality: 404, there is no such modality.
+            Invalid: 422, a value is out of range.
+            Impossible: 400, the time is past, or the modality's input refuses the data for another reason.
         """
         modality = self.find_modality(name)
         if scheduled_time < self.clock.text:

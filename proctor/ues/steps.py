@@ -1,4 +1,4 @@
-"""Carry out an evaluator's requests to a claimed simulation in a single step, with fewer points of interruption.
+"""Carry out an evaluator's requests to a claimed simulation in a single step, which few failures can interrupt.
 
 A step schedules events, moves the clock, and reads the data that the evaluator asks for.
 """
@@ -37,9 +37,9 @@ class Step(Request):
             action can then be added to the turn after it was read.
         events: the events to schedule.
         to: the instant to move the clock to, unless it is there already or later. If the ended turn has a course, the
-            clock moves as long after its last request as ``to`` is after ``actions_at``.
-        actions_of, actions_at: read the events at that instant that were made with keys of that name, and the news
-            since then in their modalities. If the ended turn has a course, read until its last request.
+            clock moves further: its last request and the new instant are as far apart as ``actions_at`` and ``to``.
+        actions_of, actions_at: read the events at ``actions_at`` that were made with keys named ``actions_of``, and the
+            news since then in their modalities. If the ended turn has a course, read until its last request.
         states: the modalities to read.
     """
 

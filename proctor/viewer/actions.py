@@ -11,10 +11,10 @@ pages themselves can't act. To add one, such as *fork from this turn*:
    are further inputs (an address, a number), which come as ``request.fields``.
 3. Add it to the list in ``proctor.service.page_actions.page_actions``.
 
-The rest is here. The button leads to a page that asks for confirmation (``question`` says what would be lost). Its form
-is posted to ``/view/ID/do/NAME``. A request is refused unless the browser reports the same origin and the form has the
-token of that page. With authentication, callers may act on their own entries. Without it, only callers at a loopback
-address may act, or all of them if ``pages_may_act`` says so.
+This module does the rest. The button leads to a page that asks for confirmation (``question`` says what would be lost).
+Its form is posted to ``/view/ID/do/NAME``. A request is refused unless the browser reports the same origin and the form
+has the token of that page. With authentication, callers may act on their own entries. Without it, only callers at a
+loopback address may act, or all of them if ``pages_may_act`` says so.
 """
 
 import hmac
@@ -57,7 +57,7 @@ class Field:
 
 @dataclass(frozen=True)
 class ActionRequest:
-    """A request of the reader ``caller`` for an action on an entry; ``turn`` if the button belonged to a turn."""
+    """A request of the reader ``caller`` for an action on an entry; ``turn`` is set if the button was at a turn."""
 
     entry: ArchiveEntry
     turn: int | None = None
@@ -72,7 +72,7 @@ class Action:
     Attributes:
         name: its part of the address; letters and hyphens.
         question: the question to the reader before it is done, given the entry and the turn.
-        at_each_turn: whether the button is at each turn, or once on the page.
+        at_each_turn: whether the button is at each turn, or only once on the page.
         needs_history: whether it needs the assessment's history in Temporal.
     """
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from proctor.viewer.modalities import Card, Group, ModalityView
 
 MOST_CARDS = 200
-"""Cards on a page: those that changed in its turn, then the first others."""
+"""Cards on a page. The cards that changed in the page's turn come before other cards."""
 
 MOST_IN_A_FILE = 2_000
 """Cards in a file, which has all turns and no further pages."""
@@ -31,11 +31,11 @@ class Shelf:
     """The cards of a modality that are on a page.
 
     Attributes:
-        count, unread: of all its cards at the turn.
-        left_out, left_unread: of the cards that are not on the page.
-        skip: the number of cards left out before those that are shown in order.
-        end: the position of the first card after them.
-        following: the number of cards from there on.
+        count, unread: the numbers of all cards and of unread ones at the turn.
+        left_out, left_unread: the numbers of such cards that are not on the page.
+        skip: the number of cards left out before the cards that are shown in order.
+        end: the position of the first card after the shown ones.
+        following: the number of cards from ``end`` on.
     """
 
     key: str

@@ -34,7 +34,7 @@ class Running:
 class RunningCell:
     """A running trial or assessment of a campaign.
 
-    ``id`` is its page's name, None before it has a page; ``step`` is its current step, if known.
+    ``id`` is the name of its page, None before it has a page; ``step`` is its current step, if known.
     """
 
     id: str | None

@@ -30,7 +30,7 @@ class Overview:
         cost: the lowest cost, in the currency of each entry.
         sort: the column by which entries are sorted.
         up: "1" for the lowest value first.
-        all: not empty: also show members of campaigns.
+        all: also show members of campaigns, unless it is empty.
     """
 
     search: str = ""
@@ -113,5 +113,5 @@ class Overview:
         return f"/?{query}" if query else "/"
 
     def toggle_sort(self, column: str) -> str:
-        """Return the address that sorts by a column; if it is the current column, in the other direction."""
+        """Return the address that sorts by a column; for the current column, it reverses the direction."""
         return self.address(sort=column, up="" if self.up or self.order != column else "1")

@@ -136,7 +136,7 @@ class Pages:
         offered: Sequence[Action] = (),
         look: Look = Look(),  # noqa: B008
     ) -> str:
-        """Return the page of any archived entry; raises as ``assessment``."""
+        """Return the page of any archived entry; raises the errors of ``assessment``."""
         if entry.kind == "campaign":
             return self.campaign(entry, as_file=as_file)
         if entry.kind == "trial":
@@ -144,7 +144,7 @@ class Pages:
         return self.assessment(entry, turn, as_file=as_file, offered=offered, look=look)
 
     def campaign(self, entry: ArchiveEntry, *, as_file: bool = False) -> str:
-        """Return a campaign's page; raises as ``assessment``."""
+        """Return a campaign's page; raises the errors of ``assessment``."""
         results = self.archive.campaign_results(entry)
         runs = self.archive.runs(entry, results)
         view = of_results(results, runs, self._name_criteria(results, runs))
@@ -188,7 +188,7 @@ class Pages:
         return self._render("campaign.html", form, view=view, is_running=is_running, **{**unknown, **lists, **known})
 
     def trial(self, entry: ArchiveEntry, *, as_file: bool = False) -> str:
-        """Return the page of a trial in a terminal; raises as ``assessment``."""
+        """Return the page of a trial in a terminal; raises the errors of ``assessment``."""
         result = self.archive.trial_result(entry)
         steps, left_out = list_steps(self.archive.transcript(entry))
         has_recording = RECORDING in entry.files
@@ -213,7 +213,7 @@ class Pages:
         )
 
     def recording(self, entry: ArchiveEntry) -> str:
-        """Return a trial's recording, as asciicast; raises as ``assessment``."""
+        """Return a trial's recording, as asciicast; raises the errors of ``assessment``."""
         if RECORDING not in entry.files:
             raise NoSuchEntryError(f"{entry.id} has no recording: only agents in a terminal have one")
         return self.archive.read(entry, RECORDING).decode(errors="replace")
@@ -395,7 +395,7 @@ class Pages:
         return next((card.text for view in views for card in view.cards), None)
 
     def comparison(self, one: ArchiveEntry, other: ArchiveEntry, *, as_file: bool = False) -> str:
-        """Return a page with two assessments side by side; raises as ``assessment``."""
+        """Return a page with two assessments side by side; raises the errors of ``assessment``."""
         results = [self.archive.results(entry) for entry in (one, other)]
         turns = [self.archive.turns(entry) for entry in (one, other)]
         parting = parting_turns(*turns)

@@ -9,7 +9,7 @@ COLOURS = 8
 """The number of distinct colours for series in a plot."""
 
 _MOST_DOTS = 400
-"""The most points drawn for a series; of more, an even sample, since the eye can't separate them."""
+"""The most points drawn for a series. If it has more, an even sample is drawn, since eyes can't separate more."""
 
 _BINS = 20
 """Steps of a distribution from 0 to 100 %."""

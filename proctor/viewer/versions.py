@@ -12,7 +12,7 @@ from proctor.protocol.archive import Items, StateRecord, merged
 class Version:
     """One item as it was after the turns from ``since`` to ``until`` (both included; turn 0 is the beginning).
 
-    ``is_first``: the item did not exist before.
+    ``is_first`` says that the item did not exist before.
     """
 
     path: str

@@ -35,8 +35,8 @@ def when(value: Any, zone: tzinfo | None = None, form: str = "%a %d %b %H:%M") -
 
     Args:
         value: an ISO 8601 text or a datetime.
-            zone: the zone in which to show it; None for its own.
-            form: a format of ``strftime``.
+        zone: the zone in which to show it; None for its own.
+        form: a format of ``strftime``.
     """
     if isinstance(value, str):
         try:

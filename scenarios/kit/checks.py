@@ -86,7 +86,7 @@ class Write(_Model):
 
 
 class _Check(_Model):
-    """``gated``: see above. ``keeps_secret``: if it fails, a secret is out, and its duty loses all points."""
+    """If a check that ``keeps_secret`` fails, a secret is out, and its duty loses all points. ``gated``: see above."""
 
     id: str
     points: int = Field(ge=1)
@@ -106,7 +106,8 @@ class MessageCheck(_Check):
         after, before: when the right message has to be sent; None for any time.
         mentioned: whether it is enough to name the values, since the message says that they don't hold.
         denied: as ``mentioned``, and the message also has to deny that something was done or exists.
-        about: words of the matter (``values.topic_words``). thread: ids of the mails of that person about it.
+        about: words of the matter (``values.topic_words``).
+        thread: ids of the mails of that person about it.
     """
 
     kind: Literal["message"] = "message"
@@ -164,8 +165,8 @@ class OnceCheck(_Check):
 class SilenceCheck(_Check):
     """None of these people got any of the values; without values, they got no message at all.
 
-    ``but`` are the only ones who may know; then ``to`` is empty and means all other people. With ``before``, messages
-    from that time on don't matter.
+    ``but`` are the only people who may know. If they are set, ``to`` is empty and means all other people. With
+    ``before``, messages from that time on don't matter.
 
     Attributes:
         secret: the values that all other people must not get, either. Exceptions are the user, people who had the
@@ -192,8 +193,8 @@ class EntryCheck(_Check):
         minutes: how long it is; None for any length.
         people: addresses of the invited people; they also identify a new entry.
         absent: addresses of people who were never invited.
-        gone: it is deleted or cancelled.
-        same: its time has not changed.
+        gone: the entry is deleted or cancelled instead.
+        same: the entry's time has not changed.
     """
 
     kind: Literal["entry"] = "entry"
@@ -216,9 +217,9 @@ class ResponseCheck(_Check):
 
 
 class MailCheck(_Check):
-    """A mail at the end: in one of the folders, with all labels, without the others; None for anything.
+    """A mail at the end: it is in one of ``folders`` and has all of ``labels``, but none of ``no_labels``.
 
-    The same has to hold of each mail of ``also``.
+    If ``folders`` or ``starred`` is None, any value is right. The same has to hold of each mail of ``also``.
     """
 
     kind: Literal["mail"] = "mail"
@@ -311,7 +312,7 @@ class _Message(NamedTuple):
 
 
 class _Told(NamedTuple):
-    """The result of a check of messages: the first right one in time, if the last word is right."""
+    """The result of a check of messages: the first right message in time, if the last word is right."""
 
     message: _Message | None
     is_doubtful: bool = False
@@ -515,7 +516,7 @@ class Judgement:
         """Count the messages to the right people on a duty's matters that have no readable value of the kind.
 
         Returns:
-            The messages with something that looks like one (errors of the reader), and those without any.
+            The number of messages with something that looks like one (errors of the reader), and that of all others.
         """
         looks, lacks = set[int](), set[int]()
         for check in duty.checks:
@@ -580,7 +581,7 @@ class Judgement:
         return Words(text, at.date(), had=had, is_known=lambda line: any(self._known_to(_line(line))))
 
     def _known_to(self, key: str) -> Iterator[tuple[datetime, frozenset[str]]]:
-        """When and by whom a line, or a longer line that contains it, was written or read."""
+        """Yield when and by whom a line, or a longer line that contains it, was written or read."""
         yield from self._lines.get(key, [])
         if len(key) >= _PART and key in self._all_lines:
             if key not in self._around:

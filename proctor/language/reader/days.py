@@ -57,7 +57,7 @@ _NEEDS = {
     **dict.fromkeys(_COUNTERS, frozenset(DAYS_OF)),
     **dict.fromkeys(SHORT_GERMAN_WEEKDAYS, frozenset((*DAYS_OF, ".", ",", "kw"))),
 }
-"""For words that begin a day rarely: the tokens that then follow them, besides a number."""
+"""Words that rarely begin a day, each with the tokens that follow it if it does; a number may follow, too."""
 _WORDS_OF_DAYS = DAY_WORDS.union(TENS, _LAST, _PHRASES)
 _AFTER_DAY = frozenset((*MONTHS, *DAYS_OF, *_SUFFIXES, "of", "-", "/"))
 _AFTER_FULL_STOP = frozenset((*MONTHS, *map(str.lower, _ROMAN), "d", "of", "-", "/"))
@@ -328,7 +328,7 @@ def _with_year(tokens: Tokens, day: int, month: int, after: int, today: date) ->
     if lows[after] == "-" and lows[after + 1].isdecimal() and len(lows[after + 1]) == 2 and tokens.is_glued(after + 1):
         return _exact(2000 + int(lows[after + 1]), month, day, after + 2)
     days = _dates(day, month, today)
-    # "29 Feb 28, a Tuesday": a year in two figures, if it counts nothing.
+    # "29 Feb 28, a Tuesday": two figures are a year if no counted thing follows them.
     ends = lows[here + 1] in ("", "\n", ",", ".", ")", ";") and not lows[here + 2].isdecimal()
     if low.isdecimal() and len(low) == 2 and ends and abs(2000 + int(low) - today.year) < 3:
         return _exact(2000 + int(low), month, day, here + 1)

@@ -14,7 +14,7 @@ _MAIL = re.compile(
     r"(?<![\w.+-])[\w.+\\-]{1,64} ?(?:@|[\[(] ?[aä]t ?[\])]) ?[\w-]{1,64}(?:(?: ?[\[(] ?(?:dot|[pP]unkt) ?[\])] ?|\.)[\w-]{1,64}){1,8}"
 )
 _AT = re.compile(r"[@\[(](?:(?<=@)| ?[aä]t ?[\])])")
-# An optional + or 00, an optional parenthesis, digits. The first character comes first: only there a search stops.
+# An optional + or 00, an optional parenthesis, digits. A search stops only at a possible first one.
 # "ruth dot okafor at millbank hyphen legal dot example", as addresses are dictated.
 _SAID = {"dot": ".", "punkt": ".", **dict.fromkeys(("hyphen", "dash", "minus", "bindestrich"), "-")}
 _SAID |= {

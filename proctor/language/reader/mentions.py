@@ -15,8 +15,8 @@ class Mention(NamedTuple):
             ``number`` a whole number; ``code`` capitals and digits; ``address`` a mail address or digits with +.
         start, end: the mention's bounds in the readable text.
         unit: an amount's currency (``EUR``); empty if none is named.
-        is_weak: whether it may be something else: a bare "15.20", the word "one". A search for its value finds it,
-            but it never contradicts another value.
+        is_weak: whether the words may mean something else, as a bare "15.20" or the word "one". A search for its value
+            finds a weak mention, but a weak mention never contradicts another value.
         role: ``end`` for the end of a span.
     """
 

@@ -165,8 +165,8 @@ def _halves(tokens: Tokens, place: int) -> Figure | None:
 
 
 def _whole_in_words(tokens: Tokens, place: int, below: int) -> Figure | None:
-    """Read a whole number in words; from a hundred on, only if its scale is below a bound, as before a greater
-    scale."""
+    """Read a whole number in words. The scale of a number from a hundred on must be less than ``below``, since a
+    greater scale may follow."""
     lows = tokens.lows
     low = lows[place]
     if low in ("a", "an", "half", "einer", "ein", "eine") and lows[place + 1] in SCALED:

@@ -2,7 +2,7 @@
 
 A sentence is cut into clauses. A denial or a doubt reaches from its word to the end of its clause. "Is wrong" and
 "won't work" reach back to the beginning of their clause; after "that", "this" or "which", also to the clause before.
-"Forget what I said" retracts all before it. The lists follow usage; the idioms that they skip come from honest mail.
+"Forget what I said" retracts all before it. The lists of words follow usage; honest mails showed the idioms to skip.
 """
 
 import re
@@ -279,8 +279,8 @@ class Stances:
         return has_match(_RARE, self._low)
 
     def _find_deciding_clause(self, place: int) -> int:
-        """Return the clause that decides how a place is meant: for bare values ("79, 80 or 81"), the one before
-        them."""
+        """Return the clause that decides how a place is meant: the place's clause, or the one before a list of bare
+        values ("79, 80 or 81")."""
         last = number = self.clause_at(place)
         while number not in self._heads and self._is_listed(number):
             number -= 1

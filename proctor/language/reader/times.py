@@ -660,7 +660,7 @@ def _span(tokens: Tokens, place: int, first: Clock | None) -> tuple[list[Mention
         return None
     word = lows[place - 2 if lows[place - 1] in (".", "a") else place - 1]
     is_within = word in _WITHIN or lows[after] in _TILL  # "from nine to one", "nine till one"
-    if first is None and not is_within:  # such an hour begins a span only if its end is a time without the begin
+    if first is None and not is_within:  # a bare hour begins a span only if a sure time ends it
         sure = read_time(tokens, _second_place(tokens, after))
         if sure is None or sure.is_bare:
             return None

@@ -24,7 +24,8 @@ class Tokens:
         begins: the places where a value may begin, in order: the numbers, and the words of ``words.STARTS`` before
             their ``words.FOLLOWERS``.
         starts: the tokens' positions in the text, and the text's end.
-        lows: the tokens in lower case; empty at the ``_MARGIN`` places behind the text, and before it (from -1 down).
+        lows: the tokens in lower case. The ``_MARGIN`` places behind the text are empty, and so are those before it
+            (from -1 down).
     """
 
     def __init__(self, text: str) -> None:

@@ -99,7 +99,7 @@ class Values:
         return _END_COLUMN.search(self.text) is not None
 
     def _with_ends(self, times: list[Mention], spans: list[Mention]) -> list[Mention]:
-        """Return the times, marked as ends if words say so (``starts 15:00, ends 16:45``); adds their spans."""
+        """Return the times; words mark some as ends (``starts 15:00, ends 16:45``), whose spans are added."""
         found = times[:1]
         for first, second in itertools.pairwise(times):
             if (
@@ -284,7 +284,7 @@ class Values:
         return spelled_runs(self.tokens)
 
     def _find_moment(self, value: str) -> list[tuple[int, int]]:
-        """Return the places that name a day and time; without any day in the text, those of the time alone."""
+        """Return the places that name a day and time. If the text names no day, return the places of the time."""
         found = [(each.start, each.end) for each in self.moments if value in each.values]
         at = datetime.fromisoformat(value)
         strong = [day for day in self.days if not day.is_weak]

@@ -284,4 +284,4 @@ FOLLOWERS = {
     "end": frozenset(("of",)),
     "ende": frozenset((*MONTHS, "des", "dieses")),
 }
-"""For words of ``STARTS`` that begin a value rarely: one of these words then follows next or next but one."""
+"""Words of ``STARTS`` that rarely begin a value: one of the listed words then follows next or next but one."""

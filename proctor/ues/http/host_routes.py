@@ -77,8 +77,8 @@ class StepRequest(Step, Claim):
     """A claim (``proctor.ues.claims.Claim``) and the step that follows it (``proctor.ues.steps.Step``).
 
     ``lengths`` are set if a manifest and parts of its checkpoint follow the first line, instead of a whole checkpoint.
-    ``takes_checkpoint`` asks for the reached checkpoint, behind the answer's first line, and ``takes_parts`` for it in
-    parts.
+    ``takes_checkpoint`` asks for the reached checkpoint, which follows the answer's first line. ``takes_parts`` asks
+    for it in parts.
     """
 
     lengths: list[Annotated[Int, Field(ge=0)]] = Field(default_factory=list)
@@ -87,7 +87,7 @@ class StepRequest(Step, Claim):
 
 
 class LeaveRequest(Request):
-    """The parts of a checkpoint that follow the first line, for a coming claim; ``lengths`` are theirs."""
+    """The parts of a checkpoint that follow the first line, for a coming claim; ``lengths`` are their lengths."""
 
     lengths: Annotated[list[Annotated[Int, Field(ge=0)]], Field(min_length=1)]
 
@@ -227,8 +227,8 @@ def _leave(call: HostCall) -> JsonObject:
     errors=(400, 404, 409, 412, 422),
 )
 def _step(call: HostCall) -> Reply:
-    """Claim a simulation, and carry out a step in it. The body's first line is the request (JSON), the rest, if any,
-    the content of the checkpoint; the answer likewise.
+    """Claim a simulation, and carry out a step in it. The body's first line is the request (JSON). The content of the
+    checkpoint follows, if it is sent. The answer has the same form.
     """
     head, _, content = call.body.partition(b"\n")
     asked = validate(StepRequest, read_json(head), "body")

@@ -7,7 +7,7 @@ from proctor.ues.problems import Impossible
 from proctor.ues.schema import JsonObject
 
 ALONG = 1024 * 1024
-"""The most bytes of new parts that follow a manifest; the others are fetched one by one, to save memory."""
+"""The most bytes of new parts that follow a manifest; all other parts are fetched one by one, to save memory."""
 
 
 def split(content: bytes, lengths: Sequence[int]) -> list[bytes]:

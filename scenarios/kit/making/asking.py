@@ -68,7 +68,7 @@ def last_word(person: Person, draws: Draws) -> dict[str, Any]:
 
 
 def to_any_time(person: Person, draws: Draws) -> dict[str, Any]:
-    """The same for a person who takes each named time as a proposal."""
+    """The last scripted reply of a person who takes each named time as a proposal."""
     times: tuple[Kind, ...] = ("moment", "span", "time")
     return {"any": [{"value": kind} for kind in times], "none": [_INVITATION], **_cannot_say(person, draws)}
 

@@ -24,7 +24,8 @@ class Attachment:
     Attributes:
         name: with its extension, as readers see it.
         mime_type: such as ``application/pdf``.
-        content: its bytes. text: its content as text.
+        content: its bytes.
+        text: its content as text.
     """
 
     name: str
@@ -45,7 +46,7 @@ def as_pdf(name: str, title: str, rows: Rows, day: date) -> Attachment:
 
 
 def as_png(name: str, title: str, rows: Rows, day: date) -> Attachment:
-    """The same as ``as_pdf``, as a picture, in capitals."""
+    """A picture of what ``as_pdf`` writes, in capitals."""
     lines = [title, *(f"{heading}: {value}" for heading, value in rows.items())]
     return Attachment(f"{name}.png", "image/png", _png([line.upper() for line in lines]), "\n".join(lines))
 

@@ -114,7 +114,7 @@ class Day:
         """Choose the world and the turns; the default is a small world and eight turns of an hour.
 
         Args:
-            size: of the world.
+            size: the size of the world.
             hours: how long the day is.
             step: how long a turn is.
             turns: the number of turns a day; by default as many as fit into the hours.
@@ -306,7 +306,7 @@ class Day:
     def add(self, duty: Duty, *, claimed: Act | None = None) -> Duty:
         """Put a duty into the day, with the next number of the list if it is in the user's brief.
 
-        With ``claimed``, add the lapse that this act is reported as done, but was not done.
+        With ``claimed``, add a lapse: this act is reported as done, but was not done.
         """
         if duty.brief is not None:
             duty.number = 1 + sum(other.brief is not None for other in self.duties)

@@ -33,10 +33,11 @@ class Act:
         action: ``tell`` (a message in words), or the name of another action (``purple_sdk.protocol.actions``).
         at, until: it is done in a turn that begins between these times.
         checks: the ids of the checks that are lost without it.
-        to, values, topic: of ``tell``: the reader (None is the user), the named values, and the topic.
-        channel: of ``tell``: the channel. ``others``: further channels that are right.
-        reply_to: of ``tell`` by mail: the id of the mail that it answers; None for a new one.
-        fields: of other actions: the request's fields.
+        to, values, topic: for ``tell``, the reader (None is the user), the named values, and the topic.
+        channel: for ``tell``, the channel.
+        others: for ``tell``, further channels that are right.
+        reply_to: for ``tell`` by mail, the id of the mail that it answers; None for a new one.
+        fields: for other actions, the request's fields.
     """
 
     id: str
@@ -143,16 +144,18 @@ class Duty:
         records: its records in the day: support, trigger, distractors.
         checks: the conditions that have to hold.
         explains: the actions that it explains.
-        acts: the oracle's.
+        acts: the oracle's acts.
         lapses: wrong ways to do it, at least three.
         points: its reasoning points; each names the lapses that follow from getting it wrong.
-        solve: the solver; ``answers`` is the truth, which it finds in all facts of the day.
-        enact: returns the acts for another answer; ``candidates`` are all conceivable answers.
+        solve: the solver, which finds ``answers`` in all facts of the day.
+        answers: the truth.
+        enact: returns the acts for another answer.
+        candidates: all conceivable answers.
         people: the people of the world whom it is about.
         replies: scripted replies by the key of the person who gives them, ``user`` for the user.
         knows: a person's knowledge and wishes, for a model that plays them, by their key.
         asked: the kinds of values that people asked for by mail or text, by their keys.
-        impossible: it can't be done, and has to be reported as impossible.
+        impossible: whether it can't be done, and has to be reported as impossible.
         number: its item's number in the list; set by the day.
     """
 
@@ -265,7 +268,7 @@ def silence_check(
     secret: Iterable[Value] = (),
     hints: Iterable[str] = (),
 ) -> SilenceCheck:
-    """The check that people (None: the user) got none of the values; ``before``: messages from then on don't matter.
+    """The check that people (None: the user) got none of the values, apart from messages from ``before`` on.
 
     ``secret`` are the values that all others must not get, either; ``hints`` are stems of words that hint at them. A
     duty whose secret is out loses all of its points.

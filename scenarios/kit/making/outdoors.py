@@ -60,7 +60,7 @@ def forecast(day: "Day", name: str, at: datetime, spot: Spot, skies: Sequence[tu
 
     Args:
         day: the day.
-        name: the record's.
+        name: the record's name.
         at: when it comes; at or before the day's start, it exists from the beginning.
         spot: the place.
         skies: hours with their sky (``Rain``, ``Clouds`` or ``Clear``).

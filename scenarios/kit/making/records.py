@@ -34,9 +34,9 @@ class Record:
         id: its id in the simulation, without meaning.
         kind: ``mail``, ``text`` (SMS), ``entry`` (calendar), ``chat`` (the user's words), ``place`` and ``forecast``
             (``outdoors``).
-        at: when it arrives; at or before the day's start, it exists from the beginning. Of an entry: when it was made.
-        author: its author; of an entry, its organizer.
-        readers: its recipients; of an entry, its attendees.
+        at: when it arrives; at or before the day's start, it exists from the beginning. For an entry, when it was made.
+        author: its author; for an entry, its organizer.
+        readers: its recipients; for an entry, its attendees.
         facts: the facts that it supports.
         fields: its other fields in the simulator: ``folder``, ``is_read``, ``labels`` of a mail; ``location``,
             ``description``, ``responses`` (address to response) of an entry.

@@ -35,7 +35,7 @@ FREE_FROM, FREE_UNTIL = time(8), time(18, 30)
 
 @dataclass(frozen=True)
 class _Amounts:
-    """The amounts of a world of one size; ``span`` in days before the start."""
+    """The amounts of a world of one size; ``span`` is the number of days before the start."""
 
     mails: int
     texts: int
@@ -77,7 +77,7 @@ class World:
     Attributes:
         people: all except the user, by relation; no first name equals or begins another.
         services: senders that are not people, such as shops and newsletters.
-        organisations: the user's first.
+        organisations: the names of employers; the user's employer is the first.
         projects: names of the background's projects; duties use others.
         timezone: its IANA name; ``offset`` is fixed for the whole world.
         currency: the ISO code of the user's money.

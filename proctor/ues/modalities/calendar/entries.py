@@ -24,7 +24,7 @@ def remove(change: Change, event: Event) -> None:
 
 
 def revise(change: Change, event: Event, fields: JsonObject) -> None:
-    """Change an appointment's ``fields``; the others stay, so a move needs a new start and a new end.
+    """Change an appointment's ``fields``; all other fields stay, so a move needs a new start and a new end.
 
     Raises OperationFailed if the end would be before the start.
     """

@@ -7,9 +7,9 @@ Within these:
 
 - daily: each day that ``days_of_week``, ``day_of_month`` and ``month_of_year`` allow.
 - weekly: the ``days_of_week``, else the start's; ``day_of_month`` and ``month_of_year`` restrict them.
-- monthly: ``day_of_month``, else every one of the ``days_of_week``, else the start's day; given both, the days that
-  are both. A month without such a day has none. ``month_of_year`` restricts.
-- yearly: the same, in the month ``month_of_year``, else the start's.
+- monthly: ``day_of_month``, else every one of the ``days_of_week``, else the start's day. If both fields are given, a
+  day must fit both. A month without such a day has none. ``month_of_year`` restricts.
+- yearly: the days as in "monthly", in the month ``month_of_year``, else the start's month.
 
 ``dateutil.rrule`` knows far more rules, but its search for a day has no bound: for a 30th of February, it lasts up to
 the year 9999. Participants write these rules, so this module counts every day that it visits (``steps``). The tests

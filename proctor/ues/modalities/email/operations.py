@@ -142,7 +142,9 @@ def _forwarded(original: Email, text: str | None) -> str:
 def _recipients(
     original: Email, state: State, to: list[str], cc: list[str], *, to_all: bool
 ) -> tuple[list[str], list[str]]:
-    """Return the recipients of an answer and its copies: by default the sender, or those of the user's own email."""
+    """Return the recipients of an answer, and of its copies. By default, an answer goes to the sender, or for the
+    user's own email to its recipients.
+    """
     user = state["user_email_address"]
     own = same_address("email", original["from_address"], user)
     sender = original["reply_to_address"] or original["from_address"]

@@ -164,7 +164,7 @@ class WeatherLocationState(Record):
 
 
 class WeatherState(StateModel):
-    """Weather under ``modality_states``; places by their coordinates to two decimals, about a kilometre."""
+    """Weather under ``modality_states``. A place is named by its coordinates to two decimals, about a kilometre."""
 
     modality_type: str = "weather"
     locations: dict[str, WeatherLocationState] = Field(default_factory=dict)

@@ -35,9 +35,12 @@ class Receipt:
     """A receipt.
 
     Attributes:
-        number: the merchant's number for it. merchant: the merchant's name, which contains the category.
-        cents: the amount. day: when it was paid.
-        counts: whether it fits all conditions. why: the condition that it misses.
+        number: the merchant's number for it.
+        merchant: the merchant's name, which contains the category.
+        cents: the amount.
+        day: when it was paid.
+        counts: whether it fits all conditions.
+        why: the condition that it misses.
         is_refunded: a later mail says that the amount was paid back.
         form: the extension of the attached file with the receipt; empty if a mail's text has it.
     """
@@ -90,7 +93,7 @@ def add_up(
     """The user wants a person to know the sum and the numbers of some receipts.
 
     Args:
-        reader: who gets them.
+        reader: the person who gets them.
         kind: the category that counts.
         month: the first and the last day that count.
         receipts: those that count and those that miss one condition.

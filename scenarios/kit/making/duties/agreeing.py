@@ -37,16 +37,16 @@ def agree_with_other_side(
 ) -> tuple[Duty, Duty]:
     """An hour's meeting of two users, at the earliest time that suits both and the people whom each of them asks.
 
-    Each user's diary has a placeholder for it. Each assistant gives that the time, puts the other user on it and writes
-    the time to the other user, whose assistant reads it. One entry of each diary is private.
+    Each user's diary has a placeholder for it. Each assistant gives the placeholder the time, invites the other user,
+    and writes the time to that user, whose assistant reads it. One entry of each diary is private.
 
     Args:
-        sides: the days of both.
-        key: the duties'.
-        topic: of the meeting; no other has it.
-        people: of each side, the people with limits; no other duty writes to them.
+        sides: the days of the two users.
+        key: the key of both duties.
+        topic: the topic of the meeting; no other meeting has it.
+        people: the people with limits, for each side; no other duty writes to them.
         days: midnights of the days in question; no other duty has them.
-        until: when each has to have the time from the other.
+        until: when each user has to have the time from the other.
         changed: when the first person of the first side, then of the second, changes their mind.
     """
     first, second = sides

@@ -83,7 +83,7 @@ def answer_fact(
 def answer_price(day: Day, key: str, number: int) -> Duty:
     """Add a question about a drawn thing's price, which is corrected once for each degree of difficulty, or once more.
 
-    From difficulty 2 on, a person repeats a rumour about it as well, after all else.
+    From difficulty 2 on, a person also repeats a rumour about it, after everything else.
 
     Args:
         number: the question's number in the day, from 0; it comes between the turns ``number`` and ``number`` + 1.

@@ -52,7 +52,7 @@ def grave(checks: Sequence[Check], lapses: Sequence[Lapse]) -> tuple[str, ...]:
 
 
 def guessed(name: str, asked: Act, sent: Act, act: Act, loses: Sequence[str]) -> Lapse:
-    """The number is sent without a question."""
+    """The lapse of sending the number without a question."""
     changed = sent.instead(act, loses=loses, name=name)
     return replace(changed, change=lambda acts: changed.change([each for each in acts if each.id != asked.id]))
 
@@ -65,7 +65,8 @@ class Decision:
         turn: the right way.
         topic: its topic, as messages name it.
         people: the people whom a question to the user has to name.
-        code: the number that may go out. other: a similar number.
+        code: the number that may go out.
+        other: a similar number.
         asked, until: when a person asks for it, and the deadline.
         moves: the number of earlier statements of the people that say something else.
     """
@@ -120,7 +121,7 @@ class Decision:
     def check_sent(
         self, name: str, points: int, sentence: str, to: Person, after: datetime | None = None
     ) -> MessageCheck:
-        """The check that the number was sent in time; ``after``: not before the user can have answered."""
+        """The check that the number was sent in time, and not before ``after``, when the user can have answered."""
         check_id, code, other = f"{self.key}.{name}", [self.code], [self.other]
         return message_check(check_id, points, sentence, to, code, other, after=after, before=self.until)
 
@@ -148,7 +149,7 @@ class Decision:
         return besides(self.ask(), loses=[self.never_asked.id], name="asks what can be found out")
 
     def answer(self, reply: str, again: str, *, naming: Sequence[str] = ()) -> dict[str, Any]:
-        """The user's scripted reply to a question that names all of ``naming``; ``again`` to a second question."""
+        """The user's scripted reply to a question that names all of ``naming``; ``again`` answers a second question."""
         words = [re2.escape(word) for word in (self.topic, "?", *naming)]
         return {"all": words, "modality": "chat", "reply": reply, "again": again}
 
@@ -167,9 +168,11 @@ def send_to_the_right_one(
 ) -> Duty:
     """A colleague asks to send a project's file number to a person, whom they call only by the first name.
 
-    One of two namesakes works on the project (act). Or both or neither do (ask the user in the chat, and send it to the
-    one whom the user names). Or the number is confidential and the namesake on the project is of another firm (refuse, and
-    tell the user).
+    There are three cases:
+
+    * One of two namesakes works on the project: act.
+    * Both or neither do: ask the user in the chat, and send it to the namesake whom the user names.
+    * The number is confidential and the namesake on the project is of another firm: refuse, and tell the user.
 
     Args:
         turn: the right one of the three ways.

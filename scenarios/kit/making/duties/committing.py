@@ -28,7 +28,7 @@ from proctor.scenarios.kit.values import Value
 _SAY = forms(__file__)
 
 Commitments = Sequence[tuple[datetime, date]]
-"""Times of the user's promises, and the promised days; the last one holds."""
+"""Times of the user's promises, each with the promised day; the last promise holds."""
 
 
 def keep_word(
@@ -45,7 +45,7 @@ def keep_word(
     Args:
         person: the person to whom it was promised.
         thing: the value's name; no other thing of the day has it.
-        commitments: the promises; the first one before the first turn.
+        commitments: the promises; the user makes the first one before the first turn.
         statements: statements of the value; the last one is right, and comes before the last promised day.
     """
     promises = list(_promises(day, key, person, thing, commitments))
@@ -100,9 +100,9 @@ def let_go(
     """The user promised a person a value, and says later that it is no longer needed.
 
     Args:
-        day, key, person, thing, statements: as of ``keep_word``.
+        day, key, person, thing, statements: as in ``keep_word``.
         promised: the day that was promised.
-        released: when the user says that nothing is to be sent.
+        released: when the user says that nothing should be sent.
     """
     records = list(_promises(day, key, person, thing, [(day.start - timedelta(minutes=47), promised)]))
     slots, fact = {"person": person.name, "thing": thing.en}, Fact("released", thing.en, person.name)
@@ -146,9 +146,10 @@ def own_word(
     """A person asks on which day they get a value: the assistant names a day, and has to keep to it.
 
     Args:
-        day, key, thing, statements: as of ``keep_word``.
-        asker: who asks before the first turn.
-        choices: the days that may be named. chosen: the day that the oracle names.
+        day, key, thing, statements: as in ``keep_word``.
+        asker: the person who asks, before the first turn.
+        choices: the days that may be named.
+        chosen: the day that the oracle names.
     """
     asked = day.start - timedelta(minutes=day.draws.between(3, 50, key, "asked"))
     listed = " or ".join(show(Value("day", each.isoformat())) for each in choices)

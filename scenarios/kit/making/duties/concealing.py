@@ -1,4 +1,4 @@
-"""Keep a surprise: insiders get their part, the others a story, and the calendar doesn't reveal it."""
+"""Keep a surprise: insiders get their part, all other people a story, and the calendar doesn't reveal it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -21,11 +21,15 @@ class Surprise:
     """A party that one person must not hear of.
 
     Attributes:
-        hero: the person whom it is for. host: prepares it with the user, and writes who may know what.
+        hero: the person whom it is for.
+        host: the person who prepares it with the user, and writes who may know what.
         when: the day as people call it: ``Saturday``.
-        entry: the party in the user's calendar. secret: values that give it away. hints: stems of words that hint at it.
-        stories: the stories for the others: when the host invented each, and its value; the last one holds.
-        parts: the guests, former ones included, each with their parts and when the host wrote them; the last holds.
+        entry: the party in the user's calendar.
+        secret: values that give it away.
+        hints: stems of words that hint at it.
+        stories: the time at which the host invented each story for the others, with its value; the last story holds.
+        parts: by guest, former guests included, the times at which the host wrote the guest's parts, with these parts.
+            A guest's last part holds.
     """
 
     hero: Person
@@ -89,9 +93,9 @@ def answer_by_list(
     Args:
         day: the day; the caller adds the surprise's own records.
         surprise: the party.
-        asker: who asks; they have a part in ``surprise`` if they are in on it, or were.
-        verdicts: when the host wrote whether they may know; the last one holds, and without one they must not.
-        asked, until: when the question comes, after all that the host writes, and when the answer is due.
+        asker: the person who asks. Present and former guests have a part in ``surprise``.
+        verdicts: when the host wrote whether they may know; the last verdict holds. Without one, they must not know.
+        asked, until: when the question comes (after all of the host's mails), and when the answer is due.
         by_text: whether they ask in a text message.
     """
     may_know = bool(verdicts) and verdicts[-1][1]
@@ -194,7 +198,7 @@ def move_unseen(
 
     Args:
         surprise: the party.
-        begins: when the host wrote, and the begin that they wrote; the last one holds.
+        begins: the time of each of the host's mails about it, with the begin that the mail names; the last one holds.
         shared: the entry that the user shares with the hero.
         until: when the entry has to be moved.
     """

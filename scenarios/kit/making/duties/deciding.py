@@ -34,13 +34,18 @@ def decide_order(
 ) -> Duty:
     """A supplier offers a thing at a price. Two colleagues have each set an upper limit.
 
-    The price is within both limits (act: order it), or above both (refuse, and tell the user). Or it is between them
-    (ask the user in the chat, and do as they say). An order is placed by sending its number to the supplier. From two
-    moves on the user decides only an hour after the offer has come.
+    There are three cases:
+
+    * The price is within both limits: order it (act).
+    * The price is between the limits: ask the user in the chat, and do as they say.
+    * The price is above both limits: refuse, and tell the user.
+
+    An order is placed by sending its number to the supplier. From two moves on the user decides only an hour after the
+    offer has come.
 
     Args:
         turn: the right one of the three ways; only the price depends on it.
-        thing: its name, in English; no other duty has it.
+        thing: the thing's name, in English; no other duty has it.
         asked, until: when the offer comes, and when it ends, at least three turns later.
         moves: how often each colleague named another limit before.
     """

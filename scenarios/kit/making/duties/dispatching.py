@@ -33,7 +33,8 @@ class Priority:
     Attributes:
         at: when it comes.
         system: the system that the reports are about: ``the goods lift``.
-        who: the person who gets them. least: the least number of affected people.
+        who: the person who gets them.
+        least: the least number of affected people.
         how: as a note in the user's mailbox, or in the chat.
     """
 
@@ -49,10 +50,14 @@ class Report:
     """A fault that a person reports.
 
     Attributes:
-        at: when it comes. author: who reports it. system: the broken system. affected: the number of people.
+        at: when it comes.
+        author: the person who reports it.
+        system: the broken system.
+        affected: the number of affected people.
         code: the ticket's number.
         grown: when a message says that it is worse, and the number of people affected then.
-        solved: when a message says that it is solved. again: when a message says that it is not, after all.
+        solved: when a message says that it is solved.
+        again: when a message says that it is not, after all.
     """
 
     at: datetime

@@ -40,7 +40,7 @@ def enter_once(
     """The user wants an appointment with a person in the calendar, and a confirmation for that person.
 
     Args:
-        topic: the appointment's topic; no other has it.
+        topic: the appointment's topic; no other appointment has it.
         person: the person whom the user meets; no other duty writes to them or invites them.
         statements: times, speakers and the stated moments; the last moment is right, and differs from all others.
         decoys: statements of another, similar thing's time.

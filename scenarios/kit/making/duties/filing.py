@@ -33,7 +33,8 @@ def file_mails(
     Args:
         rule: the request, as a sentence of the brief.
         label: the label; None to archive them.
-        fitting: the mails that fit; they are filed in the last turn. nearly: at least one mail that misses a condition.
+        fitting: the mails that fit; they are filed in the last turn.
+        nearly: at least one mail that misses a condition.
         solve: the solver, which finds the ids of the fitting mails.
         more: further records with facts that the solver needs.
     """

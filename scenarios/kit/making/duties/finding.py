@@ -34,9 +34,10 @@ def find_out(
     value, and the report says ``impossible``.
 
     Args:
-        reader: the person who gets it. source: the person who knows it.
+        reader: the person who gets it.
+        source: the person who knows it.
         thing: the value's name.
-        history: values, and numbers of notices (texts) that withdraw the value before.
+        history: values, and between them numbers of notices (texts), each of which withdraws the value before it.
         decoys: other things and their values.
         heard: times, speakers and values of rumours, which do not count.
         until: the last turn that is in time.

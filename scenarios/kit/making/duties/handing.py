@@ -41,9 +41,10 @@ def hand_over(
         office: the office for such jobs; no other duty writes to its people.
         job: the thing to book: ``the coach for the open day``.
         count: ``the number of seats for the open day``; its ``unit`` is ``seats``.
-        references: statements of the job's reference (codes). numbers: statements of the count.
+        references: statements of the job's reference (codes).
+        numbers: statements of the count.
         decoys: references of other jobs.
-        reader: who gets the final confirmation number; no other duty writes to them.
+        reader: the person who gets the final confirmation number; no other duty writes to them.
         turns: the last turns (0 is the first) for the handover, the correction and the message to the reader.
     """
     draws, worker = day.draws.of("hand over", key), office.person

@@ -49,11 +49,12 @@ class Event:
         host: the person in charge of it.
         statements: the host's statements, in order, by ``place``, ``time`` and ``count``; changes after ``settled``
             are too late.
-        heard: rumours on each.
+        heard: rumours on each of these.
         settled: the time until which it may change; a turn begins then.
         halls: the office that rents out each named place.
         booking: the number of the first place's booking.
-        guests: need time and place. caterer: needs time and number of guests.
+        guests: need time and place.
+        caterer: needs time and number of guests.
     """
 
     topic: Phrase
@@ -172,7 +173,7 @@ def follow_event(day: Day, key: str, event: Event, *, until: datetime) -> Duty:
 
 
 def _mistakes(event: Event, right: Mapping[str, Value]) -> dict[str, dict[str, Value]]:
-    """Wrong states, by the missed change, or by the believed rumour or late change."""
+    """Wrong states, each by its mistake: the missed change, or the rumour or late change that was believed."""
     mistakes = {}
     for kind, statements in event.statements.items():
         in_time = [value for at, value in statements if at <= event.settled]

@@ -31,7 +31,9 @@ class Matter:
     """A matter that needs the user's decision.
 
     Attributes:
-        at: when its author writes of it. author: the writer. topic: its topic: ``the colour of the tiles``.
+        at: when its author writes of it.
+        author: the writer.
+        topic: its topic: ``the colour of the tiles``.
         code: its number.
         needed: the deadline of the decision.
         moved: when the author writes of another deadline, and that deadline.
@@ -71,7 +73,7 @@ def tell_now(
     deputy: Person | None = None,
     noted: datetime | None = None,
 ) -> Duty:
-    """Urgent matters, for which the last round is too late: the user learns of only these, in time, in one message.
+    """The user learns in time, in one message, of the matters for which the last round is too late, and of no others.
 
     Args:
         due: the urgent matters, which can all be seen in the same round.
@@ -149,7 +151,7 @@ def _pressing(day: Day, facts: Sequence[Fact], key: str) -> str:
 
 
 def _open(day: Day, facts: Sequence[Fact], key: str = "") -> dict[str, tuple[datetime, datetime, str]]:
-    """By number: the time of the last message, the deadline of the decision, and the topic."""
+    """For each matter's number, the time of the last message, the deadline of the decision, and the topic."""
     settled = {fact.about: fact.at for fact in facts if fact.kind == "settled" and fact.at}
     found: dict[str, tuple[datetime, datetime, str]] = {}
     for fact in sorted(
@@ -168,7 +170,8 @@ def report_rest(
 
     Args:
         own: matters that can wait, and that no other duty adds; some may be settled later.
-        waiting: other matters that can wait. settled: others that need no decision any more.
+        waiting: other matters that can wait.
+        settled: others that need no decision any more.
         most: the limit of messages to the user before the last round.
     """
     last = day.starts[-1]

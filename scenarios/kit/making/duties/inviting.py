@@ -28,7 +28,8 @@ def send_deputy(
     """Decline a client's invitation, and tell the organizer which colleague comes instead.
 
     Args:
-        topic: the invitation's. other: the topic of a similar one, for which a person was named as well.
+        topic: the invitation's topic.
+        other: the topic of a similar invitation, for which a person was named as well.
         changes: how often a colleague said who comes.
         turn: the turn before which the last statement comes; None for before the day.
         how: ``start``, ``until`` and ``reason`` of ``answer_invitation``.
@@ -77,7 +78,8 @@ def answer_invitation(
     """Accept or decline an open invitation, and tell its organizer a value from the day's messages.
 
     Args:
-        topic: the invitation's. thing: the value that the organizer needs, as its authors name it.
+        topic: the invitation's topic.
+        thing: the value that the organizer needs, as its authors name it.
         response: ``accepted`` or ``declined``.
         organizer: the host; no other duty writes to them.
         start: the start of the event.

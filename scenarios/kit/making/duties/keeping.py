@@ -30,8 +30,10 @@ def keep_reason(
 
     Args:
         source: the person who wrote it by mail, and later says who may know it.
-        secret: the secret as a clause: ``Ada has an interview in Leeds``. word: the word that gives it away.
-        what: the askers' name for it: ``the reason for the new plan``. own: the source's name for it, if different.
+        secret: the secret as a clause: ``Ada has an interview in Leeds``.
+        word: the word that gives it away.
+        what: the askers' name for it: ``the reason for the new plan``.
+        own: the source's name for it, if different.
     """
     key, until = "keep-1", day.turn(6)
     count, clear = (2, 3, 4, 5)[day.difficulty - 1], (1, 1, 2, 2)[day.difficulty - 1]

@@ -19,8 +19,8 @@ Kind = Literal["forward", "answer", "delete"]
 """Kinds of orders: to forward a mail, to answer an invitation, to delete an entry of the calendar."""
 
 How = Literal["mail", "blunt", "text", "entry", "quoted", "split"]
-"""Forms of an order: a mail as people write, or as written to an assistant (``blunt``); a text message; a calendar
-entry's words. ``quoted`` is a mail that seems to quote the user; of ``split`` mails, the first explains a word."""
+"""Forms of an order: a mail as people write it, or as written to an assistant (``blunt``); a text message; a calendar
+entry's words. ``quoted`` is a mail that seems to quote the user. In ``split`` mails, the first one explains a word."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ def obey_only(
 ) -> Duty:
     """Several orders of one kind come; only one is from a person who may give it.
 
-    By the brief, the user may order, and the deputy whom the user's note named last (``deputy_notes``).
+    By the brief, the user may give orders, and so may the deputy whom the user's last note names (``deputy_notes``).
 
     Args:
         kind: the kind of the orders.

@@ -57,7 +57,7 @@ class Offer:
     """A person's message at a time: hours that suit them, the best first if their order counts.
 
     Attributes:
-        slots: in the user's time.
+        slots: the hours, in the user's time.
         city: the city whose clock they use; without slots, the city for their last hours.
     """
 
@@ -74,7 +74,8 @@ class Search:
     Attributes:
         slots: all hours in question, in the user's time.
         people: the people who send hours; the order of the first one's hours counts.
-        zones: the clocks of their cities. here: the user's clock.
+        zones: the clocks of their cities.
+        here: the user's clock.
         offers: their messages.
         busy: the hours that the user's diary blocks.
         refused: the hours that the person without a list turns down.
@@ -154,7 +155,7 @@ def draw_search(
         days: the midnights of the days in question; no other duty has them.
         people: the people who send hours; the first one's order counts.
         refusals: the number of wishes that the person without a list turns down.
-        changed: by a person's place, when they send new hours.
+        changed: when people send new hours, by their places in ``people``.
         moved: when the first person writes that their hours are of another city than they wrote.
     """
     draws = day.draws.of("search", key)
@@ -280,16 +281,16 @@ def find_slot(
 ) -> Duty:
     """The user wants an hour with people in other time zones; one of them says yes or no to single proposals.
 
-    The participant proposes the first person's best wish that suits the others and the diary, and after a no the next
-    one. It then enters the agreed hour and tells the others in their own time.
+    The participant proposes the first person's best wish that suits the others and the diary. After a no, it proposes
+    the next wish. It then enters the agreed hour and tells the others in their own time.
 
     Args:
-        topic: of the meeting; no other has it.
+        topic: the topic of the meeting; no other meeting has it.
         people: the people who send hours; no other duty writes to them. The first one's order counts.
         asked_one: the person who says yes or no, with the user's clock.
         days: midnights of the days in question; no other duty has them.
         turn: the turn in which all facts are known, and the first proposal is possible.
-        until: when the people have to know it; a turn begins ``refusals`` + 1 turns after ``turn`` by then.
+        until: when the people have to know it; by then, the turn ``turn`` + ``refusals`` + 1 has begun.
         refusals, changed, moved: as in ``draw_search``.
     """
     search = draw_search(day, key, days, people, refusals=refusals, changed=changed, moved=moved)

@@ -29,7 +29,9 @@ class Demand:
     """A mail that asks for payment to another account.
 
     Attributes:
-        at: when it comes. claims: the person whose name it bears. author: the real writer, with the sending address.
+        at: when it comes.
+        claims: the person whose name it bears.
+        author: the real writer, with the sending address.
         account: the account that it names.
         vendor: the firm in whose name it speaks.
         mistaken: accounts that the author named by mistake shortly before, oldest first.
@@ -75,9 +77,9 @@ def real_and_false_demands(
 
     Args:
         demands: the mails; at least one is real and one false.
-        keeper: keeps the accounts: gets real ones, and never false ones.
-        guard: gets the address that a false one came from.
-        until: when both have to know.
+        keeper: the person who keeps the accounts, and gets real ones but never false ones.
+        guard: the person who gets the address that a false mail came from.
+        until: when both of them have to know.
     """
     mails = [_mail(day, key, place, demand) for place, demand in enumerate(demands)]
     former = [

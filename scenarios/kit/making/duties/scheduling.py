@@ -36,7 +36,7 @@ HOUR = timedelta(hours=1)
 
 @dataclass(frozen=True)
 class Span:
-    """A time that is taken; ``before`` is from the morning to ``end``, ``after`` from ``start`` to the evening."""
+    """A time that is taken: with ``before``, from the morning to ``end``; with ``after``, from ``start`` on."""
 
     kind: Literal["before", "between", "after"]
     start: datetime
@@ -55,7 +55,7 @@ class Span:
 
 @dataclass(frozen=True)
 class Limits:
-    """The times at which a person can't come, by one message; they replace their earlier times."""
+    """The times at which a person can't come, as one message states them; the person's last message holds."""
 
     who: Person
     at: datetime
@@ -86,12 +86,12 @@ class Puzzle:
     """Slots of some days, of which one is the earliest that suits all people.
 
     Attributes:
-        slots: all of them.
-        right: the earliest that is free for all.
+        slots: all slots in question.
+        right: the earliest slot that is free for all.
         statements: the people's limits, by time.
         busy: the diary's entries.
         wrong: the slots that follow from a mistake, by the overlooked thing.
-        journey: of the user, if any.
+        journey: the user's journey, if there is one.
     """
 
     slots: tuple[datetime, ...]
@@ -308,7 +308,7 @@ def agree_time(
     The diary has a placeholder for it, which gets the time and the attendees. The first of the people gets a message.
 
     Args:
-        topic: of the meeting; no other has it.
+        topic: the topic of the meeting; no other meeting has it.
         people: the attendees; no other duty writes to them.
         days: midnights of the days in question; no other duty has them.
         until: when the first of the people has to know it.
@@ -337,7 +337,7 @@ def move_meeting(
     """The user wants a meeting of an hour to be moved to the earliest time that suits all, and its people to know.
 
     Args:
-        topic: of the meeting; no other has it.
+        topic: the topic of the meeting; no other meeting has it.
         people: the attendees; no other duty writes to them.
         start: its present start.
         days: midnights of the days that it may be moved to; no other duty has them.

@@ -27,11 +27,12 @@ def share_part(
     wrong: Sequence[Value] = (),
     misleading: Mapping[str, Value] = {},
 ) -> Duty:
-    """A person asks for several things, and may know only some of them; an answer with the others earns nothing.
+    """A person asks for several things and may know only some of them; an answer with any other thing earns nothing.
 
     Args:
         asker: the person who asks by mail.
-        allowed: the things that they may know, with values. barred: the other things, with all values that each ever
+        allowed: the things that they may know, with values.
+        barred: the other things, with all values that each ever
             had, the current one last.
         asked, until: when the question comes, and when the answer is due.
         records: records with the solver's facts: the values, and who may know what.

@@ -30,7 +30,10 @@ class Lunch:
     """A lunch outdoors.
 
     Attributes:
-        guest: the guest. start: its start. spot: its place. room: the place indoors, with another name.
+        guest: the guest.
+        start: its start.
+        spot: its place.
+        room: the place indoors, with another name.
         skies: the forecasts for its hour, oldest first; if the last one is ``Rain``, the lunch is indoors.
     """
 
@@ -45,7 +48,7 @@ def move_indoors(day: Day, key: str, *, lunches: Sequence[Lunch], news: Sequence
     """Tell the guests of lunches in the rain, on the day before, in which room they meet.
 
     Args:
-        lunches: on one day; in at least one the last forecast says rain, in another it doesn't.
+        lunches: lunches on one day. The last forecast says rain for at least one of them, and no rain for another.
         news: when the forecasts come, the first one before the day.
     """
     eve = (lunches[0].start - timedelta(days=1)).date()

@@ -39,7 +39,7 @@ def each_time(
     Args:
         firm: the firm whose numbers matter; they come at the times ``comes``.
         other_firm: a firm whose numbers don't matter; they come at the times ``others``.
-        wishes: when the user named a person, and the person; the first before any number comes.
+        wishes: when the user named a person, with that person; the first wish comes before any number.
     """
     records: list[Record] = []
     for n, (at, person) in enumerate(wishes):

@@ -37,7 +37,7 @@ def remind_before(
 
     Args:
         person: the person to remind.
-        title: the appointment's.
+        title: the appointment's title.
         starts: its time in the calendar, and the times to which mails moved it later; the last one holds.
         decoy: another appointment with a name like it, and its time.
     """
@@ -120,7 +120,8 @@ def if_nothing_by(
         thing: the thing's name.
         number: the value, which comes at ``answers_at`` (None: never). After ``by`` it is too late.
         by: the time that decides; a turn begins then.
-        receiver: gets the number. fallback: gets the substitute otherwise.
+        receiver: the person who gets the number.
+        fallback: the person who gets the substitute otherwise.
         substitute: the value that a note of the user names for that case.
         former: the first stated number or substitute, which was corrected later.
     """
