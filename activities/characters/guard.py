@@ -53,7 +53,7 @@ _CLAIM = (
 
 
 class Verdict(BaseModel):
-    """A model's verdict on a draft: whether it can be sent, and a sentence with the reason if it can't."""
+    """What a model says of a draft: whether it can be sent, and in a sentence why not."""
 
     is_fine: bool
     fault: str
