@@ -1,7 +1,7 @@
 """Answers about tasks, with as few requests to Temporal as possible.
 
-* Equal questions are asked once. A caller never joins a question under way, since its answer may be older than the
-  caller's last action. The next question follows it, for all callers who have asked since.
+* Equal questions are asked once. A caller never joins a question under way, since the answer may be older than the
+  caller's last action. Instead, one more question follows for all callers who came in the meantime.
 * The answer about an ended run is cached.
 * Questions beyond ``MOST_AT_ONCE`` are refused.
 """
@@ -20,16 +20,16 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 T = TypeVar("T")
 
 MOST_AT_ONCE = 100
-"""Different questions at the same time. Each keeps Temporal and the gateway busy for some 20 ms."""
+"""The most different questions at the same time. Each question keeps Temporal and the gateway busy for some 20 ms."""
 
 RETRY_AFTER = 2
 """Seconds after which a refused caller should ask again."""
 
 REFUSED = "a2a_gateway.refused"
-"""The key, in the scope and the context's state, of a list that is filled if the request was refused."""
+"""The key of a list in the scope and in the context's state. The list is filled if the request was refused."""
 
 _MOST_KEPT = 64_000_000
-"""Bytes of cached answers about ended tasks, as messages; the largest results have some 5 MB."""
+"""The most bytes of all cached answers about ended tasks, as messages. The largest results have some 5 MB."""
 
 
 _FROM_HISTORY = (TaskState.TASK_STATE_FAILED, TaskState.TASK_STATE_REJECTED)
@@ -37,7 +37,7 @@ _FROM_HISTORY = (TaskState.TASK_STATE_FAILED, TaskState.TASK_STATE_REJECTED)
 
 
 class Answers:
-    """Current and next questions, and cached answers."""
+    """The questions under way, the questions that follow them, and the cached answers."""
 
     def __init__(self) -> None:
         self._asked: dict[Hashable, asyncio.Task[Any]] = {}
@@ -50,9 +50,10 @@ class Answers:
         """Return the answer of ``ask``, shared by all callers who have the same question before it is asked.
 
         Args:
-            key: the same for equal questions.
+            key: identifies the question; equal questions have equal keys.
             ask: asks Temporal.
-            context: the call's, which is refused if there are too many questions; None for our own questions.
+            context: the call's context, which notes a refusal. It is None for our own questions, which are never
+                refused.
 
         Raises:
             InternalError: there are too many questions.
@@ -103,7 +104,7 @@ class Answers:
 
 
 class RetryLater:
-    """Middleware that gives a refused question's answer the status 503 and ``Retry-After``, also in JSON-RPC."""
+    """Middleware that answers refused questions with status 503 and ``Retry-After``, also in JSON-RPC."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

@@ -34,8 +34,8 @@ class ArchivedTasks:
         self._archive = open_archive(config)
 
     async def entry(self, task_id: str, run_id: str | None = None, caller: Caller = ANYBODY) -> ArchiveEntry | None:
-        """Return a task's entry. None if it has none, if the entry is of another run than ``run_id``, or if the caller
-        may not see it. Raises as ``updates``.
+        """Return a task's entry. None if the task has no entry, if the entry is of another run than ``run_id``, or if
+        the caller may not see it. Raises InternalError if the archive can't be read.
         """
         entry = await self._read_archive(lambda: self._archive.restrict_view(caller).get(task_id))
         if entry is None or entry.kind == "trial":  # a trial is not a caller's task
@@ -43,12 +43,12 @@ class ArchivedTasks:
         return entry if run_id in (None, entry.run_id) else None
 
     async def updates(self, entry: ArchiveEntry) -> list[Update]:
-        """Return all updates. Raises InternalError (they can't be read)."""
+        """Return all updates. Raises InternalError if they can't be read."""
         archived = await self._read_archive(lambda: self._archive.updates(entry))
         return [Update(update.sequence, update.data, update.recorded_at) for update in archived]
 
     async def task(self, entry: ArchiveEntry) -> Task:
-        """Return the task as it ended; raises as ``updates``."""
+        """Return the task as it ended. Raises InternalError if its updates can't be read."""
         results = await self._read_archive(lambda: self._results(entry))
         known = {"scenario_id": entry.scenario_id, "participant": entry.participant_url}
         task = Task(id=entry.id, context_id=entry.context_id, metadata=task_metadata(entry.id, self._config, **known))

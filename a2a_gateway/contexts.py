@@ -11,7 +11,7 @@ from a2a.utils.errors import InvalidParamsError
 
 _PLAIN = " -._~:/@+="
 _LONGEST = 255
-"""Characters of a keyword that every visibility store accepts."""
+"""The most characters of a keyword that every visibility store accepts."""
 
 
 def context_keyword(context_id: str) -> str:
@@ -24,7 +24,9 @@ def decode_context(keyword: str | None) -> str:
 
 
 def check_context_id(context_id: str) -> None:
-    """Refuse a context id that can't be kept. Raises InvalidParamsError (too long, or with control characters)."""
+    """Refuse a context id that can't be stored. Raises InvalidParamsError if it is too long or has control
+    characters.
+    """
     if len(context_keyword(context_id)) > _LONGEST or not context_id.isprintable():
         raise InvalidParamsError(
             f"The message's contextId ({len(context_id)} characters) can't be kept: use at most {_LONGEST} letters, "

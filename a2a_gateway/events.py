@@ -12,7 +12,9 @@ from proctor.protocol.campaigns import describe_update, parse_any_update
 
 
 def update_event(task: Task, update: Update) -> SharedEvent:
-    """Return an update as an event: state working, and its message. ``metadata.sequence`` is the message's."""
+    """Return an update as an event: the state "working", and the update's message. The event's ``metadata.sequence`` is
+    that of the message.
+    """
     if (event := update.made.get(task.id)) is None:
         status = update_status(task, update)
         event = update.made[task.id] = SharedEvent(

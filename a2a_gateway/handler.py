@@ -69,7 +69,7 @@ CANCEL_WAIT = 10.0
 
 
 class AssessmentHandler(RequestHandler):
-    """The conversion of requests to workflows, and of workflows to tasks. Its only state: the streams' listeners."""
+    """Converts requests to workflows, and workflows to tasks. Its only state is the list of the streams' listeners."""
 
     def __init__(self, config: GreenAgentConfig, connection: TemporalConnection) -> None:
         self._config = config
@@ -114,8 +114,8 @@ class AssessmentHandler(RequestHandler):
         or explains why it waits.
 
         If the caller names a history length, the history includes the updates: a caller who polls sees as much as one
-        who streams. The updates of a running task come from a worker; without one, the task has only its state. An
-        ended task's come from the archive, which also has tasks that Temporal has forgotten.
+        who streams. The updates of a running task come from a worker; without one, the task has only its state. The
+        updates of an ended task come from the archive, which also has tasks that Temporal has forgotten.
         """
         validate_history_length(params)
         caller, length = find_caller(context), params.history_length
@@ -157,7 +157,7 @@ class AssessmentHandler(RequestHandler):
         return task
 
     async def _read_archived(self, task_id: str, length: int, caller: Caller, problem: RPCError) -> Task:
-        """Return a task that Temporal doesn't know; raises ``problem`` if the archive doesn't know it, either."""
+        """Return a task that Temporal doesn't know. Raises ``problem`` if the archive doesn't know it either."""
         is_forgotten = problem.status == RPCStatusCode.NOT_FOUND
         entry = await self._archive.entry(task_id, caller=caller) if is_forgotten else None
         if entry is None:
@@ -191,7 +191,7 @@ class AssessmentHandler(RequestHandler):
             try:
                 await client.get_workflow_handle(params.id).cancel(rpc_timeout=RPC_TIMEOUT)
             except RPCError as error:
-                if error.status == RPCStatusCode.NOT_FOUND:  # it has ended between the two calls
+                if error.status == RPCStatusCode.NOT_FOUND:  # the assessment has ended between the two calls
                     raise _not_cancelable(params.id) from None
                 raise
             with suppress(TimeoutError):
@@ -228,7 +228,7 @@ class AssessmentHandler(RequestHandler):
     async def on_create_task_push_notification_config(
         self, params: TaskPushNotificationConfig, context: ServerCallContext
     ) -> TaskPushNotificationConfig:
-        """Register a webhook, which gets all updates from the first one on; the same id replaces it."""
+        """Register a webhook, which gets all updates from the first one on. It replaces a webhook with the same id."""
         await self._require_own(params.task_id, context)
         with temporal_errors():
             return await self._webhooks.register(params.task_id, await checked(params, detect_protocol(context)))
@@ -254,7 +254,7 @@ class AssessmentHandler(RequestHandler):
     async def on_delete_task_push_notification_config(
         self, params: DeleteTaskPushNotificationConfigRequest, context: ServerCallContext
     ) -> None:
-        """Stop sending to a webhook; one that doesn't exist counts as deleted."""
+        """Stop sending to a webhook. A webhook that doesn't exist counts as deleted."""
         await self._require_own(params.task_id, context)
         with temporal_errors():
             await self._webhooks.delete(params.task_id, params.id)
@@ -272,7 +272,7 @@ class AssessmentHandler(RequestHandler):
     async def _start(self, params: SendMessageRequest, context: ServerCallContext) -> Started:
         """Start or join the assessment that a message asks for.
 
-        The workflow checks the request itself: one place knows which requests are good. This method checks only A2A's
+        The workflow checks the request, so only one place knows which requests are valid. This method checks only A2A's
         own requirements.
         """
         validate_history_length(params.configuration)
@@ -326,7 +326,9 @@ def find_caller(context: ServerCallContext) -> Caller:
 
 
 def _with_history(task: Task, asked: SendMessageConfiguration | GetTaskRequest, context: ServerCallContext) -> Task:
-    """Return the task with the requested part of its history; a2a-sdk loses a 0 of protocol 0.3."""
+    """Return the task with the requested part of its history. The length comes from our own check, because a2a-sdk
+    loses a length of 0 in protocol 0.3.
+    """
     if context.state.get(WITHOUT_HISTORY):
         task.ClearField("history")
     return apply_history_length(task, asked)

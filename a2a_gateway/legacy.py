@@ -38,14 +38,14 @@ from purple_sdk.protocol.problems import describe
 Endpoint = Callable[[Request], Awaitable[Response]]
 
 SEQUELS = "a2a_gateway.sequels"
-"""The key, in the scope and the context's state, of requests whose route sends the rest of a stream (``streams``)."""
+"""The key of a list in the scope and in the context's state, if the route sends the rest of a stream (``streams``)."""
 
 LEGACY_CARD_PATH = "/.well-known/agent.json"
 """The path of the agent card for callers of early 0.3 versions."""
 
 
 class ContextBuilder(DefaultServerCallContextBuilder):
-    """A builder that adds to a call's context: the caller, the path (which shows the protocol) and history options."""
+    """Adds the caller, the path (which shows the protocol) and history options to a call's context."""
 
     def build(self, request: Request) -> ServerCallContext:
         context = super().build(request)

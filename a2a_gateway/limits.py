@@ -13,7 +13,7 @@ MOST_BYTES = 1_000_000
 """The largest accepted body; a request for an assessment has some hundred bytes."""
 
 _MOST_DRAINED = 20 * MOST_BYTES
-"""Bytes of a too large body that are still read, to let its sender read the answer."""
+"""How many bytes of a too large body are still read, to let its sender read the answer."""
 
 
 _BODY_WITHIN = 60.0

@@ -77,8 +77,9 @@ async def list_tasks(
     """Return one page of a caller's tasks: the running ones, latest first, then the others, last ended first.
 
     ``total_size`` counts a task that was reset in the Temporal UI once for each run; the page has only the latest run.
-    Raises InvalidParamsError (page size, page token or history length out of bounds), RPCError (Temporal doesn't
-    answer).
+    Raises:
+        InvalidParamsError: page size, page token or history length is out of bounds.
+        RPCError: Temporal doesn't answer.
     """
     validate_history_length(params)
     if params.HasField("page_size"):

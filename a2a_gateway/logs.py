@@ -17,20 +17,22 @@ _LOGGERS = (
     "a2a.compat.v0_3.rest_adapter",
     "a2a.utils.error_handlers",
 )
-"""Loggers of a2a-sdk for refusals: twice, with a traceback, or not at all. A filter works only on its own logger."""
+"""Loggers to which a2a-sdk sends refusals: twice, with a traceback, or not at all. Each needs a filter, since a filter
+works only on its own logger.
+"""
 
 _MOST_IN_A_SECOND = 20
-"""Lines: any caller can be refused any number of times, and must not be able to fill the disk."""
+"""The most lines per second. A caller can be refused any number of times, and must not be able to fill the disk."""
 
 _LONGEST_LINE = 500
 _LONGEST_ERROR = 20_000
-"""Bytes of an answer that may be an error; longer answers are results."""
+"""The most bytes of an answer that may be an error; longer answers are results."""
 
 log = logging.getLogger(__name__)
 
 
 class RefusalLog:
-    """Middleware that logs the errors in answers and in events of streams; limited per second."""
+    """Middleware that logs the errors in answers and in events of streams, up to a limit per second."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -68,7 +70,7 @@ def _is_defect(record: logging.LogRecord) -> bool:
 def _find_error(body: bytes) -> str | None:
     if b'"error"' not in body or len(body) > _LONGEST_ERROR:
         return None
-    _, _, data = body.rpartition(b"data: ")  # for a stream's event; any other answer stays whole
+    _, _, data = body.rpartition(b"data: ")  # unwraps a stream's event; any other answer stays whole
     try:
         error = json.loads(data)["error"]
         return _one_line(f"{error['code']} {error['message']}")

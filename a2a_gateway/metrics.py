@@ -1,4 +1,4 @@
-"""The metrics of the gateway, with those that it reads from Temporal."""
+"""The metrics of the gateway, including counts that it reads from Temporal."""
 
 from contextlib import suppress
 from datetime import timedelta
@@ -33,7 +33,7 @@ _SECONDS = 2.0
 
 
 async def count_assessments(client: Client) -> dict[str, int]:
-    """Count assessments by state, one of ``STATES``. Raises RPCError (Temporal doesn't answer)."""
+    """Count assessments by state, one of ``STATES``. Raises RPCError if Temporal doesn't answer."""
     asked = CountWorkflowExecutionsRequest(
         namespace=client.namespace, query=f"WorkflowType = '{ASSESSMENT_WORKFLOW}' GROUP BY ExecutionStatus"
     )

@@ -16,7 +16,7 @@ TEXT_MEDIA_TYPE = "text/plain"
 OUTPUT_MODES = (JSON_MEDIA_TYPE, TEXT_MEDIA_TYPE)
 _ANY_TEXT = {TEXT_MEDIA_TYPE, "text/*", "*/*", "text"}
 _ANY_JSON = {JSON_MEDIA_TYPE, "application/*", "*/*", "json"}
-"""Includes the short names in examples of protocol 0.3."""
+"""Types that accept JSON, including a short name from examples of protocol 0.3."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,9 @@ class OutputModes:
         return task
 
     def _tailor_message(self, message: Message) -> None:
-        """Remove parts that the caller doesn't accept. If none would remain, keep them: they say why a task ended."""
+        """Remove parts that the caller doesn't accept. If no part would remain, keep all parts: they say why a task
+        ended.
+        """
         if accepted := [part for part in message.parts if self._takes(part)]:
             del message.parts[:]
             message.parts.extend(accepted)
@@ -68,7 +70,7 @@ EVERYTHING = OutputModes()
 def read_output_modes(accepted: Iterable[str]) -> OutputModes:
     """Read ``acceptedOutputModes``; parameters such as ``charset`` are ignored.
 
-    Raises ContentTypeNotSupportedError (the evaluator has none of these types).
+    Raises ContentTypeNotSupportedError if the evaluator has none of these types.
     """
     modes = {mode.partition(";")[0].strip().lower() for mode in accepted}
     if not modes:

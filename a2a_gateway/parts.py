@@ -17,8 +17,8 @@ from purple_sdk.protocol.numbers import restore_integers
 
 JSON_MEDIA_TYPE = "application/json"
 _DEEPEST = 56
-"""Levels as ``ParseDict`` counts them: two for each level of JSON objects. Protobuf counts three, and stops at 100,
-including the event around the data part.
+"""The most levels as ``ParseDict`` counts them: two for each level of JSON objects. Protobuf counts three for each,
+including the event around the data part, and stops at 100.
 """
 
 
@@ -47,7 +47,8 @@ def agent_message(message_id: str, task_id: str, context_id: str, parts: list[Pa
 
 
 def extract_request(message: Message) -> dict[str, Any] | str | None:
-    """Return a message's request, unchecked: its data part or JSON file, otherwise its text, otherwise None.
+    """Return a message's request, unchecked: its data part or JSON file; if there is none, its text; if there is none,
+    None.
 
     Several data parts and files become one text, so the reader of the request can compare them. A data part that isn't
     an object also becomes text. Text beside a data part or a JSON file is for people.
@@ -82,7 +83,7 @@ def _document(part: Part) -> Any:
 def check_message(message: Message) -> None:
     """Refuse a message that lacks fields required by the protocol.
 
-    Raises InvalidParamsError (no message id, no known role, no parts, or a part without content).
+    Raises InvalidParamsError if there is no message id, no known role, no part, or a part without content.
     """
     if not message.message_id:
         raise InvalidParamsError("message.messageId is missing: give every message an id of its own, such as a UUID.")
@@ -97,7 +98,7 @@ def check_message(message: Message) -> None:
 def check_role(role: int) -> None:
     """Refuse a role that the protocol doesn't know.
 
-    Raises InvalidParamsError (it is missing, or neither of the two roles).
+    Raises InvalidParamsError if the role is missing, or is neither of the two roles.
     """
     if role not in (Role.ROLE_USER, Role.ROLE_AGENT):
         raise InvalidParamsError(
@@ -108,7 +109,7 @@ def check_role(role: int) -> None:
 def check_nesting(message: Message) -> None:
     """Refuse a message that couldn't be shown in its task's history.
 
-    Raises InvalidParamsError (more levels than protobuf can carry).
+    Raises InvalidParamsError if it has more levels than protobuf can carry.
     """
     try:
         shown = StreamResponse(task=Task(history=[message]))

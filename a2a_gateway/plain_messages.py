@@ -77,7 +77,7 @@ def _simplify_part(part: Part) -> dict[str, Any] | None:
 
 
 def _read_message(body: bytes) -> Message:
-    """Read the message of a request's body. Raises ValueError (it is invalid; the message says what to send)."""
+    """Read the message of a request's body. Raises ValueError if the body is invalid; the error says what to send."""
     try:
         document = json.loads(body)
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""Checks of requests before a2a-sdk reads them: refusals then use the words of the protocol.
+"""Checks of requests before a2a-sdk reads them. They make refusals use the words of the protocol.
 
 * ``?A2A-Version=`` counts as the header of that name.
 * Invalid JSON, a field of the wrong type and an unknown status get a sentence with the field and the value. The SDK

@@ -59,7 +59,7 @@ def _answering(
             return PlainTextResponse(store.without_place(error), 410)
         except StoreUnavailableError as error:
             return PlainTextResponse(store.without_place(error), 503)
-        # Participants wrote it: a browser must not show it as a page of ours.
+        # Participants wrote the file: a browser must not show it as a page of ours.
         headers = {"Content-Disposition": "attachment", "X-Content-Type-Options": "nosniff"}
         return Response(content, media_type="application/octet-stream", headers=headers)
 

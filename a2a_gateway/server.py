@@ -56,14 +56,13 @@ SHUTDOWN_GRACE = 5
 def create_app(config: GreenAgentConfig, client_factory: ClientFactory, pages: Sequence[BaseRoute] = ()) -> Starlette:
     """Return the gateway: agent card, JSON-RPC at ``/``, HTTP+JSON beside it, both for protocols 1.0 and 0.3.
 
-    For monitoring it has ``/health`` (assessments can be played), ``/ready`` (everything it needs works) and
-    ``/metrics``.
+    For monitoring it has ``/metrics``, ``/health`` (whether assessments can be played) and ``/ready`` (whether
+    everything that the gateway needs works).
 
     Args:
         config: the deployment's settings; ``effective_card_url`` is written on the card.
-        client_factory: connects to Temporal; raises ``TemporalUnreachableError`` if no server answers. Called when a
-            client
-            is first needed, and again until it succeeds.
+        client_factory: connects to Temporal; raises ``TemporalUnreachableError`` if no server answers. It is called
+            when a client is first needed, and again until it succeeds.
         pages: routes for people with a browser.
     """
     authentication = Authentication(config)
@@ -81,7 +80,7 @@ def create_app(config: GreenAgentConfig, client_factory: ClientFactory, pages: S
 
     card, contexts = agent_card(config), ContextBuilder()
     routes = [
-        *pages,  # first: HTTP+JSON takes every path as a tenant's
+        *pages,  # first, because HTTP+JSON takes any path for a tenant's
         *authentication.routes,
         *watching.routes,
         deletion_route(handler, contexts),
@@ -124,8 +123,8 @@ async def _look_after_start(watching: Watching) -> None:
 async def serve(config: GreenAgentConfig, pages: Sequence[BaseRoute] = ()) -> None:
     """Serve the gateway until SIGTERM or SIGINT; port 0 takes any free port.
 
-    Prints ``proctor gateway listening on http://HOST:PORT`` when it accepts connections. Raises OSError (it can't
-    listen on the address).
+    Prints ``proctor gateway listening on http://HOST:PORT`` when it accepts connections. Raises OSError if it can't
+    listen on the address.
     """
     set_up_logs(config.log_format, config.log_level, "uvicorn")
     start_tracing("proctor-gateway")

@@ -26,7 +26,7 @@ class SharedEvent:
         return modes.tailor_event(deepcopy(self.event))
 
     def written(self, form: Form, modes: OutputModes) -> bytes:
-        """Return its JSON, on one line."""
+        """Return the event's JSON, on one line."""
         key = (form, modes)
         if (json := self._written.get(key)) is None:
             event = self.event if modes == EVERYTHING else self.tailored(modes)

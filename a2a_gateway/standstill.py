@@ -1,7 +1,7 @@
 """Explanations why an assessment waits: a task of Temporal's that no worker takes.
 
-The workflow itself reports troubles of a step under way (``proctor.activities.attempts.troubles``). If there is no
-worker, or none can continue the workflow, the gateway asks Temporal for the waiting task and reports it.
+The workflow itself reports troubles of a running step (``proctor.activities.attempts.troubles``). If no worker runs or
+can continue the workflow, the gateway asks Temporal for the waiting task and reports it.
 """
 
 import asyncio
@@ -36,14 +36,17 @@ _EVENTS = 10
 """The number of last events in a history that are searched for the failure of a step."""
 
 _FAILING_FROM = 3
-"""Attempts at one step of the workflow; a worker that dies costs one or two."""
+"""The attempt at one step of the workflow from which the step counts as failing. A worker that dies costs one or two
+attempts.
+"""
 
 _SEE_LOGS = "their logs say why"
 _OF_STORE = {error.__name__ for error in (BlobDamagedError, BlobNotFoundError, StoreUnavailableError)}
 
 
 async def explain_standstill(execution: WorkflowExecution, client: Client, config: GreenAgentConfig) -> str | None:
-    """Return ``why_it_waits``, with a visible cause: no worker, or a worker whose settings differ from the gateway's.
+    """Return the sentence of ``why_it_waits``, with the cause if the gateway can see it: no worker, or a worker whose
+    settings differ from the gateway's.
 
     Args:
         client: asked for the workers of the task queue, for at most two seconds.
@@ -65,7 +68,9 @@ async def explain_standstill(execution: WorkflowExecution, client: Client, confi
 
 
 async def _failure_of_store(execution: WorkflowExecution, client: Client) -> str:
-    """Return the store's error in a workflow's next step, as reported by the worker that failed; else empty."""
+    """Return the store's error in a workflow's next step, as the failed worker reported it. Empty if there is no such
+    error.
+    """
     request = GetWorkflowExecutionHistoryReverseRequest(
         namespace=client.namespace,
         execution=Execution(workflow_id=execution.id, run_id=execution.run_id),

@@ -1,4 +1,4 @@
-"""The start of an assessment from a message: once, even if the message is sent again."""
+"""Start an assessment from a message; start it only once, even if the message is sent again."""
 
 import hashlib
 import uuid
@@ -40,7 +40,7 @@ class Started:
 
     Attributes:
             message: the message as it is stored, with the ids of its task and context.
-            joined: an earlier copy of the message has started the task; nothing was started now.
+        joined: whether an earlier copy of the message started the task, and nothing was started now.
     """
 
     task_id: str
@@ -53,8 +53,8 @@ def derive_task_id(message: Message, owner: str) -> str:
 
     A caller who lost the connection repeats its message. If the message id is a UUID, no two messages share it by
     chance. The task id then derives from it, the context and the content, and the repetition finds the task. Other
-    message ids (``1``, ``msg``) may belong to many messages: each starts a separate task. So does the same message of
-    another caller.
+    message ids (``1``, ``msg``) may belong to many messages, so each message starts a separate task. The same message
+    of another caller also starts a separate task.
     """
     try:
         uuid.UUID(message.message_id)

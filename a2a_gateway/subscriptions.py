@@ -2,7 +2,7 @@
 
 Each poll of the stream is an update in the workflow's history. Temporal allows ten open polls for a workflow, and two
 thousand in all. So a gateway reads a task's stream once for all its listeners, and names each poll after its offset.
-Temporal answers a known poll from its record, so polls of other replicas and later readings cost nothing.
+Temporal answers a poll with a known name from its record, so polls of other replicas and later readings cost nothing.
 """
 
 import asyncio
@@ -48,8 +48,8 @@ POLL_COOLDOWN = 0.25
 """Seconds between polls: updates then come in batches, instead of five history events for each."""
 
 _FEW = 50
-"""The number of streams that are read at full speed. Beyond it, each is read less often: a poll is a step of the
-workflow and takes the worker's time, and so does a check why nothing happens.
+"""The number of streams that are read at full speed. If there are more, each is read less often. A poll is a step of
+the workflow and takes the worker's time; so does the check for a standstill.
 """
 
 QUERY_INTERVAL = 1.0
@@ -70,8 +70,8 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Update:
-    """One item of the stream: its offset, the JSON of a task update, and the time of recording. ``made`` has its events
-    by task id; each is made once for all listeners.
+    """One item of the stream: its offset, the JSON of a task update, and the time of recording. ``made`` has the
+    update's events by task id; each event is made once for all listeners.
     """
 
     sequence: int
@@ -89,7 +89,7 @@ class Subscriptions:
         self._polls = _Polls()
 
     def slowed(self, seconds: float) -> float:
-        """Return the pause between two requests for one stream, longer if many streams are read."""
+        """Return the pause between two requests for one stream: ``seconds``, or longer if many streams are read."""
         return seconds * max(1.0, len(self._readers) / _FEW)
 
     @asynccontextmanager
@@ -103,7 +103,9 @@ class Subscriptions:
     async def read_all(self, task_id: str) -> list[Update]:
         """Return every update of a task that has ended.
 
-        Raises InternalError (no worker answers, so they can't be read now), RPCError (Temporal stays away).
+        Raises:
+            InternalError: no worker answers, so the updates can't be read now.
+            RPCError: Temporal stays away.
         """
         async with self._reading(task_id) as reader:
             updates = [update async for update in reader.updates()]
@@ -156,7 +158,7 @@ class Subscriptions:
 
 
 class _Polls:
-    """A starter of polls that completes every start, even if the reader that asked for it is stopped.
+    """Starts polls. It completes every start, even if the reader that asked for the poll is stopped.
 
     If an update is cancelled before a worker has it, its workflow may be left with a workflow task that no worker gets.
     Temporal notices after ten seconds, and the assessment waits until then.
@@ -232,7 +234,7 @@ class Reader:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def end(self, read: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        """Return what follows the updates: the first listener who gets there reads it for all."""
+        """Return the data that follows the updates. The first listener who needs it reads it for all listeners."""
         if self._end is None:
             self._end = asyncio.create_task(read())
         ended: T = await asyncio.shield(self._end)
@@ -241,7 +243,8 @@ class Reader:
     async def updates(self) -> AsyncIterator[Update]:
         """Yield every update, from the first one.
 
-        The last ones are missing if no worker answers within ``REMAINDER_WAIT``. Raises RPCError (Temporal stays away).
+        The last updates are missing if no worker answers within ``REMAINDER_WAIT``. Raises RPCError if Temporal stays
+        away.
         """
         position = 0
         while True:

@@ -28,7 +28,7 @@ from proctor.settings.config import GreenAgentConfig
 from proctor.workflows.inputs import Notification
 
 _END = 2**40
-"""The number of the artifact's notification, higher than those of all updates."""
+"""The number of the artifact's notification. It is higher than the numbers of all updates."""
 
 
 class TaskEvents:
@@ -40,7 +40,7 @@ class TaskEvents:
 
     @classmethod
     def from_client(cls, config: GreenAgentConfig, client: Client) -> "TaskEvents":
-        """Build it for a process that already has its connection to Temporal."""
+        """Build the events' source for a process that already has its connection to Temporal."""
 
         async def connected() -> Client:
             return client
@@ -50,7 +50,9 @@ class TaskEvents:
     async def read_task(self, task_id: str) -> Task:
         """Return the task as it is now.
 
-        Raises TaskNotFoundError (there is none), InternalError (Temporal or the store doesn't answer).
+        Raises:
+            TaskNotFoundError: there is no such task.
+            InternalError: Temporal or the store doesn't answer.
         """
         with temporal_errors(task_id):
             client = await self._connection.connect()
@@ -89,8 +91,8 @@ class TaskEvents:
     async def notifications(self, task_id: str, protocol: Literal["1.0", "0.3"]) -> AsyncGenerator[Notification]:
         """Yield all notifications of a task for a webhook.
 
-        In protocol 1.0 each is a ``StreamResponse``, as in a2a-sdk's own sender. In 0.3 each is the task with its new
-        status; the last one has the artifact.
+        In protocol 1.0 each notification is a ``StreamResponse``, as in a2a-sdk's own sender. In 0.3 each is the task
+        with its new status; the last notification has the artifact.
         """
         task = await self.read_task(task_id)
         del task.artifacts[:]

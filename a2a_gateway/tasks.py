@@ -77,8 +77,9 @@ class Outcome:
 async def find_assessment(client: Client, task_id: str) -> WorkflowExecution:
     """Return the latest run of a task's workflow.
 
-    Raises TaskNotFoundError (no assessment has this id; callers can't see other workflows), RPCError (Temporal doesn't
-    answer, or doesn't know the id).
+    Raises:
+        TaskNotFoundError: no assessment has this id; callers can't see other workflows.
+        RPCError: Temporal doesn't answer, or doesn't know the id.
     """
     if len(task_id) <= _LONGEST_TASK_ID:
         description = await client.get_workflow_handle(task_id).describe(rpc_timeout=RPC_TIMEOUT)
@@ -90,7 +91,7 @@ async def find_assessment(client: Client, task_id: str) -> WorkflowExecution:
 async def find_own(client: Client, task_id: str, caller: Caller) -> WorkflowExecution:
     """Return the latest run of a task's workflow; other callers' tasks count as missing.
 
-    Raises TaskNotFoundError, RPCError (as ``find_assessment``).
+    Raises the errors of ``find_assessment``.
     """
     execution = await find_assessment(client, task_id)
     if not caller.may_see(get_owner(execution)):
@@ -108,7 +109,7 @@ def is_closed(execution: WorkflowExecution) -> bool:
 
 
 async def wait_until_closed(client: Client, task_id: str) -> None:
-    """Wait until a task is closed, without a time limit; costs the workflow no history event.
+    """Wait until a task is closed, without a time limit. The wait adds no event to the workflow's history.
 
     A reset in the Temporal UI closes a run and starts another: the task is closed when its latest run is.
     """
@@ -200,10 +201,11 @@ def closing_message(task: Task, outcome: Outcome) -> Message:
 
 
 def results_artifact(results: AssessmentResults | CampaignResults) -> Artifact:
-    """Return the artifact of a task: words, the result as a data part, the exact JSON as a file part.
+    """Return the artifact of a task. It has the result in words, as a data part, and as a file part with the exact
+    JSON.
 
     The data part of an assessment's result has the form of ``seed_form``. A result that doesn't fit into a data part
-    becomes JSON text instead: some callers keep neither prose nor files.
+    becomes JSON text, for callers that keep neither prose nor files.
     """
     exact, name = results.model_dump_json(), str(results.message_type)
     data = seed_form(results) if isinstance(results, AssessmentResults) else results.model_dump(mode="json")
@@ -238,7 +240,9 @@ def results_sentence(results: AssessmentResults) -> str:
 async def read_outcome(client: Client, execution: WorkflowExecution, config: GreenAgentConfig) -> Outcome:
     """Return how a closed workflow ended.
 
-    Raises RPCError (Temporal doesn't answer), OSError (the blob store, where large results are, doesn't answer).
+    Raises:
+        RPCError: Temporal doesn't answer.
+        OSError: the blob store, which has large results, doesn't answer.
     """
     if execution.workflow_type == CAMPAIGN_WORKFLOW:
         return await _outcome_of_campaign(client, execution, config)
@@ -272,7 +276,7 @@ async def _outcome_of_campaign(client: Client, execution: WorkflowExecution, con
 async def _results_so_far(
     execution: WorkflowExecution, config: GreenAgentConfig, read: Callable[[dict[str, Any]], Results]
 ) -> Results | None:
-    """Return the results at the end; None if there are none, or they are lost."""
+    """Return the results of a task that ended without success; None if there are none, or they are lost."""
     ref = await execution.memo_value(MEMO_RESULTS, None, type_hint=BlobRef)
     if ref is None:
         return None

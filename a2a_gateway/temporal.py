@@ -37,7 +37,7 @@ class TemporalConnection:
         self._attempt: asyncio.Future[Client] | None = None
 
     async def connect(self) -> Client:
-        """Return the connected client. Raises TemporalUnreachableError (no server answers); each call tries again."""
+        """Return the connected client. Each call tries again; raises TemporalUnreachableError if no server answers."""
         attempt = self._attempt
         if attempt is None or (attempt.done() and (attempt.cancelled() or attempt.exception() is not None)):
             attempt = self._attempt = asyncio.ensure_future(self._factory())
@@ -54,7 +54,9 @@ class TemporalConnection:
             return str(error)
 
     async def find_worker_problem(self, config: GreenAgentConfig) -> str | None:
-        """Return why workers can't play requests, as a sentence; None if some poll the task queue and fit together."""
+        """Return why workers can't play requests, as a sentence. None if workers poll the task queue and fit
+        together.
+        """
         task_queue = config.task_queue
         try:
             if await self.count_workers(task_queue):

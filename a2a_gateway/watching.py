@@ -56,8 +56,8 @@ class Watching:
         ]
 
     async def render(self) -> bytes:
-        """Render all metrics of this process, with the number of assessments in Temporal; without these if it doesn't
-        answer.
+        """Render all metrics of this process, with the number of assessments in Temporal. If Temporal doesn't answer,
+        leave that number out.
         """
         try:
             async with asyncio.timeout(_COUNTED_WITHIN):

@@ -32,12 +32,12 @@ MOST = 5
 _FREE = (WorkflowExecutionStatus.TERMINATED, WorkflowExecutionStatus.CANCELED)
 _DELETED = "the webhook was deleted"
 _NEVER = timedelta(minutes=10)
-"""Longer than it takes to terminate a new workflow."""
+"""A start delay that is longer than it takes to terminate a new workflow."""
 
 
 @dataclass(frozen=True)
 class _Kept:
-    """A webhook in its place; one that another secret sealed is listed without its content."""
+    """A webhook in its place. A webhook that another secret sealed is listed without its content."""
 
     execution: WorkflowExecution
     webhook: Webhook | None
@@ -46,7 +46,7 @@ class _Kept:
 async def checked(wanted: TaskPushNotificationConfig, protocol: Literal["1.0", "0.3"]) -> Webhook:
     """Convert a caller's configuration to a webhook. Without an id, ``register`` uses the task's.
 
-    Raises InvalidParamsError (no notification could be sent to it, or none may be).
+    Raises InvalidParamsError if no notification can or may be sent to it.
     """
     webhook = Webhook(
         id=wanted.id,
@@ -78,7 +78,7 @@ class Webhooks:
         """Store a webhook, and begin to send it the task's events.
 
         An equal webhook changes nothing, unless it was given up. Another webhook with the same id replaces it. Raises
-        UnsupportedOperationError (the task has the largest number of webhooks).
+        UnsupportedOperationError if the task already has ``MOST`` webhooks.
         """
         webhook = wanted if wanted.id else wanted.model_copy(update={"id": task_id})
         client = await self._connection.connect()
@@ -105,9 +105,9 @@ class Webhooks:
         return [_public_config(task_id, slot.webhook) for slot in kept.values() if slot.webhook is not None]
 
     async def get(self, task_id: str, webhook_id: str) -> TaskPushNotificationConfig:
-        """Return one webhook, without its secrets; callers of 0.3 may leave out the id, and get the first.
+        """Return one webhook, without its secrets. Callers of 0.3 may leave out the id, and get the first webhook.
 
-        Raises TaskNotFoundError (none has this id).
+        Raises TaskNotFoundError if no webhook has this id.
         """
         webhooks = await self.list_all(task_id)
         for webhook in webhooks:
@@ -116,7 +116,7 @@ class Webhooks:
         raise TaskNotFoundError(f"Task {task_id} has no webhook {webhook_id[:255]!r}.")
 
     async def delete(self, task_id: str, webhook_id: str) -> None:
-        """Delete a webhook in any state of its notifications."""
+        """Delete a webhook, regardless of the state of its notifications."""
         client = await self._connection.connect()
         for slot in (await self._slots(client, task_id)).values():
             if slot.webhook is not None and slot.webhook.id == webhook_id:
@@ -163,7 +163,7 @@ class Webhooks:
         )
 
     async def _remove(self, client: Client, execution: WorkflowExecution) -> None:
-        """Free a place: terminate its running workflow, or replace an ended one by a workflow that is terminated at
+        """Free a place: terminate its running workflow, or replace an ended one by a new workflow that is terminated at
         once.
         """
         handle = client.get_workflow_handle(execution.id)
@@ -191,8 +191,8 @@ def _id(task_id: str, place: int) -> str:
 
 
 def _choose_place(webhook: Webhook, kept: dict[int, _Kept]) -> int | None:
-    """Return the place of the webhook with this id, else a free one. Two simultaneous callers with one id find the
-    same.
+    """Return the place of the webhook with this id; a free place if there is no such webhook; None if no place is free.
+    Two simultaneous callers with one id find the same place.
     """
     for place, slot in kept.items():
         if slot.webhook is not None and slot.webhook.id == webhook.id:

@@ -52,12 +52,12 @@ class Plan(Model):
         package: the blob of all files of the scenario, with its evaluators as they were at admission.
         instance: the family and day of the scenario; None for a fixed scenario. A fork may have another ``seed``.
         clock, noise: the conditions of the assessment (``purple_sdk.protocol.clocks``).
-        is_state_in_package: whether the initial state has no blob. It is read from ``package`` then, and
+        is_state_in_package: whether the initial state has no separate blob. If so, it is read from ``package``, and
             ``initial_state`` has its hash and size.
-        roles: a plan for each of several participants; its ``participant`` is the role, and its ``criteria`` are the
-            role's. The joint plan has all criteria, and otherwise the first role's values. Empty for one participant.
-        simulator: the address of the simulation's server. None until one is chosen, and if the settings name a single
-            server.
+        roles: a plan for each of several participants, with the role as ``participant`` and the role's ``criteria``.
+            The joint plan has all criteria, and otherwise the first role's values. Empty for one participant.
+        simulator: the address of the simulation's server. None until a server is chosen, and if the settings name only
+            one.
     """
 
     assessment_id: str
@@ -102,7 +102,7 @@ class Plan(Model):
     roles: "list[Plan]" = Field(default_factory=list)
 
     def end_of_turn(self, turn_start: datetime, time_step: str | None) -> datetime:
-        """Return the simulated time at which a turn ends. ``time_step`` is the participant's choice; None takes the
+        """Return the simulated time at which a turn ends. ``time_step`` is the participant's choice; None means the
         default.
         """
         step = parse_iso8601_duration(time_step or self.default_time_step)
@@ -130,5 +130,5 @@ class OfSeveral(Model):
 
     @property
     def about(self) -> str:
-        """The criterion or the character that distinguishes this activity from the others."""
+        """The criterion or the character that distinguishes this activity from the parallel ones."""
         raise NotImplementedError

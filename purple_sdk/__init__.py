@@ -3,8 +3,9 @@
 * ``BasePurpleAgent``: the base class of an agent
 * ``serve``, ``create_app``: an agent as an A2A server
 * ``PurpleAgentExecutor``, ``Conversations``: the parts in between, for custom servers
-* ``PurpleUESClient``: the most frequent actions of an assistant in the simulator; ``ues``: its client, route by route
-* ``examples``: whole agents to learn from, and to run as they are
+* ``PurpleUESClient``: the most frequent actions of an assistant in the simulator
+* ``ues``: the simulator's client, route by route
+* ``examples``: complete agents to learn from, which also run unchanged
 """
 
 from importlib import import_module
@@ -32,7 +33,7 @@ __all__ = [
     "serve",
 ]
 
-# Loaded when first used: users of the simulator's client alone need no web server in memory, and no settings.
+# Loaded when first used, so users of the simulator's client alone load no web server and no settings.
 _HOMES = {
     "AgentFactory": "purple_sdk.agent",
     "BasePurpleAgent": "purple_sdk.agent",

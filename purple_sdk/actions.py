@@ -1,4 +1,4 @@
-"""Records the agent's actions for its report, as they happen."""
+"""Record the agent's actions, as they happen, for its report."""
 
 from datetime import datetime
 from typing import Any
@@ -13,8 +13,8 @@ from purple_sdk.ues._call import Call
 class ActionRecorder:
     """An observer of a UES client: each call that may change something becomes an ``ActionLogEntry``.
 
-    The entry of ``email.send`` has the request's fields as parameters. Its time is the simulated time of execution in
-    the simulator's answer, or the turn's time without such an answer.
+    The entry of ``email.send`` has the request's fields as parameters. Its time is the simulated time of execution that
+    the simulator answers; if it answers none, the turn's time.
     """
 
     def __init__(self, now: datetime) -> None:
@@ -45,6 +45,6 @@ class ActionRecorder:
 def _parameters(call: Call[Any]) -> dict[str, Any]:
     try:
         sent = from_json(call.content or b"{}")
-    except ValueError:  # a call that couldn't be sent can't be reported either
+    except ValueError:  # a call that could not be sent is not reported
         return {}
     return sent if isinstance(sent, dict) else {}

@@ -29,7 +29,7 @@ class BasePurpleAgent(ABC):
     Attributes:
         state: all memory that the agent keeps from turn to turn: a dataclass, a pydantic model, a dict, any object that
             ``copy.deepcopy`` copies. It is copied when a turn starts, and restored when that turn is played again.
-            Other attributes aren't.
+            Other attributes are not restored.
         ues: the client of the assessment's simulation, route by route. Its actions are reported automatically.
         ues_client: the most frequent actions of an assistant: unread mail, replies, today's appointments, ... .
         current_time: the simulated time at the turn's start.
@@ -57,8 +57,8 @@ class BasePurpleAgent(ABC):
         self._model_usage: dict[str, ModelUsage] = {}
 
     def initialize(self, ues_url: str, api_key: str, current_time: datetime, instructions: str = "") -> None:
-        """Connect to the simulation; called once, before ``on_assessment_start``. Raises ValueError (``ues_url`` isn't
-        an HTTP address).
+        """Connect to the simulation. It is called once, before ``on_assessment_start``. Raises ValueError if
+        ``ues_url`` isn't an HTTP address.
         """
         self._recorder = ActionRecorder(current_time)
         self._connect(ues_url, api_key)
@@ -66,8 +66,8 @@ class BasePurpleAgent(ABC):
         self.instructions = instructions
 
     async def get_in_by(self, ues_url: str, api_key: str) -> None:
-        """Connect to the simulation by another address or key during an assessment. Raises ValueError (``ues_url``
-        isn't an HTTP address).
+        """Connect to the simulation by another address or key during an assessment. Raises ValueError if ``ues_url``
+        isn't an HTTP address.
         """
         before = self.ues
         self._connect(ues_url, api_key)
@@ -81,7 +81,7 @@ class BasePurpleAgent(ABC):
         self.ues_client = PurpleUESClient(self.ues)
 
     def begin_turn(self, turn: TurnStartMessage) -> None:
-        """Note the turn that comes next; called before ``execute_turn``."""
+        """Note the turn that comes next. It is called before ``execute_turn``."""
         self.turn_number, self.attempt, self.current_time = turn.turn_number, turn.attempt, turn.current_time
         self._recorder.begin_turn(turn.current_time)
         self._model_usage.clear()
@@ -93,20 +93,20 @@ class BasePurpleAgent(ABC):
     async def execute_turn(self) -> TurnCompleteMessage | EarlyCompletionMessage:
         """Play one turn. Return ``complete_turn()``, or an ``EarlyCompletionMessage`` if all is done.
 
-        Cancelled when the evaluator gives up the turn. An exception fails this try of the turn.
+        The method is cancelled when the evaluator gives up the turn. An exception makes this try of the turn fail.
         """
 
     async def should_complete_early(self) -> tuple[bool, str | None]:
-        """Whether nothing is left to do, and the reason; called after each turn. False, unless a
-        subclass overrides it.
+        """Return whether nothing is left to do, and the reason. It is called after each turn, and returns False unless
+        a subclass overrides it.
         """
         return False, None
 
     async def play_turn(self) -> TurnCompleteMessage | EarlyCompletionMessage:
-        """Play the turn, and decide whether it was the last; called by the server.
+        """Play the turn, and decide whether it was the last one. The server calls it.
 
-        An early completion carries the turn's actions. Raises TypeError (``execute_turn`` returned another type than
-        these two messages).
+        An early completion carries the turn's actions. Raises TypeError if ``execute_turn`` returned an object of
+        another type.
         """
         answer = await self.execute_turn()
         if isinstance(answer, TurnCompleteMessage):
@@ -155,7 +155,7 @@ class BasePurpleAgent(ABC):
         return TurnCompleteMessage(actions=self.actions, notes=notes, **chosen, **self._usage_fields())
 
     def complete_early(self, reason: str | None = None) -> EarlyCompletionMessage:
-        """Return the answer to the last turn, with the recorded actions: nothing is left to do."""
+        """Return the answer that nothing is left to do, so this turn was the last one. It has the recorded actions."""
         return EarlyCompletionMessage(reason=reason, actions=self.actions, **self._usage_fields())
 
     def note_model_use(self, model: str, input_tokens: int, output_tokens: int, calls: int = 1) -> None:
@@ -183,8 +183,8 @@ class BasePurpleAgent(ABC):
         return list(self._model_usage.values())
 
     async def may_act(self) -> bool:
-        """Wait ``config.action_delay`` seconds; returns whether ``config.max_actions_per_turn``
-        still allows an action.
+        """Wait ``config.action_delay`` seconds. Return whether ``config.max_actions_per_turn`` still allows an
+        action.
         """
         if self.config.action_delay:
             await asyncio.sleep(self.config.action_delay)
@@ -197,9 +197,9 @@ class BasePurpleAgent(ABC):
         return "\n\n".join(texts) or self.instructions
 
     async def aclose(self) -> None:
-        """Close the connections; called once, after everything else."""
+        """Close the connections. It is called once, after everything else."""
         await self.ues.aclose()
 
 
 AgentFactory = Callable[[PurpleAgentConfig], BasePurpleAgent]
-"""Makes the agent of one assessment, such as an agent class."""
+"""A function that makes the agent of one assessment, such as an agent class."""

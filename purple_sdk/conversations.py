@@ -1,10 +1,10 @@
 """An agent process's memory of its assessments: one conversation per A2A context.
 
-Nothing is done twice. A message id that was seen before gets the same turn again, whether that still runs or has ended.
-A new id for a turn that was played before starts a new try: the running turn is stopped, the agent's state is restored
-from the first start of the turn, and the turn is played from there.
+Nothing is done twice. A message id that was seen before gets the same turn again, running or ended. A new id for a turn
+that was played before starts a new try. The running turn is stopped, the agent's state is restored from the turn's
+first start, and the turn is played again.
 
-Old senders are refused: messages carry a fence that only rises, and lower fences than an earlier one are refused.
+Outdated senders are refused. Messages carry a fence that only rises, so a fence below an earlier one is refused.
 
 An evaluator may send a start message during an assessment, with another address or key and the number of the next turn.
 An agent that knows the assessment uses these from then on, stops its running turn, and keeps everything else.
@@ -62,7 +62,7 @@ class Turn:
         return f"turn {self.number}, try {self.attempt}"
 
     async def stop(self, reason: str) -> None:
-        """Stop the turn, if it still runs. Raises TurnStuckError (it doesn't end within ``LONGEST_STOP``)."""
+        """Stop the turn, if it still runs. Raises TurnStuckError if it doesn't end within ``LONGEST_STOP``."""
         if self.task.done():
             return
         self.stopped_because = reason
@@ -73,7 +73,7 @@ class Turn:
 
 
 class Conversation:
-    """One assessment: its agent, its turns, and the agent's state at the start of each."""
+    """One assessment: its agent, its turns, and the agent's state at the start of each turn."""
 
     def __init__(self, agent: BasePurpleAgent, start_id: str, start: AssessmentStartMessage) -> None:
         self.agent = agent
@@ -84,10 +84,10 @@ class Conversation:
         self.last_used = time.monotonic()
 
     def was_started_by(self, message_id: str, message: AssessmentStartMessage) -> bool:
-        """Whether a start message is about this assessment, rather than a new one.
+        """Return whether a start message is about this assessment, rather than a new one. It is if it repeats an
+        earlier message, names the next turn, or has the same simulation at a later time.
 
-        That is so if the message is a repeat, names the next turn, or has the same simulation at a later time.
-        Evaluators send start messages during an assessment to agents that may have been restarted; this one wasn't.
+        During an assessment, evaluators send start messages to agents that may have been restarted. This agent wasn't.
         """
         known = self._start
         is_same_simulation = (message.ues_url, message.api_key) == (known.ues_url, known.api_key)
@@ -98,8 +98,8 @@ class Conversation:
         )
 
     async def get_in_by(self, message_id: str, message: AssessmentStartMessage) -> None:
-        """Store a new address and key; a turn that runs with the old ones is stopped. Raises TurnStuckError (a turn was
-        cancelled and keeps running).
+        """Store a new address and key, and stop a turn that runs with the old ones. Raises TurnStuckError if a
+        cancelled turn keeps running.
         """
         self.last_used = time.monotonic()
         if message_id == self._start_id or message.resumes_turn is None:
@@ -115,8 +115,8 @@ class Conversation:
         return next((turn for turn in reversed(self._turns.values()) if not turn.task.done()), None)
 
     async def take_turn(self, message_id: str, message: TurnStartMessage) -> Turn:
-        """Return the turn of a message: a known one, or a new one that is started now. Raises TurnStuckError (an
-        earlier turn was cancelled and keeps running).
+        """Return the turn of a message: a known turn, or a new turn that is started now. Raises TurnStuckError if an
+        earlier turn was cancelled and keeps running.
         """
         self.last_used = time.monotonic()
         if message_id not in self._turns:
@@ -130,7 +130,7 @@ class Conversation:
         return self._turns[message_id]
 
     async def stop(self, reason: str) -> None:
-        """Stop the running turn, if any. Raises TurnStuckError (it doesn't end within ``LONGEST_STOP``)."""
+        """Stop the running turn, if there is one. Raises TurnStuckError if it doesn't end within ``LONGEST_STOP``."""
         if self.running is not None:
             await self.running.stop(reason)
 
@@ -176,8 +176,8 @@ class Conversations:
         return len(self._known)
 
     def take_fence(self, context_id: str, fence: int) -> None:
-        """Store a message's fence (0: it has none), and refuse messages with lower ones in this context from now on.
-        Raises FromThePastError (a newer attempt has sent messages since).
+        """Store a message's fence (0 for none). From now on, refuse messages with lower fences in this context. Raises
+        FromThePastError if a newer attempt has sent messages since.
         """
         if not fence:
             return
@@ -191,9 +191,9 @@ class Conversations:
             )
 
     async def start(self, context_id: str, message_id: str, message: AssessmentStartMessage) -> None:
-        """Begin an assessment. A message about the running one has no effect; another one starts a new assessment.
-        Raises Exception (any error of the agent's ``initialize`` or ``on_assessment_start``; the context has no agent
-        then).
+        """Begin an assessment. A message about the running assessment doesn't start a new one.
+
+        Raises any error of the agent's ``initialize`` or ``on_assessment_start``. The context has no agent then.
         """
         await self._drop_idle()
         async with self._lock(context_id):
@@ -213,8 +213,11 @@ class Conversations:
             self._known[context_id] = Conversation(agent, message_id, message)
 
     async def take_turn(self, context_id: str, message_id: str, message: TurnStartMessage) -> Turn:
-        """Return the turn of a message. Raises NoAssessmentError (no assessment runs in this context), TurnStuckError
-        (an earlier turn was cancelled and keeps running).
+        """Return the turn of a message.
+
+        Raises:
+            NoAssessmentError: no assessment runs in this context.
+            TurnStuckError: an earlier turn was cancelled and keeps running.
         """
         await self._drop_idle()
         async with self._lock(context_id):
@@ -227,8 +230,9 @@ class Conversations:
             return await conversation.take_turn(message_id, message)
 
     async def complete(self, context_id: str, message: AssessmentCompleteMessage) -> None:
-        """End an assessment and drop its agent; an unknown assessment has ended already. Raises Exception (any error of
-        the agent's ``on_assessment_complete``; the agent is dropped nevertheless).
+        """End an assessment and drop its agent. An unknown assessment counts as ended.
+
+        Raises any error of the agent's ``on_assessment_complete``. The agent is dropped nevertheless.
         """
         async with self._lock(context_id):
             conversation = self._known.get(context_id)

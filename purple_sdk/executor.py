@@ -1,4 +1,4 @@
-"""Connects A2A and the agent: reads the evaluator's messages, answers each with a task."""
+"""Connect A2A and the agent: read the evaluator's messages, and answer each with a task."""
 
 import asyncio
 import logging
@@ -57,7 +57,7 @@ class PurpleAgentExecutor(ClosingExecutor):
     def __init__(self, conversations: Conversations, keep_alive: float = KEEP_ALIVE) -> None:
         self._conversations = conversations
         self._keep_alive = keep_alive
-        # The one that takes a task out of here writes its end: the execution, or the cancellation that overtook it.
+        # Either the execution or a cancellation takes a task out of here; the one that does writes the task's end.
         self._open: dict[str, Turn | None] = {}
 
     async def execute(self, context: RequestContext, event_queue: EventQueue) -> None:
@@ -150,9 +150,9 @@ def make_message(updater: TaskUpdater, sentence: str) -> Message:
 
 
 def read_message(message: Message) -> ToParticipant:
-    """Find the evaluator's message in an A2A message: a data part, else a text part with JSON.
+    """Find the evaluator's message in an A2A message: in a data part, or otherwise in a text part with JSON.
 
-    Raises UnreadableMessageError (there is none, or its fields don't fit).
+    Raises UnreadableMessageError if there is none, or if its fields are invalid.
     """
     data = _find_object(message)
     try:
@@ -164,7 +164,7 @@ def read_message(message: Message) -> ToParticipant:
 
 
 def read_fence(message: Message) -> int:
-    """Return the fence of an evaluator's message; 0 if it has none, since other evaluators don't know fences."""
+    """Return the fence of an evaluator's message. It is 0 for evaluators that don't know fences."""
     if FENCE_METADATA not in message.metadata:
         return 0
     fence = message.metadata[FENCE_METADATA]

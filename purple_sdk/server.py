@@ -1,4 +1,4 @@
-"""An agent as an HTTP server: A2A 1.0 and 0.3, JSON-RPC and HTTP+JSON, at one address."""
+"""Serve an agent over HTTP at one address, by A2A 1.0 and 0.3, as JSON-RPC and HTTP+JSON."""
 
 import logging
 from collections import OrderedDict
@@ -78,7 +78,7 @@ def create_app(
 
     Args:
         agent_factory: makes the agent of one assessment; usually the agent's class.
-        config: settings; the card carries its ``effective_card_url``, so replace a port 0 by a real one before.
+        config: the settings. The card has their ``effective_card_url``, so replace a port 0 by a real port before.
         keep_alive: seconds between status updates while a turn runs.
     """
     if conversations is None:
@@ -97,10 +97,10 @@ def serve(
     description: str | None = None,
     keep_alive: float = KEEP_ALIVE,
 ) -> None:
-    """Serve an agent until SIGTERM or Ctrl-C; prints ``NAME listening on http://...`` once it is ready.
+    """Serve an agent until SIGTERM or Ctrl-C. Print ``NAME listening on http://...`` when it is ready.
 
-    Port 0 takes a free one. This blocks; call it on the main thread. Raises OSError (the server can't listen at the
-    address).
+    Port 0 takes a free port. The call blocks; make it on the main thread. Raises OSError if the server can't listen at
+    the address.
     """
 
     def make(config: PurpleAgentConfig) -> PurpleAgentExecutor:
@@ -114,7 +114,7 @@ def serve(
 def serve_executor(
     make: Callable[[PurpleAgentConfig], ClosingExecutor], config: PurpleAgentConfig, *, name: str, description: str
 ) -> None:
-    """Serve an agent that reads the evaluator's messages itself; otherwise as ``serve``.
+    """Serve an agent as ``serve`` does, but let its executor read the evaluator's messages.
 
     Args:
         make: makes the executor from the final settings, in which port 0 has become a real one.
@@ -123,15 +123,15 @@ def serve_executor(
         OSError: the server can't listen at the address.
     """
     logging.basicConfig(level=config.log_level, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
-    for chatty in ("httpx", "httpx2"):  # one line for every call is too much
+    for chatty in ("httpx", "httpx2"):  # they log a line for every call
         logging.getLogger(chatty).setLevel(logging.WARNING)
-    # Below that whole messages are logged, with the key in them.
+    # At lower levels it logs whole messages, with the key in them.
     logging.getLogger("a2a.server.routes").setLevel(logging.INFO)
     listener = listen(config.host, config.port, "the agent")
     config = merge_configs(config, {"port": listener.getsockname()[1]})
     app = create_executor_app(make(config), config, name=name, description=description)
     settings = uvicorn.Config(app, log_config=None, access_log=False, timeout_graceful_shutdown=_GRACE)
-    # Not the card's address, which may be a proxy's: the address at which this process listens.
+    # The address at which this process listens. The card's address may be a proxy's.
     address = merge_configs(config, {"card_url": None}).effective_card_url
     Server(settings, f"{name} listening on {address}").run(sockets=[listener])
 
@@ -142,8 +142,8 @@ def create_executor_app(
     """Make the ASGI application of an agent that reads the evaluator's messages itself.
 
     Args:
-        executor: handles each A2A message; closed with the application.
-        config: the settings; the card carries its ``effective_card_url``.
+        executor: handles each A2A message. It is closed with the application.
+        config: the settings. The card has their ``effective_card_url``.
     """
     card = agent_card(name, description, config.effective_card_url)
     handler = DefaultRequestHandler(agent_executor=executor, task_store=BoundedTaskStore(), agent_card=card)
@@ -195,11 +195,11 @@ class BoundedTaskStore(InMemoryTaskStore):
 class WholeRequests:
     """An ASGI middleware that passes on only complete requests: if the caller hangs up in the middle, nothing happens.
 
-    Without it, if a caller disconnects in the middle of a request (at its time limit, say), the reader of the body logs
-    a traceback. The application then sends an answer that is not received.
+    Without it, the reader of a body logs a traceback if the caller disconnects in the middle, for example at its time
+    limit. The application then sends an answer that is not received.
 
     Args:
-        app: the application that answers them; it also holds whole bodies in memory, so they must be small.
+        app: the application that answers the requests. Whole bodies are held in memory, so they must be small.
     """
 
     def __init__(self, app: ASGIApp) -> None:

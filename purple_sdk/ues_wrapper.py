@@ -1,4 +1,4 @@
-"""The most frequent actions of participants, in the task's terms (seed 000, section 4.5), with typed answers."""
+"""The most frequent actions of participants, named as in the task (seed 000, section 4.5), with typed answers."""
 
 import re
 from collections.abc import Awaitable, Callable, Sequence
@@ -46,7 +46,7 @@ class PurpleUESClient:
         )
 
     async def get_email(self, email_id: str) -> Email:
-        """Return one email. Raises NotFoundError (there is none with that id)."""
+        """Return one email. Raises NotFoundError if none has that id."""
         state = await self._ues.email.get_state()
         email = state.get("emails", {}).get(email_id)
         if email is None:
@@ -56,7 +56,9 @@ class PurpleUESClient:
     async def reply_to_email(
         self, email: Email | str, body: str, cc: Sequence[str] | None = None, *, to_all: bool = False
     ) -> ActionResult:
-        """Answer an email (or the one with an id), to its sender, or ``to_all`` other people on it."""
+        """Answer an email, which is given as an object or by its id. The answer goes to the sender; with ``to_all``,
+        also to all other people on it.
+        """
         mail = await self.get_email(email) if isinstance(email, str) else email
         to = [mail.reply_to_address or mail.from_address]
         copies = list(cc or [])
@@ -112,8 +114,9 @@ class PurpleUESClient:
     async def create_event(
         self, title: str, start: datetime, end: datetime, *, attendees: Sequence[str] | None = None, **fields: Any
     ) -> CalendarEvent:
-        """Make an appointment; ``attendees`` are email addresses, further ``fields`` those of ``ues.calendar.create``.
-        Raises UnexpectedAnswerError (it was refused, or can't be found afterwards).
+        """Make an appointment. ``attendees`` are email addresses; further ``fields`` are those of
+        ``ues.calendar.create``. Raises UnexpectedAnswerError if the appointment was refused, or can't be found
+        afterwards.
         """
         invited = [{"email": address} for address in attendees] if attendees else None
         done = await self._ues.calendar.create(title=title, start=start, end=end, attendees=invited, **fields)
@@ -169,8 +172,8 @@ class PurpleUESClient:
         return await self._ues.chat.send(role="assistant", content=content)
 
     async def find_contacts(self, text: str | None = None) -> list[Contact]:
-        """Find contacts whose names, addresses or notes contain a text (by default, all); empty without an address
-        book.
+        """Find contacts whose names, addresses or notes contain a text. Without a text, return all. Empty without an
+        address book.
         """
         try:
             return await self._all(
@@ -186,7 +189,9 @@ class PurpleUESClient:
         return (await self._ues.time.get_state()).current_time
 
     async def get_full_state(self) -> dict[str, Any]:
-        """Return the whole state at once; large. ``ues.environment.get_state(compact=True)`` is one page of it."""
+        """Return the whole state at once, which is large. ``ues.environment.get_state(compact=True)`` returns one
+        page.
+        """
         return await self._ues.environment.get_state()
 
     async def _all(self, kind: type[Item], key: str, ask: Callable[..., Awaitable[dict[str, Any]]]) -> list[Item]:

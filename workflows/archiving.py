@@ -1,4 +1,4 @@
-"""The archiving of ended work with results, after any kind of end."""
+"""Archive ended work with its results, after any kind of end."""
 
 from collections.abc import Iterable
 from datetime import timedelta

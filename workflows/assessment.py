@@ -42,7 +42,7 @@ _RESET_TOO_LATE = (
 
 @workflow.defn(name=names.ASSESSMENT_WORKFLOW)
 class Assessment:
-    """One assessment, of one participant or of several; its id is the A2A task's id, its result the A2A artifact."""
+    """One assessment of one or several participants. Its id is the A2A task's id; its result is the A2A artifact."""
 
     @workflow.init
     def __init__(self, payload: AssessmentInput) -> None:
@@ -68,7 +68,7 @@ class Assessment:
         """Play the whole assessment; return the scored result.
 
         Fails as ``Rejected`` for a request that can't be carried out. Fails as ``AssessmentFailed`` if the assessment
-        failed; the first detail has the results so far.
+        failed; the error's first detail has the results so far.
         """
         try:
             plan = self._plan or await self._admit()
@@ -102,7 +102,7 @@ class Assessment:
 
     @workflow.query(name=SO_FAR_QUERY)
     def tell_so_far(self) -> SoFar:
-        """Return the plan and the turns until now, for forks; fails before the first turn can begin."""
+        """Return the plan and the turns until now, for forks. The query fails until the first turn can begin."""
         reached = [role.progress for role in self._several.roles] if self._several else [self._progress]
         played = [progress.played() for progress in reached if progress]
         if self._plan is None or len(played) < len(reached):
@@ -247,7 +247,7 @@ class Assessment:
         return ApplicationError(sentence, *details, type=names.ASSESSMENT_FAILURE, non_retryable=True)
 
     def _publish_failure(self, failure: Failure, reason: CompletionReason, plan: Plan) -> AssessmentResults | None:
-        """Publish a failure; return the results so far, None if they can't be made."""
+        """Publish a failure. Return the results so far, or None if they can't be made."""
         self._publisher.publish_failure(failure.kind, failure.sentence, is_final=True)
         self._publisher.show_failure(failure.sentence)
         try:
@@ -283,8 +283,8 @@ class Assessment:
     async def _end(
         self, reason: CompletionReason, status: names.Status, results: AssessmentResults | None = None
     ) -> None:
-        """At every end: inform the participant, remove the simulation and its keys, let the next assessment begin, and
-        archive the results.
+        """Do what every end needs: inform the participant, remove the simulation and its keys, let the next assessment
+        begin, and archive the results.
         """
 
         def part() -> Iterable[Awaitable[Any]]:

@@ -23,7 +23,7 @@ from purple_sdk.protocol.results import AssessmentResults
 
 @workflow.defn(name=CELL_WORKFLOW)
 class AssessmentCell:
-    """One cell of a campaign; the assessment's own task id derives from this workflow's id."""
+    """One cell of a campaign. The assessment's task id is derived from this workflow's id."""
 
     @workflow.init
     def __init__(self, payload: CellInput) -> None:
@@ -38,7 +38,7 @@ class AssessmentCell:
 
     @workflow.run
     async def run(self, payload: CellInput) -> CellOutcome:
-        """Play the assessment; failures are part of the outcome, and only a cancellation is raised."""
+        """Play the assessment. Return a failure as part of the outcome; raise only a cancellation."""
         began_at = workflow.now()
         workflow.upsert_memo({"task": self._task_id})
         try:

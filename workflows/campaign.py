@@ -1,7 +1,7 @@
 """The workflow of a campaign: many cells, each played by a separate workflow that returns a ``CellOutcome``.
 
-Cells continue while the campaign starts a new run, which finds them by their workflows' ids. An ended cell is never
-played again.
+Cells continue while the campaign continues as new: the new run finds them by their workflows' ids. An ended cell is
+never played again.
 """
 
 import asyncio
@@ -59,8 +59,10 @@ class Campaign:
 
     @workflow.run
     async def run(self, payload: CampaignInput) -> plans.CampaignResults:
-        """Play all cells. Fails as ``Rejected`` for a request that can't be carried out, as ``AssessmentFailed`` if the
-        campaign failed.
+        """Play all cells.
+
+        Fails as ``Rejected`` for a request that can't be carried out. Fails as ``AssessmentFailed`` if the campaign
+        failed.
         """
         try:
             plan = self._plan or await self._admit()
@@ -77,7 +79,7 @@ class Campaign:
 
     @workflow.signal(name=GRANT_SIGNAL)
     async def begin(self) -> None:
-        """Signal of the context's queue: nothing else of the context is running."""
+        """Signal of the context's queue: no other workflow of the context is running."""
         self._place.take()
 
     @workflow.signal(name=TROUBLE_SIGNAL)
@@ -133,7 +135,7 @@ class Campaign:
         return progress
 
     async def _play_all(self, plan: plans.CampaignPlan, progress: CampaignProgress) -> None:
-        for due in progress.at_play:  # those of the run before
+        for due in progress.at_play:  # cells of the previous run
             self._start(plan, due)
         most_events = limits.campaign_events(plan.at_once)
         while True:
@@ -356,7 +358,7 @@ class Campaign:
         return exceptions.ApplicationError(failure.sentence, type=names.ASSESSMENT_FAILURE, non_retryable=True)
 
     async def _call_off(self) -> None:
-        """End a cancelled campaign: its cells first. The memo names the results so far."""
+        """End a cancelled campaign, after its cells. The memo names the results so far."""
         await run_undisturbed(self._stop_cells())
         await self._sum_up_so_far("canceled", Failure("Canceled", "the campaign was cancelled"))
         await self._end(names.Status.CANCELED)
@@ -390,8 +392,8 @@ class Campaign:
                 self._progress.note(due, outcome)
 
     async def _end(self, status: names.Status) -> None:
-        """At every end: archive the results, remove leftovers on hosts, and let the next campaign of the context
-        begin.
+        """Do what every end needs: archive the results, remove leftovers on hosts, and let the next campaign of the
+        context begin.
         """
 
         def part() -> Iterable[Awaitable[Any]]:

@@ -16,7 +16,7 @@ _Unit = Literal["cost", "tokens", "seconds"]
 
 
 class Due(BaseModel):
-    """A cell that waits or is being played; ``play`` counts from 1."""
+    """A cell that waits or is being played. ``play`` is the number of its play, from 1."""
 
     cell: Cell
     play: int = 1
@@ -35,17 +35,18 @@ class CampaignProgress(BaseModel):
     """The progress of a campaign.
 
     Attributes:
-        lists: the cells to play: the plan's, and those that were added later.
+        lists: the lists of cells to play: the plan's list, and lists that were added later.
         read: how many cells of all lists were read so far.
-        waiting: those of them that wait.
-        at_play: those that are being played.
+        waiting: the read cells that wait.
+        at_play: the read cells that are being played.
         replayed: how many plays were not the first one of their cell.
         ledger: pages of cells that have ended finally.
         ended: ended cells that are in no page yet.
-        places: task queues with leftovers of the campaign.
-        plays, seconds, tokens, cost: the totals of all plays here, whether they count or not.
+        places: task queues whose hosts have leftovers of the campaign.
+        plays, seconds, tokens, cost: the totals of all plays of this campaign, whether they count or not.
         cost_known: how many plays have a known cost.
-        unpriced, uncounted: whether the cost, or the number of tokens, of any play is unknown.
+        unpriced: whether the cost of any play is unknown.
+        uncounted: whether the number of tokens of any play is unknown.
         by_group: the totals by group of cells.
         taken_over: how many cells an earlier campaign has played.
         stopped: the limit that keeps the remaining cells from being played.
@@ -82,7 +83,7 @@ class CampaignProgress(BaseModel):
 
     @property
     def to_play(self) -> int:
-        """How many cells were, are or will be played here."""
+        """The number of cells that this campaign plays: past, running and waiting ones."""
         return sum(each.count for each in self.lists)
 
     def tally(self) -> Tally:
@@ -159,11 +160,11 @@ class CampaignProgress(BaseModel):
         return None
 
     def limit_in_reach(self, plan: CampaignPlan, elapsed: float, due: Due | None) -> str | None:
-        """Return a sentence on the limit that a cell would probably pass, or None. ``elapsed`` are the seconds since
-        the campaign began; ``due`` is the next cell, if it is known.
+        """Return a sentence on the limit that the next cell would probably pass, or None. ``elapsed`` is the time since
+        the campaign began, in seconds. ``due`` is the next cell, if it is known.
 
         The forecast for this cell, and for each running one, is the mean of its group's plays so far. A group without
-        plays gets the mean of all plays; so do all cells if ``due`` is None.
+        plays gets the mean of all plays. If ``due`` is None, every cell gets the mean of all plays.
         """
         for each in self._limits(plan, elapsed):
             one = each.forecast(due)
@@ -207,7 +208,7 @@ class _Limit:
 
     @property
     def adds_up(self) -> bool:
-        """Whether running plays add up: each has its own cost, but they share the time."""
+        """Whether running plays add to the total: each play has its own cost and tokens, but all share the time."""
         return self.unit != "seconds"
 
     def forecast(self, due: Due | None) -> float:

@@ -1,8 +1,8 @@
 """The queue of one A2A context, which runs its assessments one after another.
 
-The queue grants one assessment at a time its beginning, and waits for its end. While others wait, it checks the running
-one: a terminated workflow can't report its end. The task that began the context joins no queue until another task comes
-(``proctor.activities.admission.queueing``).
+The queue grants one assessment at a time its beginning, and waits for its end. While other assessments wait, it checks
+the running one, because a terminated workflow can't report its end. The task that began the context joins no queue; the
+queue starts when a second task comes (``proctor.activities.admission.queueing``).
 """
 
 from datetime import timedelta
@@ -23,7 +23,7 @@ _LOOK_AFTER = timedelta(seconds=20)
 
 
 def queue_id(context_id: str, owner: str = "") -> str:
-    """Return the workflow id of a context's queue; two callers with the same context id don't wait for each other."""
+    """Return the workflow id of a context's queue. Two callers with the same context id get different queues."""
     return f"context-{owner}:{context_id}" if owner else f"context-{context_id}"
 
 
@@ -42,11 +42,11 @@ class ContextQueue:
     async def run(
         self, waiting: list[str] | None = None, at_work: str | None = None, founder: str | None = None
     ) -> None:
-        """Grant in the order of joining until the queue is empty and no workflow holds the grant.
+        """Let tasks begin in the order of joining, until the queue is empty and no task is running.
 
         Args:
             waiting: ids of tasks, in order of joining.
-            at_work: the task that holds the grant.
+            at_work: the task that was allowed to begin and has not ended.
             founder: the task that began the context. It never joins; the queue first waits for its end.
         """
         if founder is not None:
@@ -103,7 +103,7 @@ class ContextQueue:
 
 
 class PlaceInContext:
-    """A workflow's place in the queue of its context; ``is_taken`` when the workflow may begin."""
+    """A workflow's place in the queue of its context. ``is_taken`` is true once the workflow may begin."""
 
     def __init__(self, steps: Steps, payload: AssessmentInput | CampaignInput, is_taken: bool = False) -> None:
         self._steps = steps

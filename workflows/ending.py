@@ -1,4 +1,4 @@
-"""The same steps at every end: partings, the context's next workflow, search attributes, the end of the updates."""
+"""The steps that every end needs: partings, the context's next workflow, search attributes, the end of the updates."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
@@ -37,8 +37,8 @@ async def end(
     """End a workflow: part from all components, let the context's next workflow begin, and set the status.
 
     A cancellation that arrives now has no effect: the end continues as before. ``part`` informs, removes and archives
-    in parallel; its failures don't delay the end. ``so_far`` are results to store: a canceled workflow has no result,
-    so its memo names their blob.
+    in parallel; its failures don't delay the end. ``so_far`` are results to store. A canceled workflow has no result,
+    so its memo names the blob with ``so_far``.
     """
 
     async def part_from_all() -> None:

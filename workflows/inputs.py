@@ -1,4 +1,4 @@
-"""Inputs of the workflows of an assessment, a campaign, and the notifications of a webhook."""
+"""Inputs of the workflows that play an assessment or a campaign, or notify a webhook."""
 
 from typing import Any
 
@@ -15,7 +15,8 @@ class _RequestInput(BaseModel):
     Attributes:
         task_id: the A2A task id, which is the workflow id too.
         context_id: the A2A context; assessments of one context run one after another.
-        request: the message's data part, else its text, else None; not validated.
+        request: the message's data part; its text if there is no data part; None if there is neither. It isn't
+            validated.
         message: the A2A message as JSON data, for the task's history.
         owner: the caller, empty without authentication.
         carried: data of an earlier run of the same workflow; never set by callers.
@@ -32,8 +33,8 @@ class _RequestInput(BaseModel):
 
 
 class AssessmentInput(_RequestInput):
-    """Starts an assessment; carries ``proctor.workflows.progress.Carried``."""
+    """The input of an assessment. Its ``carried`` is a ``proctor.workflows.progress.Carried``."""
 
 
 class CampaignInput(_RequestInput):
-    """Starts a campaign; carries ``proctor.workflows.campaign_progress.CarriedCampaign``."""
+    """The input of a campaign. Its ``carried`` is a ``proctor.workflows.campaign_progress.CarriedCampaign``."""

@@ -1,4 +1,4 @@
-"""Judging: a separate activity for every criterion; offline a local activity, with an ordinary one as a fallback."""
+"""Judge criteria, each in a separate activity. Offline, it is a local activity, with an ordinary one as a fallback."""
 
 import asyncio
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ _MODEL_AWAY = ("ModelUnavailableError", failures.MODEL_SETTING)
 """Types of a judgement's failure if its model could not be called."""
 
 _SENTENCES_TOLD = 5
-"""The number of failed judgements that get an update each."""
+"""The number of failed judgements that are published, each in its own update."""
 
 
 class Judging:
@@ -58,11 +58,11 @@ class Judging:
 
         An offline judgement takes milliseconds and changes nothing, so a local activity makes it. If it yields no
         verdict (the evaluator raises, hangs or dies, or the simulation left its checkpoint), an ordinary activity
-        judges the criterion again. That one can restore the simulation and says why it fails.
+        judges the criterion again. The ordinary activity can restore the simulation, and says why it fails.
 
         Raises:
             ApplicationError: ``EvaluatorFailed``, with the sentences of all evaluators that failed.
-            FailureError: another failure of a judgement; a cancellation comes first.
+            FailureError: a judgement failed otherwise. Of several failures, a cancellation is raised first.
         """
         self._publisher.publish(
             updates.EvaluationStartedUpdate(
@@ -102,8 +102,9 @@ class Judging:
             return await asyncio.gather(*map(judge_one, criteria), return_exceptions=True)
 
         async def judge_one_first(criteria: Sequence[CriterionBrief]) -> list[BaseException | None]:
-            """All models' criteria share the evidence: the first one puts it into the model's cache. If the model could
-            not be called for that one, the others don't wait for it again.
+            """Judge the first criterion alone, then the others. All criteria that models judge share the evidence, and
+            the first judgement puts it into the model's cache. If the model couldn't be called then, the other criteria
+            don't wait for it again.
             """
             first = await judge_all(criteria[:1])
             is_away = any(describe_failure(problem).kind in _MODEL_AWAY for problem in first if problem is not None)
@@ -118,7 +119,7 @@ class Judging:
         unjudged = [criterion for criterion in plan.criteria if criterion.criterion_id not in self.verdicts]
         by_model = [] if plan.offline else [criterion for criterion in unjudged if criterion.by_model]
         rest = [criterion for criterion in unjudged if criterion not in by_model]
-        # Wait for both, even if one is cancelled: the other may report its models' usage.
+        # Wait for both, even if one is cancelled: the other one may still report its models' usage.
         both = await asyncio.gather(judge_all(rest), judge_one_first(by_model), return_exceptions=True)
         outcomes = [one for each in both for one in (each if isinstance(each, list) else [each])]
         problems = [outcome for outcome in outcomes if isinstance(outcome, BaseException)]
@@ -157,7 +158,7 @@ def _summary(criterion: CriterionBrief) -> str:
 
 
 def _options(plan: Plan, criterion: CriterionBrief) -> dict[str, Any]:
-    """Return the options of a judgement by a model, or by an evaluator. The evaluator's time is measured in its
+    """Return the options of an activity that judges by a model or an evaluator. An evaluator's time is measured in its
     process.
     """
     if criterion.by_model:

@@ -14,31 +14,34 @@ HEARTBEAT = timedelta(seconds=4)
 """After this time without a heartbeat an attempt counts as lost, and the next one starts."""
 
 _WAITING = timedelta(seconds=10)
-"""The same for an attempt that waits for a participant or a model. A worker may have a thousand of them, and each
-heartbeat is a request to Temporal.
+"""``HEARTBEAT`` for an attempt that waits for a participant or a model. A worker may have a thousand such attempts, and
+each heartbeat is a request to Temporal.
 """
 
 _SUMMING_UP = timedelta(seconds=60)
-"""The same for the sum of a campaign: it keeps a worker's Python busy, which delays the heartbeats."""
+"""``HEARTBEAT`` for summing up a campaign, which keeps a worker's Python busy and so delays the heartbeats."""
 
 HISTORY_EVENTS = 2_000
-"""Longest history of a run before the assessment continues as new. Temporal suggests that at some 4,000 events. The
-limit is far lower because a worker that takes over replays the run, at about a thousand events per second.
+"""The number of events in a run's history from which the assessment continues as new. Temporal suggests that at some
+4,000 events. The limit is far lower because a worker that takes over replays the run, at about a thousand events per
+second.
 """
 
 CAMPAIGN_EVENTS = 1_000
-"""The same for a campaign, without the events of its running cells: some 1,600 events are replayed per second."""
+"""``HISTORY_EVENTS`` for a campaign, without the events of its running cells. A worker replays some 1,600 of its events
+per second.
+"""
 
 _EVENTS_AT_PLAY = 8
 """The most events that a campaign's next run needs to find one of its running cells."""
 
 WORKFLOW_TASK = timedelta(seconds=6)
-"""How long a worker may take for one step of a workflow, without local activities, whose progress it reports. A worker
-that is killed in a step is noticed after this time. Temporal's default is 10 s.
+"""How long a worker may take for one step of a workflow. Local activities don't count: the worker reports their
+progress. A worker that is killed in a step is noticed after this time. Temporal's default is 10 s.
 """
 
 CAMPAIGN_TASK = timedelta(seconds=10)
-"""The same for a campaign: its cells continue during it, and a busy worker has time to replay it."""
+"""``WORKFLOW_TASK`` for a campaign. A busy worker gets time to replay it; its cells continue meanwhile."""
 
 WITH_MODEL_SECONDS = 24 * 3600.0
 """The limit for an activity that calls a model. Each of its requests has its own time limit, and their number is
@@ -46,19 +49,19 @@ limited. Their waiting time at a slow server is unknown. Missing heartbeats reve
 """
 
 EVALUATORS_SECONDS = 3600.0
-"""The limit for a judgement by an evaluator, with all waiting for others' judgements. ``evaluator_timeout`` limits its
-own time.
+"""The limit for a judgement by an evaluator, including the wait for other judgements. ``evaluator_timeout`` limits the
+evaluator's own time.
 """
 
 LOCAL_JUDGEMENT = timedelta(seconds=10)
-"""The limit for a judgement by a local activity, with all waiting for others. It is short: until it ends, the workflow
-holds one of the worker's slots for workflow tasks.
+"""The limit for a judgement by a local activity, including the wait for other judgements. It is short: until it ends,
+the workflow holds one of the worker's slots for workflow tasks.
 """
 
 
 def _retry(first: float, longest: float, attempts: int = 0) -> RetryPolicy:
-    """Return a policy with a first pause of ``first`` seconds; each later pause is twice as long, up to ``longest``. 0
-    attempts means no limit.
+    """Return a policy with a first pause of ``first`` seconds. Each later pause is twice as long as the one before, up
+    to ``longest``. 0 ``attempts`` means no limit.
     """
     return RetryPolicy(
         initial_interval=timedelta(seconds=first),
@@ -68,41 +71,39 @@ def _retry(first: float, longest: float, attempts: int = 0) -> RetryPolicy:
 
 
 _PATIENT = _retry(0.2, 10, 12)
-"""Outlasts about a minute without simulator, store or worker."""
+"""A policy that outlasts about a minute without simulator, store or worker."""
 
 _MODELS = _retry(1, 30, 13)
-"""Outlasts four minutes of a model API that is overloaded or out of quota. No pause is so long that progress would have
-nothing to report for a minute.
+"""A policy that outlasts four minutes of a model API that is overloaded or out of quota. Its pauses are short enough to
+report progress every minute.
 """
 
 _PARTICIPANT = _retry(0.3, 5, 8)
-"""Gives a participant some 20 seconds to come back: agent frameworks import slowly."""
+"""A policy that gives a participant some 20 seconds to come back: agent frameworks import slowly."""
 
 _SUMMARY_CHARACTERS = 100
-"""Each character takes at most four bytes."""
+"""The most characters of a summary: each takes at most four bytes."""
 
 _AGAIN = RetryPolicy(initial_interval=timedelta(milliseconds=200), maximum_attempts=3)
-"""For an attempt whose worker has died."""
+"""A policy of few attempts, for the case that a worker dies."""
 
 _WEBHOOK = _retry(1, 600, 15)
-"""Outlasts about an hour in which a webhook accepts nothing."""
+"""A policy that outlasts about an hour in which a webhook accepts nothing."""
 
 _FOREVER = _retry(0.2, 10)
-"""For waits without a time limit."""
+"""The policy for waits without a time limit."""
 
 _ENGINE = _retry(0.3, 10, 30)
-"""Outlasts some four minutes without a Docker engine."""
+"""A policy that outlasts some four minutes without a Docker engine."""
 
 HOST_GONE = timedelta(minutes=3)
 """After this time without a worker a host is given up, with its environments."""
 
 ENVIRONMENT_LOSSES = 10
-"""How often a trial's environment may be lost before the trial fails; the participant isn't at fault."""
+"""How often a trial's environment may be lost, without the participant's fault, before the trial fails."""
 
 TURN_LOSSES = 10
-"""How often a turn may be lost with the simulator, or with workers, before the assessment fails; the participant isn't
-at fault.
-"""
+"""How often a turn may be lost because the simulator or workers were lost, before the assessment fails."""
 
 LOST = {failures.SIMULATION_LOST, failures.WORKERS_LOST, failures.HOST_LOST}
 """Failures of a turn without the participant's fault."""
@@ -113,7 +114,7 @@ TRIED_AGAIN = {failures.PARTICIPANT_FAILED, failures.TURN_TIMEOUT}
 
 def quick(summary: str) -> dict[str, Any]:
     """Return options of a *local* activity: some milliseconds of work on the simulation or files. A task queue would
-    add some 30 ms, more than the work. It has no heartbeat; its workflow task has.
+    add some 30 ms, more than the work takes. The activity has no heartbeat: its workflow task has one.
     """
     return _options(summary, _PATIENT, timedelta(minutes=1), None)
 
@@ -134,8 +135,8 @@ def summed_up(summary: str, cells: int) -> dict[str, Any]:
 
 
 def turn(summary: str, turn_timeout: float) -> dict[str, Any]:
-    """Return options of an activity that waits for the participant, which may take ``turn_timeout`` seconds, and as
-    long again to end its earlier work.
+    """Return options of an activity that waits for the participant. The participant may take ``turn_timeout`` seconds
+    for the turn, and as many to end its earlier work.
     """
     return _options(
         summary,
@@ -148,13 +149,13 @@ def turn(summary: str, turn_timeout: float) -> dict[str, Any]:
 
 
 def model(summary: str, seconds: float) -> dict[str, Any]:
-    """Return options of an activity that may take ``seconds``, and is retried as long as a model may be away."""
+    """Return options of an activity that may take ``seconds`` and calls a model. It is retried as ``_MODELS`` says."""
     return _options(summary, _MODELS, timedelta(seconds=seconds))
 
 
 def asking(plan: Plan) -> dict[str, Any]:
-    """Return options of an activity that may call models. When it is cancelled, the workflow waits for its failure,
-    which reports the usage; that takes seconds, until its next heartbeat.
+    """Return options of an activity that may call models. When the activity is cancelled, the workflow waits for its
+    failure, which reports the usage. The wait takes seconds, until the activity's next heartbeat.
     """
     if plan.offline:
         return {}
@@ -162,7 +163,7 @@ def asking(plan: Plan) -> dict[str, Any]:
 
 
 def thinking(plan: Plan, summary: str) -> dict[str, Any]:
-    """Return options of an activity that may use a model; offline it is quick work."""
+    """Return options of an activity that may use a model. Offline, they are those of quick work."""
     if plan.offline:
         return model(summary, plan.judge_timeout)
     options = {"task_queue": plan.models_task_queue, "heartbeat_timeout": _WAITING}
@@ -170,7 +171,7 @@ def thinking(plan: Plan, summary: str) -> dict[str, Any]:
 
 
 def judged(plan: Plan, summary: str) -> dict[str, Any]:
-    """Return options of a judgement by a scenario's own code, with all waiting for others' judgements."""
+    """Return options of a judgement by a scenario's own code. Its limit includes the wait for other judgements."""
     seconds = max(plan.judge_timeout, EVALUATORS_SECONDS if plan.offline else WITH_MODEL_SECONDS)
     return model(summary, seconds) | {"task_queue": _beside(JUDGING_QUEUE)} | asking(plan)
 
@@ -186,14 +187,12 @@ def summary(*words: str) -> str:
 
 
 def parting(summary: str) -> dict[str, Any]:
-    """Return options of an activity that must not keep an assessment from ending; it ends after two seconds in any
-    case.
-    """
+    """Return options of an activity that must not delay an assessment's end: it gets at most two seconds."""
     return _options(summary, _AGAIN, timedelta(seconds=10))
 
 
 def for_participant(summary: str) -> dict[str, Any]:
-    """Return the same options for an activity that waits for the participant."""
+    """Return the options of ``parting`` for an activity that waits for the participant."""
     return parting(summary) | {"task_queue": _beside(WAITING_QUEUE)}
 
 
@@ -208,8 +207,8 @@ def notified(summary: str) -> dict[str, Any]:
 
 
 def joined(summary: str) -> dict[str, Any]:
-    """Return options of an activity that waits for a workflow, regardless of the time; workers may come and go during
-    it.
+    """Return options of an activity that waits for a workflow without a time limit. Workers may come and go during the
+    wait.
     """
     return _options(summary, _FOREVER, timedelta(days=30), _WAITING, task_queue=_beside(WAITING_QUEUE))
 
@@ -222,7 +221,7 @@ def on_engine(summary: str, seconds: float) -> dict[str, Any]:
 
 
 def on_any_engine(summary: str, seconds: float) -> dict[str, Any]:
-    """Return the same options for the first host that takes the activity; the wait for one has no limit."""
+    """Return the options of ``on_engine`` for the first host that takes the activity. The wait for it is unlimited."""
     return _options(summary, _ENGINE, timedelta(seconds=seconds))
 
 
@@ -238,7 +237,7 @@ def terminal_agent(summary: str, seconds: float) -> dict[str, Any]:
 
 
 def swept(summary: str) -> dict[str, Any]:
-    """Return options of an activity that removes leftovers; if it fails, the next clean-up does it."""
+    """Return options of an activity that removes leftovers. If it fails, the next clean-up removes them."""
     return _options(
         summary,
         _PATIENT,

@@ -25,35 +25,35 @@ CELL_TROUBLE_SIGNAL = "cell-trouble"
 """The signal that reports a failing step of a cell to its campaign."""
 
 NOTIFICATIONS_QUEUE = "-notifications"
-"""The suffix of the task queue for deliveries, after the name of the assessments' queue: slow webhooks delay nothing
-else.
+"""The suffix of the task queue for deliveries to webhooks; it follows the name of the assessments' queue. With a
+separate queue, slow webhooks delay nothing else.
 """
 
 WAITING_QUEUE = "-waiting"
-"""The same for steps that wait nearly all the time, for a participant or another workflow. A worker has hundreds of
-them at once, and few others.
+"""The suffix of the task queue for steps that mostly wait, for a participant or another workflow. A worker runs
+hundreds of such steps at once, and few other steps.
 """
 
 JUDGING_QUEUE = "-judging"
-"""The same for judgements by scenarios' own code, which may be slow."""
+"""The suffix of the task queue for judgements by scenarios' own code, which may be slow."""
 
 UPDATES_TOPIC = "updates"
 """The workflow stream's topic; an item is the JSON of a task update, its offset the update's sequence number."""
 
 ONE_WAIT_FOR_A_MODEL = "one wait for a model"
-"""A patch: if a model could not be called for the first criterion, it doesn't judge the others."""
+"""The patch since which a model that couldn't be called for the first criterion doesn't judge the others."""
 
 READABLE_IDS = "readable ids"
-"""A patch: the id of a cell's assessment contains scenario and participant."""
+"""The patch since which the id of a cell's assessment contains scenario and participant."""
 
 MEMO_RESULTS = "results"
-"""The memo's key with the blob of the JSON of a canceled assessment's results so far."""
+"""The memo's key for a canceled assessment's results so far. The value names the blob with their JSON."""
 
 MEMO_SUMMARY = "summary"
-"""The memo's key with a sentence on a campaign's outcome."""
+"""The memo's key for a sentence on a campaign's outcome."""
 
 MEMO_CAMPAIGN = "campaign"
-"""The memo's key with an assessment's campaign."""
+"""The memo's key for the campaign of an assessment."""
 
 PROCTOR_SCENARIO = SearchAttributeKey.for_keyword("ProctorScenario")
 PROCTOR_PARTICIPANT = SearchAttributeKey.for_keyword("ProctorParticipant")
@@ -71,7 +71,7 @@ SEARCH_ATTRIBUTES = (
 
 
 def make_owner_attributes(owner: str, *others: SearchAttributePair[Any]) -> TypedSearchAttributes:
-    """Return search attributes with a workflow's owner, and others. An empty owner means that callers are anonymous."""
+    """Return search attributes: a workflow's owner, and ``others``. An empty owner means that callers are anonymous."""
     whose = [SearchAttributePair(PROCTOR_OWNER, owner)] if owner else []
     return TypedSearchAttributes([*others, *whose])
 
@@ -88,14 +88,16 @@ class Status(StrEnum):
 
 
 _LONGEST_KEYWORD, _LONGEST_ESCAPED = 500, 150
-"""Characters of a search attribute, and of one with longer JSON: Temporal refuses a step with an attribute of over 2
-kB.
+"""The most characters of a search attribute: usually, and if JSON escapes many of them. Temporal refuses a step with an
+attribute of over 2 kB.
 """
 _MOST_BYTES = 2_000
 
 
 def make_search_attributes(scenario: str, participant: str) -> list[SearchAttributeUpdate[Any]]:
-    """Return the search attributes at the beginning of play; long values are found by their beginnings."""
+    """Return the search attributes at the beginning of play. Long values are cut, so people find them by their
+    beginnings.
+    """
     return [
         PROCTOR_STATUS.value_set(Status.WORKING),
         PROCTOR_SCENARIO.value_set(_keyword(scenario)),
@@ -112,4 +114,4 @@ REJECTED_FAILURE = REJECTED
 """Failure type of a request that can't be carried out; the message is a sentence for its sender."""
 
 ASSESSMENT_FAILURE = "AssessmentFailed"
-"""Failure type of an assessment that failed; the message is a sentence, the first detail the results as JSON data."""
+"""Failure type of an assessment that failed. The message is a sentence; the first detail is the results as JSON."""

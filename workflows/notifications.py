@@ -1,4 +1,4 @@
-"""The notifications of a webhook, in a separate workflow: nothing that the webhook does can affect the assessment."""
+"""Notify a webhook in a separate workflow, so nothing that the webhook does can affect the assessment."""
 
 from datetime import timedelta
 
@@ -11,7 +11,9 @@ from proctor.workflows import limits, names
 
 @workflow.defn(name=names.NOTIFICATIONS_WORKFLOW)
 class Notifications:
-    """Ends when the webhook has accepted the end of the task, and fails when the webhook was given up."""
+    """The delivery of a task's notifications to a webhook. The workflow ends when the webhook has accepted the task's
+    end, and fails when it gives up the webhook.
+    """
 
     @workflow.run
     async def run(self, payload: Delivery) -> None:

@@ -1,4 +1,4 @@
-"""The greeting and the turns of a participant: their retries, and whose fault made them necessary."""
+"""Greet a participant and let it play its turns. Retries depend on whose fault a failure was."""
 
 from datetime import datetime
 
@@ -26,8 +26,9 @@ _LOST_SENTENCE = "The evaluator's workers were lost at {}: it begins again."
 
 
 async def greet(steps: Steps, publisher: UpdatePublisher, plan: Plan, prepared: Prepared, progress: Progress) -> None:
-    """Greet the participant, after updates on the turns that a fork inherits. If workers or the simulator's server were
-    lost, greet it again, up to ``limits.TURN_LOSSES`` times. ``progress`` gets the checkpoint, the key and the card.
+    """Publish updates on the turns that a fork inherits, then greet the participant. If workers or the simulator's
+    server were lost, greet it again, up to ``limits.TURN_LOSSES`` times. Store the checkpoint, the key and the card in
+    ``progress``.
     """
     for note in progress.turns:
         publisher.publish(
@@ -67,12 +68,12 @@ async def greet(steps: Steps, publisher: UpdatePublisher, plan: Plan, prepared: 
 
 async def let_play(steps: Steps, publisher: UpdatePublisher, plan: Plan, progress: Progress, turn: int) -> TurnAnswer:
     """Let the participant play a turn. Play it again if the participant truly failed, another try can help, and the
-    request allows it. ``progress`` gets the key, the tries and unfinished tasks.
+    request allows it. Store the key, the tries and unfinished tasks in ``progress``.
     """
     failed = lost = 0
     needs_new_key = progress.is_key_given_up or _was_reset_since(progress.key)
     while True:
-        needs_new_key = needs_new_key or progress.key.simulator != steps.simulator  # it has another address
+        needs_new_key = needs_new_key or progress.key.simulator != steps.simulator  # another server has another address
         attempt = failed + lost + 1
         again = f" · try {attempt}" if attempt > 1 else ""
         try:
@@ -118,19 +119,21 @@ def _is_reset() -> bool:
 
 
 def _was_reset_since(key: ParticipantKey) -> bool:
-    """Return whether the participant may still act for an abandoned run: this run is a reset, and the key is older."""
+    """Return whether the participant may still act for an abandoned run: this run began with a reset, and the key is
+    older than the reset.
+    """
     return _is_reset() and workflow.info().run_id != key.run
 
 
 def note_reset(progress: Progress) -> None:
-    """Note for the next run that this one is a reset, and its participant has no new key yet: the next run can't see
-    that.
+    """Note for the next run that this run is a reset whose participant has no new key yet. The next run can't see that
+    itself.
     """
     progress.is_key_given_up = progress.is_key_given_up or _was_reset_since(progress.key)
 
 
 def _was_lost_with_workers(problem: ActivityError) -> bool:
-    """Return whether no living worker with a network connection could report the last attempt's outcome."""
+    """Return whether the last attempt's outcome is unknown because its worker died or lost its connection."""
     cause = problem.cause
     if isinstance(cause, ApplicationError) and cause.type == failures.WORKERS_LOST:
         return True
@@ -142,7 +145,7 @@ def _has_stopped(problem: ActivityError) -> bool:
 
 
 async def set_up(steps: Steps, plan: Plan, started_at: datetime) -> tuple[Progress, Prepared]:
-    """Prepare the simulation; return the progress so far, and the state at the participant's beginning."""
+    """Prepare the simulation. Return the progress so far, and the simulation before the participant begins."""
     options = limits.prepared(f"prepare {plan.scenario_id}")
     if plan.fork:
         fork: ForkSetUp = await steps.do(ForkActivities.set_up_fork, plan, **options)

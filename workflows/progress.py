@@ -18,8 +18,8 @@ from purple_sdk.protocol.results import ActionLogEntryWithTurn, Clarification, R
 
 
 class Progress(Timed):
-    """The state of the assessment between two turns. The participant may still work on ``tasks_left``, and act with a
-    ``key`` that ``is_key_given_up``.
+    """The state of the assessment between two turns. The participant may still work on ``tasks_left``. If
+    ``is_key_given_up``, it may also still act with the abandoned ``key``.
     """
 
     prepared: Prepared = Field(validation_alias=AliasChoices("prepared", "scene"))
@@ -100,7 +100,9 @@ class Together(Timed):
 
 
 class Carried(BaseModel):
-    """The data with which the next run of the same assessment starts; ``together`` if it has several participants."""
+    """The data with which the next run of the same assessment starts. ``together`` is set if the assessment has several
+    participants.
+    """
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 

@@ -1,4 +1,4 @@
-"""The caller's updates on the stream of a workflow, each with its turn."""
+"""Publish updates for the caller on a workflow's stream, each with its turn."""
 
 from temporalio import workflow
 from temporalio.api.common.v1 import Payload
@@ -14,8 +14,9 @@ class UpdatePublisher:
     """The updates of one workflow; made in its ``__init__``.
 
     Attributes:
-        stream: the workflow's stream, which a run passes on to the next one. turn: the current turn, None outside of
-        turns. only_milestones: whether the caller only wants milestones.
+        stream: the workflow's stream, which a run passes on to the next one.
+        turn: the current turn, None outside of turns.
+        only_milestones: whether the caller only wants milestones.
     """
 
     def __init__(self, prior: WorkflowStreamState | None = None) -> None:
@@ -31,9 +32,13 @@ class UpdatePublisher:
         return _RolePublisher(self, role)
 
     def show(self, state: str, begins: str | None = None) -> None:
-        """Show the assessment's state, a line of Markdown, in the Temporal UI under *User Metadata*. It is followed by
-        the events to which *Reset* can go. Text of others in it has to be ``escaped``. ``begins`` is the part that
-        begins in this workflow task, such as ``turn 3``; a reset to the task repeats it.
+        """Show the assessment's state in the Temporal UI under *User Metadata*. A list of the events to which *Reset*
+        can go follows it.
+
+        Args:
+            state: a line of Markdown, in which text of others has to be ``escaped``.
+            begins: the part that begins in this workflow task, such as ``turn 3``. A reset to the task repeats this
+                part.
         """
         if begins is not None:
             self.note_beginning(begins)
@@ -75,7 +80,9 @@ class UpdatePublisher:
 
 
 class _RolePublisher(UpdatePublisher):
-    """Publishes on the stream of the whole assessment, whose state the Temporal UI shows."""
+    """A role's publisher on the stream of the whole assessment. The Temporal UI shows the state of the whole
+    assessment.
+    """
 
     def __init__(self, whole: UpdatePublisher, role: str) -> None:
         self.turn = None
@@ -94,14 +101,16 @@ class _RolePublisher(UpdatePublisher):
 
 
 def next_completion() -> int:
-    """Return the id of the event that completes the present workflow task; a reset to it repeats the task's
+    """Return the id of the event that will complete the present workflow task. A reset to that event repeats the task's
     commands.
     """
     return workflow.info().get_current_history_length() + 1  # the history so far ends with the task's start
 
 
 def record(update: updates.TaskUpdate | CampaignUpdate) -> Payload:
-    """Return the stream's item for an update that happens now: its JSON, with the time of recording in its metadata."""
+    """Return the stream's item for an update that happens now. The item is the update's JSON; its metadata has the
+    present time.
+    """
     payload = workflow.payload_converter().to_payloads([update.model_dump(mode="json")])[0]
     payload.metadata[updates.RECORDED_AT] = workflow.now().isoformat().encode()
     return payload

@@ -1,6 +1,7 @@
 """Several participants in one assessment, side by side: each role has its own simulation, turns and verdicts.
 
-A participant that fails finally ends alone; the others play on. The assessment fails at its end, with their results.
+If a participant fails for good, only its role ends; the other participants play on. The assessment then fails at its
+end, with the results of all.
 """
 
 import asyncio
@@ -35,7 +36,7 @@ from purple_sdk.protocol.results import (
 
 
 class Role:
-    """One participant: its plan, its progress, and the objects that serve it."""
+    """One participant with its plan, its progress, and the objects that play, judge and publish it."""
 
     def __init__(self, plan: Plan, together: Together, steps: Steps, publisher: UpdatePublisher, time: TimePlayed):
         self.plan = plan
@@ -49,7 +50,7 @@ class Role:
 
     @property
     def progress(self) -> Progress | None:
-        """Its progress; None before its simulation is prepared."""
+        """The role's progress; None before its simulation is prepared."""
         return self._together.roles.get(self.name)
 
     @property
@@ -63,7 +64,7 @@ class Role:
 
     @property
     def turns(self) -> Turns | None:
-        """The turns to play; None if it has failed."""
+        """The turns to play; None if the role has failed."""
         if self.failure or self.progress is None:
             return None
         return Turns(self.steps, self.publisher, self.plan, self.progress)
@@ -74,7 +75,7 @@ class Role:
         await self.judging.conclude(self.plan, progress)
 
     async def or_fail(self, work: Coroutine[Any, Any, None]) -> None:
-        """Do some work; a failure of the participant is noted, and ends only this role."""
+        """Do some work. Note a failure of the participant, which ends only this role."""
         try:
             await work
         except ActivityError as error:
@@ -131,7 +132,7 @@ class Several:
         return True
 
     async def judge(self) -> None:
-        """Judge the roles that have not failed; fail as the first failed role did, if there is one."""
+        """Judge the roles that have not failed. If any role has failed, fail as the first one did."""
         self._publisher.show("**Closing the simulations**", begins="the judging")
         await _all(role.judge() for role in self.roles if not role.failure)
         failed = [(role, role.failure) for role in self.roles if role.failure]
@@ -176,7 +177,7 @@ class Several:
             "roles": [RoleResults.of(part, role.participant_url) for part, role in zip(parts, plan.roles, strict=True)],
             **sums_of(criteria_results, action_log),
         }
-        # All else is of the day that they share, and the same for each.
+        # All else describes the day that the roles share, and is the same for each role.
         return AssessmentResults.model_validate({**dict(parts[0]), **together})
 
     def _provenance(self, parts: list[Provenance]) -> Provenance:
@@ -195,7 +196,7 @@ class Several:
     def partings(
         self, payload: AssessmentInput, reason: CompletionReason, results: AssessmentResults | None
     ) -> Iterable[Awaitable[Any]]:
-        """Yield the partings of each role: inform its participant, end its simulation, and archive its part."""
+        """Yield the last steps of each role: inform its participant, end its simulation, and archive its part."""
         for role in self.roles:
             if results is not None:
                 part = role.results(Ending(results.status, reason, results.failure, results.failure_kind))
@@ -210,7 +211,7 @@ class Several:
 
 
 async def _all(works: Iterable[Awaitable[None]]) -> None:
-    """Do all works side by side, and wait for all; a cancellation takes precedence over other failures."""
+    """Do all works side by side, and wait for all of them. Of several failures, raise a cancellation first."""
     outcomes = await asyncio.gather(*works, return_exceptions=True)
     problems = [outcome for outcome in outcomes if isinstance(outcome, BaseException)]
     for problem in sorted(problems, key=lambda each: not is_cancelled_exception(each)):

@@ -21,14 +21,15 @@ from proctor.workflows.publishing import UpdatePublisher, next_completion
 from purple_sdk.protocol.provenance import ModelUse
 
 _UNREADABLE = "Failed decoding arguments"
-"""The SDK's message if a step's input can't be read; its cause gives the reason, for example that the store has lost
-it.
+"""The SDK's message if a step's input can't be read. The error's cause gives the reason, for example that the store has
+lost the input.
 """
 
 
 class Failure(NamedTuple):
-    """A failure's type (see ``proctor.activities.attempts.failures``), a sentence, and whether it is a defect of
-    ours."""
+    """A failure's type (see ``proctor.activities.attempts.failures``), a sentence, and whether the failure is our own
+    defect.
+    """
 
     kind: str
     sentence: str
@@ -70,7 +71,7 @@ def describe_failure(problem: BaseException) -> Failure:
 
 @contextmanager
 def named(about: str) -> Iterator[None]:
-    """For parallel steps: name the failed one in its failure. Raises NamedError, and cancellations."""
+    """Name the failed step in its failure, for parallel steps. Raises NamedError; cancellations pass unchanged."""
     try:
         yield
     except FailureError as error:
@@ -80,7 +81,7 @@ def named(about: str) -> Iterator[None]:
 
 
 _SAID_AGAIN = timedelta(seconds=20)
-"""The time after which a trouble is published again. It is shorter than the time between reports of one step."""
+"""The time after which a trouble is published again. It is shorter than the time between two reports of one step."""
 
 Payload = TypeVar("Payload")
 Done = TypeVar("Done")
@@ -89,7 +90,8 @@ Done = TypeVar("Done")
 class Steps:
     """Runs a workflow's activities. Troubles of activities that are started elsewhere are not published.
 
-    Each of several participants has its own (``of_role``), since their simulations may be on different servers.
+    Each of several participants has its own ``Steps`` (``of_role``), since their simulations may be on different
+    servers.
     """
 
     def __init__(self, publisher: UpdatePublisher) -> None:
@@ -102,14 +104,16 @@ class Steps:
         """The models' usage by steps without a result, by the names of the activities."""
 
     def of_role(self, publisher: UpdatePublisher, role: str) -> "Steps":
-        """Return the steps of one of several participants; their troubles are published with those of all."""
+        """Return the steps of one of several participants. Troubles of all participants' steps are compared, to publish
+        each trouble once.
+        """
         steps = Steps(publisher)
         steps._running, steps._role = self._running, role
         return steps
 
     async def do(self, step: Callable[[Any, Payload], Awaitable[Done]], payload: Payload, **options: Any) -> Done:
-        """Run an activity, which a worker takes from a task queue. If its simulator's server is lost, repeat it on the
-        server that its failure names.
+        """Run an activity, which a worker takes from a task queue. If the simulator's server is lost, repeat the
+        activity on the server that its failure names.
         """
         while True:
             try:
@@ -134,12 +138,12 @@ class Steps:
                 raise
 
     def has_moved(self, problem: FailureError) -> bool:
-        """Return whether a step failed because the server was lost. If so, the assessment is on another one from now
-        on.
+        """Return whether a step failed because the simulator's server was lost. If so, the assessment is on another
+        server from now on.
 
         Of several simultaneous steps, the first one to fail chooses the server for all.
         """
-        cause = problem.cause if isinstance(problem, ActivityError) else problem  # a local activity's is unwrapped
+        cause = problem.cause if isinstance(problem, ActivityError) else problem  # local activities' are bare
         if (move := find_move(cause)) is None:
             return False
         lost, there = move
@@ -184,7 +188,7 @@ class Steps:
 
 
 class _RunningSteps:
-    """The running steps, and their published troubles: parallel steps publish each trouble once."""
+    """The running steps and their published troubles. Parallel steps with the same trouble publish it once."""
 
     def __init__(self) -> None:
         self._steps: Counter[str] = Counter()
@@ -203,8 +207,8 @@ class _RunningSteps:
     def is_news(self, trouble: Trouble) -> bool:
         """Return whether a trouble should be published.
 
-        It should not if its step isn't running: a reset repeats later signals. Nor should it if a parallel step has
-        just failed for the same reason at the same try.
+        A trouble isn't news if its step isn't running: a reset repeats later signals. It isn't news either if a
+        parallel step has just failed for the same reason at the same try.
         """
         news, now = (trouble.step, trouble.attempt, trouble.answer), workflow.now()
         before = self._published.get(news)

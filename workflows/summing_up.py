@@ -30,8 +30,9 @@ def note_score(results: AssessmentResults) -> None:
 
 
 class Ending(NamedTuple):
-    """The end of an assessment, and its reason, a word of ``completion_reason``. ``failure`` is a sentence: every
-    criterion is unscored then. ``failure_kind`` is its type (``proctor.activities.attempts.failures``).
+    """The end of an assessment, with the reason as a word of ``completion_reason``. ``failure`` is a sentence; if there
+    is one, every criterion is unscored. ``failure_kind`` is the failure's type
+    (``proctor.activities.attempts.failures``).
     """
 
     status: ResultStatus
@@ -44,7 +45,7 @@ def sum_up(plan: Plan, progress: Progress | None, judging: Judging, ending: Endi
     """Return the results until now; ``progress`` is None before the first turn can begin."""
     action_log = progress.action_log if progress else []
     criteria_results = [
-        # Partial verdicts would be a score over other points than other participants' scores.
+        # A score from some of the verdicts couldn't be compared with other participants' scores.
         unscored(criterion, ending.failure) if ending.failure else judging.verdicts[criterion.criterion_id]
         for criterion in plan.criteria
     ]
@@ -83,8 +84,8 @@ def sum_up(plan: Plan, progress: Progress | None, judging: Judging, ending: Endi
 
 
 def _provenance(plan: Plan, progress: Progress | None, judging: Judging) -> Provenance:
-    """Return the subject, the means and the times of the assessment. It includes all existing judgements, even those
-    that don't count.
+    """Return what was assessed, by what means and when. It includes all existing judgements, even those that don't
+    count.
     """
     verdicts = judging.verdicts
     reached = [verdicts[c.criterion_id] for c in plan.criteria if c.criterion_id in verdicts]
@@ -112,7 +113,7 @@ def _provenance(plan: Plan, progress: Progress | None, judging: Judging) -> Prov
 
 
 def _reportable(action_log: list[ActionLogEntryWithTurn], progress: Progress | None) -> list[ActionLogEntryWithTurn]:
-    """Return the actions that the participant has or could have reported: an ``early_completion`` may lack its turn's
+    """Return the actions that the participant was expected to report. An ``early_completion`` may lack its turn's
     actions.
     """
     if progress is None or not progress.early_completion or progress.has_reported_all:

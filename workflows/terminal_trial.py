@@ -1,7 +1,7 @@
 """The workflow of a terminal trial: image, environment, agent, tests, logs.
 
 Every step after the image goes to the task queue of the environment's host. If the environment is lost, the trial
-begins again; at every end it is removed.
+begins again. The environment is removed whenever the trial ends.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ from purple_sdk.protocol.results import ResultStatus
 from purple_sdk.protocol.terminal import Blame, FailureMode, TrialResult
 
 _LOST = {failures.ENVIRONMENT_LOST, failures.WORKERS_LOST}
-"""Failures that neither side caused: the trial begins again."""
+"""Failures that neither side caused. After them, the trial begins again."""
 
 
 @workflow.defn(name=names.TRIAL_WORKFLOW)
@@ -56,7 +56,7 @@ class TerminalTrial:
 
     @workflow.run
     async def run(self, payload: CellInput) -> CellOutcome:
-        """Play the trial; failures are part of the outcome, and only a cancellation is raised."""
+        """Play the trial. Return a failure as part of the outcome; raise only a cancellation."""
         began_at = workflow.now()
         try:
             result = await self._play(began_at)
@@ -186,7 +186,7 @@ class TerminalTrial:
         return worked
 
     async def _take_down(self, prepared: plans.PreparedTrial) -> None:
-        """At every end; if it fails, the next sweep removes the leftovers."""
+        """Remove the environment at the trial's end. If that fails, the next sweep removes the leftovers."""
         began_at = workflow.now()
         try:
             await workflow.execute_activity_method(
@@ -274,7 +274,7 @@ class TerminalTrial:
 
 
 def _describe_failure(problem: BaseException) -> tuple[str, str]:
-    """Return a failure's type and a sentence; lost workers or hosts count as lost environments."""
+    """Return a failure's type and a sentence. A lost worker or host counts as a lost environment."""
     cause = problem.cause if isinstance(problem, ActivityError) else None
     silence = (TimeoutType.HEARTBEAT, TimeoutType.SCHEDULE_TO_START)
     if isinstance(problem, ActivityError) and isinstance(cause, ActivityTimeoutError) and cause.type in silence:

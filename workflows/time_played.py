@@ -1,4 +1,4 @@
-"""The time played, without the pause before a reset, and the deadline in this time."""
+"""Measure how long an assessment was played, without the pause before a reset, and apply the deadline to that time."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -17,7 +17,9 @@ Result = TypeVar("Result")
 
 
 class Timed(BaseModel):
-    """A part that began at an instant; ``paused`` are seconds since then that were not played."""
+    """A part of an assessment with the instant of its beginning. ``paused`` is how long it was not played since then,
+    in seconds.
+    """
 
     started_at: datetime
     paused: float = 0.0
@@ -31,22 +33,24 @@ def seconds_played(timed: Timed | None) -> float:
 
 
 class TimePlayed:
-    """The pauses of one workflow; made in its ``__init__``. ``paused_before`` is the pause that an earlier run knew."""
+    """The pauses of one workflow; made in the workflow's ``__init__``. ``paused_before`` is the pause that an earlier
+    run has measured.
+    """
 
     def __init__(self, steps: Steps, paused_before: float = 0.0) -> None:
         self._steps = steps
         self._paused_before = paused_before
         self.resets = 0
-        """The resets before the current point of this run; a reset of a reset run counts two."""
+        """The number of resets before the current point of this run. A reset of a reset run counts as two."""
         workflow.register_random_seed_callback(self._be_reset)
 
     @property
     def is_reset(self) -> bool:
-        """Whether this run is a reset, and has reached its new part."""
+        """Whether this run began with a reset and no longer repeats the old run."""
         return self.resets > 0
 
     def _be_reset(self, _seed: int) -> None:
-        """Give the run of a reset a new seed from the point where it stops repeating the old run."""
+        """Count a reset. Temporal calls this method at the point where the new run stops repeating the old one."""
         self.resets += 1
 
     async def measure_pauses(self, timed: Timed | None) -> None:
@@ -65,7 +69,7 @@ class TimePlayed:
         timed.paused = self._paused_before + pauses
 
     async def run_within(self, seconds: float, timed: Timed, work: Callable[[], Awaitable[Result]]) -> Result:
-        """Do work that must end before a number of seconds were played; raise ``TimeoutError`` after that."""
+        """Do work, and raise ``TimeoutError`` if it hasn't ended after a number of played seconds."""
         loop = asyncio.get_running_loop()
         is_up: asyncio.Future[None] = loop.create_future()
         timer = loop.call_later(max(seconds - seconds_played(timed), 0.0), is_up.set_result, None)
@@ -85,7 +89,7 @@ class TimePlayed:
             raise
 
     async def _watch(self, limit: asyncio.Timeout, is_up: asyncio.Future[None], seconds: float, timed: Timed) -> None:
-        """Let a limit expire at the deadline. In a reset run that is later, as pauses don't count."""
+        """Let a limit expire at the deadline. In a reset run the deadline is later, as pauses don't count."""
         await is_up
         while self.is_reset:
             await self.measure_pauses(timed)

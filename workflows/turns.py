@@ -36,7 +36,7 @@ class Meeting(NamedTuple):
 
 
 class Exchange:
-    """One turn of the roles that play it; each meets the others once, or leaves."""
+    """One turn of the roles that play it. Each role meets the other roles once, or leaves."""
 
     def __init__(self, roles: Sequence[str]) -> None:
         self._roles = list(roles)
@@ -46,21 +46,21 @@ class Exchange:
         self._settled: list[datetime] = []
 
     def leave(self, role: str, sent: Iterable[payloads.Sent] = ()) -> None:
-        """Remove a role that has ended its assessment or failed; the others don't wait for it. ``sent`` still
-        arrives.
+        """Remove a role that has ended its assessment or failed, so the other roles don't wait for it. Its ``sent``
+        messages still arrive.
         """
         if role in self._awaited:
             self._sent[role] = list(sent)
             self._awaited.discard(role)
 
     async def meet(self, role: str, sent: Iterable[payloads.Sent], ends: datetime, settled_at: datetime) -> Meeting:
-        """Wait until every other role has called this method, or left.
+        """Wait until every other role has called this method or left.
 
         Args:
             role: the calling role.
             sent: its participant's messages to users of other roles.
-            ends: the planned end of its turn. The earliest end counts for all, to keep their clocks equal.
-            settled_at: the instant of its simulation; time never moves back before any role's instant.
+            ends: the planned end of the role's turn. The earliest end counts for all roles, to keep their clocks equal.
+            settled_at: the instant of the role's simulation. The returned instant is never earlier than any role's.
         """
         self._ends.append(ends)
         self._settled.append(settled_at)
@@ -73,11 +73,11 @@ class Exchange:
 _LONGEST_TEXT = 400
 _LONGEST_LIST = 20
 _LONGEST_NOTES = 200
-"""Characters of the participant's notes for a turn in the update of each of its actions."""
+"""The most characters of a turn's notes that the update of each action repeats."""
 
 
 class Turns:
-    """The turns that the scenario's time allows; each one is recorded in the progress."""
+    """The turns that the scenario's time allows. Each turn is recorded in the progress."""
 
     def __init__(self, steps: Steps, publisher: UpdatePublisher, plan: Plan, progress: Progress) -> None:
         self.exchange: Exchange | None = None
@@ -88,7 +88,7 @@ class Turns:
         self._progress = progress
 
     def is_another_due(self) -> bool:
-        """Return whether there is time for another turn, and the participant has not ended the assessment."""
+        """Return whether there is time for another turn and the participant has not ended the assessment."""
         plan, progress = self._plan, self._progress
         return (
             not progress.early_completion and progress.turn < plan.max_turns and progress.current_time < plan.end_time
@@ -193,7 +193,7 @@ class Turns:
             return None if responded.reply is None else payloads.PlannedReply(reply=responded.reply, message=message)
 
         usage: list[ModelUse] = []
-        # Wait for all, even if one fails: the usage of models is counted.
+        # Wait for all, even if one fails, to count the usage of models by all.
         is_all_counted = not plan.offline
         try:
             outcomes = await asyncio.gather(*map(reply, applied.addressed), return_exceptions=is_all_counted)

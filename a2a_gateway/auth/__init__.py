@@ -1,1 +1,1 @@
-"""Authentication: the host names of the gateway, the origins that may send requests, and the callers."""
+"""Authentication. It checks the host that a request names, the site that it comes from, and its caller."""

@@ -18,7 +18,7 @@ SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
 ANY_HOST = "*"
 _NO_NAME = frozenset("@/?#\\")
-"""Characters that a URL may have in addition to the name, and a ``Host`` may not."""
+"""Characters that may follow or precede a name in a URL, but that a ``Host`` must not contain."""
 
 
 def split_words(text: str) -> list[str]:

@@ -48,8 +48,9 @@ class Identity:
     async def find(self, text: str) -> Caller:
         """Return the caller who owns a token; an empty token counts as missing.
 
-        Raises UnknownCallerError (the token is missing or invalid), IdentityUnavailableError (that is unknown at the
-        moment).
+        Raises:
+            UnknownCallerError: the token is missing or invalid.
+            IdentityUnavailableError: the token can't be checked at the moment.
         """
         if not self.is_asked():
             return ANYBODY
@@ -85,7 +86,9 @@ class Identity:
 
 
 def _provider(config: GreenAgentConfig) -> "Oidc":
-    """Import and open the provider only if there is one: all of cryptography comes with it."""
+    """Import and open the provider. It is imported only if there is one, since the import brings all of
+    ``cryptography``.
+    """
     from proctor.a2a_gateway.auth.oidc import Oidc
 
     return Oidc(config)

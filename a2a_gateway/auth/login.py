@@ -21,14 +21,14 @@ from proctor.storage.sealing import NotOursError, seal, unseal
 LOGIN_PATH, LOGOUT_PATH = "/login", "/logout"
 COOKIE = "proctor_session"
 SESSION_SECONDS = 12 * 3600
-"""How long a browser stays logged in; less if its token expires earlier."""
+"""The longest time for which a browser stays logged in. A token that expires earlier ends the session earlier."""
 
 LOOK_AGAIN_SECONDS = 1.0
-"""How long the gateway relies on its last reading of logouts from the store."""
+"""How many seconds the gateway relies on its last reading of logouts from the store."""
 
 _STORE_SECONDS = 5.0
 _LONGEST_COOKIE = 2 * LONGEST_TOKEN
-"""Characters; sealing makes a token a third longer."""
+"""The most characters of a cookie; sealing makes a token a third longer."""
 
 _LOGOUTS = "logouts"
 _NOT_TOLD = (
@@ -84,7 +84,7 @@ class Sessions:
     async def find_token(self, header: str) -> str:
         """Return the token of a ``Cookie`` header; empty if the header has no valid session.
 
-        Raises StoreUnavailableError (it isn't known whether the cookie was logged out).
+        Raises StoreUnavailableError if it can't be found out whether the cookie was logged out.
         """
         session = self._read_session(header)
         if session is None or session.until <= time.time():
@@ -98,7 +98,7 @@ class Sessions:
     async def end(self, header: str) -> None:
         """End the session of a ``Cookie`` header, on every gateway with this store.
 
-        Raises StoreUnavailableError (other gateways don't know it).
+        Raises StoreUnavailableError if the store can't tell the other gateways.
         """
         if (session := self._read_session(header)) is None or session.until <= time.time():
             return
@@ -126,7 +126,8 @@ class Sessions:
         self._looked_at = at
 
     def _read_session(self, header: str) -> "_Session | None":
-        """Return the session of our cookie. One session can be written as several cookies, so its id is a hash.
+        """Return the session of our cookie; None if the header has no valid one. One session can be written as several
+        cookies, so its id is a hash.
 
         Python's own parser of cookies takes minutes for a hostile one (CVE-2024-7592).
         """
@@ -191,7 +192,7 @@ def login_routes(identity: Identity, sessions: Sessions) -> list[Route]:
 
 
 def _next(request: Request) -> str:
-    """Return the path to open after the login; anything but a path of this server is ignored."""
+    """Return the path to open after the login. A target that isn't a path of this server is ignored."""
     path = request.query_params.get("next", "/")
     is_ours = path.startswith("/") and not path.startswith(("//", "/\\")) and path.isprintable()
     return path if is_ours else "/"

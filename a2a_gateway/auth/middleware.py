@@ -43,7 +43,8 @@ PUBLIC_PATHS = frozenset(
 
 
 class AuthMiddleware:
-    """Refuse requests for other hosts, from other sites, and of unknown callers; pass on others with their caller.
+    """Refuse requests for other hosts, from other sites, and of unknown callers. Pass on all other requests, with their
+    caller.
 
     Args:
         sessions: the cookies of browsers.
@@ -82,7 +83,7 @@ class AuthMiddleware:
             while not (await asyncio.wait({serving}, timeout=_LOOKED_AGAIN_EVERY))[0]:
                 if problem := await self._why_no_longer(scope):
                     await _stop(serving)
-                    if not serving.cancelled():  # it ended at that very moment
+                    if not serving.cancelled():  # the request ended at that very moment
                         break
                     if has_begun:
                         await send({"type": "http.response.body", "body": b"", "more_body": False})
@@ -95,7 +96,9 @@ class AuthMiddleware:
         await serving
 
     async def _why_no_longer(self, scope: Scope) -> str | None:
-        """Return why an accepted caller would now be refused, as a sentence; None if accepted or unknown."""
+        """Return why an accepted caller would now be refused, as a sentence. None if the caller is still accepted, or
+        can't be checked now.
+        """
         if scope["path"] in PUBLIC_PATHS:
             return None
         try:
@@ -128,7 +131,7 @@ class AuthMiddleware:
         return None
 
     async def _find(self, headers: Headers) -> Caller:
-        """Return the caller of a request; raises as ``Identity.find``."""
+        """Return the caller of a request; raises all errors of ``Identity.find``."""
         scheme, _, token = headers.get("authorization", "").partition(" ")
         if scheme.lower() == "bearer":
             return await self._identity.find(token.strip())
@@ -205,7 +208,7 @@ def _refusal(code: int, sentence: str) -> Response:
 
 
 def _cors(origins: Sequence[str], *, with_cookies: bool) -> list[Middleware]:
-    """Return the middleware that lets pages of other sites read answers; none without such sites."""
+    """Return the middleware that lets pages of other sites read answers; empty if ``origins`` names no sites."""
     if not origins:
         return []
     return [

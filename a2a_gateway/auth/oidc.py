@@ -1,7 +1,8 @@
 """Tokens of an identity provider (OpenID Connect): signed by its keys, issued for us, and not expired.
 
-Any client can send something that looks like a token. The provider is therefore not asked about each unknown key, nor
-again immediately after it failed to answer. All requests to it share one thread: other threads serve other callers.
+Any client can send something that looks like a token. So the provider isn't asked about each unknown key, and not again
+immediately after it failed to answer. All requests to the provider share one thread, which leaves the other threads to
+other callers.
 """
 
 import asyncio
@@ -23,7 +24,9 @@ from purple_sdk.processes.http_clients import make_sync_http_client, tls
 from purple_sdk.protocol.problems import Problem
 
 _ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"]
-"""Signature algorithms that need the provider's private key; no shared secrets, and never ``none``."""
+"""The accepted signature algorithms: those that need the provider's private key. Algorithms with shared secrets and
+``none`` are left out.
+"""
 
 _TIMEOUT = 5.0
 _CLOCKS_APART = 30.0
@@ -31,13 +34,13 @@ _CLOCKS_APART = 30.0
 
 _LONGEST_SUBJECT = 128
 _LONGEST_NAME = 255
-"""Characters of a keyword that every visibility store of Temporal accepts."""
+"""The most characters of a keyword that every visibility store of Temporal accepts."""
 
 _ASKED_AGAIN_AFTER = 10.0
-"""Seconds without requests to a provider after it didn't answer."""
+"""Seconds until a provider that didn't answer is asked again."""
 
 _NEW_KEYS_AFTER = 30.0
-"""Seconds after which an unknown key leads to a new look at the provider's keys."""
+"""Seconds since the last look at the provider's keys after which an unknown key leads to another look."""
 
 
 _NO_ANSWER = (
@@ -84,7 +87,9 @@ class Oidc:
     async def find(self, text: str) -> Caller:
         """Return the caller who owns a token.
 
-        Raises OidcRefusedError (the token is invalid), OidcUnavailableError (the provider's keys are unavailable).
+        Raises:
+            OidcRefusedError: the token is invalid.
+            OidcUnavailableError: the provider's keys are unavailable.
         """
         async with self._turn:
             return await asyncio.to_thread(self._find, text)
@@ -125,7 +130,7 @@ class Oidc:
 
 
 class _Provider:
-    """The provider's availability."""
+    """Remembers whether the provider answers."""
 
     def __init__(self, issuer: str) -> None:
         self._issuer = issuer
@@ -135,7 +140,8 @@ class _Provider:
     def asked(self) -> Iterator[None]:
         """Handle the provider's failures while it is asked for something.
 
-        Raises OidcUnavailableError (it doesn't answer, didn't a moment ago, or answers something unexpected).
+        Raises OidcUnavailableError if the provider doesn't answer, didn't answer a moment ago, or answers something
+        unexpected.
         """
         if time.monotonic() < self._away_until:
             raise self._is_away()
@@ -155,7 +161,7 @@ class _Provider:
 
 
 class _Keys(jwt.PyJWKClient):
-    """The provider's keys; after it didn't answer, no request is sent for a while."""
+    """The provider's keys. If the provider didn't answer, no request is sent for a while."""
 
     def __init__(self, url: str, provider: _Provider) -> None:
         super().__init__(url, timeout=_TIMEOUT, cooldown_duration=_NEW_KEYS_AFTER, ssl_context=tls())
@@ -167,7 +173,7 @@ class _Keys(jwt.PyJWKClient):
 
 
 def _make_name(subject: object) -> str:
-    """Return our name for a provider's subject. Raises ValueError (it can't be a name)."""
+    """Return our name for a provider's subject. Raises ValueError if the subject can't be a name."""
     if isinstance(subject, str) and 0 < len(subject) <= _LONGEST_SUBJECT:
         name = f"{RESERVED}:{quote(subject, safe='@')}"
         if len(name) <= _LONGEST_NAME:

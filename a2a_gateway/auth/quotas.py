@@ -2,7 +2,7 @@
 
 Temporal's list shows new workflows some moments late, and other gateways may start things for the same caller at the
 same time. So each start first puts a ticket into the caller's ledger. The ledger is a workflow that no worker runs, and
-tickets are signals to it. Temporal orders them, and its histories, unlike its list, are never stale.
+tickets are signals to it. Temporal orders the signals. Its histories, unlike its list, are never stale.
 
 A gateway then adds the tickets before its own to its last counts. If the start fits, it begins at once. Otherwise the
 gateway counts exactly, and looks again while the answer depends on tickets whose tasks are not listed yet. A refused
@@ -45,25 +45,28 @@ from purple_sdk.protocol.terminal import TerminalRequest, is_terminal_request, p
 
 _DAY = timedelta(days=1)
 _EXPIRES = timedelta(seconds=30)
-"""How long a ticket counts whose task is not in Temporal's list. A ledger's run ends after twice this time to keep its
-history short; the next ticket begins another run.
+"""How long a ticket counts while its task is not in Temporal's list. A ledger's run ends after twice this time to keep
+its history short; the next ticket begins another run.
 """
 
 _COUNTED_EVERY = 2.0
-"""Seconds for which a gateway reuses its counts; newer tasks have tickets."""
+"""Seconds for which a gateway reuses its counts. Tasks that began since are counted by their tickets."""
 
 _DECIDED_WITHIN = 10.0
-"""Seconds after its ticket within which a start is decided: well before the ticket expires."""
+"""Seconds from a start's ticket to its decision, at most; the ticket expires much later."""
 
 _PAUSE = 0.2
 _EXACT_AT_ONCE = 4
-"""Starts that a gateway counts exactly at the same time: a burst beyond a quota must not keep Temporal busy."""
+"""The most starts for which a gateway counts exactly at the same time. A burst of starts beyond a quota must not keep
+Temporal busy.
+"""
 
 _LEDGER_WORKFLOW = "QuotaLedger"
 _ASK, _WITHDRAW = "ask", "withdraw"
 
 _COUNTED = f"WorkflowType IN ('{ASSESSMENT_WORKFLOW}', '{TRIAL_WORKFLOW}')"
-"""Assessments and trials, including those of campaigns; a campaign itself plays nothing."""
+"""The query for all that counts: assessments and trials, including those of campaigns. A campaign itself plays nothing.
+"""
 
 _RUNNING = "ExecutionStatus = 'Running'"
 _PATTERN = frozenset("*?[")
@@ -73,7 +76,9 @@ MEMO_SHARE = "quota-share"
 
 @dataclass(frozen=True)
 class Share:
-    """How many assessments and trials a request plays at the same time, and in all; None if not yet known."""
+    """The number of assessments and trials that a request plays: at the same time, and in all. None if it isn't known
+    yet.
+    """
 
     at_once: int = 1
     in_all: int | None = 1
@@ -81,7 +86,9 @@ class Share:
 
 @dataclass(frozen=True)
 class Ticket:
-    """An announced start: its own id, the task's, its share, and whether an existing task is played again."""
+    """The announcement of a start: the ticket's id, the task's id, the share, and whether an existing task is played
+    again.
+    """
 
     id: str
     task_id: str
@@ -91,7 +98,7 @@ class Ticket:
 
 @dataclass(frozen=True)
 class _Counts:
-    """A caller's use of its quotas by Temporal's list; 0 for quotas that it doesn't have."""
+    """A caller's use of its quotas, by Temporal's list. A quota that the caller doesn't have has a use of 0."""
 
     running: int
     begun: int
@@ -113,11 +120,12 @@ class Allowance:
     async def reserve_room(
         self, client: Client, caller: Caller, share: Share, task_id: str, *, is_again: bool = False
     ) -> AsyncIterator[None]:
-        """Reserve room in a caller's quotas while it starts something: every gateway counts it from before its start.
+        """Reserve room in a caller's quotas while the caller starts something. Every gateway counts the start before it
+        happens.
 
         Args:
             share: the size of the start.
-            is_again: whether an existing task is played again, as with a replay.
+            is_again: whether an existing task is played again, as a replay does.
 
         Raises:
             InvalidRequestError: the caller's quotas have no room for it.
@@ -144,13 +152,13 @@ class Allowance:
     async def _decide(
         self, client: Client, caller: Caller, ticket: Ticket, ledger: "_Ledger", give_up_at: float
     ) -> None:
-        """Return if there is room, or if the task exists: the same message was then sent again, and starts nothing.
+        """Return if there is room, or if the task exists: a message that was sent again starts nothing.
 
-        Raises as ``reserve_room``.
+        Raises the errors of ``reserve_room``.
         """
         quotas, share = caller.quotas, ticket.share
         spent = 0.0 if quotas.cost_per_day is None else await asyncio.to_thread(self._spent, caller)
-        pending = await ledger.before(ticket)  # few callers are near their quotas: also count tickets that are listed
+        pending = await ledger.before(ticket)  # also counts tickets of listed tasks: few callers are near their quotas
         with suppress(_UndecidedError, InvalidRequestError):
             _require_room(quotas, await self._counts(client, caller, _COUNTED_EVERY), spent, pending, share)
             if time.monotonic() < give_up_at:
@@ -176,7 +184,9 @@ class Allowance:
                 await asyncio.sleep(_PAUSE)
 
     async def _counts(self, client: Client, caller: Caller, at_most: float = 0.0) -> _Counts:
-        """Return the counts of a caller's tasks, at most ``at_most`` seconds old; a count under way is shared."""
+        """Return the counts of a caller's tasks, at most ``at_most`` seconds old. Simultaneous calls share one
+        count.
+        """
         now = time.monotonic()
         began, counting = self._counting.get(caller, (now, None))
         is_failed = counting is not None and counting.done() and (counting.cancelled() or counting.exception())
@@ -232,7 +242,9 @@ class _Ledger:
         return handle.result_run_id or ""
 
     async def _read_run(self, run_id: str) -> tuple[datetime, list[tuple[str, Ticket, datetime]]]:
-        """Return when a run began, and its signals: name, ticket, and the time at which Temporal took it."""
+        """Return when a run began, and its signals. Each signal has its name, its ticket, and the time at which
+        Temporal took it.
+        """
         names, payloads, times = list[str](), list[Payload](), list[datetime]()
         ledger = self._client.get_workflow_handle(self._id, run_id=run_id)
         async for event in ledger.fetch_history_events(rpc_timeout=RPC_TIMEOUT):
@@ -334,7 +346,9 @@ def _require(there: int, coming: int, wanted: int, quota: int, when: str) -> Non
 
 
 def compute_share(request: dict[str, Any] | str | None) -> Share:
-    """Return how much a request plays; an invalid one plays nothing, and counts as one until that is known."""
+    """Return how much a request plays. An invalid request plays nothing, but counts as one assessment until the worker
+    refuses it.
+    """
     try:
         if is_terminal_request(request):
             if isinstance(request, str) and "{" not in request:  # the seed's words: the worker's settings decide

@@ -1,4 +1,4 @@
-"""The bearer tokens of a deployment: a file with the hash and the owner of each.
+"""The bearer tokens of a deployment. A file has the hash and the owner of each token.
 
 A token is ``proctor_ID_SECRET``. The secret has 256 random bits, so its SHA-256 reveals nothing. The file is read again
 whenever it changes: created and revoked tokens take effect immediately, on every gateway that shares it.
@@ -28,7 +28,7 @@ _PREFIX = "proctor"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")
 _WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 RESERVED = "oidc"
-"""The prefix of the names of an identity provider's callers."""
+"""The first part of the names of an identity provider's callers, which no token's owner may have."""
 
 
 class TokensError(ValueError):
@@ -38,7 +38,7 @@ class TokensError(ValueError):
 def _check_name(name: str) -> str:
     """Return a caller's name unchanged. Names must be unique and safe in queries to Temporal.
 
-    Raises TokensError (it is invalid).
+    Raises TokensError if the name is invalid.
     """
     if not _NAME.fullmatch(name) or name.lower() == RESERVED:
         raise TokensError(
@@ -74,9 +74,9 @@ def tokens_path(config: GreenAgentConfig) -> Path:
 def make_token(
     name: str, *, is_admin: bool = False, lasts: timedelta | None = None, quotas: Quotas | None = None
 ) -> tuple[Token, str]:
-    """Make a new token; return it with the secret for its owner, which is not stored.
+    """Make a new token. Return it with the secret for its owner, which is not stored.
 
-    Raises TokensError (the name is invalid).
+    Raises TokensError if the name is invalid.
     """
     _check_name(name)
     token_id, now = secrets.token_hex(4), datetime.now(UTC)
@@ -124,25 +124,25 @@ class Tokens:
         return None
 
     def find(self, text: str) -> Token | None:
-        """Find a token by the text that a caller sent, expired or not; None if it isn't one of ours.
+        """Find a token, expired or not, by the text that a caller sent. None if the text isn't one of our tokens.
 
-        Raises TokensError (the file can't be read).
+        Raises TokensError if the file can't be read.
         """
         prefix, _, rest = text.partition("_")
         token = self._load().get(rest.partition("_")[0]) if prefix == _PREFIX else None
         return token if token is not None and hmac.compare_digest(token.sha256, _hash(text)) else None
 
     def list_all(self) -> list[Token]:
-        """Return all tokens, oldest first; none without a file. Raises TokensError (the file can't be read)."""
+        """Return all tokens, oldest first; none without a file. Raises TokensError if the file can't be read."""
         return sorted(self._load().values(), key=lambda token: token.created_at) if self.path.exists() else []
 
     def add(self, token: Token) -> None:
-        """Store a token; raises as ``find``."""
+        """Store a token. Raises TokensError if the file can't be read."""
         with self._lock():
             self._write([*self.list_all(), token])
 
     def remove(self, which: Callable[[Token], bool]) -> list[Token]:
-        """Delete tokens and return them. Raises as ``find``."""
+        """Delete tokens and return them. Raises TokensError if the file can't be read."""
         with self._lock():
             gone = [token for token in self.list_all() if which(token)]
             if gone:
@@ -171,7 +171,7 @@ class Tokens:
 
     @contextmanager
     def _lock(self) -> Iterator[None]:
-        """Lock the file: two processes that change it at the same time do so in turn."""
+        """Lock the file, so two processes change it one after the other."""
         try:
             self.path.parent.mkdir(parents=True, mode=0o700, exist_ok=True)
             with locked(self.path.with_name(f"{self.path.name}.lock")):

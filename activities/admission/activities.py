@@ -140,8 +140,8 @@ async def plan_assessment(
 
 
 def _plan_participants(request: AssessmentRequest, scenario: ScenarioConfig) -> dict[str, str]:
-    """Return the plan's ``participant`` and ``participant_url``; with several participants, all of them. Fails as
-    ``Rejected`` if they don't fit the scenario's roles.
+    """Return the plan's ``participant`` and ``participant_url``. Of several participants, these have the names and
+    addresses of all. Fails as ``Rejected`` if the participants don't fit the scenario's roles.
     """
     try:
         if scenario.roles:
@@ -190,8 +190,8 @@ def _briefs(scenario: ScenarioConfig) -> list[CriterionBrief]:
 
 
 def _left_out(scenario: ScenarioConfig, has_model: bool) -> list[str]:
-    """Warn before the start of points that no judge will decide; they are equal for all participants with these
-    settings.
+    """Return warnings, before the start, of points that no judge will decide. With equal settings, these points are the
+    same for all participants.
     """
     criteria = scenario.all_criteria
     left_out = {c.criterion_id: points for c in criteria if (points := points_left_out(c)) and not has_model}
@@ -204,7 +204,7 @@ def _left_out(scenario: ScenarioConfig, has_model: bool) -> list[str]:
 
 
 def _require_conditions(request: AssessmentRequest, scenario: ScenarioConfig, settings: GreenAgentConfig) -> None:
-    """Reject a running clock and noise if another program than the embedded simulator has to make them."""
+    """Reject a running clock and noise if the simulator isn't the embedded one, which alone has them."""
     if not settings.ues_command:
         return
     problem, remedy = "", "leave it out"

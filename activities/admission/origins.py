@@ -1,4 +1,4 @@
-"""Originals of forks, archived or running, with all data to continue from any turn."""
+"""The assessments that forks continue, archived or running, with all data to continue from any turn."""
 
 import asyncio
 
@@ -25,14 +25,14 @@ from purple_sdk.protocol.request import AssessmentConfig, AssessmentRequest, Bad
 from purple_sdk.protocol.results import AssessmentResults
 
 _LONGEST_CHAIN = 30
-"""Limit for forks of forks; results name each of them."""
+"""The longest chain of forks that fork each other. Results name each of them."""
 
 _KINDS = {"trial": "a trial in a terminal", "campaign": "a campaign"}
 _WORKFLOWS = {TRIAL_WORKFLOW: _KINDS["trial"], "Campaign": _KINDS["campaign"]}
 
 
 class Part(Model):
-    """The turns of one participant of an assessment, its id, and the origin of its beginning."""
+    """One participant's part of an assessment: its id, its turns, and the origin of its beginning."""
 
     task_id: str
     played: Inherited
@@ -44,10 +44,13 @@ class Origin(Model):
     for.
 
     Attributes:
-        task_id: its id. last: the last turn with which a fork can begin.
+        task_id: its id.
+        last: the last turn with which a fork can begin.
         parts: the turns that each participant has played, in the order of the scenario's roles.
-        participants, config: the assessed participants, and all settings as they were in effect.
-        package: all files of its scenario, as they were frozen. instance: the family and day, if the scenario is one.
+        participants: the assessed participants.
+        config: all settings as they were in effect.
+        package: all files of its scenario, as they were frozen.
+        instance: the family and day, if a family made the scenario.
         forked_from: its origin, if it is a fork itself.
     """
 
@@ -64,7 +67,7 @@ class Origin(Model):
         return ForkedFrom(task_id=self.task_id, turn=turn, forked_from=self.forked_from)
 
     def merged(self, asked: AssessmentRequest) -> AssessmentRequest:
-        """Return a fork's request; settings that it leaves out are the original's."""
+        """Return a fork's complete request. Settings that ``asked`` leaves out are taken from the original."""
         chosen = {name: getattr(asked.config, name) for name in asked.config.model_fields_set}
         if chosen.pop("scenario_id", "") not in ("", self.config.scenario_id):
             raise BadRequestError(
@@ -83,10 +86,10 @@ class Origin(Model):
         return AssessmentRequest(participants=self.cast(asked.participants), config=config)
 
     def cast(self, asked: dict[str, str]) -> dict[str, str]:
-        """Return the participants of a fork: the requested ones, else the original's.
+        """Return the participants of a fork: the requested ones, or the original's if none are requested.
 
-        With several participants, an agent that is named by a role plays that role; a single agent with another name
-        plays all.
+        In a scenario with roles, an agent that has a role's name plays that role. A single agent with another name
+        plays all roles.
         """
         if len(self.parts) == 1:
             return asked or self.participants
@@ -128,8 +131,8 @@ class Origin(Model):
 class Origins:
     """Finds assessments to fork, and never changes them.
 
-    Raises ``BadRequestError`` if an assessment can't be forked, and the errors of the archive, the store and Temporal
-    if these are away.
+    Methods raise ``BadRequestError`` if an assessment can't be forked. They also raise the errors of the archive, the
+    store and Temporal.
     """
 
     def __init__(self, config: GreenAgentConfig, store: BlobStore, scenarios: Scenarios) -> None:
@@ -139,7 +142,7 @@ class Origins:
         self._archive = open_archive(config)
 
     async def find(self, name: str) -> Origin:
-        """Return the assessment with this id, or the archived one with the only id that begins so."""
+        """Return the assessment with this id, or the only archived one whose id begins with this text."""
         if self._has_own_servers:
             raise BadRequestError(
                 "config.fork_of: this evaluator plays each assessment on a UES server of its own "
@@ -162,7 +165,7 @@ class Origins:
         return origin
 
     async def require_checkpoint(self, origin: Origin, turn: int) -> None:
-        """Make sure that the simulation's checkpoint before a turn exists, and is one of the embedded simulator."""
+        """Make sure that the simulation's checkpoint before a turn exists, and that the embedded simulator made it."""
         inherited = [part.played.before(turn).turns for part in origin.parts]
         for note, checkpoint in {(note.turn, note.checkpoint) for turns in inherited for note in (turns[0], turns[-1])}:
             try:
@@ -181,7 +184,7 @@ class Origins:
                 )
 
     async def load_package(self, origin: Origin) -> Loaded:
-        """Load the original's scenario as it was frozen. Of a family, no day is made."""
+        """Load the original's scenario as it was frozen. A family's day isn't made again."""
         scenario_id, store = origin.config.scenario_id, self._store
         try:
             files = await store.get(origin.package)
@@ -200,7 +203,7 @@ class Origins:
                 ) from None
             return loaded
         try:
-            await store.put(files)  # protects it from pruning
+            await store.put(files)  # protects the blob from pruning
             folder = await self._scenarios.unpack_frozen_code(scenario_id, origin.package)
             return Loaded(await self._scenarios.read_package(folder), files, origin.instance)
         except ScenarioError as error:
@@ -236,7 +239,7 @@ class Origins:
         )
 
     def _entries(self, entry: ArchiveEntry, results: AssessmentResults) -> list[ArchiveEntry]:
-        """Return the entry of each participant; a single participant's is the assessment's."""
+        """Return the entry of each participant. A single participant has the assessment's entry."""
         if not results.roles:
             return [entry]
         parts = {role.entry: self._archive.get(role.entry) for role in results.roles}
@@ -263,7 +266,7 @@ class Origins:
         return Part(task_id=entry.id, played=played, forked_from=entry.forked_from)
 
     async def _under_way(self, task_id: str) -> Origin:
-        """Return an assessment that isn't archived: it is running, or can't be forked."""
+        """Return an assessment that isn't archived, if it is running. Otherwise it can't be forked."""
         client = activity.client()
         if (description := await find_task(client, task_id)) is None:
             raise BadRequestError(

@@ -21,7 +21,7 @@ class AdmitInput(Model):
 
 
 class QueueInput(Model):
-    """A request to enter the queue of a context, as one of ``owner``'s assessments."""
+    """A request to enter the queue of a context with an assessment of ``owner``."""
 
     queue_id: str
     task_id: str
@@ -37,8 +37,8 @@ class Inherited(Model):
     """Turns of an assessment that one participant has played.
 
     Attributes:
-        turns: their notes, after the note of the beginning (turn 0).
-        has_ended_early: the participant ended its assessment in the last of them.
+        turns: the turns' notes, after the note of the beginning (turn 0).
+        has_ended_early: the participant ended its assessment in the last of these turns.
         has_reported_all: the participant has reported its actions of all turns, the last one included.
     """
 
@@ -90,9 +90,8 @@ def last_to_fork(played: Inherited, end_time: datetime) -> int:
 
 
 def last_of_all(played: Sequence[Inherited], end_time: datetime) -> int:
-    """Return the same for participants who play side by side: a fork begins with a turn that all of them have reached.
-
-    A participant that has ended its assessment early takes no part in later turns, and doesn't limit them.
+    """Return the last turn with which a fork can begin if participants play side by side: all of them have to reach it.
+    A participant that has ended its assessment early takes no part in later turns, so it sets no limit.
     """
     limits = [last_to_fork(each, end_time) for each in played if not each.has_ended_early]
     return min(limits) if limits else max(last_to_fork(each, end_time) for each in played)

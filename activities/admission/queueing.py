@@ -1,7 +1,7 @@
 """Assessments of one A2A context wait for each other in its queue, which is a separate workflow.
 
-A task that began its context has the context's id, and never enters the queue. The next task starts the queue; the
-queue then begins with the first task.
+A task that began its context has the context's id, and never enters the queue. The second task starts the queue, which
+then waits for the first task.
 """
 
 from temporalio import activity
@@ -31,7 +31,7 @@ class QueueActivities:
     async def wait_until_over(self, task_id: str) -> None:
         """Wait for the end of an assessment or campaign outside the queue, regardless of the time it takes."""
         client = activity.client()
-        while await is_running(client, task_id):  # a reset, too, ends a run, and begins the next one
+        while await is_running(client, task_id):  # a reset also ends a run and begins the next one
             async for _ in client.get_workflow_handle(task_id).fetch_history_events(
                 wait_new_event=True, event_filter_type=WorkflowHistoryEventFilterType.CLOSE_EVENT
             ):
@@ -44,7 +44,7 @@ class QueueActivities:
 
 
 async def join(client: Client, task_queue: str, payload: QueueInput) -> None:
-    """Enter the queue of a context. A new queue begins with the task that began the context, if that one is still
+    """Enter the queue of a context. A new queue first waits for the task that began the context, if that task is still
     running.
     """
     await client.start_workflow(
@@ -75,7 +75,7 @@ async def is_running(client: Client, task_id: str) -> bool:
 
 
 async def find_status(client: Client, task_id: str) -> WorkflowExecutionStatus | None:
-    """Return the status of an assessment's latest run; None if Temporal doesn't know it, or no longer."""
+    """Return the status of an assessment's latest run; None if Temporal doesn't know it or has forgotten it."""
     task = await find_task(client, task_id)
     return None if task is None else task.status
 

@@ -1,7 +1,7 @@
 """Archiving of ended assessments.
 
-* ``assessments``, ``trials``, ``campaigns``: the activities that write an entry of each
+* ``assessments``: the activity that writes an assessment's entry
 * ``payloads``: their inputs, and JSON Lines
-* ``transcript``: the turns in words, and the mailbox, messages, calendar and chat after each
+* ``transcript``: describes each turn in words, with the mailbox, messages, calendar and chat after it
 * ``elsewhere``: runs work that takes much memory in a separate process
 """

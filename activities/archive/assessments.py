@@ -32,7 +32,7 @@ from purple_sdk.protocol.provenance import ModelUse, Provenance
 from purple_sdk.protocol.results import ResultStatus
 
 _LARGE = 8_000_000
-"""Bytes of an initial state; an assessment with a larger one is archived in a separate process."""
+"""Bytes of an initial state. An assessment with a larger state is archived in a separate process."""
 
 _SENTENCES: dict[ResultStatus, str] = {"canceled": "The assessment was cancelled."}
 
@@ -60,7 +60,7 @@ class ArchiveActivities:
             await patiently(lambda: asyncio.to_thread(_write, self._store, self._archive, *rest))
 
     def _write_elsewhere(self, entry: ArchiveEntry, *payload: Any) -> None:
-        with self._archive.indexing(entry):  # one file of the index for all such processes
+        with self._archive.indexing(entry):  # all such processes write to one file of the index
             elsewhere.do(write_by_addresses, *payload)
 
     def _entry(self, payload: ArchiveInput) -> ArchiveEntry:
@@ -126,7 +126,7 @@ def _write(
         **_trajectories(payload, store),
     }
     contents = dict[str, bytes]()
-    with suppress(BlobNotFoundError, BlobDamagedError):  # results are kept without it
+    with suppress(BlobNotFoundError, BlobDamagedError):  # results are kept without the blob
         contents[SCENARIO] = _archived_scenario(store.get_blocking(payload.plan.scenario), payload.plan.instance)
     if states.initial:
         contents["initial_state"] = to_json(states.initial)
@@ -148,7 +148,7 @@ def _trajectories(payload: ArchiveInput, store: BlobStore) -> dict[str, bytes]:
 
 
 def _archived_scenario(scenario: bytes, instance: Instance | None) -> bytes:
-    """Return a scenario in its archived form: without the answers of a family's day, unless its seed is for
+    """Return a scenario in its archived form. The answers of a family's day are left out, unless its seed is for
     practice.
     """
     if instance is None or instance.is_practice:
@@ -168,7 +168,9 @@ def write_by_addresses(storage_url: str, archive_url: str, *rest: Any) -> None:
 
 
 def _cost(uses: list[ModelUse]) -> tuple[float | None, str | None]:
-    """Return the total cost of all models and its currency; unknown if one cost is, or with several currencies."""
+    """Return the total cost of all models and its currency. The total is unknown if any cost is unknown, or if there
+    are several currencies.
+    """
     currencies = {use.currency for use in uses}
     costs = [use.cost for use in uses]
     if not uses:

@@ -18,11 +18,11 @@ from purple_sdk.protocol.results import AssessmentResults
 
 
 class TurnNote(Model):
-    """The archive's input for a turn that was played; ``turn`` 0 is the beginning.
+    """A turn that was played, for the archive; ``turn`` 0 is the beginning.
 
     ``began_at`` and ``reached`` are simulated times. ``checkpoint`` is the simulation at ``reached``, and
-    ``events_processed`` counts the events until then. ``noise`` counts each kind of noise; ``moves`` has the cost of
-    each request under a measured clock (simulated seconds).
+    ``events_processed`` counts the events until then. ``noise`` counts each kind of noise. ``moves`` has the cost of
+    each request under a measured clock, in simulated seconds.
     """
 
     turn: int
@@ -38,8 +38,8 @@ class TurnNote(Model):
 class ArchiveInput(OfAssessment):
     """An assessment that has ended. ``updates`` are the items of its update stream, as base64 of Temporal's payloads.
 
-    ``message`` is the A2A message that started it, ``owner`` its caller. ``trajectories`` are transcripts of turns, in
-    the store.
+    ``message`` is the A2A message that started the assessment; ``owner`` is the caller. ``trajectories`` are the stored
+    transcripts of turns.
     """
 
     context_id: str

@@ -1,4 +1,4 @@
-"""The turns of an assessment in words: messages that came in, actions, writings, and replies."""
+"""The turns of an assessment in words: incoming messages, actions, texts that the participant wrote, and replies."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -150,7 +150,9 @@ def _time(value: Any) -> datetime | None:
 
 
 READ_AT_MOST = 512 * 1024 * 1024
-"""Limit of bytes of checkpoints that are read for one assessment. Of a larger one, states are read every few turns."""
+"""The most bytes of checkpoints that are read for one assessment. If there are more, states are read only every few
+turns.
+"""
 
 _LEFT_OUT = "the assessment is so large that not every turn's state is kept"
 
@@ -188,6 +190,6 @@ def read_states(notes: Sequence[TurnNote], store: BlobStore) -> StateHistory:
 
 
 def _chosen(sizes: Sequence[int]) -> set[int]:
-    """Choose the checkpoints to read: all, or every n-th and the last, to stay below the limit."""
+    """Choose the checkpoints to read: all of them, or every n-th and the last if all would exceed the limit."""
     step = max(1, -(-sum(sizes) // READ_AT_MOST))
     return {*range(0, len(sizes), step), len(sizes) - 1}

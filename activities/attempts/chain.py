@@ -4,7 +4,7 @@ From the outside in, with the reason for each place:
 
 1. *Observing* counts and logs the attempt as a whole, with its failure as Temporal gets it.
 2. *Timing* notes when the attempt began, before anything asks how long the step has been tried.
-3. *Heartbeats* are sent while all guards below run: also while a result is stored, or during a wait for a simulator.
+3. *Heartbeats* are sent while all guards below run, so also while a result is stored, or during a wait for a simulator.
 4. *Troubles* reports a failure to the workflow if it will be retried. It is outside scrubbing, to report clean text.
 5. *Keeping* stores a large result, patiently and with heartbeats. It must get the scrubbed result.
 6. *Scrubbing* takes secrets out of the result, the failure and the notes of the attempt.
@@ -35,7 +35,7 @@ def chain(beats: Heartbeats, scrubbing: Scrubbing, outside: Guard | None, moving
     """Return the interceptors of a worker, the outermost first.
 
     Args:
-        beats: its heartbeats; ``beat_through`` starts them when the worker is made.
+        beats: the worker's heartbeats; ``beat_through`` starts them when the worker is made.
         scrubbing: removes the secrets.
         outside: a guard around all others; None for none.
         moving: the guard that names another simulator; None if attempts don't use the shared simulators.

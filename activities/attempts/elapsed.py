@@ -39,7 +39,7 @@ def waited_for_worker() -> timedelta:
 
 
 def counting_stops() -> float | None:
-    """Return seconds by a clock that is never set, and that also counts while the process is stopped or the machine
+    """Return the seconds of a clock that is never set. It also counts while the process is stopped or the machine
     sleeps.
 
     None if the system has no such clock.

@@ -20,7 +20,7 @@ class Kind(str):
 
     @property
     def _category(self) -> ApplicationErrorCategory:
-        """Mark errors of callers and webhooks as benign: a worker's log shows no traceback of them."""
+        """Mark errors of callers and webhooks as benign, so a worker's log shows no traceback of them."""
         is_theirs = self in (REJECTED, WEBHOOK_FAILED, WEBHOOK_UNUSABLE)
         return ApplicationErrorCategory.BENIGN if is_theirs else ApplicationErrorCategory.UNSPECIFIED
 
@@ -32,10 +32,10 @@ PARTICIPANT_UNREACHABLE = Kind("ParticipantUnreachable")
 """No server answers at the participant's address."""
 
 PARTICIPANT_FAILED = Kind("ParticipantFailed")
-"""The participant's task failed, or the participant vanished in mid-turn: a new try may help."""
+"""The participant's task failed, or the participant vanished in mid-turn; a new try may help."""
 
 PARTICIPANT_MISBEHAVED = Kind("ParticipantMisbehaved")
-"""The participant's answer violates the protocol: another try would cost and not help."""
+"""The participant's answer violates the protocol; another try would cost something and not help."""
 
 PARTICIPANT_ASKED = Kind("ParticipantAsked")
 """The participant asked a question in its turn and got the reply that no one can answer; the turn continues."""
@@ -53,7 +53,7 @@ SIMULATION_LOST = Kind("SimulationLost")
 """The simulator lost what the participant did in this turn: the turn has to be played again."""
 
 HOST_LOST = Kind("HostLost")
-"""The simulator's server that an assessment was on is gone; a detail names the one on which it continues."""
+"""The simulator's server of an assessment is gone; a detail names the server on which the assessment continues."""
 
 ENVIRONMENT_LOST = Kind("EnvironmentLost")
 """A terminal trial's container is gone: the trial begins again from its image."""
@@ -62,12 +62,12 @@ ENGINE_UNAVAILABLE = Kind("EngineUnavailable")
 """A Docker engine doesn't answer, or can't serve the request now; the next attempt may succeed."""
 
 TRIAL_FAILED = Kind("TrialFailed")
-"""A terminal trial can't continue, by fault of its task or of the participant; the first detail says whose fault, and
-why.
+"""A terminal trial can't continue, by fault of its task or of the participant. The first detail names the one at fault
+and the reason.
 """
 
 WORKERS_LOST = Kind("WorkersLost")
-"""Workers were lost at a step repeatedly, and none reported a result: the step begins again."""
+"""Workers were lost at a step repeatedly, without a result; the step begins again."""
 
 CALLED_OFF = Kind("CalledOff")
 """The step was cancelled after it had called models; a detail has their usage
@@ -77,16 +77,16 @@ OVERTAKEN = Kind("Overtaken")
 """A newer attempt controls the simulation: this one is outdated, and has no effect."""
 
 SERVER_FAILED = Kind("ServerFailed")
-"""A separate UES server of an assessment can't be started."""
+"""An assessment's own UES server can't be started."""
 
 STORE_UNAVAILABLE = Kind("StoreUnavailableError")
-"""The blob store is full, read-only, away or doesn't answer; ``proctor.storage.blobs`` raises this type by its name."""
+"""The blob store is full, read-only, away or doesn't answer. ``proctor.storage.blobs`` raises an error of this name."""
 
 SCENARIO_BROKEN = Kind("ScenarioBroken")
 """The scenario can't be played as it is."""
 
 EVALUATOR_FAILED = Kind("EvaluatorFailed")
-"""An evaluator of the scenario gave no verdict, by its own fault: its author has to fix it."""
+"""An evaluator of the scenario gave no verdict, by its own fault; its author has to fix it."""
 
 EVALUATOR_INTERRUPTED = Kind("EvaluatorInterrupted")
 """An evaluator couldn't reach the simulator, or was lost with its process; another try may help."""
@@ -108,7 +108,7 @@ BY_PARTICIPANT = frozenset(
         TURN_TIMEOUT,
     }
 )
-"""The failures of an assessment that its participant caused: they count as 0 points (``proctor.statistics``)."""
+"""The failures that an assessment's participant caused. Such assessments count as 0 points (``proctor.statistics``)."""
 
 UNKNOWN = Kind("Failure")
 """Any other failure; its message is the only information."""
@@ -141,13 +141,13 @@ def in_words(kind: str | None, message: str) -> str:
 
 
 OVER = "the participant's task is over"
-"""Detail of a failed turn; the participant has certainly stopped."""
+"""A detail of a failed turn, if the participant has certainly stopped."""
 
 
 def altered(
     problem: ApplicationError, *more: Any, message: str | None = None, details: Sequence[Any] | None = None
 ) -> ApplicationError:
-    """Return the same failure with ``more`` details, or with another message or other details."""
+    """Return a failure with ``more`` details, another ``message``, or other ``details``."""
     return ApplicationError(
         problem.message if message is None else message,
         *(problem.details if details is None else details),

@@ -1,7 +1,7 @@
-"""Heartbeats of every activity with a heartbeat timeout; they carry an attempt's notes for the next one.
+"""Heartbeats of every activity with a heartbeat timeout. They carry an attempt's notes for the next attempt.
 
 A thread sends them, so a busy event loop isn't taken for a dead worker. Each heartbeat is a request to Temporal, and
-billed in its cloud. An attempt beats often at first, to learn soon that it is cancelled, then less and less often.
+its cloud bills each one. An attempt beats often at first, to learn soon that it is cancelled, then less and less often.
 """
 
 import asyncio
@@ -25,7 +25,8 @@ from temporalio.worker import ActivityOutboundInterceptor, ExecuteActivityInput,
 from proctor.activities.attempts.around import Around, Proceed
 
 BEAT_SECONDS = 0.5
-"""Pause before an attempt's first heartbeat if the worker runs few attempts. Each later pause is twice the one before.
+"""Pause before an attempt's first heartbeat if the worker runs few attempts. Each later pause is twice as long as the
+previous one.
 """
 
 _BEATS_A_SECOND = 100
@@ -39,13 +40,14 @@ _notes: ContextVar[list[JsonValue]] = ContextVar("heartbeat_notes")
 
 
 def notes() -> list[JsonValue]:
-    """Return the notes of this activity's attempts so far, this one's included
-    (``proctor.activities.attempts.notes``)."""
+    """Return the notes of this activity's attempts so far, including the running attempt
+    (``proctor.activities.attempts.notes``).
+    """
     return list(_notes.get())
 
 
 def note(data: JsonValue) -> None:
-    """Leave a note for the next attempt, in case this one's worker dies."""
+    """Leave a note for the next attempt, in case the worker of this attempt dies."""
     kept = _notes.get()
     if data not in kept:
         kept.append(data)
@@ -59,10 +61,10 @@ def note_only(data: JsonValue) -> None:
 
 
 async def reach_temporal() -> None:
-    """Send the notes now, and wait until they are sent. The SDK sends heartbeats one after the other, so it may delay
-    them.
+    """Send the notes now, and wait until they are sent. The SDK sends heartbeats one after the other, so the notes may
+    be delayed.
 
-    If Temporal no longer accepts them (the run was reset), the next heartbeat cancels the attempt.
+    If Temporal no longer accepts notes (the run was reset), the next heartbeat cancels the attempt.
     """
     heartbeat, client = _heartbeat.get(None), activity.client() if activity.in_activity() else None
     if heartbeat is None or client is None or heartbeat.encoding is None:
@@ -82,7 +84,9 @@ def forget() -> None:
 
 
 class _Heartbeat:
-    """The heartbeats of one attempt; ``payloads`` are its encoded notes, None while they are being encoded."""
+    """The heartbeats of one attempt. ``payloads`` are the attempt's encoded notes; None while they are being
+    encoded.
+    """
 
     def __init__(self, token: bytes, timeout: float) -> None:
         self.token = token
@@ -100,7 +104,7 @@ class Heartbeats(Around):
     """A worker's interceptor that sends heartbeats for its activities after ``beat_through`` was called."""
 
     def __init__(self) -> None:
-        # Last on the way out: the thread must also send the notes as other interceptors have changed them.
+        # Last on the way out: the thread must send the notes as the other interceptors have changed them.
         super().__init__(self._beat_during, _Noting)
         self._attempts: dict[bytes, _Heartbeat] = {}
         self._lock = threading.Lock()
@@ -161,7 +165,7 @@ class Heartbeats(Around):
                 heartbeat.pause = min(2 * heartbeat.pause, heartbeat.longest_pause)
                 heartbeat.due = now + min(max(heartbeat.pause, shortest), heartbeat.longest_pause)
                 try:
-                    # activity.heartbeat calls this too. It only leaves the heartbeat with the core, from any thread.
+                    # activity.heartbeat calls this too. It only passes the heartbeat to the core, from any thread.
                     worker._bridge_worker.record_activity_heartbeat(beat)
                 except (AttributeError, RuntimeError):  # a worker that has shut down has no core left
                     return False
@@ -169,7 +173,7 @@ class Heartbeats(Around):
 
 
 class _Noting(ActivityOutboundInterceptor):
-    """Encodes notes for the thread when they go to Temporal."""
+    """Encodes notes that go to Temporal, for the thread that sends heartbeats."""
 
     def heartbeat(self, *details: Any) -> None:
         heartbeat = _heartbeat.get()

@@ -1,4 +1,6 @@
-"""A guard that stops retries if a blob is damaged or missing: a retry can't repair it, and the caller should know."""
+"""A guard that stops retries if a blob is damaged or missing. A retry can't repair the blob, and the caller should
+know.
+"""
 
 from datetime import timedelta
 from typing import Any
@@ -12,7 +14,7 @@ from proctor.activities.attempts.failures import Kind
 from proctor.storage.blobs import BlobDamagedError, BlobNotFoundError
 
 _TRIES = 5
-"""Attempts at a damaged blob: another writer of the same content may write it again in between."""
+"""The number of attempts at a damaged blob. Another writer of the same content may write the blob again in between."""
 
 _MISSING_FOR = timedelta(seconds=30)
 """How long a shared file system may not show a file that another machine has written."""

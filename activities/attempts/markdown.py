@@ -21,7 +21,7 @@ def escaped(text: str) -> str:
 
 
 def as_summary(text: str) -> str:
-    """Return the same Markdown, cut to the length of a summary."""
+    """Return the Markdown of ``escaped``, cut to the length of a summary."""
     line = text[:_SUMMARY_BYTES]
     while len((summary := escaped(line)).encode()) > _SUMMARY_BYTES:
         line = line[:-1]

@@ -1,7 +1,7 @@
 """Notes of an attempt for later attempts, such as the tasks that the participant may still work on.
 
-Notes outlive their attempt: the next attempt has them, the workflow gets them with a failure, and Temporal keeps those
-of ended runs. A participant of protocol 0.3 can't list its tasks, so only these notes let us cancel its old ones.
+Notes outlive their attempt: the next attempt has them, the workflow gets them with a failure, and Temporal keeps the
+notes of ended runs. A participant of protocol 0.3 can't list its tasks, so only these notes let us cancel its old ones.
 """
 
 from contextlib import suppress
@@ -22,7 +22,7 @@ from purple_sdk.protocol.results import Clarification
 
 _LEFT = "tasks left"
 _MOST_RUNS = 20
-"""How many earlier runs are read, the last ones first."""
+"""How many earlier runs are read, beginning with the last one."""
 
 _CALLED_OFF = PendingActivityState.PENDING_ACTIVITY_STATE_CANCEL_REQUESTED
 
@@ -30,8 +30,8 @@ _CALLED_OFF = PendingActivityState.PENDING_ACTIVITY_STATE_CANCEL_REQUESTED
 class MarkNote(Model):
     """The simulation was marked: from then on the participant may have been asked.
 
-    A stopped attempt may wake up and mark a simulator that has lost all data. It makes a different mark, which isn't
-    taken for this one.
+    A stopped attempt may wake up and mark a simulator that has lost all data. Its mark differs, so it isn't taken for
+    the noted mark.
     """
 
     kind: Literal["mark"] = "mark"
@@ -64,7 +64,7 @@ class BeginNote(Model):
 
 
 class ClarificationNote(Model):
-    """A clarification is sent to the participant; notes after this one are later."""
+    """A clarification is sent to the participant. Notes that follow this note are later than the clarification."""
 
     kind: Literal["clarification"] = "clarification"
     clarification: Clarification
@@ -82,14 +82,16 @@ def note(made: Note) -> None:
 
 
 async def note_task(task_id: str | None) -> None:
-    """Note a task, if any, and wait until Temporal has the note: after a reset, only the note names the task."""
+    """Note a task, if there is one, and wait until Temporal has the note. After a reset, only the note names the
+    task.
+    """
     if task_id and task_id not in noted_tasks():
         note(TaskNote(task_id=task_id))
         await heartbeats.reach_temporal()
 
 
 def noted(kind: type[T]) -> list[T]:
-    """Return the notes of this kind by attempts of this step, the earliest first."""
+    """Return the notes of this kind that attempts of this step left, the earliest first."""
     return _of_kind(_NOTES.validate_python(heartbeats.notes()), kind)
 
 
@@ -101,7 +103,7 @@ def has_task_after(clarification: Clarification) -> bool:
 
 
 def noted_tasks() -> list[str]:
-    """Return the participant's task ids that attempts of this step were given."""
+    """Return the ids of tasks that the participant made for attempts of this step."""
     return [each.task_id for each in noted(TaskNote)]
 
 
@@ -112,7 +114,9 @@ def with_tasks(problem: ApplicationError) -> ApplicationError:
 
 
 def find_unfinished_tasks(problem: ActivityError) -> list[str]:
-    """Return the participant's tasks that a failed step left open, also if its workers were lost; for workflows."""
+    """Return the participant's tasks that a failed step left open, even if the step's workers were lost. Workflows call
+    it.
+    """
     cause = problem.cause
     if isinstance(cause, ActivityTimeoutError):
         return _read_tasks(list(cause.last_heartbeat_details))
@@ -123,7 +127,7 @@ def find_unfinished_tasks(problem: ActivityError) -> list[str]:
 async def tasks_called_off() -> list[str]:
     """Return tasks of this run's attempts that were cancelled and have not ended yet.
 
-    An attempt learns at its next heartbeat that it is cancelled, or never, if its worker has just died.
+    An attempt learns at its next heartbeat that it is cancelled. It never learns it if its worker has just died.
     """
     return await _tasks_under_way(_own_run(), only_called_off=True)
 

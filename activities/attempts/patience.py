@@ -1,4 +1,4 @@
-"""Waiting, inside an attempt, for the simulator and the store: their absence is not the participant's fault.
+"""Wait inside an attempt for an absent simulator or store, since the participant isn't to blame for the absence.
 
 Temporal's worker would store a large result after the activity's last heartbeat, and a failure would cost one of its
 few attempts. ``keeping`` stores the result before that.
@@ -29,8 +29,8 @@ WITHOUT_SIMULATOR: ContextVar[float] = ContextVar("patience_without_simulator", 
 async def patiently(work: Callable[[], Awaitable[T]]) -> T:
     """Do repeatable work; if the simulator or the store is away, wait and repeat it.
 
-    For activities that wait for the participant. They have few attempts, to give up an absent participant soon; an
-    absent simulator or a full store must not use them up. Raises the last error if the wait was too long.
+    This is for activities that wait for the participant. They have few attempts, to give up an absent participant soon.
+    An absent simulator or a full store must not use up these attempts. Raises the last error if the wait was too long.
     """
     clock = asyncio.get_running_loop().time
     began_at = clock()

@@ -1,5 +1,5 @@
-"""Times of resets, from an assessment's history. A reset fails a step of the workflow at the time of the reset; the
-time between the step's beginning and its failure was not played.
+"""Read resets from an assessment's history. A reset makes a step of the workflow fail at the time of the reset. The
+time from the step's beginning to that failure was not played.
 """
 
 from collections.abc import AsyncIterator
@@ -29,7 +29,7 @@ class ResetActivities:
 
 
 async def pauses(history: AsyncIterator[HistoryEvent], since: datetime) -> timedelta:
-    """Return the time that resets have removed from a run, for steps that began at ``since`` or later."""
+    """Return how long resets have paused a run, counting steps that began at ``since`` or later."""
     paused, begun = timedelta(0), since
     async for event in history:
         at = event.event_time.ToDatetime(tzinfo=UTC)
@@ -41,7 +41,7 @@ async def pauses(history: AsyncIterator[HistoryEvent], since: datetime) -> timed
 
 
 WITH_CURRENT_EVALUATORS = "with current evaluators"
-"""Suffix of a reset's reason: use today's evaluators in place of those stored at admission."""
+"""The end of a reset's reason that asks for today's evaluators in place of those stored at admission."""
 
 
 async def asks_for_current_evaluators(history: AsyncIterator[HistoryEvent]) -> bool:

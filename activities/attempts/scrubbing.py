@@ -1,7 +1,8 @@
-"""Removes secrets from all that an activity sends to Temporal, and makes it storable.
+"""Remove secrets from all data that an activity sends to Temporal, and make the data storable.
 
-Keys are removed from results, failures and notes. Characters that UTF-8 lacks are replaced, long messages and deep data
-cut. Only activities see both secrets and text by others, and all their output passes here on its way to Temporal.
+Keys are removed from results, failures and notes. Characters that UTF-8 lacks are replaced; long messages and deep data
+are cut. Only activities see both secrets and text by others, and all their output passes through this module on its way
+to Temporal.
 """
 
 import os
@@ -22,7 +23,7 @@ from purple_sdk.protocol.json_safe import LONGEST_SENTENCE, is_too_deep, json_sa
 REMOVED = "[secret removed]"
 
 _SHORTEST = 8
-"""Characters; a shorter value is taken for an ordinary word (``test``, ``none``), not for a secret."""
+"""The fewest characters of a secret. A shorter value is taken for an ordinary word (``test``, ``none``)."""
 
 PARTICIPANT_KEYS = re.compile(r"participant-[0-9]+-[0-9a-f]{64}")
 """The form of every participant's key (``proctor.activities.simulation.keys``)."""
@@ -89,8 +90,8 @@ class Scrubber:
         return not any(secret in written for secret in self._as_json) and not _KEYS_AS_JSON.search(written)
 
     def failure(self, problem: BaseException) -> BaseException:
-        """Return an exception without secrets in itself and its causes, with storable messages. An unclean exception is
-        built again, with the type that Temporal would show.
+        """Return an exception without secrets in it and its causes, with storable messages. An exception with secrets
+        is built again, with the type that Temporal would show.
         """
         cause = problem.__cause__ or (None if problem.__suppress_context__ else problem.__context__)
         clean_cause = cause and self.failure(cause)
@@ -103,7 +104,7 @@ class Scrubber:
         if isinstance(problem, ApplicationError):
             clean = failures.altered(problem, message=clean_message, details=clean_details)
         elif isinstance(problem, FailureError):
-            return problem  # Temporal's own (a cancellation): it has no text of ours
+            return problem  # Temporal's own exception (a cancellation) has no text of ours
         else:
             clean = ApplicationError(clean_message, type=type(problem).__name__)
         clean.__cause__ = clean_cause
@@ -119,7 +120,7 @@ class Scrubbing(Around):
         self._shared = find_secrets(os.environ) | {secret}
 
     def make_scrubber(self, simulation_id: str) -> Scrubber:
-        """Return the scrubber for an activity of an assessment. The assessment's id is its simulation's too."""
+        """Return the scrubber for an activity of an assessment. The simulation has the assessment's id."""
         return Scrubber({*self._shared, *self._keys_of(simulation_id)})
 
     async def _scrub(self, _input: ExecuteActivityInput, proceed: Proceed) -> Any:

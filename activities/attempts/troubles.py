@@ -1,11 +1,11 @@
-"""Reports failures of a step that will be retried to the assessment's caller.
+"""Report the failures of a step to the assessment's caller, if the step will be retried.
 
-They go by the signal ``trouble`` to its workflow, which publishes them. A workflow hears only of running steps, because
-a reset repeats later signals.
+The signal ``trouble`` brings a failure to the workflow, which publishes it. A workflow hears only of running steps,
+because a reset repeats later signals.
 
 * ``troubles``, a guard, reports an attempt that will be retried, after ``TELL_AFTER`` seconds of trying
 * ``Wait`` is for an activity that repeatedly looks for a service (a simulator, a store) inside an attempt
-* ``telling`` is for an activity that waits for an answer (of a model)
+* ``telling`` is for an activity that waits for a model's answer
 """
 
 import asyncio
@@ -41,7 +41,7 @@ TELL_AGAIN = 25.0
 _LONGEST_ANSWER = 1_000
 _SIGNAL_SECONDS = timedelta(seconds=2)
 _LONGEST_PAUSE = 100
-"""In first pauses: Temporal's default if a retry policy names no longest pause."""
+"""The longest pause as a multiple of the first one: Temporal's default if a retry policy names no longest pause."""
 
 _MOST_WAITS = 1_000
 
@@ -49,7 +49,7 @@ _about: ContextVar[str | None] = ContextVar("about", default=None)
 """The criterion or character that distinguishes the running step from parallel ones."""
 
 _reported: dict[tuple[str | None, str], float] = {}
-"""The time of a wait's last report, by workflow and problem, for the parallel steps of this process."""
+"""The time of a wait's last report, by workflow and problem. Parallel steps of this process share it."""
 
 _STEPS = {
     "admit": "Checking the request",
@@ -109,7 +109,7 @@ async def troubles(input: "ExecuteActivityInput", proceed: "Proceed") -> Any:  #
 
 
 class Wait:
-    """A wait inside an attempt: reported after ``TELL_AFTER`` seconds, then every ``TELL_AGAIN`` seconds."""
+    """A wait inside an attempt. It is reported after ``TELL_AFTER`` seconds, then every ``TELL_AGAIN`` seconds."""
 
     def __init__(self) -> None:
         self._tell_at = time.monotonic() + TELL_AFTER
@@ -169,7 +169,7 @@ def seconds_to_retry(info: activity.Info, problem: BaseException) -> float | Non
 
 
 async def _tell(problem: BaseException, *, is_waiting: bool = False) -> None:
-    """Send the signal. An error of Temporal is ignored: the workflow has ended, for example."""
+    """Send the signal. An error of Temporal is ignored, for example because the workflow has ended."""
     info = activity.info()
     if info.workflow_id is None:
         return

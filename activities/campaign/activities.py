@@ -1,4 +1,4 @@
-"""A campaign's own activities: its plan, its outcomes and their sum. A ``Kind`` supplies the parts that differ
+"""The activities that plan a campaign, collect its outcomes and sum them up. A ``Kind`` supplies the parts that differ
 by kind.
 """
 
@@ -42,8 +42,8 @@ class Kind(Protocol):
         """Return whether a request is for a campaign of this kind."""
 
     async def plan(self, campaign_id: str, request: Raw, owner: str = "") -> plans.CampaignPlan:
-        """Check the request of a caller and fix the cells; ``owner`` is empty without authentication. Raises
-        ``BadRequestError``, with a sentence for the caller.
+        """Check the request of a caller and fix the cells. ``owner`` is empty without authentication. Raises
+        ``BadRequestError`` with a sentence for the caller.
         """
 
     async def sum_up(self, payload: plans.SumUpInput, ended: Sequence[plans.EndedCell]) -> plans.Summed:
@@ -73,7 +73,9 @@ class CampaignActivities:
 
     @activity.defn
     async def join_cell(self, payload: plans.JoinInput) -> plans.CellOutcome:
-        """Wait for a cell's workflow that was started before. If this attempt is cancelled, cancel the workflow too."""
+        """Wait for the workflow of a cell, which is already running. If this attempt is cancelled, cancel the workflow
+        too.
+        """
         workflow = activity.client().get_workflow_handle(payload.workflow_id, result_type=plans.CellOutcome)
         try:
             return await await_result(workflow)
@@ -126,9 +128,10 @@ _READ_AT_ONCE = 32
 async def taken_over(
     store: BlobStore, campaign_id: str, cells: Sequence[plans.Cell], owner: str, kind: str
 ) -> tuple[plans.TakenOver | None, list[plans.Cell], list[str]]:
-    """Return the cells that an ended campaign of the same caller has played, the cells that are left, and warnings.
+    """Divide the cells into those that an ended campaign of the same caller has played, and those left to play. Return
+    both, and warnings.
 
-    Raises ``BadRequestError`` if there is no such campaign, or its results were removed.
+    Raises ``BadRequestError`` if there is no such campaign, or if its results were removed.
     """
     described, ref = await find_task(activity.client(), campaign_id), None
     if described and (described.typed_search_attributes.get(PROCTOR_OWNER) or "") == owner:
@@ -184,7 +187,7 @@ async def _with_results(store: BlobStore, played: Sequence[plans.EndedCell]) -> 
 
 
 def _counts(ended: plans.EndedCell) -> bool:
-    """Return whether a cell is done: it came to its end, or failed by the participant's fault."""
+    """Return whether a cell is done: it was completed, or failed by the participant's fault."""
     return not ended.outcome.may_be_played_again and ended.outcome.status != "canceled"
 
 

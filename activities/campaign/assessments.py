@@ -1,4 +1,4 @@
-"""Assessments as a kind of campaign: their plan, their outcomes and their sum."""
+"""Campaigns of assessments: how they are planned and summed up."""
 
 import asyncio
 import re
@@ -50,7 +50,7 @@ _OF_CELL = ("scenario_id", "from_turn", "task_id", "failure_kind", "failure")
 
 
 class PlayedAssessment(Model):
-    """One assessment of a campaign and its outcome; ``results`` is None if it never had any."""
+    """One assessment of a campaign and its outcome. ``results`` is None if the assessment never had results."""
 
     agent: str
     scenario_id: str
@@ -93,7 +93,7 @@ class AssessmentRuns:
         return is_run_request(request)
 
     async def plan(self, campaign_id: str, request: Raw, owner: str = "") -> plans.CampaignPlan:
-        """Check agents and scenarios, and order the assessments: each once, then all of them again."""
+        """Check agents and scenarios, and order the assessments: first each one once, then all of them again."""
         if self._config.card_subject == "terminal-bench":
             raise BadRequestError("This evaluator runs terminal tasks only: write config.benchmark and config.dataset.")
         asked = parse_run_request(request)
@@ -151,7 +151,7 @@ class AssessmentRuns:
 
     @activity.defn
     async def join_assessment(self, task_id: str) -> AssessmentResults:
-        """Wait for an assessment that was started before. Fails as that one does."""
+        """Wait for an assessment that is already running. Fails as the assessment does."""
         workflow = activity.client().get_workflow_handle(task_id, result_type=AssessmentResults)
         try:
             return await await_result(workflow)
@@ -236,7 +236,7 @@ class AssessmentRuns:
         return filled, {scenario_id: origin.package.sha256}, {scenario_id: roles}
 
     def _find_families(self, config: RunConfig) -> frozenset[str]:
-        """Return the ids of those scenarios that are families; their days have difficulties."""
+        """Return the ids of those scenarios that are families. Only a family's days have difficulties."""
         if config.fork_of:
             return frozenset()
         families = frozenset(filter(self._scenarios.is_family, config.scenarios))
@@ -250,7 +250,7 @@ class AssessmentRuns:
     async def _load(self, scenario_id: str, config: RunConfig) -> tuple[str, list[str]]:
         """Return the hash of a scenario's files, and its roles if it has several participants.
 
-        For a family, make its first day as a trial, and return the hash of its code.
+        For a family, make its first day as a test, and return the hash of the family's code.
         """
         difficulty = config.difficulties[0] if config.difficulties else None
         try:
@@ -306,7 +306,7 @@ class AssessmentRuns:
 
 
 def _casts(agents: Mapping[str, str], roles: Sequence[str]) -> list[tuple[str, dict[str, str]]]:
-    """Return the casts of an assessment: each one's name and its participants.
+    """Return the casts of an assessment: the name and the participants of each cast.
 
     In a scenario with roles each agent plays each role with each other agent, and with itself. The cast ``a + b`` has
     ``a`` in the first role and ``b`` in the second. Agents that are named like the roles play only those roles.
@@ -335,11 +335,11 @@ def _cell(
     scenario_hash: str,
     models: Sequence[str],
 ) -> plans.Cell:
-    """Return one assessment as a cell. Its id contains everything that a result depends on, to share it between
-    campaigns.
+    """Return one assessment as a cell. The cell's id is made from everything that a result depends on, so campaigns can
+    share the result.
 
-    ``participants`` are the request's, by the agent's name or by the scenario's roles. ``models`` are the judges, and
-    the model of the characters.
+    ``participants`` are the addresses in the request, by the agent's name or by the scenario's roles. ``models`` are
+    the judges, and the model of the characters.
     """
     scenario_id, seed = chosen.scenario_id, chosen.seed
     unsaid = {name for name in ("difficulty", "clock", "noise") if getattr(chosen, name) is None}

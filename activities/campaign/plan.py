@@ -12,7 +12,7 @@ from proctor.protocol.campaigns import Tally
 from proctor.storage.blobs import BlobRef
 
 MEMO_LEDGER = "ledger"
-"""Key in an ended campaign's memo; its value names the blob with all cells' outcomes."""
+"""A key in an ended campaign's memo. The value names the blob with all cells' outcomes."""
 
 _MOST_GROUPS = 100
 
@@ -33,11 +33,12 @@ class Cell(Model):
     """One trial or assessment of a campaign.
 
     Attributes:
-        cell_id: its name in the campaign, the same in campaigns with more cells; part of its workflow's id.
+        cell_id: its name in the campaign, and part of its workflow's id. The name stays the same if the campaign has
+            more cells.
         label: its name for people.
         group: the group of similar cells, for people: an agent on a scenario, a terminal task.
         workflow: the workflow that plays it; it gets a ``CellInput`` and returns a ``CellOutcome``.
-        given: the runner's input for this cell; inputs that all cells share are in ``CampaignPlan.shared``.
+        given: the workflow's input for this cell. Inputs that all cells share are in ``CampaignPlan.shared``.
         lanes: the lanes in which it uses a place while it is played.
     """
 
@@ -62,9 +63,12 @@ class CellInput(Model):
 class CellOutcome(Model):
     """The outcome of a cell; ``result`` is the blob with the full result.
 
-    ``may_be_played_again``: it failed, and another try may help. ``score`` is 0 to 1. ``places`` are task queues with
-    leftovers that aren't needed after the campaign. ``unpriced``: it called models without a known price.
-    ``uncounted``: it called models that didn't report tokens.
+    Attributes:
+        may_be_played_again: the cell failed, and another try may help.
+        score: 0 to 1.
+        places: task queues with leftovers that aren't needed after the campaign.
+        unpriced: whether the cell called models without a known price.
+        uncounted: whether the cell called models that didn't report tokens.
     """
 
     status: CellStatus
@@ -83,7 +87,7 @@ class CellOutcome(Model):
 
 
 class EndedCell(Model):
-    """A cell that has ended finally, as it is in the campaign's ledger."""
+    """A cell that has ended finally, as the campaign's ledger shows it."""
 
     cell_id: str
     label: str
@@ -97,7 +101,7 @@ class CellList(Model):
 
 
 class TakenOver(Model):
-    """Cells that an earlier campaign has played, and this one counts; ``page`` is a page of its ledger."""
+    """Cells that an earlier campaign has played and that this campaign counts. ``page`` is a page of its ledger."""
 
     page: BlobRef
     cell_ids: list[str]
@@ -120,10 +124,10 @@ class CampaignPlan(Model):
         at_once: the most cells at the same time.
         lane_limits: by kind of lane, how many cells may use one lane at once.
         tries: the most plays of a cell that may be played again.
-        max_cost, max_tokens, max_seconds: no cell is begun if it would probably pass one of these limits.
+        max_cost, max_tokens, max_seconds: limits of the campaign. No cell begins that would probably pass one of them.
         taken_over: the cells that an earlier campaign has played.
         shared: inputs of every cell's workflow.
-        cleanup: the activity that removes the campaign's leftovers by its id; it runs at each of its places.
+        cleanup: the activity that removes leftovers by the campaign's id. It runs on each task queue with leftovers.
     """
 
     campaign_id: str
@@ -178,7 +182,7 @@ class SumUpInput(Model):
 
 
 class Summed(Model):
-    """A campaign's result: the blob with its JSON, a sentence, and the share that its kind calls its score.
+    """A campaign's result: the blob with its JSON, a sentence, and a share as its score.
 
     ``ledger`` is the blob with all cells' outcomes. ``runs`` is the blob for the statistics, with a ``Run`` on each
     line.

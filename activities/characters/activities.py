@@ -20,7 +20,7 @@ class CharacterActivities:
 
     @activity.defn
     async def respond(self, payload: RespondInput) -> Responded:
-        """Let one character decide whether it replies to a message, with what text, and when."""
+        """Let one character decide whether it replies to a message, what it writes, and when the reply arrives."""
         scenario = await self._scenarios.load_scenario(payload.scenario)
         if not payload.offline:
             await prepare()

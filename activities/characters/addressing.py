@@ -1,4 +1,4 @@
-"""Who reads a message: the characters whom it reached, and the users of other roles."""
+"""Find the readers of a message: the characters whom it reached, and the users of other roles."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -20,7 +20,7 @@ def answerable(
 ) -> list[tuple[OutgoingMessage, list[str]]]:
     """Return the messages of a turn that characters read, each with the readers' ids, in order.
 
-    A character reads the first ``ANSWERED_IN_A_TURN`` that reach it.
+    A character reads the first ``ANSWERED_IN_A_TURN`` messages that reach it.
     """
     read: Counter[str] = Counter()
     messages_with_readers = []
@@ -33,11 +33,15 @@ def answerable(
 
 
 def characters_addressed(message: OutgoingMessage, scenario: ScenarioConfig) -> list[str]:
-    """The ids of the characters whom a message reached and who might reply to it.
+    """Return the ids of the characters whom a message reached and who might reply to it.
 
-    To, CC and BCC alike, each once, in the order of the addresses. The user, whom the participant works for, only by
-    the scenario's ``user_talks``; never another sender of the message. Addresses without an owner are passed over, and
-    so are people whose ``config`` says ``blocked: true``, and those whom other participants work for.
+    To, CC and BCC count alike. Each id comes once, in the order of the addresses. The user, for whom the participant
+    works, is included only if the scenario's ``user_talks`` says so. Left out are:
+
+    * any other sender of the message
+    * addresses without an owner
+    * people whose ``config`` says ``blocked: true``
+    * people for whom other participants work
     """
     if message.operation in ("delete", "respond"):
         return []
@@ -59,10 +63,10 @@ def characters_addressed(message: OutgoingMessage, scenario: ScenarioConfig) -> 
 
 
 def roles_reached(messages: Iterable[OutgoingMessage], scenario: ScenarioConfig) -> list[tuple[OutgoingMessage, str]]:
-    """The messages of a turn that users of other roles read, each with one such role, in order; a user reads the first
-    ``ANSWERED_IN_A_TURN``.
+    """Return the messages of a turn that users of other roles read, in order, each with one such role. A user reads the
+    first ``ANSWERED_IN_A_TURN`` messages.
 
-    An RSVP goes to the organizer, other changes of the calendar to those invited.
+    An RSVP goes to the organizer. Other changes of the calendar go to the invited people.
     """
     roles = {user: role for role, user in scenario.colleagues.items()}
     received: Counter[str] = Counter()
@@ -80,7 +84,7 @@ def roles_reached(messages: Iterable[OutgoingMessage], scenario: ScenarioConfig)
 
 
 def character_at(address: str, modality: Written, scenario: ScenarioConfig) -> str | None:
-    """The id of the character at an address, which is in the form to compare."""
+    """Return the id of the character at a normalized address."""
     for key, person in scenario.characters.items():
         if address and address == (person.bare_phone if modality == "sms" else person.bare_email):
             return key

@@ -40,7 +40,7 @@ class DraftOutcome(NamedTuple):
 
 
 def draft_cases(scenario: ScenarioConfig) -> list[DraftCase]:
-    """Make the cases of all people with an address: allowed answers, four kinds of faulty ones, and one with a
+    """Make the cases of all people with an address: allowed answers, four kinds of faulty answers, and an answer with a
     secret.
     """
     return [
@@ -54,7 +54,7 @@ def draft_cases(scenario: ScenarioConfig) -> list[DraftCase]:
 async def check_drafts(
     cases: Sequence[DraftCase], scenario: ScenarioConfig, checker: "BaseChatModel | None"
 ) -> list[DraftOutcome]:
-    """Return the guard's verdicts on all cases, in order; without a model by the rules alone. Raises as
+    """Return the guard's verdicts on all cases, in order. Without a model, the rules alone decide. Raises the errors of
     ``structured.ask`` if the model can't be called.
     """
     outcomes = []

@@ -1,4 +1,4 @@
-"""Simulated people: whether they reply to a message, with what and when (seed 000, section 3.5)."""
+"""Decide for simulated people whether, how and when they reply to a message (seed 000, section 3.5)."""
 
 import hashlib
 import json
@@ -30,12 +30,12 @@ async def respond(
     turn: int,
     guard: Guard | None = None,
 ) -> CharacterReply | None:
-    """Decide whether a character replies to a message, and with what text. None means silence, also if the message
-    didn't reach the character.
+    """Decide whether a character replies to a message, and with what text. None means silence; a message that didn't
+    reach the character also gets None.
 
     With a model, the character decides first and then writes; ``guard`` refuses drafts that can't be sent. Without a
     model, the first of the character's ``scripted_replies`` that matches is the reply; it stays silent if none does.
-    The delay is drawn by (seed, turn, character, message). Raises as ``structured.ask``.
+    The delay is drawn at random from seed, turn, character and message. Raises the errors of ``structured.ask``.
     """
     if character_id not in characters_addressed(message, scenario):
         return None
@@ -128,7 +128,9 @@ def _too_long(text: str) -> str | None:
 
 
 def _delay(person: CharacterProfile, seed: int | None, turn: int, character_id: str, message: OutgoingMessage) -> int:
-    """Return whole seconds until the reply. They are drawn from the texts, since ids may differ in another run."""
+    """Return the whole seconds until the reply. The random draw depends on texts, not on ids, which may differ in
+    another run.
+    """
     content = [message.modality, message.to, message.cc, message.attendees, searched_text(message)]
     source = json.dumps([seed, turn, character_id, content], ensure_ascii=True)
     draw = Random(hashlib.sha256(source.encode()).digest()).uniform(-1, 1)
@@ -148,9 +150,9 @@ def reply_event(
 ) -> tuple[str, dict[str, Any]]:
     """Return the simulator's event for a reply: its modality, and the ``data`` to schedule (UES contract, "input").
 
-    An email goes to the user, with the message's other readers in CC (none for a reader in BCC). An SMS goes to the
-    user, and to the others of a group. The user's chat messages go into the same conversation. An RSVP with a comment
-    and neither yes nor no is tentative.
+    An email goes to the user, with the message's other readers in CC; a reader in BCC replies only to the user. An SMS
+    goes to the user, and to the other members of a group. The user's chat messages go into the same conversation. An
+    RSVP with a comment but without yes or no is tentative.
     """
     person = scenario.characters[reply.character_id]
     if reply.modality == "email":
@@ -211,5 +213,5 @@ def _sms(
 
 
 def _as_written(address: str, attendees: list[str]) -> str:
-    """The address as the event writes it, by which the calendar knows its attendee."""
+    """Return the address in the event's own spelling, by which the calendar knows the attendee."""
     return next((attendee for attendee in attendees if bare(attendee) == bare(address)), address)

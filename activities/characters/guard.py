@@ -27,7 +27,9 @@ _SHARED_WORDS = 6
 """A shared run of this many words from another person's instructions counts as a disclosed secret."""
 
 _PARROTED = 0.7
-"""If this share of a draft's runs of that length comes from the message, the draft only repeats it."""
+"""The share of a draft's runs of ``_SHARED_WORDS`` words that come from the message. From this share on, the draft only
+repeats the message.
+"""
 
 _NUMBER = r"\d+(?:[.,'’ ]\d{3})*(?:[.,]\d{1,2})?"
 _MONEY = rf"(?:[€£$]|\b(?:EUR|USD|GBP))\s?({_NUMBER})|({_NUMBER})\s?(?:[€£$%]|(?:EUR|USD|GBP|euros?|dollars?|pounds)\b)"
@@ -62,7 +64,7 @@ class Guard:
     """Checks the drafts of one answer, and counts them.
 
     Attributes:
-        checker: the model that checks what the rules let pass; None for the rules alone.
+        checker: the model that checks drafts which the rules let pass. If it is None, only the rules count.
         drafts: the numbers of written and refused drafts so far.
     """
 
@@ -72,7 +74,7 @@ class Guard:
     async def find_fault(
         self, draft: str, message: OutgoingMessage, character_id: str, scenario: ScenarioConfig
     ) -> str | None:
-        """Return the reason why a draft can't be sent, as a sentence; None if it can. Counts the draft. Raises as
+        """Count a draft. Return the reason why it can't be sent, as a sentence; None if it can. Raises the errors of
         ``structured.ask``.
         """
         fault = rule_broken(draft, message, character_id, scenario)
@@ -134,7 +136,7 @@ def _own_words(person: CharacterProfile) -> str:
 def _collect_known(
     message: OutgoingMessage, person: CharacterProfile, scenario: ScenarioConfig, *, is_user: bool
 ) -> str:
-    """Return all texts that a person knows when it answers: about itself, about the user, and the message."""
+    """Return all texts that a person knows when it answers: texts about itself and the user, and the message."""
     user = scenario.user
     addresses = [person.name, person.email, person.phone, user.name, user.email, user.phone]
     earlier = [f"{entry.sender} {entry.at.isoformat()} {entry.text}" for entry in message.thread]
@@ -171,7 +173,7 @@ def _squeeze(text: str) -> str:
 
 
 def _clock(text: str) -> Iterator[tuple[str, tuple[int, int]]]:
-    """Yield the clock times in a text: as written, and as hour (of twelve) and minute."""
+    """Yield the clock times in a text: each as it is written, and as hour (of twelve) and minute."""
     for found in compiled(_CLOCK).finditer(text):
         hour, minute, half = found.groups()
         yield found.group(), (int(hour or half) % 12, int(minute or 0))
@@ -195,8 +197,8 @@ _HELLO = r"(?:hi|hello|hey|dear|good (?:morning|afternoon|evening)),?\s+(?:(?:Mr
 _WORD = r"\pL{2,}"
 _OF_VALUES = r"\S*[@\d/]\S*"
 _COPIED, _LOOPED, _ROUNDS = 5, 4, 3
-"""Length of a run copied from the prompt; length of a run that is repeated, and the number of its repetitions (in
-words).
+"""Limits of copying and repetition: the words of a run copied from the prompt, the words of a repeated run, and the
+number of its repetitions.
 """
 
 

@@ -27,13 +27,14 @@ class ThreadEntry(Model):
 class OutgoingMessage(Model):
     """A message or calendar change of the participant, which may call for a reply.
 
-    For an email or SMS: ``to``, ``cc``, ``bcc`` (addresses or phone numbers), ``subject``, ``body``, ``thread_id``. For
-    the chat: ``body``, and the conversation as ``thread_id``; its authors are ``assistant`` and ``user``. For the
-    calendar: ``operation`` and the event's state afterwards. ``create`` and ``update`` reach the attendees; ``delete``
-    and ``respond`` call for no reply. An RSVP has ``attendee``, ``response`` and ``comment``. ``sender`` is the address
-    of the sender (of an event: its organizer). ``thread`` has the earlier messages, oldest first. ``more`` has the
-    other fields of mailbox, phone or calendar, by the simulator's names: only the participant of another role sees
-    them.
+    * An email or SMS has ``to``, ``cc``, ``bcc`` (addresses or phone numbers), ``subject``, ``body`` and ``thread_id``.
+    * A chat message has ``body``, and the conversation as ``thread_id``. The authors are ``assistant`` and ``user``.
+    * A calendar change has ``operation`` and the event's state afterwards. ``create`` and ``update`` reach the
+      attendees; ``delete`` and ``respond`` call for no reply. An RSVP has ``attendee``, ``response`` and ``comment``.
+
+    ``sender`` is the address of the sender, or of an event's organizer. ``thread`` has the earlier messages, oldest
+    first. ``more`` has the other fields of mailbox, phone or calendar, by the simulator's names. Only the participant
+    of another role sees ``more``.
     """
 
     modality: Written
@@ -63,18 +64,18 @@ class OutgoingMessage(Model):
 
     @property
     def bare_sender(self) -> str:
-        """``sender`` in the form to compare."""
+        """The normalized ``sender``."""
         return bare(self.sender or "")
 
     @property
     def recipients(self) -> list[str]:
-        """The addresses that it went to, in the form to compare; of a calendar event, all who are invited."""
+        """The normalized addresses to which the message went. For a calendar event, all invited people."""
         mail = {"to_addresses": self.to, "cc_addresses": self.cc, "bcc_addresses": self.bcc}
         return [bare(address) for address in read_recipients({**mail, "attendees": self.attendees})]
 
     @property
     def seen(self) -> str:
-        """The body as a reader sees it: of an HTML mail, the text of the HTML."""
+        """The body as a reader sees it. For an HTML mail, it is the text of the HTML."""
         html = self.more.get("body_html")
         return visible(str(html)) if html else self.body
 

@@ -1,4 +1,4 @@
-"""The participant's messages of a turn, assembled from the event log and the resulting states."""
+"""Collect the participant's messages of a turn from the event log and the resulting states."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
@@ -28,7 +28,7 @@ Json = Mapping[str, Any]
 
 
 def outgoing_messages(states: Mapping[str, Json], events: list[dict[str, Any]]) -> list[OutgoingMessage]:
-    """Collect everything that the participant sent: mails, text messages, invitations and their changes, chat.
+    """Return everything that the participant sent: mails, text messages, chat, invitations and their changes.
 
     Args:
         states: the used modalities right after the turn, with all messages of the threads that the participant wrote
@@ -61,25 +61,25 @@ def outgoing_messages(states: Mapping[str, Json], events: list[dict[str, Any]]) 
 
 
 def _entries(states: Mapping[str, Json], modality: str, table: str) -> list[Json]:
-    """The entries of a table, which is a mapping by id or a list."""
+    """Return the entries of a table, which is a mapping by id or a list."""
     entries = (states.get(modality) or {}).get(table) or ()
     return [_with_times(entry) for entry in (entries.values() if isinstance(entries, Mapping) else entries)]
 
 
 def _with_times(entry: Json) -> Json:
-    """An entry or an event whose times are ``datetime``."""
+    """Return an entry or an event with its times as ``datetime``."""
     return {**entry, **{name: instant(entry[name]) for name in _TIMES if entry.get(name) is not None}}
 
 
 class _Sent:
-    """Sent messages in order; each is taken once, so two equal messages of a turn stay two."""
+    """The sent messages in order. Each is taken once, so two equal messages of a turn stay two messages."""
 
     def __init__(self, messages: list[Json]) -> None:
         self.all = messages
         self._used: set[str] = set()
 
     def take(self, at: datetime, is_meant: Callable[[Json], bool]) -> Json | None:
-        """Take the next message that was sent at this instant and matches."""
+        """Take the next message that was sent at this instant and that ``is_meant`` accepts."""
         for message in self.all:
             if message["message_id"] not in self._used and _read_time(message) == at and is_meant(message):
                 self._used.add(message["message_id"])
@@ -183,7 +183,7 @@ def _calendar(appointments: Iterable[Json], event: Json, data: Json) -> Outgoing
 
 
 def _more(modality: str, message: Json) -> dict[str, Any]:
-    """Return the other fields of a message. A false ``is_all_day`` stays, since the event may have been all-day
+    """Return the other fields of a message. A false ``is_all_day`` is kept, since the event may have been all-day
     before.
     """
     return {name: value for name in _MORE[modality] if (value := message.get(name)) not in (None, [])}

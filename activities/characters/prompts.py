@@ -90,7 +90,7 @@ def _situation(message: OutgoingMessage, scenario: ScenarioConfig) -> str:
 
 
 def written_out(message: OutgoingMessage) -> str:
-    """Return a message's text with its readers, as the answering character sees it."""
+    """Return a message's text and readers, as the answering character sees them."""
     if message.modality == "chat":
         return message.body
     if message.modality == "sms":

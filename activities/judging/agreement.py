@@ -12,8 +12,8 @@ REFUSED = "refused"
 
 @dataclass(frozen=True)
 class Pair:
-    """The author's and the judge's points for one case: whole points of ``most``; None for a judge without a
-    verdict.
+    """The points that the author and the judge gave for one case: whole points, at most ``most``. None for a judge
+    without a verdict.
     """
 
     author: int
@@ -22,7 +22,7 @@ class Pair:
 
     @property
     def labels(self) -> tuple[str, str]:
-        """``none``, ``part`` or ``full`` for both; the judge's may be ``refused``."""
+        """The author's and the judge's label: ``none``, ``part`` or ``full``. The judge's may also be ``refused``."""
         return _label(self.author, self.most), REFUSED if self.judge is None else _label(self.judge, self.most)
 
 
@@ -31,12 +31,13 @@ class Agreement(Model):
 
     Attributes:
         cases: the number of cases.
-        right: how many got the author's points from the judge; a refused answer is never right.
+        right: for how many the judge gave the author's points; a refused answer is never right.
         refused: how many got no credible verdict.
         too_high, too_low: how many got more, or fewer, points than the author's.
         accuracy: ``right`` of ``cases``.
-        kappa: Cohen's; None if it isn't defined (no cases, or both always give the same label).
-        confusion: the number of cases by the two labels, author first: ``"full, none"``.
+        kappa: Cohen's kappa; None if it isn't defined (no cases, or both always give the same label).
+        confusion: the number of cases for each pair of labels, such as ``"full, none"``; the author's label comes
+            first.
     """
 
     cases: int

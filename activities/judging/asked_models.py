@@ -28,7 +28,7 @@ from purple_sdk.protocol.results import CriterionResult
 _LONGEST_WHY = 500
 _SEEDS = 1_000
 _VOTING_TEMPERATURE = 0.5
-"""At temperature 0 all votes of a model would be the same."""
+"""The temperature of a model with several votes. At temperature 0, all its votes would be the same."""
 
 
 @dataclass(frozen=True)
@@ -56,8 +56,8 @@ class AskedModels:
         return self._judges(None)[0]
 
     def _judges(self, prompt_version: str | None) -> list[Judge]:
-        """Return the panel, empty offline: each model once per vote, with consecutive seeds. An attempt after refused
-        answers uses another seed. ``prompt_version`` is None for evaluators' own questions.
+        """Return the panel: each model once per vote, with consecutive seeds. It is empty offline. An attempt after
+        refused answers uses another seed. ``prompt_version`` is None for evaluators' own questions.
         """
         if self.plan.offline:
             return []
@@ -71,7 +71,9 @@ class AskedModels:
         ]
 
     async def answer(self, question: Any) -> bytes:
-        """Answer an evaluator's question: the whole panel answers for facts in texts, its first model for all else."""
+        """Answer an evaluator's question. The whole panel looks for facts in texts; the panel's first model answers all
+        other questions.
+        """
         await prepare()
         from proctor.activities.scenario_code.relayed_model import ModelQuestion, answer, find_refused
 
@@ -100,7 +102,7 @@ class AskedModels:
             raise classified(error, self.names[0]) from error
 
     async def with_calibration(self, result: CriterionResult, what: Asked) -> CriterionResult:
-        """Add the calibrations of its models to a verdict."""
+        """Add the calibrations of the judging models to a verdict."""
         calibrations = await asyncio.to_thread(list_calibrations, self.state, self.plan.scenario_id, self.names, what)
         return result.model_copy(
             update={

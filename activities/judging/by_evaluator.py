@@ -27,7 +27,7 @@ _LOCAL_SECONDS = 3.0
 _WISHES_KEPT = 1_000
 
 _Place = tuple[str, str | None, BlobRef]
-"""A simulation, its simulator's server, and the checkpoint."""
+"""The id of a simulation, its simulator's server, and the checkpoint."""
 
 
 class EvaluatorJudge:
@@ -51,7 +51,7 @@ class EvaluatorJudge:
             self.looks.forget(payload, simulation)
             raise failures.EVALUATOR_INTERRUPTED.passing(_blame(criterion, str(error))) from None
         except (EvaluatorFailedError, ScenarioError) as error:
-            # If the simulator was lost since then, it answers like an empty one; an evaluator can't notice that.
+            # A simulator that was lost since then answers like an empty one, and an evaluator can't notice that.
             await self.looks.require_still(payload, simulation)
             raise failures.EVALUATOR_FAILED.final(_blame(criterion, str(error))) from None
         await self.looks.require_still(payload, simulation)
@@ -86,8 +86,8 @@ class EvaluatorJudge:
         return await models.with_calibration(result, "facts") if models.meter.read() else result
 
     async def _code(self, payload: JudgeInput) -> tuple[Path, str]:
-        """Return the folder of the evaluators and the hash of its files: as stored at admission, unless a reset asks
-        for the current ones.
+        """Return the folder of the evaluators and the hash of its files. They are those stored at admission, unless a
+        reset asks for the current ones.
         """
         plan = payload.plan
         if payload.is_reset and await self._is_current_wanted():
@@ -113,7 +113,7 @@ def _blame(criterion: EvaluationCriterion, sentence: str) -> str:
 
 
 class SharedLooks:
-    """Simulations in the state after the last turn, shared by judgements that look at the same one at the same time."""
+    """Simulations in the state after the last turn. Simultaneous judgements of an assessment share one simulation."""
 
     def __init__(self, simulations: Simulations) -> None:
         self._simulations = simulations
@@ -121,10 +121,10 @@ class SharedLooks:
         self._shared: WeakValueDictionary[_Place, Simulation] = WeakValueDictionary()
 
     async def open_simulation(self, payload: JudgeInput) -> Simulation:
-        """Return the simulation. The first judgement restores it for all simultaneous ones. After judging, each makes
-        sure that the simulation is still the same.
+        """Return the simulation. The first judgement restores it for all simultaneous ones. After judging, each
+        judgement makes sure that the simulation is still the same.
 
-        A local activity uses the fence of ``conclude``: its own time is by the worker's clock, which must not be a
+        A local activity uses the fence of ``conclude``. Its own time comes from the worker's clock, which must not be a
         fence.
         """
         place = _find_place(payload)
@@ -139,7 +139,7 @@ class SharedLooks:
         return simulation
 
     async def require_still(self, payload: JudgeInput, simulation: Simulation) -> None:
-        """As ``proctor.activities.simulation.simulations.require_still``; if that fails, the next judgement restores
+        """Do as ``proctor.activities.simulation.simulations.require_still``. If that fails, the next judgement restores
         the simulation again.
         """
         try:
@@ -149,7 +149,7 @@ class SharedLooks:
             raise
 
     def forget(self, payload: JudgeInput, simulation: Simulation) -> None:
-        """Make the next judgement restore the simulation: this one can't be reached, or has changed."""
+        """Make the next judgement restore the simulation, because it can't be reached or has changed."""
         place = _find_place(payload)
         if self._shared.get(place) is simulation:
             del self._shared[place]

@@ -38,8 +38,8 @@ from purple_sdk.protocol.provenance import ModelUse
 from purple_sdk.settings.prices import Prices
 
 FEWEST_KAPPA = 0.6
-"""Every result warns of a judge with a lower kappa. This is the lower end of "substantial" agreement (Landis and Koch,
-"The Measurement of Observer Agreement for Categorical Data", Biometrics 33, 1977).
+"""The lowest kappa of a reliable judge: results warn of judges with a lower one. It is the lower end of "substantial"
+agreement (Landis and Koch, "The Measurement of Observer Agreement for Categorical Data", Biometrics 33, 1977).
 """
 
 Asked = Literal["items", "facts"]
@@ -51,7 +51,7 @@ _FACT = "fact"
 
 
 class CaseOutcome(Model):
-    """The outcome of one case: the judge's points, or None and why its answers aren't credible.
+    """The outcome of one case: the judge's points. If they are None, the outcome says why its answers aren't credible.
 
     ``quotes`` are the words of the evidence on which the judge based its verdict.
     """
@@ -74,8 +74,8 @@ class CaseOutcome(Model):
 class Calibration(Model):
     """The figures of a model on a scenario's cases.
 
-    ``cases_digest`` identifies the cases; ``usage`` is None if the model never answered. ``covers`` lists the subjects:
-    "items" of rubrics, "facts" in texts.
+    ``cases_digest`` identifies the cases. ``usage`` is None if the model never answered. ``covers`` lists the subjects:
+    "items" of rubrics or "facts" in texts.
     """
 
     scenario_id: str
@@ -101,7 +101,7 @@ class Calibration(Model):
         return None if None in kappas else min((each for each in kappas if each is not None), default=None)
 
     def find_fault(self) -> str | None:
-        """Return why points of this judge aren't reliable; None if they are."""
+        """Return why this judge's points aren't reliable; None if they are reliable."""
         kappa = self.kappa
         if kappa is None:
             return f"judge {self.model}: its kappa on the cases of {self.scenario_id} isn't defined"
@@ -141,21 +141,21 @@ async def calibrate(
 ) -> Calibration:
     """Show a judge cases, and compare its verdicts with the author's.
 
-    Each case asks only for its own item; all else is as in an assessment.
+    Each case asks only for its own item. Otherwise, the judge works as in an assessment.
 
     Args:
         scenario: the scenario of the cases.
         cases: the cases to judge.
         judge: the model.
         prices: the operator's table.
-        shipped: how many cases the scenario has, if more than these.
+        shipped: how many cases the scenario has, if it has more than ``cases``.
         window: how many characters of evidence the model reads at once.
         at_once: how many cases are judged at a time.
         on_case: called with each case when it is done.
 
     Raises:
         ModelUnavailableError: the model couldn't be reached, several times in a row.
-        ModelSettingsError: it can't be used as it is configured.
+        ModelSettingsError: the model can't be used as it is configured.
     """
     item_ids = list_item_ids(scenario)
     places = asyncio.Semaphore(at_once)
@@ -235,8 +235,8 @@ def keep(calibration: Calibration, state: Path) -> Path:
 
 
 def find_calibration(state: Path, scenario_id: str, model: str) -> Calibration | None:
-    """Return the last calibration of a model on a scenario, with today's prompt; None if there is none, or it can't be
-    read.
+    """Return the last calibration of a model on a scenario with today's prompt. None if there is none, or if it can't
+    be read.
     """
     try:
         return Calibration.model_validate_json(_file(state, scenario_id, model).read_text(encoding="utf-8"))
@@ -245,8 +245,8 @@ def find_calibration(state: Path, scenario_id: str, model: str) -> Calibration |
 
 
 def list_calibrations(state: Path, scenario_id: str, models: Sequence[str], what: Asked) -> list[dict[str, Any]]:
-    """Return a result's entries about its judges: for each model a short form of its calibration, or that it
-    has none.
+    """Return a result's entries about its judges. Each entry is a short form of a model's calibration, or says that
+    there is none.
     """
     rows = []
     for model in dict.fromkeys(models):

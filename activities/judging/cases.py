@@ -1,7 +1,7 @@
 """A scenario's calibration cases: small pieces of evidence, each with its author's verdict on one item.
 
-``calibration/*.jsonl`` has one case a line. Cases become records as an assessment's evidence does. Cases of facts are
-in ``paraphrases/*.txt``: each line is a text that states the fact, or doesn't.
+``calibration/*.jsonl`` has one case per line. A case becomes records in the same way as an assessment's evidence. Cases
+of facts are in ``paraphrases/*.txt``. Each line is a text that states the fact, or one that doesn't.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -27,7 +27,7 @@ CaseKind = Literal["clear", "borderline", "hostile"]
 KINDS: tuple[CaseKind, ...] = ("clear", "borderline", "hostile")
 
 FACT_CASES = 6
-"""Cases of each fact: half of them state it, half don't."""
+"""The number of cases of each fact: half of them state the fact, half don't."""
 
 
 _Case = TypeVar("_Case")
@@ -68,7 +68,7 @@ class SmsPiece(_Piece):
 
 
 class NotePiece(_Piece):
-    """The participant's report to the evaluator at the end of a turn; at most one a turn."""
+    """The participant's report to the evaluator at the end of a turn. There is at most one per turn."""
 
     kind: Literal["note"]
     text: str
@@ -98,9 +98,9 @@ class CalibrationCase(BaseModel):
 
     Attributes:
         id: its name, unique in its scenario.
-        kind: clear, borderline, or hostile (the evidence tries to move the judge).
+        kind: clear, borderline, or hostile (the evidence tries to influence the judge).
         criterion, item: the subject of the judgement.
-        points: the author's verdict, from 0 to the item's.
+        points: the author's verdict, from 0 to the item's maximum.
         why: the reasons for the verdict, for a reader who doubts it.
         evidence: the records that a judge sees.
     """
@@ -128,8 +128,8 @@ def fact_cases(paraphrases: Iterable[Paraphrase], statements: Mapping[str, str])
     """Choose cases of each fact from a scenario's paraphrases, the same ones every time.
 
     Args:
-        paraphrases: those of the scenario.
-        statements: its facts in words, by their names; paraphrases of other facts are left out.
+        paraphrases: the scenario's paraphrases.
+        statements: the facts in words, by their names. Paraphrases of other facts are left out.
     """
     piles: dict[tuple[str, bool], list[FactCase]] = {}
     for line in paraphrases:
@@ -147,7 +147,9 @@ def fact_cases(paraphrases: Iterable[Paraphrase], statements: Mapping[str, str])
 
 
 def read_cases(directory: Path, scenario: ScenarioConfig) -> list[CalibrationCase]:
-    """Read the cases of a scenario, in order of files and lines; empty if it ships none. Raises ``CasesError``."""
+    """Read the cases of a scenario, in order of files and lines. The list is empty if the scenario ships none. Raises
+    ``CasesError``.
+    """
     cases: dict[str, CalibrationCase] = {}
     for path in sorted((directory / FOLDER).glob("*.jsonl")):
         try:
@@ -172,8 +174,8 @@ def read_cases(directory: Path, scenario: ScenarioConfig) -> list[CalibrationCas
 
 
 def find_criterion(case: CalibrationCase, scenario: ScenarioConfig, where: str = "") -> EvaluationCriterion:
-    """Return the criterion of a case, with the case's item alone. Raises ``CasesError`` if the scenario lacks it, or no
-    model judges it.
+    """Return the criterion of a case, with the case's item alone. Raises ``CasesError`` if the scenario lacks the
+    criterion, or if no model judges it.
     """
     where = where or f"case {case.id}"
     modelled = {each.criterion_id: each for each in scenario.criteria if not each.evaluator_id}
@@ -191,7 +193,7 @@ def find_criterion(case: CalibrationCase, scenario: ScenarioConfig, where: str =
 
 
 def find_item(case: CalibrationCase, scenario: ScenarioConfig, where: str = "") -> Item:
-    """Return the item of a case; raises as ``find_criterion`` does."""
+    """Return the item of a case. Raises the errors of ``find_criterion``."""
     [item] = list_items(find_criterion(case, scenario, where))
     return item
 
@@ -239,14 +241,14 @@ def _log_entry(piece: Piece, scenario: ScenarioConfig) -> ActionLogEntryWithTurn
 
 
 def sample(cases: Sequence[CalibrationCase], most: int | None) -> list[CalibrationCase]:
-    """Choose at most ``most`` cases, in turn from every kind and item, the same ones every time."""
+    """Choose at most ``most`` cases, in turn from every kind and item. The choice is the same every time."""
     if most is None or most >= len(cases):
         return list(cases)
-    # Ordered by a digest: the order must prefer no item, and must not be chosen by a person.
+    # Ordered by a digest: no person chooses the order, and it prefers no item.
     items = sorted({case.item for case in cases}, key=lambda item: sha256(item.encode()).digest())
     by_kind = []
     for number, kind in enumerate(KINDS):
-        start = number * len(items) // len(KINDS)  # each kind begins elsewhere: few cases cover many items
+        start = number * len(items) // len(KINDS)  # each kind begins at another item, so few cases cover many items
         piles = []
         for place, item in enumerate(items[start:] + items[:start]):
             own = [case for case in cases if (case.kind, case.item) == (kind, item)]

@@ -1,6 +1,6 @@
-"""Facts in texts, found by a model in place of the patterns of ``proctor.language.facts``.
+"""Let a model find facts in texts, in place of the patterns of ``proctor.language.facts``.
 
-Each fact is a rubric item, judged on one text, with quotes. All facts about one text are one question.
+Each fact becomes a rubric item that is judged on one text, with quotes. All facts about one text form one question.
 """
 
 import asyncio
@@ -30,7 +30,8 @@ async def read_facts(asked: FactsAsked, user_prompt: str, judges: Sequence[Judge
         window: how many characters a model reads at once.
 
     Returns:
-        An answer for each of ``asked.facts``, in order; None if the judges' answers aren't credible, or tie.
+        An answer for each of ``asked.facts``, in order. An answer is None if the judges' answers aren't credible, or if
+        they tie.
 
     Raises:
         ModelUnavailableError, ModelSettingsError: a model can't be called.

@@ -1,6 +1,8 @@
-"""Scores one criterion (seed 000, section 3.6) that no evaluator function scores: by models, or offline by its rubric.
-A point that can't be judged is *unscored*, with the reason. These points depend only on the scenario and the settings,
-never on the participant's actions (``points_left_out``).
+"""Score a criterion (seed 000, section 3.6) that no evaluator function scores: by models, or offline by the criterion's
+rubric.
+
+A point that can't be judged is *unscored*, with the reason. Which points are unscored depends only on the scenario and
+the settings, never on the participant's actions (``points_left_out``).
 """
 
 import asyncio
@@ -21,7 +23,7 @@ from proctor.storage.blobs import BlobStore
 from purple_sdk.protocol.results import CriterionResult, unscored
 
 _LAST_RESORT = 3
-"""From this attempt on, a judge without a credible verdict counts as in doubt and no longer fails."""
+"""The attempt from which a judge without a credible verdict counts as in doubt and no longer fails."""
 
 
 async def judge_by_rubric(
@@ -63,15 +65,15 @@ async def judge(
     """Score a criterion that has no evaluator function.
 
     Args:
-        criterion: what to score, one of the scenario's.
+        criterion: the criterion to score, one of the scenario's.
         scenario: the scenario as it was admitted.
         ctx: the evidence.
-        judges: the models; empty offline: then a rubric's mechanical checks score the items that have one.
+        judges: the models. Offline it is empty, and a rubric's mechanical checks score the items that have a check.
         window: how many characters of evidence a model reads at once.
-        is_last_resort: whether a judge without usable answers counts as in doubt and doesn't fail.
+        is_last_resort: whether a judge without usable answers counts as in doubt, and doesn't fail.
 
     Returns:
-        The score; wholly or partly unscored, with the reason, if no judge could decide.
+        The score. Points that no judge could decide are unscored, with the reason.
 
     Raises:
         ModelUnavailableError, ModelAnswerError: the model failed; try again.

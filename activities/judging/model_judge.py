@@ -1,7 +1,6 @@
 """A model as judge: its prompt, its structured verdict, and the verdict's credibility.
 
-The evidence comes before the criterion in the prompt: a prompt cache serves it for all criteria, and the question comes
-after the cached part.
+In the prompt, the evidence comes before the criterion, so a prompt cache serves the evidence for all criteria.
 """
 
 import tomllib
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from langchain_core.language_models.chat_models import BaseChatModel
 
 PROMPT_VERSION = "5"
-"""Must rise with every change of the judge's prompt; a calibration holds for one version."""
+"""The version of the judge's prompt. Raise it with every change of the prompt: a calibration holds for one version."""
 
 _TEXTS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 _SYSTEM = f"{_TEXTS['system']}\n{UNTRUSTED_NOTICE}"
@@ -60,10 +59,10 @@ class Verdict(BaseModel):
 
 @lru_cache(maxsize=64)
 def verdict_type(item_ids: tuple[str, ...], *, is_narrow: bool = False) -> type[Verdict]:
-    """Return a type of verdict whose items can have only these ids.
+    """Return a type of verdict that allows only these ids of items.
 
     One type serves all criteria of a scenario, since a schema is part of a provider's cached prefix. A narrow type
-    requires exactly these items. It is for the second try: small models also judge items that they weren't asked about.
+    requires exactly these items. It is for the second try, since small models also judge items outside the question.
     """
     items: Any = Verdict.model_fields["items"]
     if is_narrow:
@@ -85,13 +84,15 @@ class Item:
 
 @dataclass(frozen=True)
 class Ballot:
-    """One judge's verdict on one criterion, over all windows of the evidence: a verdict for each item, in order."""
+    """One judge's verdict on one criterion: a verdict for each item, in order, combined from all windows of the
+    evidence.
+    """
 
     judge: str
     items: tuple[ItemVerdict, ...]
     explanation: str
     is_doubtful: bool = False
-    """Whether the judge gave no credible verdict; then no item counts as met."""
+    """Whether the judge gave no credible verdict. If so, no item counts as met."""
 
 
 def list_items(criterion: EvaluationCriterion) -> list[Item]:
@@ -113,7 +114,7 @@ async def vote(
     llm: "BaseChatModel",
     judge: str,
 ) -> Ballot:
-    """Let one judge score a criterion, window by window; raises as ``structured.ask`` does."""
+    """Let one judge score a criterion, window by window. Raises the errors of ``structured.ask``."""
     items = list_items(criterion)
     verdicts = [
         await ask(
@@ -136,7 +137,7 @@ async def vote(
 
 
 def doubt(criterion: EvaluationCriterion, judge: str, reason: str) -> Ballot:
-    """Return the ballot of a judge without credible answers: no item is met, and the result says so. Its reason is cut
+    """Return the ballot of a judge without credible answers. No item is met, and the result says so. The reason is cut
     to 400 characters.
     """
     reason = json_safe_text(reason)[:400]
@@ -172,8 +173,8 @@ def find_fault(verdict: Verdict, items: Sequence[Item], window: Window) -> str |
 
     Args:
         verdict: the model's answer.
-        items: the requested ones; each must be judged once, with points from 0 to the item's maximum.
-        window: the records that the model has read; quotes must come from them.
+        items: the requested items. Each must be judged once, with points from 0 to the item's maximum.
+        window: the records that the model has read. Quotes must come from them.
 
     Returns:
         A sentence that asks the model for a correction; None if the verdict is credible.
@@ -205,7 +206,7 @@ def find_fault(verdict: Verdict, items: Sequence[Item], window: Window) -> str |
 
 
 def _needs_quote(item: Item, points: int | None) -> bool:
-    """Return whether a verdict needs a quote: earned points and violations do, absence can't be quoted."""
+    """Return whether a verdict needs a quote. Earned points and violations need one; an absence can't be quoted."""
     if points is None:
         return False
     return points > 0 if item.scope == "any" else points < item.points
@@ -214,8 +215,8 @@ def _needs_quote(item: Item, points: int | None) -> bool:
 def combine(item: Item, verdicts: Sequence[ItemVerdict]) -> ItemVerdict:
     """Combine the verdicts of all windows.
 
-    An item that can be earned in any window gets the points of its best window, 0 if no window bears on it. An item
-    that is kept unless violated gets the points of its worst window, all points if no window bears on it.
+    If an item can be earned in any window, its best window counts; without a window that bears on it, it gets 0. If an
+    item is kept unless violated, its worst window counts; without a window that bears on it, it gets all points.
     """
     bearing = [verdict for verdict in verdicts if verdict.points is not None]
     if not bearing:

@@ -1,5 +1,5 @@
-"""Several judges of one criterion: each item gets the median of its points, which is robust against one judge's error.
-Of two middle values the lower counts; the difference between them is reported as a doubt.
+"""Let several judges score one criterion. Each item gets the median of its points, which is robust against one judge's
+error. Of two middle values, the lower one counts. The difference between the two is reported as a doubt.
 """
 
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Judge:
-    """A model that judges, with its name in results. One model may be on a panel several times."""
+    """A judging model, with its name in results. One model may be on a panel several times."""
 
     name: str
     llm: "BaseChatModel"
@@ -35,10 +35,10 @@ async def judge_by_panel(
     *,
     is_last_resort: bool = False,
 ) -> CriterionResult:
-    """Let every judge score a criterion; raises as ``structured.ask`` does.
+    """Let every judge score a criterion. Raises the errors of ``structured.ask``.
 
-    ``evidence`` are all windows. With ``is_last_resort`` a judge without usable answers counts as in doubt and doesn't
-    fail.
+    ``evidence`` has all windows. With ``is_last_resort``, a judge without usable answers counts as in doubt, and
+    doesn't fail.
     """
     item_ids = list_item_ids(scenario)
 
@@ -73,7 +73,7 @@ async def judge_by_panel(
 
 
 def _row(item: Item, place: int, ballots: Sequence[Ballot], evidence: Sequence[Window]) -> dict[str, Any]:
-    """Return one item's row; the reason and the quotes are those of a judge that gave the median."""
+    """Return one item's row. Its reason and quotes come from a judge that gave the median."""
     votes = [ballot.items[place].points or 0 for ballot in ballots]
     points = median_low(votes)
     ballot = ballots[votes.index(points)]
@@ -88,7 +88,7 @@ def _row(item: Item, place: int, ballots: Sequence[Ballot], evidence: Sequence[W
         "reason": json_safe_text(decisive.reason),
         "quotes": [_quote_row(quote, evidence) for quote in decisive.quotes],
     }
-    # With every doubt decided for the participant.
+    # The median if every doubt is decided for the participant.
     at_most = median_high(item.points if each.is_doubtful else vote for each, vote in zip(ballots, votes, strict=True))
     if at_most > points:
         row |= {"doubt": True, "at_most": at_most}

@@ -5,7 +5,9 @@ from proctor.activities.simulation.payloads import Evidence
 
 
 class JudgeInput(OfAssessment, OfSeveral):
-    """A request to judge one criterion. ``is_reset``: the run is a reset, which may ask for today's evaluators."""
+    """A request to judge one criterion. ``is_reset`` says whether the run is a reset, which may ask for today's
+    evaluators.
+    """
 
     criterion_id: str
     evidence: Evidence

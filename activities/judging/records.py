@@ -1,4 +1,5 @@
-"""The evidence as a judge's model sees it: one record for each writing, action, note and state entry.
+"""Make the records that a judging model sees: one for each text that the participant wrote, action, note and state
+entry.
 
 Each record is JSON on a separate line, so no text can imitate another record. Nothing is dropped: long evidence is
 split into several *windows*.
@@ -20,15 +21,15 @@ from purple_sdk.protocol.results import ActionLogEntryWithTurn
 Kind = Literal["writing", "action", "note", "state"]
 
 SHORTEST_QUOTE = 8
-"""The shortest quote that shows something, in characters: a single letter is in every record."""
+"""The fewest characters of a quote that shows something. A single letter is in every record."""
 
 _SHORTEST_WORD = 5
 
 _OVERLAP = 400
-"""Characters that two parts of a long text share: a quotation is wholly in one of them."""
+"""How many characters two neighbouring parts of a long text share, so a quotation is wholly in one of them."""
 
 _SHORT = 40
-"""Characters; a shorter parameter stays in its action's record even if the writing has it, too."""
+"""The characters of a short parameter. It stays in its action's record, even if the record of the text has it too."""
 
 _ENTRIES = {"email": "emails", "sms": "messages", "chat": "messages", "calendar": "events", "contacts": "contacts"}
 _TIMES = ("received_at", "sent_at", "timestamp", "start", "updated_at", "created_at")
@@ -48,7 +49,7 @@ class Record:
         sender: its author; ``assistant`` for all texts of the participant.
         to: addresses.
         text: its content, which a verdict may quote.
-        facts: further data about it, as JSON.
+        facts: further data about the record, as JSON.
     """
 
     id: str
@@ -77,7 +78,7 @@ class Record:
         return _json({name: value for name, value in known.items() if value is not None})
 
     def has(self, quote: str) -> bool:
-        """Return whether it contains a quote, regardless of white space."""
+        """Return whether the record contains a quote, regardless of white space."""
         return _normalize(quote) in _normalize(self.text)
 
     def is_too_short(self, quote: str) -> bool:
@@ -119,7 +120,7 @@ class Window:
 
 
 def windows(records: Sequence[Record], budget: int) -> list[Window]:
-    """Divide all records into windows of at most ``budget`` characters each; at least one window, even if it is
+    """Divide all records into windows of at most ``budget`` characters each. There is at least one window, which may be
     empty.
     """
     filled: list[list[Record]] = [[]]
@@ -135,8 +136,8 @@ def windows(records: Sequence[Record], budget: int) -> list[Window]:
 
 
 def make_records(ctx: AgentBeatsEvalContext) -> list[Record]:
-    """Return every record of an assessment: texts and actions of the participant, in order, then its notes, then the
-    state's entries, the changed ones first.
+    """Return every record of an assessment in this order: the participant's texts and actions, its notes, the changed
+    entries of the state, the other entries.
     """
     return [*_doings(ctx.action_log), *_notes(ctx.turn_notes), *_state(ctx)]
 
@@ -210,7 +211,7 @@ def _change(was: Any, now: Any) -> str:
 
 
 def _entries_by_id(modality: str, state: Any) -> dict[str, Any]:
-    """Return a modality's entries by id; if it isn't a collection, the whole state is one entry."""
+    """Return a modality's entries by id. If the modality isn't a collection, its whole state is one entry."""
     if not isinstance(state, Mapping):
         return {}
     entries = state.get(_ENTRIES.get(modality, ""))
@@ -237,8 +238,8 @@ def _json(value: Any) -> str:
 
 
 def _normalize(text: str) -> str:
-    r"""Normalise a text for comparison: as it reads in a prompt, with ``\n`` and ``\"`` decoded as in JSON, and single
-    spaces.
+    r"""Normalise a text for comparison, so it equals its form in a prompt. ``\n`` and ``\"`` are decoded as in JSON,
+    and spaces become single.
 
     Typography is unified too, since a model writes ``'`` for ``’`` and ``-`` for ``–``.
     """

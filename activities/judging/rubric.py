@@ -1,4 +1,4 @@
-"""Scores rubric items by their mechanical checks (``RubricCheck``), if no model judges."""
+"""Score rubric items by their mechanical checks (``RubricCheck``) if no model judges."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ class WrittenText:
 
 @dataclass(frozen=True)
 class ItemScore:
-    """The score of a rubric item; ``met`` is None if no judge could decide it, and then its points don't count.
+    """The score of a rubric item. ``met`` is None if no judge could decide the item; its points don't count then.
 
     An item that its patterns can't decide is in doubt, and not met.
     """
@@ -49,12 +49,12 @@ class ItemScore:
 
 
 def texts_written(action_log: Sequence[ActionLogEntryWithTurn]) -> list[WrittenText]:
-    """Return all texts that the participant sent, in order; failed sendings are left out."""
+    """Return all texts that the participant sent, in order. Texts that couldn't be sent are left out."""
     return [text for entry in action_log if entry.success and (text := text_written(entry)) is not None]
 
 
 def text_written(entry: ActionLogEntryWithTurn) -> WrittenText | None:
-    """Return the text of an action; None if it writes nothing."""
+    """Return the text of an action; None if the action writes nothing."""
     parameters: dict[str, Any] = entry.parameters
     if entry.action in _EMAIL_ACTIONS:
         modality, text = "email", f"{_string(parameters, 'subject')}\n{_string(parameters, 'body_text')}"
@@ -77,7 +77,7 @@ def _string(parameters: dict[str, Any], name: str) -> str:
 def judge_by_checks(
     criterion: EvaluationCriterion, action_log: Sequence[ActionLogEntryWithTurn], read: Read
 ) -> CriterionResult:
-    """Score a criterion by its rubric's mechanical checks; points of items without a check are unscored.
+    """Score a criterion by its rubric's mechanical checks. Points of items without a check are unscored.
 
     ``read`` is the scenario's function for reading a text.
     """
@@ -129,7 +129,7 @@ def _item_details(score: ItemScore) -> dict[str, Any]:
 def score_rubric(
     rubric: Sequence[RubricItem], action_log: Sequence[ActionLogEntryWithTurn], read: Read
 ) -> list[ItemScore]:
-    """Score every item of a rubric; those without a check stay unjudged."""
+    """Score every item of a rubric. Items without a check stay unjudged."""
     texts = texts_written(action_log)
     scores = []
     for item in rubric:

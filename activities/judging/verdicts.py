@@ -39,10 +39,10 @@ class VerdictActivities:
 
     @activity.defn
     async def judge_criterion(self, payload: JudgeInput) -> CriterionResult:
-        """Judge one criterion. Points without a judge come back unscored; they were known at admission.
+        """Judge one criterion. Points without a judge come back unscored; admission already knew these points.
 
-        Fails as ``EvaluatorFailed`` if the scenario's evaluator gives no verdict: fix it, then judge again. As a local
-        activity it calls no model, and gives an evaluator less time.
+        Fails as ``EvaluatorFailed`` if the scenario's evaluator gives no verdict; fix the evaluator, then judge again.
+        A local activity calls no model, and gives an evaluator less time.
         """
         scenario = await self._scenarios.load_scenario(payload.plan.scenario)
         criterion = next(c for c in scenario.criteria if c.criterion_id == payload.criterion_id)
@@ -72,8 +72,8 @@ _NOISE = 1e-9
 
 
 def work_criterion(criterion: EvaluationCriterion) -> EvaluationCriterion | None:
-    """Return the criterion that the scenario's function judges to measure the share of the work; None if the criterion
-    doesn't ask for it.
+    """Return the criterion by which the scenario's function measures the share of the work that was done. None if the
+    given criterion asks for no such measure.
     """
     if criterion.work_evaluator_id is None:
         return None
@@ -90,8 +90,7 @@ def work_criterion(criterion: EvaluationCriterion) -> EvaluationCriterion | None
 def in_proportion(verdict: CriterionResult, work: CriterionResult) -> CriterionResult:
     """Reduce a verdict on the quality of the work in proportion to the amount of work.
 
-    The maximum stays: it is the same for all participants. Points are rounded down, and the explanation names the
-    reduction.
+    The maximum stays the same for all participants. Points are rounded down, and the explanation names the reduction.
     """
     share = work.score / work.max_score
     share_at_most = (work.score + work.doubtful_points) / work.max_score

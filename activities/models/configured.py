@@ -15,7 +15,7 @@ _CHARACTERS_TEMPERATURE = 0.7
 
 
 class ConfiguredModels:
-    """Makes models with the settings' addresses, limits and prices. Their meter counts each call."""
+    """Makes models with the settings' addresses, limits and prices. A meter counts each call."""
 
     def __init__(self, config: GreenAgentConfig) -> None:
         self.judge_window = config.judge_window
@@ -37,8 +37,8 @@ class ConfiguredModels:
     def for_judging(
         self, name: str, temperature: float, seed: int, meter: Meter, prompt_version: str | None
     ) -> "BaseChatModel":
-        """Return a model that judges, by its name in the settings. ``prompt_version`` is noted in results; None for a
-        scenario's own prompts. Raises ``ModelSettingsError`` if the name, the key or the address is wrong.
+        """Return a model that judges, by its name in the settings. ``prompt_version`` is noted in results; it is None
+        for a scenario's own prompts. Raises ``ModelSettingsError`` if the name, the key or the address is wrong.
         """
         return self._make(name, self._config.evaluation_base_url, temperature, seed, meter, prompt_version)
 

@@ -1,5 +1,5 @@
-"""Counts the calls to one model by LangChain's callbacks; imported with the first model. With tracing each call is a
-span, by OpenTelemetry's semantic conventions for generative AI.
+"""Count the calls to one model by LangChain's callbacks. With tracing, each call is a span by OpenTelemetry's semantic
+conventions for generative AI. The module is imported with the first model.
 """
 
 import time
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _MOST_TOKENS = 10**12
 _PROVIDERS = {LLMProvider.GOOGLE: "gcp.gemini", LLMProvider.AZURE: "azure.ai.openai"}
-"""The semantic conventions' names of providers that differ from ours."""
+"""The names of providers in the semantic conventions, if they differ from our names."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,9 @@ class Counter(BaseCallbackHandler):
         self._add(usage)
 
     def on_llm_error(self, error: BaseException, *, run_id: UUID | None = None, **kwargs: Any) -> None:
-        """Add the tokens of an answer that was cut off or filtered, so the client raises: it is billed too."""
+        """Add the tokens of an answer for which the client raises, since it was cut off or filtered. Such an answer is
+        billed too.
+        """
         usage = _plausible(_read_completion_usage(error.completion)) if hasattr(error, "completion") else None
         self._end(run_id, usage, error)
         if hasattr(error, "completion"):
@@ -120,7 +122,7 @@ class Counter(BaseCallbackHandler):
 
 
 def _cached_tokens(usage: UsageMetadata) -> int | None:
-    """Return how many input tokens came from the provider's cache; None if it doesn't say."""
+    """Return how many input tokens came from the provider's cache; None if the provider doesn't say."""
     details: Any = usage.get("input_token_details") or {}
     cached = details.get("cache_read")
     return cached if isinstance(cached, int) else None

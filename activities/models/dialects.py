@@ -59,7 +59,7 @@ async def invoke(
     prepare: "Callable[[BaseChatModel], Runnable[Any, Any]]" = lambda llm: llm,
     **options: Any,
 ) -> Any:
-    """Send a request through the endpoint's queue (``endpoint_queue``), in the dialect that the model's server accepts.
+    """Send a request through the endpoint's queue (``endpoint_queue``) in the dialect that the model's server accepts.
 
     ``prepare`` changes the model before the call, for example binds tools; ``options`` go to ``ainvoke``. Raises all
     errors of the provider's client, and ModelUnavailableError if other steps have waited long enough for the model.
@@ -96,7 +96,7 @@ def _find_refused(problem: Exception) -> frozenset[str]:
 
 
 def _without(llm: "BaseChatModel", without: frozenset[str]) -> "BaseChatModel":
-    """Return the model without the refused parts. The limit of tokens stays, under its other name."""
+    """Return the model without the refused parts. The limit of tokens is kept under its other name."""
     changes: dict[str, Any] = {name: None for name in (_SEED, _TEMPERATURE) if name in without}
     limit = getattr(llm, "max_tokens", None)
     if _TOKENS in without and limit is not None:

@@ -21,7 +21,7 @@ REQUESTS_AT_ONCE = 4
 """Requests at once to one endpoint, unless the setting ``model_requests_at_once`` says otherwise."""
 
 LOCAL_REQUESTS_AT_ONCE = 1
-"""The same for an endpoint on this machine: a local model usually answers one request at a time."""
+"""Requests at once to an endpoint on this machine: a local model usually answers one request at a time."""
 
 _Places = dict[tuple[str, int], asyncio.Semaphore]
 
@@ -53,8 +53,8 @@ async def place_at_endpoint(llm: "BaseChatModel") -> AsyncIterator[None]:
 
 
 def _seconds(llm: "BaseChatModel") -> float | None:
-    """Return a model's own limit for one request. Its client applies it to each read; a server may send slowly for
-    longer.
+    """Return a model's own limit for one request, in seconds. The model's client applies it only to each read, so a
+    slow server could take longer.
     """
     for name in ("request_timeout", "default_request_timeout", "timeout"):
         limit = getattr(llm, name, None)

@@ -34,7 +34,7 @@ REQUEST_TIMEOUT = 120.0
 """Seconds that one call to a model may take, unless ``timeout`` is given."""
 
 MAX_TOKENS = 8_000
-"""The longest answer in tokens, unless ``max_tokens`` is given. Without a limit a small model may ramble until the
+"""The most tokens of an answer, unless ``max_tokens`` is given. Without a limit, a small model may ramble until the
 timeout.
 """
 
@@ -88,10 +88,11 @@ class _Provider:
         keys: the environment variables that may have a key.
         addresses: the environment variables that may have the address of the user's own server.
         base_url: its address, if the class doesn't know it.
-        passes_key: whether we pass the key to the class; else the class finds it, or needs none.
+        passes_key: whether we pass the key to the class. Otherwise the class finds the key itself, or needs none.
         takes_seed: whether requests may have a seed.
         renamed: the class's own names for parameters.
-        max_retries: the value with which the client makes one attempt per call; None if it has no such parameter.
+        max_retries: the value with which the client makes one attempt per call; None if the client has no such
+            parameter.
     """
 
     names: str
@@ -136,7 +137,7 @@ _PROVIDERS = {
         "langchain_google_genai.ChatGoogleGenerativeAI",
         keys=("GOOGLE_API_KEY", "GEMINI_API_KEY"),
         renamed={"max_tokens": "max_output_tokens"},
-        max_retries=1,  # 0 means the SDK's own default there
+        max_retries=1,  # this SDK takes 0 for its own default
     ),
     LLMProvider.OLLAMA: _Provider(
         r"ollama/.+",
@@ -212,11 +213,11 @@ async def prepare() -> None:
 
 
 def missing_setting(model: str, base_url: str | None) -> str | None:
-    """Return the environment variable that a model needs and that isn't set, for example ``OPENAI_API_KEY``; else None.
-    Raises as ``LLMFactory.detect_provider``.
+    """Return the environment variable that a model needs and that isn't set, for example ``OPENAI_API_KEY``. None if
+    nothing is missing. Raises the errors of ``LLMFactory.detect_provider``.
 
-    The user's own server (``base_url``, or the provider's variable for it) needs no key. Azure always needs its key,
-    since its address belongs to the deployment.
+    The user's own server needs no key; ``base_url`` or a variable of the provider has its address. Azure always needs
+    its key, since its address belongs to the deployment.
     """
     provider = LLMFactory.detect_provider(model)
     keys = _PROVIDERS[provider].keys

@@ -31,7 +31,7 @@ def classified(problem: BaseException, model: str) -> ModelError:
         return ModelUnavailableError(f"model {model} is not available ({type(problem).__name__}): {message}")
     if status is not None:
         return ModelSettingsError(f"model {model} refuses the request (HTTP {status}): {message}")
-    # ``structured`` reads a model's answers. A client that raises here got something else: a page, half a body.
+    # ``structured`` reads a model's answers. A client that raises here got no such answer, but a page or half a body.
     return ModelUnavailableError(
         f"model {model} is not available: its server sent something that is not a model's answer "
         f"({type(problem).__name__}: {message})"
@@ -39,14 +39,14 @@ def classified(problem: BaseException, model: str) -> ModelError:
 
 
 def is_transient(problem: BaseException) -> bool:
-    """Whether a model's failure may be temporary: no connection, timeout, rate limit, server failure."""
+    """Return whether a model's failure may be temporary: no connection, timeout, rate limit, server failure."""
     if isinstance(problem, ModelUnavailableError | ModelAnswerError):
         return True
     status = find_http_status(problem)
     if status is not None:
         return status in _WORTH_RETRYING or status >= 500
-    # Connection errors carry no status. Exceptions of OpenAI's and Anthropic's clients, and of LangChain's classes, are
-    # recognised by name: no provider's package has to be installed.
+    # Connection errors carry no status. Exceptions of OpenAI's and Anthropic's clients and of LangChain's classes
+    # are recognised by name, so no provider's package has to be installed.
     names = {base.__name__ for base in type(problem).__mro__}
     return isinstance(problem, httpx.TransportError | ConnectionError | TimeoutError) or bool(
         names & {"APIConnectionError", "APITimeoutError", "ModelConnectionError", "ModelTimeoutError"}

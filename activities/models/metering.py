@@ -1,4 +1,4 @@
-"""Usage of models by an activity, over all of its attempts, also if it fails."""
+"""Count an activity's usage of models over all of its attempts, even if it fails."""
 
 import asyncio
 from collections.abc import Iterator
@@ -19,16 +19,16 @@ from purple_sdk.settings.prices import Prices
 _USES = TypeAdapter(list[ModelUse])
 
 _USAGE = "model_usage"
-"""Key in a failure's details: the usage of models up to the failure."""
+"""The key for the usage of models in a failure's details."""
 
 
 @contextmanager
 def attempt_meter(prices: Prices) -> Iterator[Meter]:
     """Return a meter that begins with the usage by earlier attempts, and notes each answer for the next attempt.
 
-    A failure that leaves this context carries the meter's counts, for ``find_usage``. So does a requested cancellation
-    (``CalledOff``). The failure is final if the run has given up the model (``waits``). The activity's heartbeats have
-    no other notes. The counts may lack calls in the last moment before a worker died.
+    A failure that leaves this context carries the meter's counts, for ``find_usage``. A requested cancellation also
+    carries them (``CalledOff``). The failure is final if the run has given up the model (``waits``). The activity's
+    heartbeats have no other notes. The counts may lack calls just before a worker died.
     """
     noted = heartbeats.notes()
     meter = Meter(prices, _USES.validate_python(noted[-1]) if noted else [])
@@ -60,7 +60,7 @@ def attempt_meter(prices: Prices) -> Iterator[Meter]:
 
 
 def find_usage(problem: ActivityError) -> list[ModelUse]:
-    """Return the models' usage by a failed activity, from its failure or its last heartbeat; for workflows."""
+    """Return a failed activity's usage of models, from its failure or its last heartbeat. Workflows call it."""
     cause = problem.cause
     if isinstance(cause, ActivityTimeoutError):
         notes = cause.last_heartbeat_details

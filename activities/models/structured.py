@@ -1,7 +1,11 @@
-"""Structured answers from any chat model: checked, requested a second time if unusable, never guessed.
+"""Get structured answers from any chat model. An answer is checked, and requested once more if it is unusable; it is
+never guessed.
 
-The server's first working way is remembered: a JSON schema or tool call that the provider enforces, a ``json_object``
-with the schema in the prompt, or plain text that contains the JSON.
+There are several ways to ask, and the first one that works with a server is remembered:
+
+* a JSON schema or tool call that the provider enforces
+* a ``json_object`` with the schema in the prompt
+* plain text that contains the JSON
 """
 
 import json
@@ -28,7 +32,9 @@ Check = Callable[[AnswerT], str | None]
 
 _TEXT = "text"
 _WITHOUT_LENGTHS = "json_schema without lengths"
-"""Small models ramble for thousands of tokens in a string without ``maxLength``; some providers refuse the word."""
+"""The way without ``maxLength``, a word that some providers refuse. Without it, small models ramble for thousands of
+tokens in a string.
+"""
 
 _LENGTHS = {"maxLength", "maxItems", "minItems"}
 _MODES: dict[str, tuple[str, ...]] = {
@@ -40,7 +46,9 @@ _MODES: dict[str, tuple[str, ...]] = {
 _OTHER_MODES = (_TEXT,)
 _LONGEST_SHOWN = 2000
 _MOST_FAILED = 100
-"""Limit of braces in an answer at which no object begins; each one's parsing takes time in proportion to the answer."""
+"""The most braces in an answer at which no object begins. Each attempt to parse takes time in proportion to the
+answer.
+"""
 MOST_CHARACTERS = 200_000
 """The longest answer that is parsed: parsing blocks the event loop for all other work."""
 
@@ -64,17 +72,18 @@ async def ask(
         system: its role and the rules.
         question: the prompt.
         answer_type: the type of the answer.
-        check: returns a sentence about a fault in an answer of the right type (bounds, completeness), or None.
+        check: returns a sentence about a fault in an answer of the right type (bounds, completeness); None if there is
+            none.
         context: text before the question, the same for many questions. Providers that cache by prefix serve it from
-            there; those that want a hint get one.
+            their cache; providers that want a hint get one.
         narrower_type: a stricter type for the second try, which small models need. The first try doesn't use it: it
             differs by question, and a schema is part of a provider's cached prefix.
 
     Raises:
-        ModelAnswerError: the second answer was unusable too; worth trying again.
-        ModelUnavailableError: no connection, timeout, rate limit or server failure; worth trying again. So is a
-            response that is not a model's answer (a page of HTML with status 200, an empty or cut body).
-        ModelSettingsError: refused for good (key, model name, prompt too long).
+        ModelAnswerError: the second answer was unusable too; another try may help.
+        ModelUnavailableError: no connection, timeout, rate limit or server failure, or a response that is not a model's
+            answer (a page of HTML with status 200, an empty or cut body). Another try may help.
+        ModelSettingsError: the request was refused for good (key, model name, prompt too long).
     """
     modes = _MODES.get(type(llm).__name__, _OTHER_MODES)
     schema = answer_type.model_json_schema()
@@ -100,7 +109,7 @@ async def ask(
 
 
 def _prompt(llm: "BaseChatModel", context: str, question: str) -> "HumanMessage":
-    """Return the question after its context. Anthropic caches a context that is marked, other providers do so
+    """Return the question after its context. The mark on the context makes Anthropic cache it; other providers cache
     automatically.
     """
     from langchain_core.messages import HumanMessage
@@ -155,8 +164,8 @@ async def _ask_once(
     check: Check[AnswerT] | None,
     asked_type: type[BaseModel],
 ) -> tuple[AnswerT | None, str, str]:
-    """Return the answer or None, a sentence about its fault, and the model's text. ``asked_type`` is the requested
-    type.
+    """Return the answer (None if it is unusable), a sentence about its fault, and the model's text. ``asked_type`` is
+    the requested type.
     """
     if mode == _TEXT:
         raw = await invoke(llm, messages)
@@ -176,7 +185,7 @@ async def _ask_once(
             if isinstance(raw, dict) and "raw" in raw:
                 raw = raw["raw"]
         except Exception as error:
-            # OpenAI's client raises on an answer that was cut off or filtered. It is an answer too, an unusable one.
+            # OpenAI's client raises on an answer that was cut off or filtered. That answer counts, as an unusable one.
             if type(error).__name__ in ANSWERS_RAISED:
                 return None, str(error), ""
             raise
@@ -219,9 +228,10 @@ def _extract_text(raw: Any) -> str:
 def read_answer(
     text: str, answer_type: type[AnswerT], check: Check[AnswerT] | None = None
 ) -> tuple[AnswerT | None, str]:
-    """Return the JSON object in a model's text, or None and a sentence about the fault. The text around it is ignored.
+    """Return the JSON object in a model's text, or None and a sentence about the fault. Text around the object is
+    ignored.
 
-    Two objects of the right shape aren't an answer: one of them may have been put into the model's mouth.
+    Two objects of the right shape aren't an answer, since untrusted text may have dictated one of them.
     """
     text = _THOUGHTS.sub("", text)
     problem = "there is no JSON object in it"

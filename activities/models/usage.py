@@ -1,4 +1,4 @@
-"""Usage of models, in calls and tokens, and its cost by the operator's table of prices."""
+"""Count the usage of models in calls and tokens, and compute its cost by the operator's table of prices."""
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 class Meter:
     """Counts the usage of the models that are put on it.
 
-    ``prices`` is the operator's table, ``earlier`` the usage before. ``on_answer`` is called after each answer was
-    counted.
+    ``prices`` is the operator's table; ``earlier`` is the usage before the meter was made. ``on_answer`` is called
+    after each counted answer.
     """
 
     prices: Prices
@@ -31,7 +31,7 @@ class Meter:
     def on(self, llm: "BaseChatModel", name: str, prompt_version: str | None) -> "BaseChatModel":
         """Count the usage of a model from now on. The model is changed in place, and returned.
 
-        ``name`` is the model's name in results; ``prompt_version`` is None for others' prompts.
+        ``name`` is the model's name in results. ``prompt_version`` is None for prompts that aren't ours.
         """
         from proctor.activities.models.counting import Counter
 
@@ -58,7 +58,9 @@ _USUAL_HOSTS = {
 
 
 def find_endpoint(llm: "BaseChatModel") -> str | None:
-    """Return the host of a model's endpoint, and its port if named; never a path, which may hold a key."""
+    """Return the host of a model's endpoint, with the port if the address names one. A path is never included: it may
+    hold a key.
+    """
     client = getattr(llm, "root_async_client", None)  # OpenAI's client, which also reads its environment variables
     own = (getattr(llm, name, None) for name in ("openai_api_base", "anthropic_api_url", "base_url"))
     for address in (getattr(client, "base_url", None), *own):

@@ -1,7 +1,7 @@
-"""One wait for a model that is away, shared by all steps in this process of one workflow run.
+"""Let all steps of a workflow run in this process share one wait for a model that is away.
 
-Otherwise each of many criteria would wait as long as its attempts take. If the endpoint hangs, their requests
-also wait for each other (``endpoint_queue``), each until its time limit.
+Otherwise each of many criteria would wait as long as its attempts take. If the endpoint hangs, the requests would also
+wait for each other (``endpoint_queue``), each until its time limit.
 """
 
 import time
@@ -15,12 +15,12 @@ from proctor.activities.models.factory import ModelUnavailableError
 from proctor.activities.models.failing import classified, is_away
 
 LONGEST_WAIT = 240.0
-"""Seconds from the first failure until a model is given up: the length of one step's attempts if they fail at once
+"""Seconds from the first failure until a model is given up. One step's attempts take this long if each fails at once
 (``proctor.workflows.limits``).
 """
 
 FEWEST_FAILURES = 3
-"""Requests in a row that must have failed before a model is given up, regardless of time: one prompt may be slow."""
+"""The fewest failed requests in a row until a model is given up, regardless of time: one prompt may be slow."""
 
 _MOST_WAITS = 1_000
 

@@ -1,5 +1,5 @@
-"""Push a task's updates to a webhook, in order and at least once. Each is sent until it is accepted; an attempt notes
-its progress for the next one.
+"""Push a task's updates to a webhook, in order and at least once. Each update is sent until the webhook accepts it. An
+attempt notes its progress for the next attempt.
 """
 
 import asyncio
@@ -22,7 +22,9 @@ from purple_sdk.processes.addresses import is_forbidden
 from purple_sdk.processes.http_clients import make_http_client
 
 STANDSTILL = 5.0
-"""Seconds without a step of the event loop, far below the heartbeat's timeout (``limits.notified``)."""
+"""Seconds without a step of the event loop after which the process counts as stopped. The heartbeat's timeout is much
+longer (``limits.notified``).
+"""
 
 _ANSWER_SECONDS = 10.0
 
@@ -42,7 +44,8 @@ class NotificationActivities:
     async def notify(self, payload: Delivery) -> Delivered:
         """Send a task's notifications to a webhook, after the last one that an earlier attempt has sent.
 
-        An attempt that made progress and then fails counts as a success: the next activity's retries count from zero.
+        An attempt that made progress and then fails counts as a success, so the next activity's retries count from
+        zero.
         """
         webhook = self._open(payload)
         begun_after = taken = max([payload.after, *map(int, map(str, heartbeats.notes()))])
@@ -112,14 +115,14 @@ class _Pace:
 async def _post(http: httpx.AsyncClient, webhook: Webhook, notification: Notification) -> None:
     """Send one notification; only the answer's status is read and reported.
 
-    Fails if it was not accepted, and finally (``WebhookUnusable``) if it never will be.
+    Fails if the notification was not accepted. The failure is final (``WebhookUnusable``) if it never will be.
     """
     url = httpx.URL(webhook.url)
     problem: Exception | None = None
     for address in await _addresses(webhook):
         request = http.build_request(
             "POST",
-            url.copy_with(host=address),  # the address that was checked: the name may resolve to another by now
+            url.copy_with(host=address),  # the checked address: the name may resolve to another one by now
             json=notification.body,
             headers={**webhook.make_headers(), "Host": url.netloc.decode("ascii")},
             extensions={"sni_hostname": url.raw_host.decode("ascii")},

@@ -9,7 +9,7 @@ SEALED_WEBHOOK = "webhook"
 """The purpose for which a webhook is sealed (encrypted)."""
 
 FROM_THE_START = -2
-"""The number before the first notification, -1: none was accepted yet."""
+"""The number before that of the first notification (-1). It means that no notification was accepted yet."""
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class Notification:
 
 
 class Delivery(Model):
-    """A delivery: send a task's notifications after number ``after`` to a webhook (JSON, sealed)."""
+    """A request to send a task's notifications after number ``after`` to a webhook, which is given as sealed JSON."""
 
     task_id: str
     sealed_webhook: str

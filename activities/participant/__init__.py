@@ -1,9 +1,9 @@
 """Conversations with participants over A2A, and their turns.
 
 * ``client``: sends a message, waits for the answer, finds a task again
-* ``answer``: the participant's answer, and its meaning
+* ``answer``: reads the participant's answer
 * ``plain``: agents without A2A
-* ``errors``: failures, and whose fault they are
+* ``errors``: decides what kind of failure an error is, and whose fault
 * ``addresses``: allowed destinations of connections
 * ``bounded_http``: limits of responses
 """

@@ -1,4 +1,4 @@
-"""The participant's own account compared with the event log: unreported actions, and reported ones that never
+"""Compare the participant's own report with the event log: find unreported actions, and reported actions that never
 happened.
 """
 
@@ -16,7 +16,7 @@ from purple_sdk.protocol.results import ActionLogEntryWithTurn, ActionReport, Re
 
 _MODALITY_WORDS = {**{name: name for name in SHOWN}, "emails": "email", "contact": "contacts"}
 
-# Participants' names for the routes. There is one route to send an email, so a reply is a send.
+# Participants' names for the routes. A reply to an email uses the route that sends emails.
 _OPERATION_ALIASES: dict[str, dict[str, str]] = {
     "email": {
         **dict.fromkeys(("reply", "reply_all", "forward", "send_email", "send_message", "send_reply"), "send"),
@@ -63,7 +63,9 @@ _PARAMETER_ALIASES = {
 }
 _OTHERS = "…"
 _MOST_COMPARED, _FOR_AN_ACTION = 20_000, 3
-"""Limit of compared values in all reports of an assessment; an action costs as much time as three of its values."""
+"""The most values that are compared in all reports of an assessment, and how many values cost as much time as an
+action.
+"""
 _in_order = json.JSONEncoder(sort_keys=True).encode
 _SETS = {"message_ids", "to_addresses", "cc_addresses", "bcc_addresses", "labels", "attendees"}
 
@@ -74,11 +76,13 @@ Kind = frozenset[Any]
 def compare(reported: Sequence[ReportedAction], observed: Sequence[ActionLogEntryWithTurn]) -> ActionReport:
     """Match reported actions with logged ones.
 
-    A report matches an action of the same turn if their names are equal, and the values of all shared parameters.
-    ``mark_read`` is ``read``. Ids, labels and addresses are compared as sets, addresses in any case, times as instants.
-    Each matches at most one. As many as possible are matched, and exact matches come before partial ones.
-    Actions that failed, in the report or in the log, are left out of both lists of differences. So are turns after
-    ``_MOST_COMPARED`` values: a workflow calls this function, and has two seconds for a step.
+    A report matches an action of the same turn if they have equal names, and equal values of all shared parameters.
+    ``mark_read`` counts as ``read``. Ids, labels and addresses are compared as sets, addresses without regard to case,
+    times as instants. A report matches at most one action, and an action at most one report. As many as possible are
+    matched; exact matches come before partial ones.
+
+    Both lists of differences leave out actions that failed, in the report or in the log. They also leave out turns
+    after ``_MOST_COMPARED`` values: a workflow calls this function, and has two seconds for a step.
     """
     last = _last_compared(reported)
     claims: dict[tuple[int, str], list[int]] = defaultdict(list)
@@ -107,8 +111,8 @@ def compare(reported: Sequence[ReportedAction], observed: Sequence[ActionLogEntr
 
 
 def _last_compared(reported: Sequence[ReportedAction]) -> float:
-    """Return the last turn whose reports are compared; infinite for the number of reports that honest participants
-    make.
+    """Return the last turn whose reports are compared. It is infinite if the reports are no more than honest
+    participants make.
     """
     count = 0
     for report in reported:
@@ -127,7 +131,7 @@ def canonical_action(name: str) -> str | None:
     words = re.sub(r"[\s./:\-]+", ".", name.strip().lower())
     modality, _, operation = words.partition(".")
     if modality not in SHOWN:
-        # send_email, email_send: one of the words is the modality.
+        # In send_email and email_send, one of the words is the modality.
         parts = [part for part in re.split(r"[._]", words) if part]
         word = next((part for part in parts if part in _MODALITY_WORDS), None)
         if word is None:
@@ -141,8 +145,8 @@ def canonical_action(name: str) -> str | None:
 
 
 def _canonical_parameters(parameters: Mapping[str, Any], names: Container[str] | None = None) -> Parameters:
-    """Return parameters in comparable form. With ``names``, all others become one entry, which only shows that there
-    are others.
+    """Return parameters in comparable form. With ``names``, all other parameters become one entry, which only shows
+    that there are some.
     """
     canonical: Parameters = {}
     for name, value in parameters.items():
@@ -187,9 +191,9 @@ def _comparable(value: Any) -> str:
 
 
 class _Likenesses:
-    """Finds the actions that a claim may mean: those with equal values of all shared parameters.
+    """Finds the actions that a claim may mean: actions with equal values of all shared parameters.
 
-    It uses an index and doesn't compare pairs, since a participant may report any number of actions.
+    It uses an index instead of comparing pairs, since a participant may report any number of actions.
     """
 
     def __init__(self, actions: list[Parameters]) -> None:
@@ -201,7 +205,7 @@ class _Likenesses:
         self._places: dict[Kind, list[int]] = {}
 
     def of(self, claim: Parameters) -> tuple[Kind, list[int]]:
-        """Return a key that claims with the same candidates share, and the candidates' places."""
+        """Return a key, which is the same for claims with the same candidates, and the candidates' places."""
         kinds = []
         for names in self._by_names:
             shared = names.intersection(claim)
@@ -234,7 +238,7 @@ class _Matching:
         self._claim_of: dict[int, int] = {}
         self._claims = claims
         self._likenesses = _Likenesses(actions)
-        # Places that an unsuccessful search has reached can never make room later, so they are not searched again.
+        # A place that an unsuccessful search has reached can never make room later, so it is not searched again.
         self._settled: set[int] = set()
         self._hopeless: set[Kind] = set()
 

@@ -1,7 +1,7 @@
-"""The participant's part: it is greeted, plays its turns, and is notified of the end.
+"""The activities that greet the participant, let it play its turns, and notify it of the end.
 
-A step is an ``Attempt`` (``turn_attempt``: which attempt may act) that holds a ``Dialogue`` with the participant. A
-turn's end is settled in the simulation (``proctor.activities.simulation.settling``).
+In each step, an ``Attempt`` (``turn_attempt``) holds a ``Dialogue`` with the participant. At a turn's end, the
+simulation settles (``proctor.activities.simulation.settling``).
 """
 
 import asyncio
@@ -32,7 +32,7 @@ FAREWELL_SECONDS = 2.0
 """How long the end of an assessment may wait for the participant to take note of it."""
 
 _LOOK_SECONDS = 0.5
-"""How long the simulator is waited for when another worker may have continued the assessment."""
+"""How many seconds to wait for the simulator if another worker may have continued the assessment."""
 
 
 class ParticipantActivities:
@@ -53,7 +53,7 @@ class ParticipantActivities:
 
     @activity.defn
     async def greet(self, payload: GreetInput) -> Greeted:
-        """Send ``assessment_start``; returns the checkpoint reached, as a participant may act at once."""
+        """Send ``assessment_start``. Return the checkpoint after it, since a participant may act at once."""
         work = Work.of_greeting(payload)
         attempt = await Attempt.begin(self._simulations, work)
         is_reset = payload.is_reset or was_asked_in_earlier_run(payload)
@@ -64,7 +64,7 @@ class ParticipantActivities:
         except SimulationGoneError:
             is_remembered = False
         if not is_remembered:
-            raise failures.SIMULATION_LOST.passing(  # even if the participant has failed: it was not its fault
+            raise failures.SIMULATION_LOST.passing(  # even if the participant has failed: that was not its fault
                 "The simulator lost what the participant did when it was greeted: it has to be greeted again."
             )
         answer.require_success()
@@ -74,7 +74,7 @@ class ParticipantActivities:
 
     @activity.defn
     async def purple_turn(self, payload: TurnInput) -> TurnAnswer:
-        """Let the participant play one try of a turn, from the turn's first checkpoint to its last."""
+        """Let the participant play one try of a turn, from the turn's first checkpoint to its last one."""
         work = Work.of_turn(payload)
         attempt = await Attempt.begin(self._simulations, work)
         what, is_renewed = f"turn {payload.turn}", attempt.has_new_key
@@ -95,7 +95,8 @@ class ParticipantActivities:
     async def farewell(self, payload: FarewellInput) -> None:
         """Have the participant stop its unfinished tasks, and send ``assessment_complete``.
 
-        It isn't a failure if the participant can't be informed. An assessment that has been reset since hasn't ended.
+        The activity doesn't fail if the participant can't be informed. An assessment that has been reset since hasn't
+        ended.
         """
         plan = payload.plan
         with suppress(UESError, TimeoutError):
@@ -110,7 +111,7 @@ class ParticipantActivities:
                 await self._dialogues.end(plan, unfinished, messages.AssessmentCompleteMessage(reason=payload.reason))
 
     async def _settle(self, payload: TurnInput, message: messages.FromParticipant, attempt: Attempt) -> TurnAnswer:
-        """Settle a turn after its last message, in the same attempt if the host can."""
+        """Settle a turn after the participant's last message, in the same attempt if the host supports it."""
         time_step, trajectory = _time_step(message), await self._keep_trajectory(message)
         plan, simulations = payload.plan, self._simulations.of(payload.plan)
         if simulations.host.outlive_workers:

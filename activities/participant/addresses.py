@@ -1,9 +1,9 @@
-"""Allowed destinations of connections to participants. A card or a name may lead to services that only the evaluator
-reaches, so these are the rules:
+"""Decide to which addresses connections to participants may go. A card or a name could lead to services that only the
+evaluator reaches. The rules are:
 
-* addresses that are always forbidden, such as link-local ones, and the evaluator's own services: never
-* the host from which the card was fetched, at the addresses that its name had then: always
-* any other host: if ``AGENTBEATS_GREEN_PARTICIPANTS_ALLOWED`` names it, or the network of its address
+* Link-local and similar addresses, and the evaluator's own services, are never allowed.
+* The host from which the card was fetched is always allowed, at the addresses that its name had then.
+* Any other host is allowed if ``AGENTBEATS_GREEN_PARTICIPANTS_ALLOWED`` names the host or the network of its address.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ Service = tuple[str, int]
 _SETTING = "AGENTBEATS_GREEN_PARTICIPANTS_ALLOWED"
 
 _resolver = ThreadPoolExecutor(max_workers=8, thread_name_prefix="participant-names")
-"""A separate pool: a slow name server delays only the participants with such names."""
+"""A separate pool of threads for name look-ups: a slow name server delays only the participants with such names."""
 
 
 class RefusedAddressError(Exception):
@@ -52,7 +52,7 @@ class Destinations:
         return any(address in network for network in self._networks)
 
     async def forbids(self, address: Address, port: int) -> str | None:
-        """Return why no connection may ever be made to an address; None if that depends on the host."""
+        """Return why connections to an address are never allowed; None if the host decides."""
         if is_forbidden(address) and not address.is_unspecified:  # the unspecified address is this machine
             return "which is a link-local or another special address, to which the evaluator doesn't connect"
         for own_host, own_port in self._own:
@@ -99,8 +99,11 @@ class GuardedBackend(httpcore.AsyncNetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
     ) -> httpcore.AsyncNetworkStream:
-        """Connect to the first address of a host that is allowed and answers. Raises ``RefusedAddressError`` if none is
-        allowed, httpcore's errors if none answers.
+        """Connect to a host's first address that is allowed and answers.
+
+        Raises:
+            RefusedAddressError: no address is allowed.
+            httpcore.ConnectError, httpcore.ConnectTimeout: no address answers.
         """
         try:
             async with asyncio.timeout(timeout):
@@ -158,7 +161,7 @@ class GuardedBackend(httpcore.AsyncNetworkBackend):
 
 
 async def _look_up(host: str) -> list[Address]:
-    """Return the addresses of a host in the order of trying. Raises ``httpcore.ConnectError`` if there is none."""
+    """Return the addresses of a host in the order of trying. Raises ``httpcore.ConnectError`` if the host has none."""
     try:
         return [plain(ip_address(host))]
     except ValueError:

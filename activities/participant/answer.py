@@ -1,4 +1,4 @@
-"""The participant's answer to a message, and its meaning."""
+"""Collect and read the participant's answer to a message."""
 
 import json
 from collections import deque
@@ -38,11 +38,11 @@ _ENDS_OF_TURNS = ("turn_complete", "early_completion")
 _LONGEST_SENTENCE = 2_000
 _LONGEST_QUOTE = 300
 _MOST_REPORTED = 20_000
-"""Limit of JSON values in a turn's report: a workflow compares all reports with the log, and has two seconds for a
+"""The most JSON values in a turn's report. A workflow compares all reports with the log, and has two seconds for a
 step.
 """
 _MOST_OBJECTS = 100
-"""How many JSON objects of a text are read, from the end."""
+"""The most JSON objects that are read from a text, beginning at its end."""
 
 
 class UnreadableTurnError(Exception):
@@ -57,7 +57,7 @@ class Answer:
     """The answer to one message so far: the task (if any), its state, all parts in order.
 
     Args:
-        bounds: limits of its size; the settings' defaults if left out.
+        bounds: limits of the answer's size; the settings' defaults if left out.
     """
 
     def __init__(self, bounds: ParticipantBounds | None = None) -> None:
@@ -76,7 +76,9 @@ class Answer:
 
     @property
     def may_have_refused(self) -> bool:
-        """Whether it may have failed because it doesn't know the assessment; a participant that was stopped knew it."""
+        """Whether the participant may have failed because it doesn't know the assessment. A participant whose task was
+        canceled knew it.
+        """
         return self.has_failed and self.state != TaskState.TASK_STATE_CANCELED
 
     @property
@@ -95,7 +97,7 @@ class Answer:
         return [*self._streamed, *self._in_task]
 
     def take(self, event: StreamResponse) -> None:
-        """Add an event of the stream. Raises ``RefusedBodyError`` if the answer is too large then."""
+        """Add an event of the stream. Raises ``RefusedBodyError`` if the answer becomes too large."""
         self._events += 1
         most = self._bounds.answer.events
         if most is not None and self._events > most.most:
@@ -114,7 +116,7 @@ class Answer:
             self._add(event.artifact_update.artifact.parts)
 
     def take_task(self, task: Task) -> None:
-        """Replace the task by its current version; raises as ``take`` does."""
+        """Replace the task by its current version. Raises ``RefusedBodyError`` if the answer becomes too large."""
         self._take_id(task.id)
         self._in_task = [part for artifact in task.artifacts for part in artifact.parts]
         self._in_task += _status_parts(task.status)
@@ -149,15 +151,15 @@ class Answer:
             )
 
     def find_text(self, most: int = _LONGEST_QUOTE) -> str:
-        """Return the last text, cut to ``most`` characters; the default suits error sentences."""
+        """Return the last text, cut to ``most`` characters. The default is suitable for error sentences."""
         texts = (part.text for part in reversed(self.parts) if part.HasField("text"))
         return next((text.strip()[:most] for text in texts if text.strip()), "")
 
     def find_documents(self) -> Iterator[dict[str, Any]]:
-        """Yield every JSON object in the parts, latest first. Text parts come before data parts: their numbers are
-        exact.
+        """Yield every JSON object in the parts, latest first. Text parts come before data parts, because their numbers
+        are exact.
 
-        Objects in fences or between prose come last, as do objects from a text in several parts.
+        Objects in fences or between prose come last. So do objects from a text in several parts.
         """
         texts = [part.text for part in self.parts if part.HasField("text")]
         for text in reversed(texts):
@@ -169,7 +171,7 @@ class Answer:
             if part.HasField("data"):
                 try:
                     document = restore_integers(MessageToDict(part.data))
-                except SerializeToJsonError:  # it has NaN
+                except SerializeToJsonError:  # the part has NaN
                     continue
                 if isinstance(document, dict):
                     yield document
@@ -207,7 +209,9 @@ class Answer:
         return turn
 
     def _find_turn(self) -> dict[str, Any] | None:
-        """Return the latest object that ends a turn, else the latest with any ``message_type``."""
+        """Return the latest object that ends a turn. If there is none, return the latest one with any
+        ``message_type``.
+        """
         typed = None
         for candidate in self.find_documents():
             wrapped = candidate.get("result")  # pydantic-ai's place for the outputs of its agents
@@ -233,8 +237,10 @@ class Answer:
         )
 
     def to_turn(self) -> FromParticipant:
-        """Read the answer to a turn. Fails as ``ParticipantFailed`` if the task failed, as ``ParticipantMisbehaved`` if
-        the answer can't be read, and as ``read_turn``.
+        """Read the answer to a turn.
+
+        Fails as ``ParticipantFailed`` if the task failed. Fails as ``ParticipantMisbehaved`` if the answer can't be
+        read, exceeds a limit, or contains data that can't be stored.
         """
         self.require_success()
         try:

@@ -16,10 +16,10 @@ import httpx
 from proctor.settings.config import GreenAgentConfig
 
 BOUNDS = "proctor_bounds"
-"""The request extension with the ``Bounds`` of its response; the transport's own bounds are the default."""
+"""The name of the request extension with the response's ``Bounds``. The transport's own bounds are the default."""
 
 _MOST_PIECES = 100_000
-"""Limit of pieces (of HTTP's chunked encoding) in one response; each costs time, however small it is."""
+"""The most pieces (of HTTP's chunked encoding) in one response. Each piece costs time, even a small one."""
 _PIECES_AT_A_TIME = 64
 _NAIVE = re.compile(rb'("timestamp"\s*:\s*"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?)(?=")')
 _END_OF_EVENT = re.compile(rb"(?>\r\n|\n|\r){2}")
@@ -28,7 +28,7 @@ _HEADERS_TOO_LONG = 431
 
 
 class Limit(NamedTuple):
-    """A limit of an amount, and the name of its setting."""
+    """The largest allowed amount, and the name of its setting."""
 
     most: int
     setting: str
@@ -47,10 +47,10 @@ class Bounds:
 
     Attributes:
         whose: the beginning of error sentences, for example "The participant's answer".
-        size: bytes of a body, or of one event of a stream.
-        values: JSON values in a response, over all events of a stream; each costs time and memory.
-        events: events of a stream.
-        stream: bytes of a stream.
+        size: the most bytes of a body, or of one event of a stream.
+        values: the most JSON values in a response, or in all events of a stream. Each value costs time and memory.
+        events: the most events of a stream.
+        stream: the most bytes of a stream.
     """
 
     whose: str
@@ -166,7 +166,7 @@ class _BoundedStream(httpx.AsyncByteStream):
             self._count_values(event)
 
     def _count_values(self, body: bytes | bytearray) -> None:
-        """Count possible JSON values by the characters between them; texts contain few of these characters."""
+        """Count possible JSON values by the characters that separate values. Texts contain few of these characters."""
         if self._bounds.values is None:
             return
         self._values += sum(map(body.count, (b",", b"[", b"{")))
@@ -222,7 +222,7 @@ def _are_headers_too_long(problem: BaseException | None) -> bool:
 
 
 LONGEST_TASK_ID = 256
-"""Characters; the id of a participant's task goes to Temporal with every heartbeat."""
+"""The most characters in the id of a participant's task, which goes to Temporal with every heartbeat."""
 
 
 @dataclass(frozen=True)

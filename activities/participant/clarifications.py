@@ -1,4 +1,4 @@
-"""Clarifications: a participant that asks a question, or whose answer can't be read, gets one more chance."""
+"""Clarifications: a participant gets one more chance if it asks a question, or if its answer can't be read."""
 
 from temporalio.exceptions import ApplicationError
 
@@ -21,7 +21,7 @@ _ASKED_AGAIN = (
 
 
 def find_clarification(turn: int, answer: Answer) -> Clarification | None:
-    """The objection to send to the participant before its answer to a turn can be taken."""
+    """Return the clarification that an answer to a turn needs; None if it needs none."""
     if answer.has_failed:
         return None
     try:
@@ -31,22 +31,22 @@ def find_clarification(turn: int, answer: Answer) -> Clarification | None:
             return Clarification(turn=turn, kind="question", problem=json_safe_text(show_value(answer.find_text())))
         return Clarification(turn=turn, kind="unreadable", problem=json_safe_text(str(error)[:_LONGEST_PROBLEM]))
     except ApplicationError:
-        return None  # too large: to be told when it is taken
+        return None  # too large: ``read_turn`` will say so
     return None
 
 
 def noted_clarifications() -> list[Clarification]:
-    """The clarifications that attempts of this step have sent, or were about to send."""
+    """Return the clarifications that attempts of this step have sent, or were about to send."""
     return [note.clarification for note in notes.noted(notes.ClarificationNote)]
 
 
 def text_of(clarification: Clarification) -> str:
-    """The sentence that the participant is sent."""
+    """Return the sentence to send to the participant."""
     return _NO_ANSWER if clarification.kind == "question" else _ASKED_AGAIN.format(problem=clarification.problem)
 
 
 def with_clarifications(error: ApplicationError) -> ApplicationError:
-    """The same failure, with the clarifications that the participant got before."""
+    """Return the same failure, with the clarifications that the participant got before it."""
     words = [error.message]
     for clarification in noted_clarifications():
         if clarification.kind == "question":

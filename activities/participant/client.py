@@ -1,6 +1,4 @@
-"""A conversation with a participant over A2A 1.0 or 0.3, by its card: send a message, wait for the answer, find
-a task.
-"""
+"""Talk to a participant over A2A 1.0 or 0.3, as its card says: send a message, wait for the answer, find a task."""
 
 import asyncio
 import ssl
@@ -39,7 +37,7 @@ _MESSAGE_IDS = uuid.UUID("8f0f6a0e-5a39-5b0c-9d57-3a3a0f9f6f10")
 
 _POLL_SECONDS, _LONGEST_PAUSE = 0.25, 10.0
 _POLLED_BYTES_PER_SECOND = 250_000
-"""A large task is polled less often: reading it blocks the event loop for all others."""
+"""The rate of polling. A large task is polled less often, since reading it blocks the event loop for all other work."""
 _FAILED_POLLS = 3
 _MOST_LINES = 500
 _LONGEST_NAME = 200
@@ -51,8 +49,8 @@ def shorten(name: str) -> str:
 
 
 def message_id(*parts: object) -> str:
-    """Return the A2A message id of a step of an assessment; it is the same for any sender, each time the step
-    is sent.
+    """Return the A2A message id of a step of an assessment. It is the same whenever the step is sent, and from any
+    worker.
     """
     return str(uuid.uuid5(_MESSAGE_IDS, "/".join(str(part) for part in parts)))
 
@@ -91,12 +89,12 @@ class ParticipantClient:
         Args:
             message: sent as JSON text, with exact numbers, and as a data part if the participant accepts data parts.
             message_id: the A2A message id.
-            on_event: called after every event, with the answer so far.
-            text: the text beside the data part, in place of its JSON.
+            on_event: is called after every event, with the answer so far.
+            text: the text beside the data part, in place of the message's JSON.
             fence: the attempt's fence, by which the participant may recognise outdated attempts; 0 for none.
 
         Raises:
-            ApplicationError: ``ParticipantUnreachable``, if a retry with the same ``message_id`` may help;
+            ApplicationError: ``ParticipantUnreachable`` if a retry with the same ``message_id`` may help; otherwise
                 ``ParticipantMisbehaved``.
         """
         parts = [new_text_part(text or message.model_dump_json(exclude_none=True))]
@@ -119,7 +117,7 @@ class ParticipantClient:
         task_id: str | None = None,
     ) -> Answer:
         """Send a sentence and wait until the task has ended. ``task_id`` is the participant's task to which the
-        sentence belongs; None for a new task. Raises as ``send`` does.
+        sentence belongs; None for a new task. Raises the errors of ``send``.
         """
         return await self._receive(self._request(message_id, [new_text_part(text)], fence, task_id), on_event)
 
@@ -155,8 +153,8 @@ class ParticipantClient:
             raise failure(self._url, error, self._elsewhere) from None
 
     async def rejoin(self, task_id: str) -> Answer | None:
-        """Wait for a task that an earlier attempt started; None if the participant doesn't know it, or no longer.
-        Raises as ``send`` does.
+        """Wait for a task that an earlier attempt started. Return None if the participant doesn't know it, or no longer
+        knows it. Raises the errors of ``send``.
         """
         answer = Answer(self._bounds)
         answer.task_id = task_id
@@ -178,8 +176,8 @@ class ParticipantClient:
         return []
 
     async def find_task(self, message_id: str) -> str | None:
-        """Return the id of the task that the participant made of a message; None if it doesn't know one, or
-        can't say.
+        """Return the id of the task that the participant made for a message. None if the participant knows no such
+        task, or can't be asked.
         """
         with suppress(Exception):
             listed = await self._client.list_tasks(
@@ -234,10 +232,9 @@ class ParticipantClient:
 
 
 class ParticipantClients:
-    """Makes clients and caches agent cards: a card is fetched once per participant, not per turn.
+    """Makes clients, and caches agent cards. A card is fetched once per participant, not once per turn.
 
-    Each participant has separate connections. They lead to the host of its address at the time when its card was
-    fetched.
+    Each participant has separate connections. They lead to the addresses that its host had when its card was fetched.
     """
 
     def __init__(self, config: GreenAgentConfig) -> None:
@@ -267,7 +264,7 @@ class ParticipantClients:
 
     @asynccontextmanager
     async def talk_in_any_way(self, url: str, context_id: str) -> AsyncIterator["ParticipantClient | PlainParticipant"]:
-        """Yield a client as ``talk`` does, or a plain one for an agent that only has ``POST /agent/messages``.
+        """Yield a client as ``talk`` does, or a plain client for an agent that only has ``POST /agent/messages``.
 
         The card of such an agent names that path as its address, or is unusable or missing.
         """
@@ -310,7 +307,7 @@ class ParticipantClients:
 
     async def _line(self, url: str) -> "_Line":
         if url in self._lines:
-            self._lines[url] = self._lines.pop(url)  # the most recently used are kept longest
+            self._lines[url] = self._lines.pop(url)  # recently used lines are kept longest
             return self._lines[url]
         transport = _GuardedTransport(GuardedBackend(self._destinations, url), self._ssl)
         bounded = BoundedTransport(transport, self._bounds.answer)
@@ -364,8 +361,8 @@ class ParticipantClients:
 class _Line:
     """The connections to one participant, and its card.
 
-    ``takes_data``: whether messages have a data part beside their text. Some agents fail at data parts, for example
-    those of pydantic-ai's ``fasta2a``.
+    ``takes_data`` says whether messages have a data part beside their text. Some agents fail at data parts, for example
+    agents that use pydantic-ai's ``fasta2a``.
     """
 
     def __init__(self, http: httpx.AsyncClient) -> None:

@@ -1,7 +1,7 @@
-"""The dialogue with the participant in one step: it is greeted, it plays a try of a turn, and its unwanted tasks end.
+"""Talk to the participant in one step: greet it, let it play a try of a turn, and end its unwanted tasks.
 
-Each message has an id that derives from the step, and the participant's task for it is noted. So an attempt that comes
-after a killed one waits for that task, or sends the same message again.
+Each message has an id that is derived from the step, and the participant's task for the message is noted. So an attempt
+that follows a killed one waits for the noted task, or sends the same message again.
 """
 
 import asyncio
@@ -38,7 +38,7 @@ from purple_sdk.protocol.results import Clarification
 
 
 class Dialogues:
-    """The dialogues of a worker: their connections, and the scenarios that greetings are read from."""
+    """The dialogues of a worker, with their connections and the scenarios that have the greetings."""
 
     def __init__(self, config: GreenAgentConfig, scenarios: Scenarios) -> None:
         self._clients = ParticipantClients(config)
@@ -51,16 +51,16 @@ class Dialogues:
     async def hold_dialogue(
         self, attempt: Attempt, what: str, *, is_renewed: bool, left: Sequence[str] = ()
     ) -> AsyncIterator["Dialogue"]:
-        """Talk to the participant within its time; it is asked to stop if its answer is no longer awaited.
+        """Talk to the participant within its time. If its answer is no longer awaited, ask it to stop.
 
-        An attempt that ends because another one has taken its place, or with its worker, sends no cancellation: the
-        next one waits for the same task.
+        An attempt that was replaced by another one, or that ends with its worker, sends no cancellation: the next
+        attempt waits for the same task.
 
         Args:
-            attempt: the step's.
-            what: the step, as sentences name it.
-            is_renewed: whether the simulation has a new key: earlier tasks of the participant are ended first.
-            left: earlier tasks that are known.
+            attempt: the attempt at the step.
+            what: the step's name in sentences.
+            is_renewed: whether the simulation has a new key. If so, earlier tasks of the participant are ended first.
+            left: the known earlier tasks.
         """
         plan = attempt.plan
         async with AsyncExitStack() as stack:
@@ -87,11 +87,10 @@ class Dialogues:
                 raise
 
     async def end(self, plan: Plan, unfinished: Sequence[str], message: messages.AssessmentCompleteMessage) -> None:
-        """Have the participant stop its tasks, the ``unfinished`` ones and those that it lists, and send the last
-        message.
+        """Send the last message, after asking the participant to stop its ``unfinished`` tasks and those that it lists.
 
-        An attempt that waits for a task has it canceled too, unless it has died: then the next one knows of it by its
-        notes, or the participant says so.
+        An attempt that waits for a task also cancels it. If that attempt has died, this method knows the task from
+        notes or from the participant's list.
         """
         async with self._clients.talk(plan.participant_url, unique_part(plan.assessment_id)) as participant:
             await cancel_all(participant, unfinished)
@@ -112,14 +111,14 @@ class Dialogue:
         return self._participant.card
 
     async def greet(self, payload: GreetInput) -> Answer:
-        """Send ``assessment_start``, or wait for the answer to that of an earlier attempt."""
+        """Send ``assessment_start``, or wait for the answer to an earlier attempt's message."""
         participant, attempt, known = self._participant, self._attempt, None
         if tasks := notes.noted_tasks():
             known = await participant.rejoin(tasks[-1])
             if known is not None and not known.may_have_refused:
                 return known
             if known is None:
-                # It was restarted while it was being greeted: it has lost all that it did until then.
+                # The simulator was restarted during the greeting, and has lost all that the participant did.
                 await attempt.begin_again()
         prepared = payload.prepared
         message = await self._greeting(prepared.summary, prepared.current_time, payload.resumes_turn)
@@ -134,7 +133,7 @@ class Dialogue:
             ) from None
 
     async def play_try(self, payload: TurnInput) -> Answer:
-        """Play a try of a turn. A question is answered once, and an unreadable answer is asked for once more."""
+        """Let the participant play a try of a turn. Answer one question, and request an unreadable answer once more."""
         message = messages.TurnStartMessage(
             turn_number=payload.turn,
             current_time=payload.current_time,
@@ -159,9 +158,10 @@ class Dialogue:
         return answer
 
     async def read_message(self, answer: Answer) -> messages.FromParticipant:
-        """Read the participant's message from the answer to a turn. Fails as ``SimulationLost`` if the simulator lost
-        the turn: then a failure was not the participant's fault. Else it fails as ``Answer.to_turn``, and says which
-        clarifications the participant got.
+        """Read the participant's message from the answer to a turn.
+
+        Fails as ``SimulationLost`` if the simulator lost the turn, since a failure isn't the participant's fault then.
+        Otherwise it fails as ``Answer.to_turn`` does; the failure says which clarifications the participant got.
         """
         try:
             return answer.to_turn()
@@ -185,7 +185,7 @@ class Dialogue:
             await self._attempt.begin_course()
             answer = await self._say(message, self._attempt.message_id(), _note_task)
         if answer.may_have_refused and (await self._attempt.look()).is_untouched:
-            # It refused before doing anything: perhaps it was restarted and doesn't know the assessment any more.
+            # The participant refused before doing anything: it may have forgotten the assessment in a restart.
             await self._attempt.lift_conditions()
             greeted = await self._greet_in_turn(message)
             if greeted.has_failed:
@@ -221,16 +221,17 @@ class Dialogue:
         )
 
     async def _say(self, message: messages.ToParticipant, said_as: str, on_event: OnEvent | None = None) -> Answer:
-        """Send a message, unless this attempt was overtaken: one that was stopped for a while finds out by looking.
+        """Send a message, unless this attempt was overtaken. It looks at the simulation first, since it may have been
+        stopped for a while.
 
         An attempt that has just claimed the simulation needs no look. An attempt that has taken work over waits for the
-        task that the participant has made of the message.
+        participant's task for the message.
 
         Raises:
-            _CutOffError: the connection was lost after the message went out, or the attempt that sent it was, and the
-                simulation has changed since. The participant may have died half-way, or continue: the same message
-                would have it act twice.
-            ApplicationError: as ``ParticipantClient.send`` does. The next attempt may send the same message.
+            _CutOffError: the connection or the sending attempt was lost after the message went out, and the simulation
+                has changed since. The participant may have died half-way, or continue; it might act twice if it got the
+                message again.
+            ApplicationError: the errors of ``ParticipantClient.send``. The next attempt may send the same message.
         """
         attempt, participant = self._attempt, self._participant
         if not attempt.was_just_claimed:
@@ -251,7 +252,7 @@ class Dialogue:
             raise _CutOffError from None
 
     async def _has_task(self, said_as: str, on_event: OnEvent | None) -> bool:
-        """Whether the participant has made a task of a message, which is noted then."""
+        """Return whether the participant has a task for a message. If so, note the task."""
         if on_event is None:
             return False
         with suppress(TimeoutError):
@@ -264,8 +265,8 @@ class Dialogue:
     async def _say_as_text(
         self, message: messages.ToParticipant, said_as: str, answer: Answer, on_event: OnEvent | None = None
     ) -> Answer:
-        """Send a greeting again without its data part, if the participant failed before it did anything; returns the
-        answer to that if it is better than ``answer``.
+        """Send a greeting again without its data part, if the participant failed before it did anything. Return the new
+        answer if it is better than ``answer``.
         """
         line = self._participant.line
         if not (answer.may_have_refused and line.takes_data):
@@ -278,8 +279,8 @@ class Dialogue:
         return answer if again.has_failed else again
 
     async def _clarify(self, answer: Answer, sent: set[str]) -> Answer | None:
-        """Clarify an answer that needs it; returns a better one, None if there is none. ``sent`` are the kinds of
-        clarification that this attempt has sent; they are added to.
+        """Send the clarification that an answer needs. Return the better answer; None if there is none. ``sent`` has
+        the kinds of clarification that this attempt has sent; this method adds to it.
 
         A clarification is noted before it is sent.
         """
@@ -295,7 +296,7 @@ class Dialogue:
         return None if after is None or (after.has_failed and needed.kind == "unreadable") else after
 
     async def _tell(self, clarification: Clarification, answer: Answer) -> Answer | None:
-        """Give the participant a clarification; None if it can't take one."""
+        """Send a clarification and return the answer; None if the participant can't take one."""
         if not self._attempt.was_just_claimed:
             await self._attempt.look()
         try:
@@ -312,10 +313,9 @@ class Dialogue:
             return None
 
     async def end_earlier(self, left: Sequence[str]) -> None:
-        """Have the participant end earlier tasks: those that are ``left``, and those of earlier runs. The time isn't
-        charged.
+        """Make the participant end earlier tasks: those in ``left``, and those of earlier runs. The time isn't charged.
 
-        It ends all others, too, if this attempt has made the key: else some of those may be this step's.
+        If this attempt has made the key, end all other tasks too. Otherwise, some of them may belong to this step.
         """
         known = [*left, *await notes.tasks_of_earlier_runs()]
         lists, seconds = self._attempt.has_own_key, self._attempt.plan.turn_timeout
@@ -329,8 +329,8 @@ class Dialogue:
                     await self._participant.cancel(tasks[-1])
 
     async def abandon_unwanted(self) -> None:
-        """Have this step's task canceled if the assessment wants no answer any more: it is being cancelled, or was
-        reset, or terminated. An attempt in whose place another one waits for the same answer leaves it alone.
+        """Cancel this step's task if the assessment no longer wants an answer, because it is being cancelled, or was
+        reset or terminated. If another attempt waits for the same answer instead, leave the task alone.
         """
         details = activity.cancellation_details()
         if details is None or not notes.noted_tasks():
@@ -345,7 +345,7 @@ class Dialogue:
 
 
 class _CutOffError(Exception):
-    """The participant may have acted on a message, and can't be heard any more."""
+    """The participant may have acted on a message, but its answer can no longer arrive."""
 
 
 async def _note_task(answer: Answer) -> None:

@@ -1,7 +1,7 @@
-"""Earlier tasks that the participant may still work on when a step begins: those of abandoned tries, attempts and runs.
+"""End tasks of abandoned tries, attempts and runs, on which the participant may still work when a step begins.
 
-Each is canceled, then awaited until the participant reports its end. An agent that continued an old task could act in
-the new turn with the new key.
+Each task is canceled, then awaited until the participant reports its end. An agent that continued an old task could act
+in the new turn with the new key.
 """
 
 import asyncio
@@ -15,14 +15,14 @@ from proctor.activities.participant.client import ParticipantClient
 from proctor.activities.participant.payloads import AskedInRun
 
 CANCEL_SECONDS = 1.0
-"""The longest wait for a participant that is asked to list its tasks, or to cancel one."""
+"""The longest wait, in seconds, for a participant that is asked to list its tasks or to cancel a task."""
 
 _MOST = 100
-"""Limit of tasks that are stopped at a time: the participant chooses their number, and each takes a connection."""
+"""The most tasks that are stopped at a time. The participant chooses how many it lists, and each takes a connection."""
 
 
 def was_asked_in_earlier_run(payload: AskedInRun) -> bool:
-    """Return whether a reset repeats this step, which was in progress when the reset came."""
+    """Return whether this step was in progress at a reset, and the reset repeats it."""
     return payload.run not in ("", activity.info().workflow_run_id)
 
 
@@ -39,9 +39,9 @@ async def end_all(participant: ParticipantClient, known: Iterable[str], *, lists
 
     Args:
         participant: the tasks' participant.
-        known: the ids that the evaluator has noted.
-        lists: whether to ask the participant for others, too: all of its tasks are obsolete.
-        seconds: the longest time to wait. The old key is dead by then in any case.
+        known: the task ids that the evaluator has noted.
+        lists: whether to ask the participant for other tasks too. All of its tasks must be obsolete then.
+        seconds: the longest time to wait. The old key is invalid in any case.
     """
     clock = asyncio.get_running_loop().time
     began, tasks = clock(), dict.fromkeys(known)

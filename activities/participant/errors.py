@@ -1,7 +1,7 @@
-"""Failures of a conversation, and whose fault they are.
+"""Turn errors of a conversation into failures that name whose fault they are.
 
-A participant's own messages over A2A are reported unchanged. The answer of another server at its address is never
-quoted: it may not be meant for the caller.
+A participant's own messages over A2A are reported unchanged. If another kind of server answers at its address, that
+answer is never quoted: it may not be meant for the caller.
 """
 
 import json
@@ -18,7 +18,7 @@ from proctor.activities.participant.addresses import RefusedAddressError
 from proctor.activities.participant.bounded_http import BrokenOffError, RefusedBodyError
 
 NO_LOOKING = (a2a_errors.MethodNotFoundError, a2a_errors.UnsupportedOperationError)
-"""Errors of a participant that can't be asked for a task: simple ones only know ``message/send``."""
+"""Errors of a participant that can't be asked for a task. Simple participants only know ``message/send``."""
 
 _LOST = (httpx.TransportError, A2AClientTimeoutError)
 _NEVER_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.ProxyError)
@@ -54,10 +54,9 @@ def _causes(problem: BaseException | None) -> Iterator[BaseException]:
 
 
 def message_of_failure(problem: BaseException) -> str | None:
-    """Return the message of a participant that failed at its work, from a JSON-RPC or REST error; None for other
-    errors.
+    """Return the message in a JSON-RPC or REST error of a participant that failed at its work. None for other errors.
 
-    If an ordinary agent raises, its server answers with an internal error, or with an error code of the server.
+    If an ordinary agent raises, its server answers with an internal error, or with an error code of its own.
     """
     if isinstance(problem, a2a_errors.InternalError | a2a_errors.ContentTypeNotSupportedError):
         return shortened(str(problem))
@@ -71,8 +70,8 @@ def message_of_failure(problem: BaseException) -> str | None:
 
 
 def failure(url: str, problem: BaseException, elsewhere: Sequence[str] = ()) -> ApplicationError:
-    """Return the failure of a conversation with the participant. ``ParticipantMisbehaved`` is final;
-    ``ParticipantFailed`` and ``ParticipantUnreachable`` may be temporary.
+    """Return the failure for an error in a conversation. ``ParticipantMisbehaved`` is final; ``ParticipantFailed`` and
+    ``ParticipantUnreachable`` may be temporary.
     """
     if isinstance(problem, _REFUSED):
         return failures.PARTICIPANT_MISBEHAVED.final(str(problem))
@@ -105,8 +104,8 @@ def card_failure(url: str, problem: BaseException) -> ApplicationError:
 
 
 def unreachable(url: str, problem: BaseException, elsewhere: Sequence[str] = ()) -> ApplicationError:
-    """Return the failure of a participant that can't be reached at its address, or at one that its card names. It is an
-    ``AnswerLostError`` if the message may have arrived.
+    """Return the failure for a participant that can't be reached at its address, or at an address in its card. If the
+    message may have arrived, it is an ``AnswerLostError``.
     """
     others = " or ".join(map(shortened, elsewhere[:_MOST_NAMED]))
     named = f", or at {others}, as its agent card says" if others else ""

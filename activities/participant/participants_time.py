@@ -1,4 +1,6 @@
-"""The participant's time for a step: it begins when a worker first gets at the step, and no wait of ours is charged."""
+"""Measure the participant's time for a step. It begins when a worker first gets the step; our own waits aren't
+charged.
+"""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -11,12 +13,12 @@ from proctor.activities.attempts.elapsed import since_scheduled, waited_for_work
 from proctor.activities.plan import Plan
 
 _LAST_KNOCK_SECONDS = 1.0
-"""How long an attempt that comes when the time is over looks for the participant, and for an answer that was there
-before: it may have been the store or the simulator that the attempt before had to wait for.
+"""How many seconds an attempt gets that begins when the time is over. It looks for the participant, and for an answer
+that may be there already: the previous attempt may have waited for the store or the simulator.
 """
 
 _WORTH_NOTING = 1.0
-"""How many seconds a step has to wait until later attempts are informed."""
+"""The shortest wait of a step, in seconds, that is noted for later attempts."""
 
 
 @asynccontextmanager
@@ -32,13 +34,13 @@ async def in_time(plan: Plan, what: str) -> AsyncIterator[None]:
 
 
 def seconds_left(plan: Plan) -> float:
-    """The rest of the participant's time."""
+    """Return the rest of the participant's time, in seconds."""
     return plan.turn_timeout + wait_seconds() - since_scheduled().total_seconds()
 
 
 def wait_seconds() -> float:
-    """The seconds of the step that weren't the participant's: the step waited for its first attempt, since workers were
-    busy or away, or for the end of earlier tasks.
+    """Return the seconds of the step that aren't charged to the participant. In this time the step waited for a worker,
+    or for the end of earlier tasks.
     """
     if noted := notes.noted(notes.WaitNote):
         return noted[-1].seconds
@@ -52,13 +54,13 @@ def note_wait() -> None:
 
 
 def note_more_wait(seconds: float) -> None:
-    """Note for later attempts that the step has waited these seconds more."""
+    """Note for later attempts that the step has waited ``seconds`` longer."""
     if seconds > _WORTH_NOTING:
         notes.note(notes.WaitNote(seconds=wait_seconds() + seconds))
 
 
 def forget() -> None:
-    """Let the next attempt begin again: of all notes it gets only the time that isn't the participant's."""
+    """Let the next attempt start over. It gets none of the notes except the time that isn't charged."""
     waited = wait_seconds()
     heartbeats.forget()
     notes.note(notes.WaitNote(seconds=waited))

@@ -35,17 +35,18 @@ class Greeted(BlobRef):
 
 
 class AskedInRun(Model):
-    """A step's input with ``run``, the workflow's run that asked for it. A reset in mid-step repeats the step with the
-    old input.
+    """A step's input with the workflow's ``run`` that requested the step. A reset in mid-step repeats the step with the
+    old input, so ``run`` names the earlier run.
     """
 
     run: str = ""
 
 
 class GreetInput(OfAssessment, AskedInRun):
-    """A request to tell the participant that an assessment begins. In mid-day, ``resumes_turn`` is the first turn.
+    """A request to tell the participant that an assessment begins. If it begins in mid-day, ``resumes_turn`` is the
+    first turn.
 
-    ``is_reset``: the run is a reset, and the participant may still work on tasks of earlier runs.
+    ``is_reset`` says that the run is a reset, so the participant may still work on tasks of earlier runs.
     """
 
     prepared: Prepared
@@ -54,11 +55,11 @@ class GreetInput(OfAssessment, AskedInRun):
 
 
 class TurnInput(OfAssessment, OfTurn, AskedInRun):
-    """A request to let the participant play a turn. ``attempt`` counts its tries from 1; ``checkpoint`` is the turn's
-    start.
+    """A request to let the participant play a turn. ``attempt`` is the number of the try, from 1; ``checkpoint`` is the
+    turn's start.
 
-    ``key`` is the participant's key so far. With ``needs_new_key`` it gets another one, since an earlier task may still
-    act with the old one. ``left`` are tasks of earlier tries on which the participant may still work.
+    ``key`` is the participant's key so far. With ``needs_new_key`` the participant gets another key, since an earlier
+    task may still use the old one. ``left`` are tasks of earlier tries on which the participant may still work.
     """
 
     attempt: int
@@ -73,10 +74,12 @@ class TurnInput(OfAssessment, OfTurn, AskedInRun):
 class TurnAnswer(Model):
     """The participant's answer at the end of its turn, and the simulation's state then.
 
-    ``time_step`` is None if the participant named none. ``is_reported``: whether the answer has the turn's actions,
-    which an early completion may leave out. ``applied`` is the turn's outcome, if the same step has read it; then
-    ``checkpoint`` is the one after it. Otherwise ``apply`` reads the outcome from ``checkpoint``. ``trajectory`` is the
-    turn's transcript in the store, if the participant sent one.
+    Attributes:
+        time_step: the participant's choice; None if it made none.
+        is_reported: whether the answer has the turn's actions, which an early completion may leave out.
+        applied: the turn's outcome, if the same step has read it. Otherwise ``apply`` reads it from ``checkpoint``.
+        checkpoint: the checkpoint after ``applied``; without ``applied``, the one after the answer.
+        trajectory: the turn's transcript in the store, if the participant sent one.
     """
 
     checkpoint: BlobRef
@@ -93,8 +96,8 @@ class TurnAnswer(Model):
 
 
 class FarewellInput(OfAssessment):
-    """A request to tell the participant that the assessment has ended. ``left`` are tasks on which it may still
-    work.
+    """A request to tell the participant that the assessment has ended. ``left`` has tasks on which the participant may
+    still work.
     """
 
     reason: CompletionReason

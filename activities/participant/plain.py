@@ -47,8 +47,10 @@ class PlainParticipant:
         fence: int = 0,
         text: str | None = None,
     ) -> Answer:
-        """Send a message as text and wait for the answer; ``on_event`` gets the answer before the message is sent.
-        Fails as ``ParticipantMisbehaved`` if the address has neither A2A nor this path, or the answer is too large.
+        """Send a message as text and wait for the answer. ``on_event`` gets the still empty answer before the message
+        is sent.
+
+        Fails as ``ParticipantMisbehaved`` if the address has neither A2A nor this path, or if the answer is too large.
         """
         content = text or message.model_dump_json(exclude_none=True)
         about = {"messageId": message_id, "contextId": self._context_id, "role": "user"}
@@ -75,7 +77,7 @@ class PlainParticipant:
         return answer
 
     async def rejoin(self, task_id: str) -> Answer | None:
-        """Fail as ``EnvironmentLost``: its answer went to an attempt that was lost, so the trial begins again."""
+        """Fail as ``EnvironmentLost``, so the trial begins again: the answer went to an attempt that was lost."""
         raise failures.ENVIRONMENT_LOST.final(
             f"A worker was lost while the agent at {self._address} worked, and its answer with it: it begins again."
         )
@@ -98,12 +100,12 @@ class PlainParticipant:
 
 
 def takes_plain_messages(card: AgentCard) -> bool:
-    """Return whether an agent's card names that path as its address."""
+    """Return whether an agent's card names ``/agent/messages`` as its address."""
     return any(each.url.rstrip("/").endswith(PLAIN_PATH) for each in card.supported_interfaces)
 
 
 def _last_object(response: httpx.Response) -> Any:
-    """Return the JSON of a response; of a stream, the JSON of its last event with a result or an error."""
+    """Return the JSON of a response. If it is a stream, return the JSON of the last event with a result or an error."""
     if "text/event-stream" not in response.headers.get("content-type", ""):
         return _json(response.text)
     events = [_json(line.removeprefix("data:")) for line in response.text.splitlines() if line.startswith("data:")]

@@ -1,4 +1,4 @@
-"""Shortens a turn's transcript that is too large to store, and notes that in the transcript."""
+"""Shorten a turn's transcript that is too large to store. A note in the transcript says so."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -50,7 +50,7 @@ def _with_note(whole: Json, note: str, most: int) -> bytes | None:
 
 
 def _halves(steps: Sequence[Any]) -> Iterator[list[Any]]:
-    """Yield fewer and fewer steps from the beginning and the end; the last time one of each."""
+    """Yield lists with fewer and fewer steps from the beginning and the end. The last list has one step of each."""
     each = len(steps) // 4
     while each:
         yield [*steps[:each], *steps[-each:]]

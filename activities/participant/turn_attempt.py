@@ -1,15 +1,21 @@
-"""An attempt at a step in which the participant acts, and whether it may act itself.
+"""An attempt at a step in which the participant acts. It decides whether to send, wait or give up.
 
 Whichever process dies, the participant must not act twice. Before a message is sent, the simulation is *marked* with
 the current try, in the same request by which the attempt claims it. An attempt that finds the mark of its own try knows
-that the participant may have acted already. It doesn't start over but asks for the answer, by the task that it got or
-by the same message id. An attempt that should find the mark and doesn't knows that the simulator lost the turn.
+that the participant may have acted already. It doesn't start over, but asks for the answer, by the noted task or by the
+same message id. If the mark should be there and isn't, the simulator has lost the turn.
 
-No overtaken attempt may act or send: an attempt looks whether it was overtaken right before it says something, unless
-it has just claimed the simulation, and its messages carry its fence. If the participant may still work on an abandoned
-request, it gets a new key, the old one is refused, and it is greeted again. That happens in a new run, and in a try
-after one whose end the participant didn't confirm. An attempt that can't know the requests of those before it does so,
-too. The mark names the key, by the fence of the attempt that made it. ``tests/model`` goes through what can happen.
+No overtaken attempt may act or send. So an attempt checks whether it was overtaken right before it sends something,
+unless it has just claimed the simulation. Its messages carry its fence.
+
+If the participant may still work on an abandoned request, it gets a new key and is greeted again; the old key is
+refused. This happens in these cases:
+
+* in a new run
+* in a try after another one whose end the participant didn't confirm
+* in an attempt that can't know the requests of earlier attempts
+
+The mark names the key by the fence of the attempt that made it. ``tests/model`` tries all possible orders of events.
 """
 
 from dataclasses import dataclass
@@ -31,21 +37,21 @@ from proctor.storage.blobs import BlobRef
 from purple_sdk.ues.answers import CurrentCheckpoint
 
 _JUST_SECONDS = 0.03
-"""For how long a claim stands for a look: about as long as it takes to look and to speak after it."""
+"""Seconds for which a claim makes a look unnecessary: about the time that it takes to look and then send."""
 
 
 @dataclass(frozen=True)
 class Work:
-    """What a participant is to do, and from where.
+    """The work of a participant in one step, and its starting point.
 
     Attributes:
-        plan: the assessment's.
-        checkpoint: where the simulation is at the start of the step.
+        plan: the assessment's plan.
+        checkpoint: the simulation's checkpoint at the start of the step.
         step: its name.
         turn: the turn's number; 0 for a greeting.
         issue: the participant's key so far; None if it needs a new one.
-        conditions: those that the participant's requests meet.
-        may_start_over: whether a step whose work was lost begins again.
+        conditions: the conditions of the participant's requests.
+        may_start_over: whether the step begins again if its work was lost.
     """
 
     plan: Plan
@@ -69,7 +75,7 @@ class Work:
 
 
 class _Mark(Model):
-    """The mark of a simulation while a step's work is in hand; ``issue`` is the participant's key."""
+    """The mark of a simulation while a step is in progress. ``issue`` is the number of the participant's key."""
 
     step: str
     fence: int
@@ -87,16 +93,18 @@ class Attempt:
 
     @classmethod
     async def begin(cls, simulations: Simulations, work: Work) -> "Attempt":
-        """Have the simulation at the start of a step and marked with it; or continue the step, if an earlier attempt
-        has noted the mark that it made, and the simulation still has that. Fails as ``SimulationLost`` if the step was
-        under way and isn't any more, unless it ``may_start_over``; the notes of earlier attempts are void then.
+        """Claim the simulation for a step. Put it into the state at the step's start and mark it. If an earlier attempt
+        has noted its mark, and the simulation still has that mark, continue the step instead.
+
+        Fails as ``SimulationLost`` if the step's work was lost, unless the step ``may_start_over``. In that case the
+        notes of earlier attempts are void.
         """
         own = simulations.of(work.plan)
         return cls(own, work, await _claim(own, work))
 
     async def begin_again(self) -> None:
-        """Bring the simulation back to the start of the step. Messages derive their ids from the mark, and the mark is
-        another one: the next message is new to the participant.
+        """Bring the simulation back to the start of the step, with a different mark. Ids of messages are derived from
+        the mark, so the next message is new to the participant.
         """
         participants_time.forget()
         self.simulation = await _claim(self._simulations, self._work, again=True)
@@ -111,27 +119,27 @@ class Attempt:
 
     @property
     def issue(self) -> int:
-        """Which key of the participant's opens the simulation."""
+        """The number of the participant's key that opens the simulation."""
         return self._mark.issue
 
     @property
     def has_new_key(self) -> bool:
-        """Whether this is another key than before the step."""
+        """Whether the participant's key differs from the key before the step."""
         return self.issue != self._work.issue
 
     @property
     def key(self) -> ParticipantKey:
-        """The key of the participant's that opens the simulation."""
+        """The participant's key that opens the simulation."""
         return ParticipantKey(issue=self.issue, run=own_run(), simulator=self.plan.simulator)
 
     @property
     def access(self) -> Access:
-        """What the participant has to know to get into the simulation."""
+        """The address and the key by which the participant uses the simulation."""
         return self.simulation.make_access(self.issue)
 
     @property
     def is_own(self) -> bool:
-        """Whether this attempt has begun the work in hand, and not one before it."""
+        """Whether this attempt, not an earlier one, has begun the work in progress."""
         return self._mark.fence == own_fence()
 
     @property
@@ -141,13 +149,15 @@ class Attempt:
 
     @property
     def was_just_claimed(self) -> bool:
-        """Whether the claim is so recent that no look is needed: a stop since then shows by the clock."""
+        """Whether the claim is so recent that no look is needed. The clock shows whether the process was stopped
+        since.
+        """
         now, claimed_at = counting_stops(), self.simulation.claimed_at
         return now is not None and claimed_at is not None and now - claimed_at < _JUST_SECONDS
 
     @property
     def mark(self) -> str:
-        """The simulation's mark while the work is in hand."""
+        """The simulation's mark while the work is in progress."""
         return self.simulation.mark or ""
 
     @property
@@ -155,7 +165,7 @@ class Attempt:
         return _Mark.model_validate_json(self.mark)
 
     def message_id(self, *parts: object) -> str:
-        """The id of one of the step's messages."""
+        """Return the id of one of the step's messages."""
         return message_id(self.plan.assessment_id, self.simulation.mark, *parts)
 
     async def look(self) -> CurrentCheckpoint:
@@ -163,11 +173,11 @@ class Attempt:
         return await patiently(self.simulation.look)
 
     async def has_mark(self) -> bool:
-        """Whether the simulator still has what was done in the step."""
+        """Return whether the simulator still has the step's work."""
         return (await self.look()).mark == self.simulation.mark
 
     async def require_mark(self) -> CurrentCheckpoint:
-        """Make sure that the simulator still has what was done in the step; fails as ``SimulationLost``."""
+        """Make sure that the simulator still has the step's work. Fails as ``SimulationLost``."""
         current = await self.look()
         if current.mark != self.simulation.mark:
             raise self.lost_error()
@@ -177,11 +187,11 @@ class Attempt:
         return _lost_error(self._work.step)
 
     async def begin_course(self) -> None:
-        """Set the step's conditions, however far an earlier attempt came: a course that has begun already continues."""
+        """Set the step's conditions, regardless of earlier attempts. A course that has begun already continues."""
         await self._set_conditions(self._work.conditions)
 
     async def lift_conditions(self) -> None:
-        """Set no conditions for now, as the participant is greeted in mid-turn."""
+        """Remove the conditions while the participant is greeted in mid-turn."""
         await self._set_conditions(None)
 
     async def _set_conditions(self, conditions: Conditions | None) -> None:
@@ -192,11 +202,11 @@ class Attempt:
             simulation.conditions = conditions
 
     async def keep(self) -> BlobRef:
-        """Take a checkpoint of the simulation as it is now."""
+        """Store a checkpoint of the simulation's present state."""
         return await patiently(lambda: self._simulations.keep(self.simulation))
 
     async def keep_changes(self) -> BlobRef:
-        """The checkpoint at the end of the step, a new one if anything changed. Fails as ``SimulationLost``."""
+        """Return the checkpoint at the end of the step; a new one if anything changed. Fails as ``SimulationLost``."""
         current = await self.require_mark()
         if current.is_untouched and not self.has_new_key:
             return self._work.checkpoint
@@ -215,11 +225,11 @@ async def _claim(simulations: Simulations, work: Work, again: bool = False) -> S
                 if not work.may_start_over:
                     raise _lost_error(work.step) from None
                 participants_time.forget()
-        # A later attempt without a note can't know what earlier ones have asked the participant to do.
+        # A later attempt without a note can't know the requests of earlier attempts to the participant.
         is_first = activity.info().attempt == 1
         issue = own_fence() if work.issue is None or not is_first else work.issue
         mark = _Mark(step=f"{own_run()} {work.step}", fence=own_fence(), is_again=again, issue=issue).model_dump_json()
-        conditions = work.conditions if issue == work.issue else None  # else it is greeted first
+        conditions = work.conditions if issue == work.issue else None  # a new key: the participant is greeted first
         simulation = await simulations.begin(
             plan.simulation_id, work.checkpoint, mark=mark, issue=issue, conditions=conditions
         )
@@ -230,7 +240,9 @@ async def _claim(simulations: Simulations, work: Work, again: bool = False) -> S
 
 
 def own_run() -> str:
-    """The run, which is part of every message id: a run that was reset doesn't repeat the ids of the run before."""
+    """Return the run, which is part of every message id: a run after a reset doesn't repeat the ids of the run
+    before.
+    """
     return str(activity.info().workflow_run_id)
 
 

@@ -1,8 +1,10 @@
 """Scenario packages, and the confined processes that run their code.
 
-* ``processes``: runs their code, in processes that ``fork_server`` forks and ``confinement`` limits; ``tasks`` has the
-  processes' work, ``frames`` their messages, ``relayed_model`` the evaluators' access to the judge's model
-* ``manager``: finds and loads them
-* ``initial_states``: the simulation that an assessment begins with
-* ``evaluator_modules``: their Python code
+* ``processes``: runs packages' code in processes; ``fork_server`` forks these processes, and ``confinement`` limits
+  them
+* ``tasks``: the work of these processes; ``frames``: their messages
+* ``relayed_model``: gives evaluators access to the judge's model
+* ``manager``: finds and loads packages
+* ``initial_states``: the state with which a simulation begins
+* ``evaluator_modules``: imports packages' Python code
 """

@@ -1,4 +1,4 @@
-"""The time, by any clock, in which the code of one day or package must be made and loaded, over all tries."""
+"""Limit the time in which one day or package must be made and loaded, over all tries."""
 
 import time
 from collections.abc import Iterator
@@ -11,14 +11,14 @@ from temporalio import activity
 from proctor.activities.attempts.elapsed import since_scheduled
 
 IN_ALL_TRIES = 180.0
-"""Seconds. A try of the admission ends after a minute. On a busy machine a process may not get its own time within one
-try.
+"""The limit in seconds. A try of the admission ends after a minute. On a busy machine, one try may be too short for a
+process.
 """
 
 
 class Allowance:
-    """The remaining time for one day or package, ``what``, over all its processes; without a name, for one process in
-    this try.
+    """The remaining time for one day or package (``what``), over all its processes. Without a name, it is for one
+    process in this try.
 
     Tries of a local activity follow each other at once, so all time since the first counts. Other activities may wait
     for workers, so each try notes the time that it has used. Work that exceeds the time fails finally.
@@ -52,5 +52,5 @@ class Allowance:
 
 
 def _import_notes() -> ModuleType:
-    """Import the notes of attempts, and Temporal's worker with them: only activities have these."""
+    """Import the notes of attempts, which only activities have. The import brings Temporal's worker."""
     return import_module("proctor.activities.attempts.notes")

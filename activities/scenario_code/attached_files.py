@@ -1,4 +1,4 @@
-"""Files of a scenario's folder that its emails attach: their contents go into the initial state once, by SHA-256.
+"""Put files of a scenario's folder that its emails attach into the initial state: each content once, by SHA-256.
 
 In ``initial_state.json`` an attachment has ``"file": "receipt.pdf"``, a file in the scenario's folder. A file
 ``receipt.pdf.txt`` beside it has the same content as text, for participants that can't read PDF or images.
@@ -12,7 +12,7 @@ from typing import Any
 from purple_sdk.protocol.problems import show_value
 
 LARGEST, MOST_BYTES = 512 * 1024, 4 * 1024 * 1024
-"""Bytes of one attached file, and of all attached files of a scenario."""
+"""The most bytes of one attached file, and of all attached files of a scenario."""
 
 _ALTERNATIVE = ".txt"
 
@@ -78,7 +78,7 @@ def _content(name: Any, read: Read) -> bytes:
 
 
 def _places(initial_state: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield emails and drafts, also those that events bring."""
+    """Yield emails and drafts, including those that events bring."""
     email = initial_state["environment"].get("modality_states", {}).get("email") or {}
     for section in ("emails", "drafts"):
         yield from (email.get(section) or {}).values()

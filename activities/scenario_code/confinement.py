@@ -1,10 +1,10 @@
-"""The confinement of a process with a scenario's code. The process sets it, irrevocably, before that code runs.
+"""Confine a process with a scenario's code. The process confines itself, irrevocably, before that code runs.
 
 The system limits memory, file sizes and open files (``setrlimit``). On Linux the kernel also refuses (``enclose``)
 
-* all system calls except those in ``system_calls``;
-* by Landlock, reading of files other than the scenario's, Python's and the libraries'; writing of any file; all TCP
-  ports other than the simulator's.
+* all system calls except those in ``system_calls``
+* reading of files that don't belong to the scenario, Python or the libraries (by Landlock)
+* writing of any file, and all TCP ports except the simulator's (by Landlock)
 
 On all systems Python's audit hook refuses processes, programs and signals, with a sentence.
 """
@@ -37,7 +37,7 @@ class Limits:
     """Limits for a scenario's code.
 
     Attributes:
-        seconds: for one judgement, or for loading; waiting for a model doesn't count.
+        seconds: the time for one judgement, or for loading; waiting for a model doesn't count.
         memory_mb: address space in addition to the process's initial one and its input.
         output_bytes: printed text, and each file that is written.
         open_files: simultaneously open files and connections.
@@ -74,7 +74,9 @@ def confine(limits: Limits) -> None:
 
 @cache
 def filter_of_calls(*, connects: bool) -> bytes | None:
-    """Return ``system_calls.make_filter``, made once; the fork server calls it before the first fork."""
+    """Return the result of ``system_calls.make_filter``, which is computed once. The fork server calls this before the
+    first fork.
+    """
     return system_calls.make_filter(system_calls.SCENARIO_CODE, connects=connects)
 
 
@@ -94,8 +96,8 @@ def enclose(directory: Path, simulation: str | None) -> None:
     """Restrict this process to a scenario's folder, Python and its libraries, and the simulator's port, if it needs
     one.
 
-    The simulator's name is looked up here: later look-ups are impossible. Raises ``OSError`` if the kernel has the
-    protection, but refused it.
+    The simulator's name is looked up here, since later look-ups are impossible. Raises ``OSError`` if the kernel has
+    the protection but refuses to apply it.
     """
     port = None
     if simulation is not None:
@@ -111,7 +113,7 @@ def enclose(directory: Path, simulation: str | None) -> None:
 
 
 def _look_up_for_good(host: str, port: int) -> None:
-    """Fix the addresses of one host for this process; all other names are unknown."""
+    """Fix the addresses of one host for this process. All other names become unknown."""
     try:
         known = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except OSError:
@@ -133,7 +135,7 @@ def _installed_paths() -> list[Path]:
 
 
 _OWN_PACKAGES = (*OWN_PACKAGES, "activities", "scenarios/__init__.py", "scenarios/kit")
-"""What of a checkout is imported; the other scenarios are not readable."""
+"""The parts of a checkout that are imported. The other scenarios are not readable."""
 
 _SYSTEM_FILES = (
     *("/usr/lib", "/usr/lib64", "/usr/local/lib", "/lib", "/lib64", "/usr/share/zoneinfo"),

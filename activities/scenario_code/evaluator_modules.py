@@ -1,16 +1,16 @@
-"""Imports a scenario's ``evaluators.py``. It sees its own sibling modules, and none of other scenarios.
+"""Import a scenario's ``evaluators.py``. It sees its own sibling modules, and no modules of other scenarios.
 
 Each version of a scenario's code becomes a private package, named after its content. Its modules are ordinary modules
 in ``sys.modules`` under that name, so relative imports, dataclasses and tracebacks work. The modules' builtins have a
 special ``__import__``: ``import helpers`` means the scenario's own ``helpers.py``. Functions keep it for later imports;
 ``sys.path`` stays unchanged.
 
-The authors' kit (``proctor.scenarios.kit``) is the installed one, unless it was frozen with the scenario
-(``freezing``): then a scenario's modules get that. Until version 0.2 it was ``scenarios.kit``, and other packages of
-ours had other names, too: scenario modules may use them (``proctor.processes.names``).
+A scenario's modules get the authors' kit (``proctor.scenarios.kit``) that was frozen with the scenario (``freezing``),
+otherwise the installed one. Until version 0.2 the kit was ``scenarios.kit``, and other packages of ours also had other
+names. Scenario modules may still use the old names (``proctor.processes.names``).
 
-Evaluators written for the seeds import ``src.green.scenarios.schema`` and its neighbours (seed 000, section 3.2.3);
-inside scenario modules, and only there, these names stand for the modules of ``protocol``.
+Evaluators written for the seeds import ``src.green.scenarios.schema`` and its neighbours (seed 000, section 3.2.3).
+Only inside scenario modules, these names mean the modules of ``protocol``.
 """
 
 import builtins
@@ -42,7 +42,9 @@ KIT_NAMES = (KIT_NAME, "scenarios.kit")
 """The kit's name, and its old one."""
 
 READER_NAME, READER = "proctor.language.reader", "_reader"
-"""The same for the reader of values, which the kit uses. Version 1 (``proctor.language.moments``) is not frozen."""
+"""The name of the reader of values, which the kit uses, and its folder in a frozen scenario. Version 1
+(``proctor.language.moments``) is not frozen.
+"""
 
 FROZEN = {KIT_NAME: KIT, READER_NAME: READER}
 
@@ -58,8 +60,8 @@ _compiled: dict[bytes, CodeType] = {}
 def import_evaluators(directory: Path) -> ModuleType:
     """Import ``evaluators.py`` of a scenario's folder. It can import its siblings by plain and relative names.
 
-    The same content gives the same module; changed content gives a new one, and functions of the old one keep working.
-    Raises all exceptions of the modules' import.
+    The same content gives the same module. Changed content gives a new module; functions of the old module keep
+    working. Raises all exceptions of the modules' import.
     """
     package_name = (
         _PREFIX + hashlib.sha256(f"{directory.resolve()}\0{code_digest(directory)}".encode()).hexdigest()[:32]
@@ -80,7 +82,7 @@ def import_evaluators(directory: Path) -> ModuleType:
 
 
 def compile_modules(directory: Path) -> bytes:
-    """Compile the Python files of a scenario's folder without running them; for ``take_compiled``.
+    """Compile the Python files of a scenario's folder, for ``take_compiled``, without running them.
 
     A module that can't be compiled is left out: its import shows the reason. Folders with the same code
     (``code_digest``) give the same result.
@@ -108,7 +110,7 @@ def installed_reader() -> Path:
 
 
 def installed_readers() -> tuple[Path, ...]:
-    """Return the folders of installed code that a frozen scenario's judging uses beside its own."""
+    """Return the folders of installed code that judging a frozen scenario uses beside the scenario's own code."""
     return installed_kit(), installed_reader()
 
 
@@ -203,11 +205,11 @@ class _ScenarioImport:
         return (self._directory / f"{top}.py").is_file() or (self._directory / top / "__init__.py").is_file()
 
     def _import_frozen(self, name: str, frozen: str, fromlist: Sequence[str] | None) -> Any:
-        """A module as it was frozen; for ``import scenarios.kit.x``, something that has a ``kit``.
+        """Return a module as it was frozen. For ``import scenarios.kit.x``, return an object that has a ``kit``.
 
         Args:
-            name: of the module, as the scenario's code has it.
-            frozen: its name below the scenario's folder.
+            name: the module's name in the scenario's code.
+            frozen: the module's name below the scenario's folder.
         """
         module = self._import_sibling(frozen, fromlist)
         if fromlist:
@@ -216,7 +218,9 @@ class _ScenarioImport:
         return self._with_frozen() if root == "proctor" else _with(ModuleType(root), [inner], module)
 
     def _with_frozen(self) -> ModuleType:
-        """The package ``proctor``; its kit and reader are those that were frozen with the scenario, if it has any."""
+        """Return the package ``proctor`` with the kit and the reader that were frozen with the scenario, if it has
+        any.
+        """
         root = proctor
         for package, folder in FROZEN.items():
             if (module := sys.modules.get(f"{self._package_name}.{folder}")) is not None:
@@ -238,14 +242,14 @@ class _ScenarioImport:
 
 
 def _with(package: ModuleType, place: Sequence[str], module: ModuleType) -> ModuleType:
-    """A package that has this module in that place below it."""
+    """Return a copy of a package that has ``module`` at ``place`` below it."""
     first, *rest = place
     inner = _with(getattr(package, first, ModuleType(first)), rest, module) if rest else module
     return _module(package.__name__, package, **{first: inner})
 
 
 def _module(name: str, *sources: ModuleType, **members: ModuleType) -> ModuleType:
-    """Make a module outside ``sys.modules``, with the public names of others."""
+    """Make a module outside ``sys.modules``, with the public names of other modules."""
     module = ModuleType(name)
     module.__path__ = []
     for source in sources:

@@ -1,4 +1,4 @@
-"""Scores a criterion by its evaluator function (seed 000, section 3.2.1); runs in a scenario's confined process."""
+"""Score a criterion by its evaluator function (seed 000, section 3.2.1), in a scenario's confined process."""
 
 import math
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -22,7 +22,7 @@ _LONGEST_SAID = 2_000
 _LONGEST_EXPLANATION = 20_000
 _LONGEST_TEXT = 200
 _READINGS = 3
-"""The most rounds of questions to a model: after its answer on one fact, an evaluator may look for another."""
+"""The most rounds of questions to a model. After an answer on one fact, an evaluator may look for another fact."""
 
 _DOUBTS_KEPT = 100
 
@@ -51,19 +51,19 @@ async def judge_by_evaluator(
     model. The participant's actions never take a point out of the maximum.
 
     If the function looks for facts in texts (``proctor.language.facts``), a model decides; without a model, the facts'
-    patterns do. A fact that neither can decide is a doubt, and counts against the participant. The function then runs
-    once more in the participant's favour: the difference is the worth of the doubts.
+    patterns do. An undecided fact is a doubt, and counts against the participant. The function then runs once more in
+    the participant's favour: the difference is the worth of the doubts.
 
     Args:
-        criterion: what to score.
+        criterion: the criterion to score.
         ctx: the evidence.
         evaluators: the scenario's functions.
         read_by_model: lets a model decide facts; None without a model.
-        model: its name.
+        model: the model's name.
 
     Raises:
         EvaluatorError: the function raised, or didn't return a result.
-        PassingEvaluatorError: it couldn't reach the simulator.
+        PassingEvaluatorError: the function couldn't reach the simulator.
         Exception: any exception of ``read_by_model``.
     """
 
@@ -139,8 +139,8 @@ def safe_text(problem: object) -> str:
 
 
 def _scale(criterion: EvaluationCriterion, name: str, returned: Any, may_leave_out: int) -> CriterionResult:
-    """Return an evaluator's result in the criterion's points; ``ValueError`` continues the sentence "evaluator
-    NAME …".
+    """Return an evaluator's result in the criterion's points. The message of a ``ValueError`` continues the sentence
+    "evaluator NAME …".
     """
     maximum = _number(returned, "max_score")
     score = _number(returned, "score")

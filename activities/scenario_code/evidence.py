@@ -1,4 +1,4 @@
-"""The evidence of an assessment in its stored form; reading puts its parts back."""
+"""The evidence of an assessment in its stored form. Reading it puts its parts back in place."""
 
 from pydantic import Field, JsonValue
 from pydantic_core import from_json
@@ -25,7 +25,7 @@ def parts_of_record(contents: Contents, record: bytes) -> InParts | None:
 
 
 def read_record(contents: Contents, record: bytes) -> JudgeRecord:
-    """Read a record with all of its parts; for callers without an event loop. Raises as ``InParts``."""
+    """Read a record with all of its parts. Callers must not run an event loop. Raises the errors of ``InParts``."""
     data = from_json(record)
     if listed := data.pop("parts", None):
         InParts(contents, listed, "the evidence").join(data)

@@ -1,6 +1,6 @@
-"""Messages from a scenario's code, which looks for facts in texts, to the worker, which calls a model.
+"""Messages from a scenario's code to the worker: the code looks for facts in texts, and the worker calls a model.
 
-They are separate from the code that calls the model: scenarios' processes needn't import the models' libraries.
+They are separate from the code that calls the model, so scenarios' processes needn't import the models' libraries.
 """
 
 from collections.abc import Sequence

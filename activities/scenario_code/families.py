@@ -93,7 +93,7 @@ def _only_imports_the_kit(path: Path) -> bool:
 
 
 def _does_nothing(statement: ast.stmt) -> bool:
-    """Return whether a statement is a docstring, an import of the kit, or a list of names for ``__all__``."""
+    """Return whether a statement is a docstring, an import of the kit, or an assignment of ``__all__``."""
     match statement:
         case ast.Expr(value=ast.Constant()):
             return True

@@ -36,7 +36,7 @@ _IMPORTED_LATE = ("anyio._backends._asyncio", "httpcore")
 
 def main(control: socket.socket, parent: int, *, is_confined: bool) -> None:
     """Fork on demand until the other end of ``control`` is closed. With ``is_confined``, the worker has found all
-    protections: a process that lacks one ends then.
+    protections, so a process that lacks one ends.
     """
     die_with_parent(parent)
     for number in (signal.SIGINT, signal.SIGTERM):  # a Ctrl-C is for the worker, which closes the socket
@@ -68,7 +68,7 @@ def main(control: socket.socket, parent: int, *, is_confined: bool) -> None:
 
 
 def import_late_ones() -> None:
-    """Import modules that libraries import at their first use: once here, not in every forked process.
+    """Import modules that libraries import at their first use. This happens once here, not in every forked process.
 
     The authors' kit has to be imported here. A confined process may not list the folder that has ``scenarios``: once a
     file is added to that folder, Python would no longer find the kit.
@@ -98,7 +98,7 @@ def import_makers() -> None:
 
 
 def build_models(base: type[BaseModel]) -> None:
-    """Build all pydantic models that would be built at their first use, for the same reason."""
+    """Build all pydantic models that would be built at their first use, once here and not in every forked process."""
     for model in base.__subclasses__():
         model.model_rebuild(raise_errors=False)
         build_models(model)
@@ -126,7 +126,7 @@ def _obey(control: socket.socket, children: set[int]) -> bool:
     for command in map(json.loads, line.splitlines()):  # a kill may have been sent just before a fork
         if "fork" in command:
             job, output = descriptors
-            if command["has_model"]:  # a second of imports: once here, not in each process
+            if command["has_model"]:  # imports take a second: done once here, not in each process
                 importlib.import_module("proctor.activities.scenario_code.relayed_model")
             if command["makes_days"]:
                 import_makers()

@@ -1,4 +1,4 @@
-"""Messages between the worker and a process with a scenario's code: pieces of bytes, each after its length.
+"""Messages between the worker and a process with a scenario's code. Each is a piece of bytes, preceded by its length.
 
 The reader sets a limit for the length of a piece, since the other side may run untrusted code.
 """
@@ -57,7 +57,7 @@ async def read(reader: asyncio.StreamReader, longest: int) -> bytes:
         (length,) = _LENGTH.unpack(await reader.readexactly(_LENGTH.size))
         if length > longest:
             raise FrameTooLongError
-        content = io.BytesIO()  # no second copy of a large piece, unlike a reader's buffer
+        content = io.BytesIO()  # unlike a reader's buffer, this makes no second copy of a large piece
         while content.tell() < length:
             content.write(await reader.readexactly(min(length - content.tell(), _CHUNK)))
         return content.getvalue()

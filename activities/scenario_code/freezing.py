@@ -1,8 +1,9 @@
-"""A scenario's files as one blob, equal for equal content: judging uses the files as they were at admission.
+"""Freeze a scenario's files into one blob, so judging uses the files as they were at admission. Equal content gives
+equal blobs.
 
-If its code uses the authors' kit (``proctor.scenarios.kit``), the kit is frozen with it in the folder ``KIT``: the
-reading of a mail or a time is part of judging. So is the reader (``proctor.language.reader``), in ``READER``.
-``evaluator_modules`` imports them from there.
+If the scenario's code uses the authors' kit (``proctor.scenarios.kit``), the kit is frozen in the folder ``KIT``,
+because reading a mail or a time is part of judging. The reader (``proctor.language.reader``) is frozen too, in
+``READER``. ``evaluator_modules`` imports both from there.
 """
 
 import io
@@ -25,7 +26,8 @@ MOST_BYTES = 64 * 1024 * 1024
 
 def packed(directory: Path) -> bytes:
     """Pack all plain files of a scenario's folder, with the kit that they use, into an archive. Times, owners and the
-    order of reading don't matter. Raises ``ScenarioValidationError`` if they are too many, too large, or can't be read.
+    order of reading don't matter. Raises ``ScenarioValidationError`` if the files are too many or too large, or can't
+    be read.
     """
     total = 0
     with TemporaryFile() as content:  # only one large file is in memory at a time
@@ -45,7 +47,7 @@ def packed(directory: Path) -> bytes:
 
 
 def is_shipped_as_frozen(scenario_id: str, sha256: str) -> bool:
-    """Return whether frozen files, by their hash, are those of the installed scenario with this id."""
+    """Return whether a hash of frozen files is that of the installed scenario with this id."""
     shipped = shipped_folder(scenario_id)
     return shipped is not None and blob_ref(packed(shipped)).sha256 == sha256
 
@@ -61,7 +63,7 @@ def _files(directory: Path) -> Iterator[tuple[str, bytes]]:
                 f"{directory.name}/{name} is proctor's own name for a folder: rename the file"
             )
     own = [path for path in files.values() if path.suffix == ".py"]
-    # In a scenario that was frozen before, it is there.
+    # A scenario that was frozen before already has the kit.
     if not (directory / KIT).exists() and any(_names_the_kit(_read_file(path, directory)) for path in own):
         files |= {f"{KIT}/{path.name}": path for path in installed_kit().glob("*.py")}
         files |= {f"{READER}/{path.name}": path for path in installed_reader().glob("*.py")}
@@ -78,7 +80,7 @@ def _read_file(path: Path, directory: Path) -> bytes:
 
 
 def unpack(content: bytes | BinaryIO, directory: Path) -> None:
-    """Write the files of an archive into a new folder, which appears with all of them or not at all."""
+    """Write the files of an archive into a new folder. The folder appears with all files or not at all."""
     beside = directory.with_name(f".{directory.name}.{os.getpid()}")
     for left_over in (beside, directory):
         shutil.rmtree(left_over, ignore_errors=True)

@@ -1,7 +1,7 @@
 """Reads a scenario's ``initial_state``: a UES scenario file (UES contract, "The scenario file").
 
-The simulator checks every field when it imports the file. This module only checks the shape: a broken package is
-refused before anything starts, with the place of the fault.
+The simulator checks every field when it imports the file. This module only checks the shape, to refuse a broken package
+before anything starts, with the place of the fault.
 """
 
 from datetime import datetime
@@ -74,8 +74,8 @@ def read_initial_state(data: Any, config: ScenarioConfig) -> tuple[dict[str, Any
     """Check an initial state: parsed JSON, with or without the outer ``scenario`` wrapper. Raises
     ``InitialStateError``.
 
-    Returns ``{metadata, environment, events}`` in the form of ``/scenario/import/full`` (missing sections filled in),
-    and warnings.
+    Returns ``{metadata, environment, events}`` in the form of ``/scenario/import/full``, with missing sections filled
+    in, and a list of warnings.
     """
     if not isinstance(data, dict):
         raise InitialStateError(f"the document is {show_value(data)}: it must be an object with environment and events")

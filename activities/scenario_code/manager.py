@@ -1,4 +1,5 @@
-"""Scenario packages: a folder each, with ``scenario.json``, an initial state and ``evaluators.py`` (seed 000, 3.2).
+"""Find and load scenario packages: folders with ``scenario.json``, an initial state and ``evaluators.py`` (seed 000,
+3.2).
 
 ``load_package`` and ``load_evaluators`` run code of the folder, so the worker runs them by ``processes``.
 """
@@ -59,7 +60,7 @@ class ScenarioNotFoundError(ScenarioError):
 
 
 class ScenarioValidationError(ScenarioError):
-    """A file of the package is missing or doesn't fit; the message names file, field, value and remedy."""
+    """A file of the package is missing or invalid; the message names file, field, value and remedy."""
 
 
 class InstanceError(ScenarioValidationError):
@@ -89,10 +90,10 @@ class ScenarioPackage:
     """A scenario that can be played.
 
     ``initial_state`` is the UES scenario as JSON, without its outer wrapper: ``{metadata, environment, events}``, its
-    clock at the scenario's start. The one of ``config`` is empty, since it may be a whole mailbox. A very large state
-    is read from the frozen files when needed: then ``initial_state`` is empty, too, and ``large_state`` has its hash
-    and size. ``warnings`` are sentences about content that is allowed and probably unintended. ``role_states`` are the
-    initial states of a scenario's roles, in the same form.
+    clock at the scenario's start. The initial state in ``config`` is left empty, since it may be a whole mailbox. A
+    very large state is read from the frozen files when needed; ``initial_state`` is empty then, and ``large_state`` has
+    the state's hash and size. ``warnings`` are sentences about content that is allowed and probably unintended.
+    ``role_states`` are the initial states of a scenario's roles, in the same form.
     """
 
     directory: Path
@@ -104,7 +105,7 @@ class ScenarioPackage:
 
     @property
     def sides(self) -> "dict[str, ScenarioPackage]":
-        """The packages of the roles by name; without roles, this package under an empty name."""
+        """The packages of the roles by name. Without roles, it has only this package, under an empty name."""
         return {
             role: replace(self, config=config, initial_state=self.role_states[role], role_states={})
             for role, config in self.config.roles.items()
@@ -186,7 +187,7 @@ def _resolve(directory: str | Path) -> Path:
 
 @cache
 def _installed_folder() -> Path | None:
-    """Found without importing it: activities know scenarios only as folders."""
+    """Find the folder without importing the package: activities know scenarios only as folders."""
     spec = importlib.util.find_spec("proctor.scenarios")
     locations = spec.submodule_search_locations if spec else None
     return next((Path(location) for location in locations or []), None)
@@ -195,8 +196,8 @@ def _installed_folder() -> Path | None:
 def fingerprint(directory: Path) -> Fingerprint:
     """Return a fingerprint of a scenario's files without reading them.
 
-    Raises ``ScenarioValidationError`` if there are too many, or one isn't a plain file: a link would bring in its
-    target.
+    Raises ``ScenarioValidationError`` if there are too many files, or if one isn't a plain file: a link would bring in
+    its target.
     """
     files: list[tuple[str, int, int]] = []
     for path in directory.rglob("*"):
@@ -335,9 +336,10 @@ def _read_json(path: Path, why: str) -> Any:
 
 
 def read_regular(path: Path, where: str) -> bytes:
-    """Read a plain file within the size limit. Other entries are refused unread: a pipe blocks, a device never ends.
+    """Read a plain file within the size limit. Other entries are refused unread, since a pipe blocks and a device never
+    ends.
 
-    Raises ``FileNotFoundError`` if it is missing, else ``ScenarioValidationError``.
+    Raises ``FileNotFoundError`` if the file is missing; otherwise ``ScenarioValidationError``.
     """
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)

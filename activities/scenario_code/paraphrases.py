@@ -1,7 +1,7 @@
-r"""How people say a fact: lists to hold patterns to.
+r"""Paraphrases: lists of sentences in which people state a fact. Patterns are checked against them.
 
-A scenario's author keeps them in ``paraphrases/authors/*.txt`` (or ``paraphrases/*.txt``), and writes patterns to them.
-``paraphrases/audit/*.txt`` has lines by other people, which are only counted: their error is the patterns' error.
+A scenario's author keeps them in ``paraphrases/authors/*.txt`` (or ``paraphrases/*.txt``), and writes patterns that fit
+them. ``paraphrases/audit/*.txt`` has lines by other people, which only measure the patterns' error.
 
     [incident_over]
     # A remark.
@@ -9,9 +9,9 @@ A scenario's author keeps them in ``paraphrases/authors/*.txt`` (or ``paraphrase
     - I'll send the all-clear as soon as I have it.
     +? The booking API is stable again.
 
-``+`` states the fact, ``-`` doesn't. ``?`` after the sign marks a line that patterns can't decide, which has to be a
-doubt. ``!`` marks a line that they get wrong, which is a known fault. ``\n`` is a line end in the text. Facts with the
-same phrasings share a list: ``[thanks_ann, thanks_ben]``.
+A line with ``+`` states the fact; a line with ``-`` doesn't. ``?`` after the sign marks a line that patterns can't
+decide, which has to be a doubt. ``!`` marks a line that patterns get wrong, which is a known fault. ``\n`` is a line
+end in the text. Facts with the same phrasings share a list: ``[thanks_ann, thanks_ben]``.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -40,8 +40,8 @@ class ParaphrasesError(ValueError):
 
 @dataclass(frozen=True)
 class Paraphrase:
-    """One phrasing that states a fact, or doesn't; ``mark`` is ``?`` (patterns can't decide it), ``!`` (they err), or
-    empty.
+    """A sentence that states a fact, or one that doesn't. ``mark`` is ``?`` (patterns can't decide it), ``!`` (patterns
+    get it wrong), or empty.
     """
 
     where: str
@@ -60,7 +60,7 @@ class Audited(BaseModel):
 
     Attributes:
         fact: its name.
-        right, wrong: the numbers of lines that state it, and of lines that don't.
+        right, wrong: the numbers of lines that state the fact, and of lines that don't.
         missed: how many of the stating lines the patterns don't find.
         invented: in how many of the other lines the patterns find it.
         doubtful: how many lines the patterns can't decide.
@@ -98,7 +98,7 @@ class Held(BaseModel):
 
     @property
     def uncertain_share(self) -> float:
-        """The share of lines that patterns can't decide, or get wrong."""
+        """The share of lines that patterns can't decide or get wrong."""
         return (self.doubtful + self.misread) / self.lines if self.lines else 0.0
 
 
@@ -153,14 +153,13 @@ def hold(paraphrases: Iterable[Paraphrase], patterns: Mapping[str, Patterns], by
     """Check patterns against paraphrases.
 
     Args:
-        paraphrases: those of a scenario.
-        patterns: those of its facts, by the facts' names.
+        paraphrases: the scenario's paraphrases.
+        patterns: the patterns of the facts, by the facts' names.
         by_model: facts without patterns; their paraphrases are cases for a model.
 
     Returns:
         Counts, and sentences: for each line that contradicts its mark, each fact with too few lines, and each unknown
             fact.
-
     """
     held, by_fact = Held(facts=len(patterns)), dict[str, list[Paraphrase]]()
     for each in paraphrases:

@@ -1,4 +1,4 @@
-"""Runs scenarios' code in separate processes: a fault of the code affects only its scenario.
+"""Run scenarios' code in separate processes, so a fault of the code affects only its scenario.
 
 A ``ForkServer`` has imported all libraries of such code, and forks a process within milliseconds (``fork_server``).
 Each process has limits (``confinement``), an empty environment, and one task (``tasks``). Examples are loading
@@ -62,8 +62,8 @@ AT_ONCE = 2
 """The limit of processes that judge one assessment at a time."""
 
 _ALONE_SECONDS = 0.25
-"""Seconds before a second process starts. A process costs more time than most evaluators: only slow ones are
-worth it.
+"""Seconds before a second process starts. A process costs more time than most evaluators, so only slow evaluators get
+another one.
 """
 
 _ALL_AT_ONCE = 64
@@ -78,7 +78,7 @@ _MAKING_SECONDS = 30.0
 """The limit for making a day, by the process's own clock."""
 _MOST_MADE = 50
 _MOST_STARVED = 10
-"""The total time of a process while it waits for a processor, as a multiple of its limit."""
+"""The longest total time of a process that waits for a processor, as a multiple of its limit."""
 
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,100}")
 _OUTPUT_KEPT, _LONGEST_FAULT = 2000, 500
@@ -153,12 +153,12 @@ class CodeProcess:
         self._listening = asyncio.create_task(self._listen(printed))
 
     async def say(self, piece: bytes) -> None:
-        """Send the process a piece. If it is gone, that is noticed when its answer is read."""
+        """Send the process a piece. A process that is gone is only noticed when its answer is read."""
         with suppress(frames.HungUpError):
             await frames.write(self._writer, piece)
 
     async def hear(self, longest: int = _LONGEST_ANSWER) -> bytes:
-        """Return its next piece; raises ``HungUpError`` and ``FrameTooLongError``."""
+        """Return the process's next piece. Raises ``HungUpError`` and ``FrameTooLongError``."""
         return await frames.read(self._reader, longest)
 
     def own_seconds(self) -> float:
@@ -198,8 +198,8 @@ class CodeProcess:
             raise TimeoutError(taken) from None
 
     async def what_ended_it(self) -> str:
-        """Return why it has hung up, as the end of a sentence. Raises ``EvaluatorRetryError`` if another process killed
-        it: its code isn't to blame then.
+        """Return why the process has hung up, as the end of a sentence. Raises ``EvaluatorRetryError`` if another
+        process killed it, since its code isn't to blame then.
         """
         if self.is_flooding:
             return f"printed more than {self.limits.output_bytes // 1024} kB and was stopped"
@@ -220,7 +220,7 @@ class CodeProcess:
         self._output.close()
 
     async def _listen(self, printed: asyncio.StreamReader) -> None:
-        """Read its output, so it never blocks on printing. Too much output ends it."""
+        """Read the process's output, so printing never blocks it. Too much output ends the process."""
         count, last = 0, b""
         while chunk := await printed.read(64 * 1024):
             count += len(chunk)
@@ -234,7 +234,7 @@ class CodeProcess:
 
 
 class _Forked(NamedTuple):
-    """A forked process, and its way of ending; None if that will never be known."""
+    """A forked process, and how it ended; None if that will never be known."""
 
     pid: int
     ended: asyncio.Future[int | None]
@@ -255,8 +255,8 @@ class ForkServer:
     async def fork(self, size: int, *, has_model: bool = False, makes_days: bool = False) -> CodeProcess:
         """Fork a process, which then waits for its task. ``size`` is the number of bytes that it will read.
 
-        ``has_model`` and ``makes_days``: it needs the libraries for calling a model, or for making days. Raises
-        ``EvaluatorRetryError`` if no process could be made.
+        ``has_model`` says that it needs the libraries for calling a model; ``makes_days``, those for making days.
+        Raises ``EvaluatorRetryError`` if no process could be made.
         """
         async with self._one_at_a_time:
             for _ in range(2):  # the server may have died since the last request
@@ -269,7 +269,7 @@ class ForkServer:
         raise EvaluatorRetryError("no process could be made for the scenario's code: is the worker out of memory?")
 
     async def aclose(self) -> None:
-        """End it with all processes that it has forked."""
+        """End the fork server with all processes that it has forked."""
         process = self._process
         self._abandon()
         if process is not None:
@@ -332,8 +332,7 @@ class ForkServer:
     def _hear(self, report: dict[str, int]) -> None:
         if "pid" in report:
             ended = self._ended[report["pid"]] = asyncio.get_running_loop().create_future()
-            # A caller that has given up waiting has an answer in the queue, too; each answer belongs to the next
-            # request in order.
+            # Answers come in the order of requests, so an answer also comes for a caller that no longer waits.
             forked = self._asked_for.popleft() if self._asked_for else None
             if forked is not None and not forked.done():
                 forked.set_result(_Forked(report["pid"], ended))
@@ -388,14 +387,14 @@ class ScenarioCode:
     async def _at_task(
         self, task: FolderTask | MakeTask, size: int = 0, seconds: float = math.inf, within: Allowance | None = None
     ) -> AsyncIterator[CodeProcess]:
-        """Yield a process with a task. It gets ``seconds`` by its own clock, at most the usual limit; ``within`` limits
-        its time by any clock.
+        """Yield a process with a task. The process gets ``seconds`` by its own clock, but at most the usual limit.
+        ``within`` limits its time by any clock.
 
         Raises:
             EvaluatorRetryError: no process could be made, or another process has killed it.
-            TimeoutError: it took too long.
-            HungUpError: it has ended; the message is the end of a sentence with the reason.
-            FrameTooLongError: it sent too much.
+            TimeoutError: the process took too long.
+            HungUpError: the process has ended; the message is the end of a sentence with the reason.
+            FrameTooLongError: the process sent too much.
         """
         within = within or Allowance()
         process = await self._fork_server.fork(size, makes_days=isinstance(task, MakeTask))
@@ -410,8 +409,8 @@ class ScenarioCode:
             process.end()
 
     async def load(self, directory: Path, within: Allowance | None = None) -> ScenarioPackage:
-        """Read and check the package in a folder, its evaluators' code included. ``within`` is the remaining time for a
-        day that was made. Raises ``ScenarioError``.
+        """Read and check the package in a folder, its evaluators' code included. ``within`` is the remaining time if a
+        family has made the package as a day. Raises ``ScenarioError``.
         """
         within = within or Allowance(directory.name)
         async with self._all:
@@ -433,10 +432,10 @@ class ScenarioCode:
         raise EvaluatorLoadError(f"{directory.name} {reason}")
 
     async def make(self, directory: Path, instance: Instance, within: Allowance | None = None) -> dict[str, bytes]:
-        """Let the family in a folder make one of its days; return the files of the day's scenario by name.
+        """Let the family in a folder make one of its days. Return the files of the day's scenario by name.
 
-        The rest of ``within`` is for loading them. Raises ``InstanceError``; its sentence names the day, the reason,
-        and the duty at fault, if there is one.
+        The rest of ``within`` is for loading the files. Raises ``InstanceError``; its sentence names the day, the
+        reason, and the duty at fault, if there is one.
         """
         seconds, within = min(self.limits.seconds, _MAKING_SECONDS), within or Allowance(instance.title)
         async with self._all:
@@ -471,8 +470,10 @@ class ScenarioCode:
     async def judge(
         self, job: JudgeJob, criterion: EvaluationCriterion, ask: Ask, seconds: float | None = None
     ) -> CriterionResult:
-        """Let a criterion's evaluator function judge it within ``seconds``, at most the usual limit; None means that
-        limit. Raises all errors of ``ask``, and ``EvaluatorFailedError`` if a retry would fail equally.
+        """Let a criterion's evaluator function judge it within ``seconds``, but at most the usual limit; None means
+        that limit.
+
+        Raises all errors of ``ask``, and ``EvaluatorFailedError`` if a retry would fail equally.
         """
         # Two assessments may have the same evidence, but each has its own simulation.
         key = (str(job.task.directory), f"{job.task.simulation} {job.task.reader_key} {job.evidence}")
@@ -508,7 +509,7 @@ class ScenarioCode:
         return outcome.verdict
 
     async def _free_process(self, team: _Team) -> CodeProcess | None:
-        """Return a process of the assessment that is idle, or soon will be; else None."""
+        """Return a process of the assessment that is idle or soon will be; None if there is none."""
         if team.idle.empty() and team.at_work == 1:  # no other criterion is being judged
             return None
         with suppress(TimeoutError):
@@ -538,7 +539,7 @@ class ScenarioCode:
         """
         code = await asyncio.to_thread(code_digest, directory)
         compiling = self._compiled.pop(code, None) or asyncio.create_task(self._compile_once(directory))
-        self._compiled[code] = compiling  # the most recently used are kept longest
+        self._compiled[code] = compiling  # recently used code is kept longest
         while len(self._compiled) > _COMPILED_KEPT:
             self._compiled.pop(next(iter(self._compiled)))
         compiled = await asyncio.shield(compiling)
@@ -564,7 +565,7 @@ class ScenarioCode:
 _REFUSALS: dict[str, type[ScenarioError]] = {
     kind.__name__: kind for kind in (ScenarioError, ScenarioValidationError, EvaluatorLoadError)
 }
-"""The errors by which a process may refuse its package; it may run any code, and send other names."""
+"""The errors by which a process may refuse its package. A process may run any code, and so send any name."""
 
 
 def _unreadable(problem: Exception) -> str:
@@ -588,7 +589,9 @@ async def _read_package(process: CodeProcess, directory: Path) -> ScenarioPackag
 
 
 async def _receive_day(process: CodeProcess, instance: Instance) -> dict[str, bytes]:
-    """Return the files that a process has made. Their names and sizes are checked: it may run any code."""
+    """Return the files that a process has made. Their names and sizes are checked, since the process may run any
+    code.
+    """
     answer = await process.hear()
     if b'"unmade"' in answer[:20]:
         unmade = Unmade.model_validate_json(answer)

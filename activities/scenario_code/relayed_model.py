@@ -1,4 +1,4 @@
-"""The judge's model as evaluators see it: their process has no key, so the worker makes the calls.
+"""Give evaluators access to the judge's model. Their process has no key, so the worker makes the calls.
 
 ``RelayedModel`` is used in the evaluator's process, ``answer`` in the worker. Messages are sent in LangChain's own JSON
 form.
@@ -30,7 +30,7 @@ _OPTIONS = {
 
 
 class ModelQuestion(BaseModel):
-    """An evaluator's question to the model; its process may have sent any data."""
+    """An evaluator's question to the model. The evaluator's process may have sent any data."""
 
     messages: list[dict[str, Any]] = Field(min_length=1)
     stop: list[str] | None = None
@@ -51,7 +51,7 @@ class ModelQuestion(BaseModel):
 def find_refused(question: ModelQuestion) -> str | None:
     """Return the first option of a question that an evaluator may not set, in words.
 
-    Other options may name another model, address or account; tools that the provider runs have extra costs.
+    Such options could name another model, address or account. Tools that the provider runs have extra costs.
     """
     options = question.options
     if unknown := sorted(set(options) - _OPTIONS):
@@ -68,7 +68,9 @@ class RelayedModel(BaseChatModel):
 
     @classmethod
     def over(cls, exchange: Exchange) -> Self:
-        """Make a model whose calls go through ``exchange``: a question as JSON data in, the answer's JSON out."""
+        """Make a model whose calls go through ``exchange``, which takes a question as JSON data and returns the
+        answer's JSON.
+        """
         model = cls()
         model._exchange = exchange
         return model
@@ -108,7 +110,7 @@ class RelayedModel(BaseChatModel):
 
 
 async def answer(question: ModelQuestion, llm: BaseChatModel) -> bytes:
-    """Call the real model with a ``RelayedModel``'s question; raises any error of the model's client."""
+    """Call the real model with a ``RelayedModel``'s question. Raises any error of the model's client."""
     options = dict(question.options)
     tools, choice = options.pop("tools", None), options.pop("tool_choice", None)
 

@@ -1,4 +1,4 @@
-"""Scenarios for a worker: from their present files, and as they were frozen at admission."""
+"""Load scenarios for a worker, from their present files or as they were frozen at admission."""
 
 import asyncio
 import hashlib
@@ -25,7 +25,7 @@ from purple_sdk.protocol.instances import USUAL_DIFFICULTY, Instance
 
 _SCENARIOS_KEPT = 32
 _KEPT_UP_TO = 4_000_000
-"""The limit for caching a scenario's files, and its initial state, in memory (bytes); larger ones are read each
+"""The most bytes of a scenario's files, or of its initial state, that are cached in memory. Larger ones are read each
 time.
 """
 _PIECE = 1024 * 1024
@@ -34,7 +34,7 @@ _READINGS = 3
 
 
 class Loaded(NamedTuple):
-    """A scenario, all its files as one blob, and its family and day, if it has one."""
+    """A scenario, all its files as one blob, and the family and day from which it was made, if any."""
 
     package: manager.ScenarioPackage
     files: bytes
@@ -42,8 +42,10 @@ class Loaded(NamedTuple):
 
 
 class Scenarios:
-    """The scenarios of one worker process, with a cache of those used last. Its methods raise ``ScenarioError`` if
-    there is no scenario of this name, its files can't be read, or it can't be played.
+    """The scenarios of one worker process, with a cache of those used last.
+
+    Methods raise ``ScenarioError`` if there is no scenario of this name, if its files can't be read, or if it can't be
+    played.
     """
 
     def __init__(self, config: GreenAgentConfig, store: BlobStore) -> None:
@@ -63,8 +65,8 @@ class Scenarios:
             self._unpacked.cleanup()
 
     async def load_package(self, scenario_id: str) -> Loaded:
-        """Load a scenario from its present files, with all of them as one blob. Unless they are large, they are read
-        again only after a change.
+        """Load a scenario from its present files, with all of them as one blob. Files that aren't large are read again
+        only after a change.
         """
         directory = self._manager.find(scenario_id)
         await asyncio.to_thread(self._require_protection, directory)
@@ -74,7 +76,9 @@ class Scenarios:
                 return kept
             package = await self.read_package(directory)
             files = await asyncio.to_thread(packed, directory)
-            if await asyncio.to_thread(manager.fingerprint, directory) == state:  # checked and packed files are equal
+            if (
+                await asyncio.to_thread(manager.fingerprint, directory) == state
+            ):  # the checked files are the packed ones
                 return self._keep(scenario_id, state, Loaded(package, files))
         raise manager.ScenarioValidationError(
             f"{scenario_id} is being changed just now: ask again when its files are complete"
@@ -84,12 +88,12 @@ class Scenarios:
         return self._manager.find_family(scenario_id) is not None
 
     def group_size(self, name: str) -> int:
-        """Return how many days of a family are a group; 1 for a fixed scenario."""
+        """Return how many days of a family form a group; 1 for a fixed scenario."""
         directory = self._manager.find_family(name)
         return 1 if directory is None else read_family(directory).group
 
     async def load(self, scenario_id: str, difficulty: int | None, seed: int) -> Loaded:
-        """Load a request's scenario: a fixed one, or the day that a family makes of a difficulty and a seed."""
+        """Load a request's scenario: a fixed one, or the day that a family makes from a difficulty and a seed."""
         if self.is_family(scenario_id):
             instance = Instance(family=scenario_id, difficulty=difficulty or USUAL_DIFFICULTY, seed=seed)
             return await self.load_instance(instance)
@@ -102,7 +106,7 @@ class Scenarios:
         return loaded
 
     async def load_instance(self, instance: Instance) -> Loaded:
-        """Load a family's day as a scenario, with its files as one blob; the last ones are cached, unless they are
+        """Load a family's day as a scenario, with its files as one blob. The last days are cached, unless they are
         large.
         """
         directory = self._manager.find_family(instance.family)
@@ -151,7 +155,9 @@ class Scenarios:
         return Loaded(package, files, instance)
 
     async def read_package(self, directory: Path, within: Allowance | None = None) -> manager.ScenarioPackage:
-        """Read the scenario in a folder, without its initial state if that is large; ``within`` as in ``load``."""
+        """Read the scenario in a folder, without its initial state if that is large. ``within`` is the remaining time
+        for making and loading it.
+        """
         package = await self.code.load(directory, within)
         if len(package.initial_state) <= _KEPT_UP_TO:
             return package
@@ -161,8 +167,8 @@ class Scenarios:
     def _require_protection(self, directory: Path, sha256: str | None = None) -> None:
         """Refuse code that did not come with proctor if it can't be confined, unless the operator trusts it.
 
-        ``sha256`` is the hash of its frozen files, if the folder is an unpacked copy: another machine may have admitted
-        it.
+        ``sha256`` is the hash of the frozen files if the folder is an unpacked copy, which another machine may have
+        admitted.
         """
         if self._trusts_all or not (missing := find_missing_protections()):
             return
@@ -176,8 +182,8 @@ class Scenarios:
     async def read_initial_state(self, plan: Plan) -> AsyncIterator[bytes]:
         """Yield the UES scenario at the beginning of an assessment, in pieces.
 
-        It comes from a separate blob. A large one comes from the scenario's frozen files, to be stored only once.
-        Raises as ``BlobStore.get``, too.
+        It comes from a separate blob. A large state comes from the scenario's frozen files, so it is stored only once.
+        Also raises the errors of ``BlobStore.get``.
         """
         if not plan.is_state_in_package:
             async for piece in self._store.read_in_pieces(plan.initial_state):
@@ -198,8 +204,8 @@ class Scenarios:
         return await self._folder(scenario_id, ref, files), ref.sha256
 
     async def unpack_with_current_kit(self, scenario_id: str, ref: BlobRef) -> tuple[Path, str]:
-        """Return a folder with all files of a family's day as they were frozen, but with today's kit, and their
-        hash.
+        """Return a folder with all files of a family's day as they were frozen, but with today's kit, and the hash of
+        these files.
         """
         frozen = await self._folder(scenario_id, ref, None)
         with OwnFolder("proctor-day-") as folder:
@@ -210,7 +216,7 @@ class Scenarios:
         return await self._folder(scenario_id, current, files), current.sha256
 
     async def _folder(self, scenario_id: str, ref: BlobRef, files: bytes | None) -> Path:
-        """Return a folder with a scenario's unpacked files, for this worker only; the most recently used are kept
+        """Return a folder with a scenario's unpacked files, for this worker only. Recently used folders are kept
         longest.
         """
         async with self._unpacking:
@@ -218,7 +224,7 @@ class Scenarios:
                 self._unpacked = OwnFolder("proctor-scenarios-")
             folder = self._folders.pop(ref.sha256, None)
             if folder is None or not folder.is_dir():
-                # Named like the scenario: sentences about it show the name.
+                # The folder has the scenario's name, which sentences about it show.
                 folder = Path(self._unpacked.name) / ref.sha256 / scenario_id
                 with TemporaryFile() as archive:
                     if files is not None:

@@ -1,4 +1,4 @@
-"""Unpacks archives that we have written, also on a Python whose ``tarfile`` has no filters yet."""
+"""Unpack archives that we have written, even on a Python whose ``tarfile`` has no filters yet."""
 
 import io
 import tarfile
@@ -26,7 +26,7 @@ def extract(content: bytes | BinaryIO, folder: Path, kind: Literal["data", "tar"
 
 def _check(member: tarfile.TarInfo, folder: Path) -> None:
     place = (folder / member.name).resolve()
-    # A link's target is resolved as tarfile does: from the link's own folder, before anything is written.
+    # Like tarfile, resolve a link's target from the link's own folder, before anything is written.
     target = (place.parent / member.linkname).resolve() if member.issym() else place
     if not all(path.is_relative_to(folder.resolve()) for path in (place, target)):
         raise ValueError(f"{member.name} would be outside of the folder that it is unpacked into")

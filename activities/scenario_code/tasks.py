@@ -1,16 +1,16 @@
-"""The work of a process with a scenario's code, after it was forked and confined: load a package, or judge by its
+"""Do the work of a process with a scenario's code, after it was forked and confined: load a package, or judge by its
 evaluators.
 
-It exchanges JSON with the worker over one socket (``frames``):
+The process exchanges JSON with the worker over one socket (``frames``):
 
 * ``{"task": "load", "directory"}`` is answered with a ``Loaded`` or a ``Refused``; then the process ends.
 * ``{"task": "hold", "directory"}`` is answered with a ``Held``; then the process ends.
 * ``{"task": "compile", "directory"}`` is answered with ``compile_modules``; no code of the package runs.
 * ``{"task": "make", …}`` (``MakeTask``) is answered with a ``Made`` and its files, or an ``Unmade``; then it ends.
 * ``{"task": "judge", …}`` (``JudgeTask``) is followed by the answer to ``compile``, or an empty piece, and by the
-  stored evidence. Evidence in parts comes after their number. Then follows any number of criteria. Each is answered
-  with a ``Judged``. Before that, an evaluator's questions to the model are sent (``Asked``), and each is answered with
-  a message of the model.
+  stored evidence. If the evidence has parts, their number comes first. Then any number of criteria follow, and each is
+  answered with a ``Judged``. Before that, the process may send an evaluator's questions to the model (``Asked``); each
+  is answered with a message of the model.
 """
 
 import asyncio
@@ -50,14 +50,17 @@ from purple_sdk.protocol.results import CriterionResult
 from purple_sdk.ues import AsyncUESClient
 
 _SIMULATOR_SECONDS = 10.0
-"""The longest wait of an evaluator for an answer of the simulator. It is shorter than the evaluator's own limit: a slow
-simulator must not be mistaken for a slow evaluator.
+"""The longest wait of an evaluator for an answer of the simulator. It is shorter than the evaluator's own limit, so a
+slow simulator isn't mistaken for a slow evaluator.
 """
 
 
 class FolderTask(BaseModel):
-    """A task about a whole folder: read and check its package, check the patterns of its facts against its paraphrases,
-    or compile its code for the processes that judge by it.
+    """A task for a whole folder:
+
+    * ``load``: read and check its package
+    * ``hold``: check the patterns of its facts against its paraphrases
+    * ``compile``: compile its code for the processes that judge by it
     """
 
     task: Literal["load", "hold", "compile"]
@@ -87,44 +90,47 @@ _TASK: TypeAdapter[FolderTask | JudgeTask | MakeTask] = TypeAdapter(Task)
 
 
 class Made(BaseModel):
-    """A day that was made: the names of its files; their contents follow, each in a separate piece."""
+    """A day that was made, with the names of its files. Their contents follow, each in a separate piece."""
 
     made: list[str]
 
 
 class Unmade(BaseModel):
-    """No day was made: the duty at fault, if known, and the reason."""
+    """The answer if no day was made, with the reason and the duty at fault, if known."""
 
     unmade: Sentence
     duty: Sentence | None = None
 
 
 class Loaded(BaseModel):
-    """A package that can be played; its initial state and that of each role follow in separate pieces."""
+    """A package that can be played. Its initial state and the initial state of each role follow in separate pieces."""
 
     scenario: ScenarioConfig
     warnings: list[Sentence]
 
 
 class Refused(BaseModel):
-    """A package that can't be played: the name of the error's class in ``manager``, and its sentence."""
+    """The answer for a package that can't be played, with the error's sentence and the name of its class in
+    ``manager``.
+    """
 
     refused: str
     sentence: Sentence
 
 
 class Asked(BaseModel):
-    """A question to the model: an evaluator's own, for ``relayed_model.answer``, or facts that it looks for in texts,
-    for ``facts_by_model.read_facts``.
+    """A question to the model: either an evaluator's own question, for ``relayed_model.answer``, or facts to look for
+    in texts, for ``facts_by_model.read_facts``.
     """
 
     asked: dict[str, JsonValue]
 
 
 class Judged(BaseModel):
-    """The end of a judgement: a verdict, or a sentence about its absence and whose fault that is.
+    """The end of a judgement: a verdict, or a sentence that says why there is none. The sentence is in ``fault`` if the
+    scenario is at fault, and in ``passing`` if the reason is temporary.
 
-    ``fault`` is the scenario's fault; ``passing`` is temporary. ``is_spoilt``: the process should not be used again.
+    ``is_spoilt`` says that the process should not be used again.
     """
 
     verdict: CriterionResult | None = None
@@ -174,8 +180,8 @@ class _Evaluators:
         self._of_all: EvaluatorRegistry | None = None
 
     def of(self, criterion: EvaluationCriterion) -> EvaluatorRegistry:
-        """Return a registry with a criterion's function; another criterion's missing function doesn't matter. Raises
-        ``EvaluatorLoadError`` if this one's is missing.
+        """Return a registry with a criterion's function. Raises ``EvaluatorLoadError`` if this function is missing;
+        another criterion's missing function doesn't matter.
         """
         if self._of_all is None:
             self._of_all = {}
@@ -239,8 +245,8 @@ def _make(job: socket.socket, task: MakeTask) -> None:
 
 
 def _why_unmade(problem: BaseException, directory: Path) -> Unmade:
-    """Describe the failure: an inconsistent day names the duty and the reason, another failure its exception
-    and place.
+    """Describe a failure. An inconsistent day names the duty and the reason; another failure, its exception and
+    place.
     """
     if any(kind.__name__ == "InconsistentDayError" for kind in type(problem).__mro__):
         duty = getattr(problem, "duty", None)
@@ -311,7 +317,9 @@ def _raised_sentence(criterion: EvaluationCriterion, problem: BaseException, dir
 
 
 def _place(problem: BaseException | None, directory: Path) -> str:
-    """Return the last line of a failure's traceback in the scenario's own files: its author can fix that place."""
+    """Return the last place of a failure's traceback in the scenario's own files, which the scenario's author can
+    fix.
+    """
     if problem is None:
         return ""
     frames_within = [

@@ -13,11 +13,11 @@ _DEFAULT_OPERATION = {"chat": "send_message"}
 
 
 def entries_from_events(events: Iterable[Mapping[str, Any]], key_id: str, turn: int) -> list[ActionLogEntryWithTurn]:
-    """Read the participant's actions off event answers of ``GET /events``, in the order of the log: those by its key
-    that ran.
+    """Read the participant's actions from events in the form of ``GET /events``, in the order of the log. Only events
+    by the participant's key that were executed count.
 
-    Returns one entry an event, by time and then as given. ``action`` is its name (``purple_sdk.protocol.actions``), for
-    example ``email.mark_read``; ``parameters`` are the input's fields that aren't null.
+    Returns one entry per event, sorted by time. ``action`` is the action's name (``purple_sdk.protocol.actions``), for
+    example ``email.mark_read``. ``parameters`` are the input's fields that aren't null.
     """
     actions = [
         _entry(event, turn)
@@ -48,7 +48,9 @@ def _action_name(modality: str, data: Mapping[str, Any]) -> str:
 
 
 def _parameters(data: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields that say what was done; an SMS's ``message_data`` and its like are lifted up."""
+    """Return the fields that describe an action. Nested fields, such as those in an SMS's ``message_data``, are moved
+    up.
+    """
     parameters: dict[str, Any] = {}
     for name, value in data.items():
         if name in _NOT_PARAMETERS or value is None:

@@ -22,8 +22,8 @@ def are_several(config: GreenAgentConfig) -> bool:
 
 
 async def known_addresses(config: GreenAgentConfig) -> list[str]:
-    """Return all current addresses. DNS names with several addresses are resolved each time; an unknown name is left
-    out.
+    """Return all current addresses. A DNS name with several addresses is resolved each time, and left out if it is
+    unknown.
     """
     addresses: list[str] = []
     for named in named_addresses(config):

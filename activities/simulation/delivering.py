@@ -1,7 +1,7 @@
 """Messages between the participants of an assessment, who have separate simulations.
 
-A message keeps its ids on its way, for its thread. It arrives a fixed time after it was sent, so any attempt gives the
-same day.
+A delivered message keeps its ids, so it belongs to the same thread. It arrives a fixed time after it was sent, so any
+attempt gives the same day.
 """
 
 from datetime import timedelta
@@ -15,7 +15,7 @@ DELIVERY = timedelta(minutes=1)
 
 
 def arrival_events(message: OutgoingMessage) -> list[PlannedEvent]:
-    """The events by which a message arrives in the simulation of another participant."""
+    """Return the events by which a message arrives in the simulation of another participant."""
     return [
         PlannedEvent(scheduled_time=message.sent_at + DELIVERY, modality=message.modality, data=data)
         for data in _make_event_data(message)
@@ -63,5 +63,5 @@ def _make_event_data(message: OutgoingMessage) -> list[dict[str, Any]]:
     }
     invited = [{"email": attendee} for attendee in message.attendees]
     new = {**event, **details, "operation": "create", "organizer": message.sender, "attendees": invited}
-    # A change may add an attendee: then the event is created for that one. For the others it exists, and only changes.
+    # A change may add an attendee, for whom the event is created. For the other attendees, it exists and only changes.
     return [new] if message.operation == "create" else [new, {**event, **details, "operation": "update"}]

@@ -28,7 +28,7 @@ Content = Callable[[], Awaitable[bytes]]
 
 
 class SimulationGoneError(Exception):
-    """This simulation doesn't exist, or no longer, as far as this worker knows; a checkpoint restores it."""
+    """This simulation doesn't exist or is gone, as far as this worker knows; a checkpoint restores it."""
 
 
 @dataclass(frozen=True)
@@ -37,15 +37,15 @@ class Claim:
 
     Attributes:
         simulation_id: its name.
-        fence: the attempt's.
-        checkpoint: the requested state; None if only ``keep`` is acceptable.
-        keep: the mark of the work in progress. A simulation with this mark is kept as it is; if it is lost, it is
-            restored from ``checkpoint``, if given.
-        mark: its mark from now on, unless it is kept.
+        fence: the attempt's fence.
+        checkpoint: the requested state; None if only a simulation with the mark ``keep`` is acceptable.
+        keep: the mark of the work in progress. A simulation with this mark is kept as it is. If it is lost,
+            ``checkpoint``, if given, restores it.
+        mark: the simulation's mark from now on, unless the simulation is kept.
         conditions: the conditions of the turn that begins with the mark; None without a running clock and noise.
         sets_course: whether the kept work in progress gets these conditions from now on.
         issue: the participant's only key from now on, unless the simulation is kept.
-        looks: whether the attempt only reads; an existing simulation is accepted then, regardless of its holder.
+        looks: whether the attempt only reads. If so, an existing simulation is accepted, regardless of its holder.
     """
 
     simulation_id: str
@@ -92,7 +92,7 @@ class TurnCourse(Model):
         ended_at: the instant of its last request.
         requests, events_executed: how many requests were served, and how many events happened in the turn.
         moves: the cost of each request in simulated seconds under a measured clock, in order.
-        noise: how often each kind of noise came.
+        noise: how often each kind of noise occurred.
     """
 
     ended_at: Instant
@@ -119,11 +119,11 @@ class Step:
         closes: whether to revoke all keys of the participant.
         ends_turn: whether to refuse changes by the participant until the simulation is marked again.
         events: the events to schedule.
-        to: the instant to which the clock moves, if it isn't there yet. If a turn ends, the cost of its requests is
+        to: the instant to which the clock moves, unless it has passed it. If a turn ends, the cost of its requests is
             added.
-        actions_at: read the participant's actions at that instant, and the changes since then; in a turn whose requests
-            cost time, until its end.
-        shows_all: read every modality's state.
+        actions_at: the instant of the actions to read, with the changes since then. In a turn whose requests cost time,
+            actions are read until its end.
+        shows_all: whether to read every modality's state.
     """
 
     closes: bool = False
@@ -141,10 +141,10 @@ class Stepped(Model):
         current_time: the clock after the step.
         events_executed: how many events happened while the clock moved.
         actions: the participant's events, in the form of ``GET /events``.
-        news: the states of the modalities that it used, with at least the new messages.
+        news: the states of the modalities that the participant used, with at least the new messages.
         states: every modality's state.
         course: the course of a turn that has ended, if it had conditions.
-        states_parts: the data that ``states`` leaves out, since the checkpoint has it in parts, too (``shown``).
+        states_parts: the data that ``states`` leaves out, since the checkpoint also has it in parts (``shown``).
     """
 
     current_time: Instant
@@ -182,7 +182,7 @@ class Simulation(ABC):
         reader: a client that may read everything and change nothing.
         reader_secret: the key of ``reader``.
         mark: its mark at the time of the claim.
-        life: changes when it is lost and restored.
+        life: a value that changes when the simulation is lost and restored.
         claimed_at: when the claim was sent, by ``elapsed.counting_stops``.
         conditions: the conditions that this attempt has set for the turn, as far as it knows.
     """
@@ -201,8 +201,8 @@ class Simulation(ABC):
 
     @property
     def is_known_to_participant(self) -> bool:
-        """False if the address or the key differs from those that the participant got last, although no new key was
-        issued.
+        """Whether the participant has the present address and key. False if they differ from those that it got last,
+        although no new key was issued.
         """
         return True
 
@@ -218,8 +218,8 @@ class Simulation(ABC):
     async def checkpoint(self, *, everything: bool = False) -> bytes:
         """Return the simulation's present content, or its manifest (``parts``) after its parts were stored.
 
-        With ``everything``, parts that earlier answers report as stored are stored again. It is for a checkpoint that
-        outlives the one for which they were stored.
+        With ``everything``, parts that earlier answers report as stored are stored again. Use it for a checkpoint that
+        outlives the earlier checkpoint with these parts.
         """
 
     async def check_public_address(self) -> None:  # noqa: B027 - a separate server has no other address
@@ -245,25 +245,25 @@ class Simulation(ABC):
 
 class SimulationHost(ABC):
     """All simulations of a worker. An attempt with a lower fence than an earlier one is refused
-    (``purple_sdk.ues.OvertakenError``). ``SimulationGoneError`` is raised if a claim names no checkpoint, and there is
-    no simulation to keep.
+    (``purple_sdk.ues.OvertakenError``). Methods raise ``SimulationGoneError`` if a claim names no checkpoint and no
+    simulation can be kept.
 
     Attributes:
         may_be_others: whether some existing simulations may belong to assessments in another Temporal.
-        outlive_workers: whether work in progress outlives its worker, and ``Step.ends_turn`` is known. Then a turn may
-            settle without a checkpoint before.
+        outlive_workers: whether work in progress outlives its worker, and ``Step.ends_turn`` is known. If so, a turn
+            may settle without a checkpoint before.
     """
 
     may_be_others = False
     outlive_workers = False
 
     def at(self, address: str | None) -> "SimulationHost":
-        """Return the simulations on one server (``Plan.simulator``); all simulations if there is only one place."""
+        """Return the simulations on one server (``Plan.simulator``); all simulations if there is only one server."""
         return self
 
     async def choose(self, but: str | None = None) -> str | None:
-        """Return the address of the answering server with the fewest simulations, other than ``but``. None if there is
-        none, or only one place.
+        """Return the address of the server with the fewest simulations, among those that answer, except ``but``. None
+        if no server answers, or if there is only one.
         """
         return None
 
@@ -271,12 +271,12 @@ class SimulationHost(ABC):
         return True
 
     async def parts(self) -> dict[str, "SimulationHost"]:
-        """Return every server by its address; a single one without an address if there is only one place."""
+        """Return every server by its address. A single server has an empty address."""
         return {"": self}
 
     @abstractmethod
     async def create(self, simulation_id: str, seed: int, fence: int) -> Simulation:
-        """Make an empty simulation; it replaces one by an earlier attempt."""
+        """Make an empty simulation. It replaces a simulation that an earlier attempt made."""
 
     @abstractmethod
     async def claim(self, claim: Claim, content: Content) -> Simulation:
@@ -294,7 +294,7 @@ class SimulationHost(ABC):
 
     @abstractmethod
     async def end(self, simulation_id: str, fence: int) -> None:
-        """End a simulation and all its keys; one that is gone already is fine. No earlier attempt can restore it."""
+        """End a simulation and all its keys, if it still exists. No earlier attempt can restore it."""
 
     @abstractmethod
     async def find_holder(self, simulation_id: str) -> int:

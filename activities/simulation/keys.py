@@ -1,4 +1,4 @@
-"""Keys that aren't stored: each is derived from the deployment's secret (RFC 2104 HMAC with SHA-256)."""
+"""Derive keys from the deployment's secret (RFC 2104 HMAC with SHA-256), so none has to be stored."""
 
 import hashlib
 import hmac
@@ -6,7 +6,7 @@ import hmac
 from proctor.protocol.modalities import SHOWN
 
 PARTICIPANT = "participant"
-"""The name of every key that a participant has, and the author of its actions."""
+"""The name of every participant's key, and of the author of a participant's actions."""
 
 READER_KEY_ID = "reader"
 ADMIN_KEY_ID = "admin"

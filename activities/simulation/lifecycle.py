@@ -1,4 +1,4 @@
-"""Activities that set up a simulation from its scenario, close it after the last turn, and end it."""
+"""The activities that set up a simulation from its scenario, close it after the last turn, and end it."""
 
 import asyncio
 import hashlib
@@ -30,10 +30,10 @@ from purple_sdk.protocol.results import AssessmentResults
 from purple_sdk.ues import AsyncUESClient, BadRequestError, ValidationError_
 
 _REMOVAL_SECONDS = 1.5
-"""The longest wait of an assessment's end for its simulation's end; after that, the cleanup ends it."""
+"""How many seconds an assessment's end waits for its simulation's end. After that, the cleanup ends the simulation."""
 
 _LARGE = 1_000_000
-"""Bytes; a larger initial state passes through the worker in pieces."""
+"""Bytes of an initial state. A larger one passes through the worker in pieces."""
 
 log = logging.getLogger(__name__)
 
@@ -138,7 +138,7 @@ async def summarise(client: AsyncUESClient, now: datetime) -> InitialStateSummar
 def count_items(shown: Shown, now: datetime) -> InitialStateSummary:
     """Count the items (seed 000, section 2.1); ``events_today`` are the events that touch the simulated day.
 
-    For callers without an event loop: a large mailbox may take a second.
+    Don't call it in an event loop: a large mailbox may take a second.
     """
     total_emails = unread = total_messages = unread_messages = 0
     for mail in shown.entries("email", "emails"):

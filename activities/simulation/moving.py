@@ -18,10 +18,10 @@ from proctor.activities.simulation.simulations import Simulations
 from purple_sdk.ues import UESConnectionError, UESTimeoutError
 
 MOVES_AFTER = 5.0
-"""Seconds of absence before another server takes a server's place: a restarted one is back by then."""
+"""Seconds of absence after which another server replaces a lost one. A server that restarts is back by then."""
 
 MOVED_TO, LOST = "moved_to", "lost"
-"""In a failure's details: the server on which to continue, and the one that is lost."""
+"""Keys in a failure's details: for the server on which to continue, and for the lost one."""
 
 
 class Moving:
@@ -48,7 +48,7 @@ class Moving:
             patience.WITHOUT_SIMULATOR.reset(token)
 
     async def _moved_error(self, plan: Plan, problem: Exception) -> ApplicationError | None:
-        """Return the failure that names another server; None while the old one answers, or no other does."""
+        """Return the failure that names another server. None if the old server answers, or if no other server does."""
         host = self._simulations.host
         if await host.answers(plan.simulator) or (there := await host.choose(but=plan.simulator)) is None:
             return None
@@ -63,7 +63,9 @@ class Moving:
 
 
 def find_move(problem: BaseException | None) -> tuple[str | None, str] | None:
-    """Return the lost server and the new one that a step's failure names; None for other failures; for workflows."""
+    """Return the lost server and the new one that a step's failure names. None for other failures. Workflows call
+    it.
+    """
     if isinstance(problem, ApplicationError) and problem.type == failures.HOST_LOST:
         for detail in problem.details:
             if isinstance(detail, dict) and isinstance(detail.get(MOVED_TO), str):

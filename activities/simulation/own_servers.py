@@ -1,4 +1,6 @@
-"""One UES server process for each assessment: any server that speaks the contract, started by a command."""
+"""Run a separate UES server process for each assessment. A command starts it; any server that follows the contract will
+do.
+"""
 
 import asyncio
 import os
@@ -28,7 +30,7 @@ _FENCES_KEPT = 10_000
 
 
 class OwnServers(SimulationHost):
-    """The servers of this worker. They end with it in any case.
+    """The servers of this worker. They always end with the worker.
 
     A server of another worker isn't used: a simulation from there is restored here. Fences are compared within this
     worker: an attempt in another worker has another server, which is unknown to the participants of newer attempts.
@@ -120,9 +122,11 @@ class OwnServers(SimulationHost):
     async def _have_stand(self, own: OwnSimulation, claim: Claim, content: Content) -> None:
         if claim.checkpoint is None:
             raise SimulationGoneError("the simulation under way is not there any more")
-        if not await own.is_at_checkpoint(claim.checkpoint.sha256):  # several judges may claim it at the same time
+        if not await own.is_at_checkpoint(
+            claim.checkpoint.sha256
+        ):  # several judges may claim the server at the same time
             refuse_lower(claim.fence, self._find_fence(claim.simulation_id))
-            # Holders of the key may be active in the abandoned state: the requests of a restore are no single step.
+            # A restore takes several requests, between which holders of the key may act in the abandoned state.
             if is_given_up := own.is_open_to_participant and claim.issue != own.issue:
                 await own.revoke_participant_key()
             await own.restore(await content())
@@ -178,7 +182,7 @@ class OwnServers(SimulationHost):
                 self._served[simulation_id] = served
                 return served
             self._let_go(port)
-            # If the port is taken by now, that explains the server's end; if it is free, the reason is another one.
+            # A port that is taken by now explains the server's end. If it is free, there is another reason.
             starts += is_free(self._host, port)
             if starts >= _STARTS_TRIED:
                 raise failures.SERVER_FAILED.final(served)

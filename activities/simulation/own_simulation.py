@@ -40,12 +40,12 @@ class Label(Model):
 
     Attributes:
         simulation: the version of this form.
-        kind: whether the content is the server's own checkpoint, or a scenario that it exported.
+        kind: whether the content is the server's own checkpoint or an exported scenario.
         port: the server's port.
         is_running: whether the simulation was started; for an export.
         participant_key_ids: every id that the participant's key has had.
-        has_access: whether that key opened anything.
-        issue: the number of that key (``keys.participant_key``).
+        has_access: whether the participant's key was valid.
+        issue: the number of the participant's key (``keys.participant_key``).
         told: a fingerprint of the address and the key that the participant got last.
     """
 
@@ -75,7 +75,7 @@ def labelled(checkpoint: bytes) -> tuple[Label, bytes]:
 
 
 class OwnSimulation:
-    """A simulation in a separate server process; it lives as long as the process. Attempts use it by a claim."""
+    """A simulation in a separate server process. It lives as long as the process, and attempts use it by a claim."""
 
     def __init__(
         self,
@@ -151,8 +151,8 @@ class OwnSimulation:
         return lacking
 
     async def look(self) -> CurrentCheckpoint:
-        """Return its current checkpoint. Raises ``SimulationGoneError`` if its server is gone; that isn't started
-        again.
+        """Return the simulation's current checkpoint. Raises ``SimulationGoneError`` if the server is gone; it isn't
+        started again.
         """
         try:
             stands = await self._stands()
@@ -177,7 +177,7 @@ class OwnSimulation:
         return (await self.look()).checkpoint == checkpoint
 
     async def checkpoint(self) -> bytes:
-        """Return the simulation's present content; a server without checkpoints makes an export."""
+        """Return the simulation's present content. A server without checkpoints makes an export."""
         kind: Literal["checkpoint", "export"] = "checkpoint" if await self._has_checkpoints() else "export"
         if kind == "checkpoint":
             is_running = True
@@ -222,7 +222,7 @@ class OwnSimulation:
         self._base = (stands or "", sha256(checkpoint).hexdigest())
 
     async def issue_participant_key(self, issue: int) -> None:
-        """Make the participant's only key; a server may choose its secret and id."""
+        """Make the participant's only key. A server may choose the key's secret and id."""
         if self._participant_key is not None and self.issue == issue:
             return
         await self.revoke_participant_key()
@@ -237,7 +237,7 @@ class OwnSimulation:
         self._participant_key, self.issue = made.key_id, issue
 
     async def revoke_participant_key(self) -> None:
-        """End the participant's access; a key that is already revoked is fine."""
+        """Revoke the participant's key, unless it is already revoked."""
         if self._participant_key is not None:
             with suppress(ues.NotFoundError, ues.ConflictError):
                 await self.admin.keys.revoke(self._participant_key)
@@ -280,7 +280,7 @@ class OwnSimulation:
             await self.admin.simulation.start()
 
     async def _make_key(self, name: str, permissions: list[str], secret: str, key_id: str) -> KeyCreated:
-        """Make a key. Our secret and id are used if the server accepts them; that is our addition to the contract."""
+        """Make a key with our secret and id, if the server accepts them. This is our addition to the contract."""
         try:
             made = await self.admin.keys.create(name=name, permissions=permissions, secret=secret, key_id=key_id)
         except (ues.BadRequestError, ues.ValidationError_, ues.ConflictError):
@@ -296,7 +296,9 @@ class OwnSimulation:
         return True
 
     async def _stands(self) -> str | None:
-        """Return an identifier of the simulation's state: the server's name for it, or a digest of its export."""
+        """Return an identifier of the simulation's state: the server's name for the state, or a digest of the
+        export.
+        """
         try:
             if await self._has_checkpoints():
                 return (await self.admin.simulation.current()).checkpoint

@@ -11,7 +11,9 @@ from purple_sdk.protocol.messages import InitialStateSummary
 from purple_sdk.protocol.results import ActionLogEntryWithTurn
 
 TURN_SETTLES = timedelta(seconds=1)
-"""How far the clock moves after a turn before its outcome is read; the next turn never shares its instant."""
+"""How far the clock moves after a turn before the turn's outcome is read. So the next turn never shares an instant with
+it.
+"""
 
 
 class Prepared(Model):
@@ -49,9 +51,13 @@ class Advanced(Model):
 class TurnApplied(Model):
     """The participant's actions, its messages, and the characters that they reached.
 
-    Other fields describe a turn with conditions, whose requests cost time or met noise. It was read at ``settled_at``;
-    ``events_processed`` counts the events until then, ``noise`` each kind of noise. ``moves`` has the simulated seconds
-    that each request cost under a measured clock. ``sent`` are the messages to users of other roles.
+    ``sent`` are the messages to users of other roles. The following fields describe a turn with conditions, whose
+    requests cost time or met noise:
+
+    * ``settled_at``: the instant at which the turn was read
+    * ``events_processed``: the number of events until then
+    * ``noise``: how often each kind of noise occurred
+    * ``moves``: the simulated seconds that each request cost under a measured clock
     """
 
     checkpoint: BlobRef
@@ -99,7 +105,8 @@ class ConcludeInput(OfAssessment):
 class Evidence(Model):
     """The evidence for the judges: the simulation's last checkpoint, and a blob with states, action log and notes.
 
-    ``fence`` is the fence of the attempt that closed the simulation. Local activities have none, so they read with it.
+    ``fence`` is the fence of the attempt that closed the simulation. Local activities have no fence, so they read with
+    this one.
     """
 
     checkpoint: BlobRef

@@ -1,4 +1,4 @@
-"""A UES server that this process has started. Its output is read; it ends with this process."""
+"""A UES server that this process has started. This process reads the server's output, and the server ends with it."""
 
 import asyncio
 import logging
@@ -46,7 +46,7 @@ class ServerProcess(Child):
         return self._last_lines[-1] if self._last_lines else ""
 
     async def end(self, seconds: float = _STOP_SECONDS) -> bool:
-        """See ``Child``; the output is no longer read."""
+        """End as ``Child`` does, and stop reading the output."""
         try:
             return await super().end(seconds)
         finally:
@@ -73,7 +73,9 @@ class ServerProcess(Child):
 
 
 class Lease:
-    """The right to act on one server. ``fence`` is the newest attempt's; others get ``OvertakenError``."""
+    """The right to act on one server. ``fence`` is the newest attempt's fence; other attempts get
+    ``OvertakenError``.
+    """
 
     def __init__(self, fence: int) -> None:
         self.fence = fence
@@ -81,8 +83,8 @@ class Lease:
 
     @asynccontextmanager
     async def take(self, fence: int, *, looks: bool = False) -> AsyncIterator[None]:
-        """Take the server over, once running requests have ended. An attempt that only ``looks`` decides whether a
-        newer holder matters.
+        """Take the server over when running requests have ended. An attempt that only ``looks`` isn't refused here if a
+        newer attempt holds the server.
         """
         async with self._one_at_a_time:
             if not looks:

@@ -1,4 +1,4 @@
-"""A turn settles: a second passes, and what the participant did in the turn is read."""
+"""Settle a turn: let a second pass, and read the participant's actions in the turn."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -24,11 +24,11 @@ class Settling:
 
     @property
     def step(self) -> Step:
-        """Let a second pass, and read what was done before it."""
+        """Return a step that lets a second pass, and reads the actions before it."""
         return Step(to=self.turn_start + TURN_SETTLES, actions_at=self.turn_start)
 
     async def settle(self, simulations: Simulations, simulation_id: str, mark: str) -> TurnApplied:
-        """Settle the turn with the work in hand, which has this mark (``Simulations.step_in_hand``)."""
+        """Settle the turn while its work is in progress with this mark (``Simulations.step_in_hand``)."""
         return self.outcome(*await simulations.step_in_hand(simulation_id, mark, self.step))
 
     async def settle_kept(self, simulations: Simulations, simulation_id: str, checkpoint: BlobRef) -> TurnApplied:
@@ -36,7 +36,7 @@ class Settling:
         return self.outcome(*await simulations.step(simulation_id, checkpoint, self.step))
 
     def outcome(self, stepped: Stepped, checkpoint: BlobRef) -> TurnApplied:
-        """What the participant did, by the result of the step, and the checkpoint that the step reached."""
+        """Return the turn's outcome from the step's result, with the checkpoint that the step reached."""
         scenario, course, own = self.scenario, stepped.course, self.scenario.user.email
         actions = [{**action, "agent_id": PARTICIPANT} for action in stepped.actions]
         outgoing = outgoing_messages(stepped.news, actions)

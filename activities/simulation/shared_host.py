@@ -28,7 +28,7 @@ def is_of_this_simulator(checkpoint: bytes) -> bool:
 _IMPORT = "/scenario/import/full"
 
 _ROUNDS = 3
-"""How often a checkpoint is sent to the simulator, in case it drops parts before it has all of them."""
+"""How often a checkpoint is sent to the simulator, in case it drops parts before it has all parts."""
 
 
 class HostedSimulation(hosts.Simulation):
@@ -87,7 +87,7 @@ class HostedSimulation(hosts.Simulation):
         return manifest
 
     async def load(self, scenario: AsyncIterator[bytes]) -> None:
-        """Pass the scenario on as it arrives; it is never held whole."""
+        """Pass the scenario on as it arrives, so the whole scenario is never in memory."""
 
         async def body() -> AsyncIterator[bytes]:
             yield b'{"scenario":'
@@ -115,7 +115,7 @@ class HostedSimulation(hosts.Simulation):
         )
 
     async def check_public_address(self) -> None:
-        """Check the address. One that doesn't answer here may still answer participants."""
+        """Check the address. An address that doesn't answer here may still answer participants."""
         if self._address == self.reader.base_url:
             return
         try:
@@ -141,8 +141,8 @@ class HostedSimulation(hosts.Simulation):
 
 
 class SharedHost(hosts.SimulationHost):
-    """The simulations of one server of the embedded simulator. ``address`` is the one in the settings, unless they name
-    several. Without a ``store``, checkpoints are whole.
+    """The simulations of one server of the embedded simulator. ``address`` is needed if the settings name several.
+    Without a ``store``, checkpoints aren't in parts.
     """
 
     may_be_others = True
@@ -180,7 +180,7 @@ class SharedHost(hosts.SimulationHost):
         return hosts.Stepped.model_validate_json(head), checkpoint
 
     async def show(self, simulation: hosts.Simulation, claim: hosts.Claim, content: hosts.Content) -> hosts.Stepped:
-        """Return the states; data in the checkpoint's parts stays there."""
+        """Return the states without the data that is in the checkpoint's parts."""
         stepped, _ = await self.step(replace(claim, looks=True), hosts.Step(shows_all=True), content)
         return stepped
 
@@ -214,7 +214,9 @@ class SharedHost(hosts.SimulationHost):
     async def _claim_in_parts(
         self, simulation_id: str, asked: Mapping[str, Any], manifest: bytes, store: BlobStore
     ) -> tuple[bytes, bytes]:
-        """Claim with the manifest. Few parts are all sent with it; else the missing ones are sent before."""
+        """Claim with the manifest. If there are few parts, send all with it. Otherwise, send the missing parts before
+        it.
+        """
         stored = parts_of_checkpoint(store, manifest)
         indexes, parts = await stored.read_indexes()
         pieces = [manifest, *indexes]
@@ -285,7 +287,7 @@ def _split(content: bytes, lengths: Sequence[int]) -> list[bytes]:
 
 
 def _read_needs(problem: ConflictError) -> list[str]:
-    """Return the parts that a simulator lacks to restore a checkpoint; raises any other conflict."""
+    """Return the parts that a simulator lacks to restore a checkpoint. Raises any other conflict."""
     if not (isinstance(problem.detail, dict) and "needs" in problem.detail):
         raise problem
     return list(problem.detail.get("parts", []))

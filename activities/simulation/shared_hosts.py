@@ -1,8 +1,8 @@
 """Simulations on several servers of the embedded simulator.
 
-The server with the fewest is chosen for a new simulation, and the workflow remembers it. If a lost server
-(``proctor.activities.simulation.moving``) comes back, its simulation has the lower fence, and the worker's cleanup ends
-it.
+A new simulation goes to the server with the fewest simulations, and the workflow remembers this server. If a lost
+server (``proctor.activities.simulation.moving``) comes back, its simulation has the lower fence, and the worker's
+cleanup ends that simulation.
 """
 
 import asyncio
@@ -28,18 +28,22 @@ _LOOK_SECONDS = 2.0
 """Seconds in which a server must list its simulations; a slower one is not chosen."""
 
 _REMEMBERED = 5.0
-"""Seconds for which a choice counts as a simulation, since it may not exist yet."""
+"""Seconds for which a choice of a server counts as a simulation, since the simulation may not exist yet."""
 
 
 class SharedHosts(SharedHost):
-    """The simulations of several servers of the embedded simulator. The first server has those without an address."""
+    """The simulations of several servers of the embedded simulator. The first server has the simulations without an
+    address.
+    """
 
     def __init__(self, config: GreenAgentConfig, http: httpx.AsyncClient, store: BlobStore) -> None:
         super().__init__(config, http, store, named_addresses(config)[0])
         self._chosen: list[tuple[float, str]] = []
 
     def at(self, address: str | None) -> SharedHost:
-        """Return one server's simulations; without an address, as in assessments of one server, the first one's."""
+        """Return one server's simulations. Without an address, as in assessments from a time with one server, return
+        the first server's.
+        """
         return SharedHost(self._config, self._http, self._store, address or named_addresses(self._config)[0])
 
     async def choose(self, but: str | None = None) -> str | None:
@@ -59,7 +63,7 @@ class SharedHosts(SharedHost):
         return {address: self.at(address) for address in await known_addresses(self._config)}
 
     async def end(self, simulation_id: str, fence: int) -> None:
-        """See ``SimulationHost``; ends it on any server. A server that is away is left to the cleanup, unless all are
+        """End the simulation on any server. A server that is away is left to the cleanup, unless all servers are
         away.
         """
         await self._ask_all(lambda host: host.end(simulation_id, fence))
@@ -69,8 +73,8 @@ class SharedHosts(SharedHost):
         return max((fence for _, fence in fences), default=0)
 
     async def list_standing(self) -> dict[str, int]:
-        """List the simulations of all servers. If one is on two servers, the one with the lower fence is outdated: it
-        is ended.
+        """List the simulations of all servers. If a simulation is on two servers, the one with the lower fence is
+        outdated and is ended.
         """
         lists = await self._ask_all(lambda host: host.list_standing())
         standing: dict[str, int] = {}
@@ -85,7 +89,7 @@ class SharedHosts(SharedHost):
         return standing
 
     async def _ask_all(self, question: Callable[[SharedHost], Awaitable[T]]) -> list[tuple[SharedHost, T]]:
-        """Return each server with its answer. Raises errors, except if only some servers are away or aren't ours."""
+        """Return each server with its answer. Errors are raised, unless only some servers are away or aren't ours."""
         hosts = [self.at(address) for address in await known_addresses(self._config)]
         outcomes = await asyncio.gather(*map(question, hosts), return_exceptions=True)
         problems = [outcome for outcome in outcomes if isinstance(outcome, BaseException)]
@@ -97,7 +101,9 @@ class SharedHosts(SharedHost):
         return [(host, outcome) for host, outcome in answered if not isinstance(outcome, BaseException)]
 
     async def _measure_load(self, address: str | None) -> int | None:
-        """Return how many simulations a server has, or will soon have; None if it doesn't answer, or not to us."""
+        """Return how many simulations a server has or will soon have. None if the server doesn't answer, or refuses
+        us.
+        """
         now = time.monotonic()
         self._chosen = [(at, chosen) for at, chosen in self._chosen if now - at < _REMEMBERED]
         coming = sum(chosen == address for _, chosen in self._chosen)

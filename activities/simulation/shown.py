@@ -1,4 +1,6 @@
-"""All modalities' states as evaluators see them: JSON by modality, and under ``parts`` data in a checkpoint's parts."""
+"""The states of all modalities as evaluators see them: JSON by modality. ``parts`` lists data in a checkpoint's
+parts.
+"""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -48,7 +50,7 @@ class Shown:
 
 
 def below(listed: list[dict[str, Any]], name: str) -> list[dict[str, Any]]:
-    """Return the data in parts of a named member of something larger."""
+    """Return the data in parts that lies below the member with this name."""
     return [{**each, "path": [name, *each["path"]]} for each in listed]
 
 

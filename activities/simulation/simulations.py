@@ -34,8 +34,11 @@ def connect_simulations(config: GreenAgentConfig, http: httpx.AsyncClient, store
 
 
 class Simulations:
-    """All simulations, on any server. Every change uses the fence of the running attempt. Raises ``OvertakenError`` if
-    a newer one holds the simulation, ``SimulationGoneError`` if the work in progress no longer exists.
+    """All simulations, on any server. Every change uses the fence of the running attempt.
+
+    Raises:
+        OvertakenError: a newer attempt holds the simulation.
+        SimulationGoneError: the work in progress no longer exists.
     """
 
     def __init__(self, host: hosts.SimulationHost, store: BlobStore, several_at: str | None = None) -> None:
@@ -46,7 +49,7 @@ class Simulations:
 
     async def choose_server(self) -> str | None:
         """Return the server for a new simulation (``Plan.simulator``); None if there is only one. Raises
-        ``UESConnectionError`` if there are several, and none answers.
+        ``UESConnectionError`` if there are several servers and none answers.
         """
         if self._several_at is None:
             return None
@@ -62,7 +65,7 @@ class Simulations:
         return Simulations(self.host.at(simulator), self._store)
 
     async def create(self, simulation_id: str, seed: int) -> hosts.Simulation:
-        """Make an empty simulation; it replaces one by an earlier attempt."""
+        """Make an empty simulation. It replaces a simulation that an earlier attempt made."""
         return await self.host.create(simulation_id, seed, own_fence())
 
     async def begin(
@@ -93,8 +96,8 @@ class Simulations:
         return await self.host.claim(hosts.Claim(simulation_id, own_fence(), keep=mark), _no_content)
 
     async def set_conditions(self, simulation_id: str, mark: str, conditions: hosts.Conditions | None) -> None:
-        """Set the conditions of the participant's requests from now on, unless some are set already. None removes them,
-        while the participant is greeted again. Only for the work in progress, which has this mark.
+        """Set the conditions of the participant's requests from now on, unless some are set already. None removes them
+        while the participant is greeted again. The simulation must have this mark of the work in progress.
         """
         claim = hosts.Claim(simulation_id, own_fence(), keep=mark, conditions=conditions, sets_course=True)
         await self.host.claim(claim, _no_content)
@@ -109,7 +112,7 @@ class Simulations:
         """Carry out a step in the work in progress, which has this mark and keeps it.
 
         An attempt after an interrupted one takes the work over, and repeats the step. The participant can no longer
-        change anything. If the simulator or the store is away, this waits.
+        change anything. If the simulator or the store is away, this method waits.
         """
         claim, last = hosts.Claim(simulation_id, own_fence(), keep=mark), replace(step, ends_turn=True)
         stepped, reached = await patiently(lambda: self.host.step(claim, last, _no_content))
@@ -139,9 +142,9 @@ class Simulations:
 
 
 async def require_still(simulation: hosts.Simulation) -> None:
-    """Make sure that data which was read from a simulation was real: a lost one may answer like an empty one.
+    """Make sure that data read from a simulation is valid: a lost simulation may answer like an empty one.
 
-    Fails as ``SimulationLost``, which is retried, if it was restored since.
+    Fails as ``SimulationLost``, which is retried, if the simulation was restored since.
     """
     if (await simulation.look()).life != simulation.life:
         raise failures.SIMULATION_LOST.passing("The simulator was lost meanwhile: this has to be done again.")

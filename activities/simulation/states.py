@@ -11,19 +11,18 @@ from purple_sdk.ues import AsyncUESClient
 
 
 async def snapshot(client: AsyncUESClient) -> dict[str, Any]:
-    """Return every modality's state by name, as its endpoint shows it; some servers have fewer modalities than
-    others.
-    """
+    """Return every modality's state by name, as its endpoint shows it. Some servers lack some modalities."""
     there = (await client.environment.list_modalities()).modalities
     return {name: await getattr(client, name).get_state() for name in there if name in SHOWN}
 
 
 def load_states(checkpoint: bytes, store: BlobStore, known: dict[str, Any] | None = None) -> dict[str, Any]:
-    """Read the states in a checkpoint: one of the embedded simulator, whole or with its parts in the store, or one of
-    another server after our label. This may take some seconds. ``known`` are pages that were read before. New pages are
-    added to it, and states share them.
+    """Read the states in a checkpoint. This may take some seconds. A checkpoint of the embedded simulator is whole, or
+    has its parts in the store. A checkpoint of another server follows our label.
 
-    Raises ``ValueError`` if its form is unknown, and as ``InParts``.
+    ``known`` has pages that were read before. New pages are added to it, and states share them.
+
+    Raises ``ValueError`` if the checkpoint's form is unknown, and the errors of ``InParts``.
     """
     label, _, labelled = checkpoint.partition(b"\n")
     document = from_json(labelled or label)

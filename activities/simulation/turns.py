@@ -1,4 +1,4 @@
-"""The simulation after a turn: the participant's actions are read, and the clock moves."""
+"""The activities after a turn: they read the participant's actions and move the clock."""
 
 from datetime import timedelta
 
@@ -21,9 +21,10 @@ class TurnActivities:
 
     @activity.defn
     async def apply(self, payload: payloads.ApplyInput) -> payloads.TurnApplied:
-        """Let a turn settle whose simulation was kept when the participant had answered: read what it did.
+        """Let a turn settle from the checkpoint that was stored when the participant had answered, and read its
+        actions.
 
-        Mostly ``purple_turn`` does this itself, with the simulation in hand.
+        Usually ``purple_turn`` does this itself, in the same attempt.
         """
         plan = payload.plan
         scenario = await self._scenarios.load_scenario(plan.scenario)
@@ -32,8 +33,8 @@ class TurnActivities:
 
     @activity.defn
     async def advance(self, payload: payloads.AdvanceInput) -> payloads.Advanced:
-        """Schedule the characters' replies, and what other participants sent, then move the clock to ``payload.to``;
-        what is due on the way happens.
+        """Schedule the characters' replies and other participants' messages, then move the clock to ``payload.to``.
+        Events that are due on the way happen.
         """
         plan = payload.plan
         scenario = await self._scenarios.load_scenario(plan.scenario)

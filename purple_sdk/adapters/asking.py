@@ -56,9 +56,9 @@ class AgentReport:
 
 
 async def ask(url: str, task: TerminalTaskMessage) -> AgentReport:
-    """Send a task to an agent and wait until it is done; if the caller gives up, the agent's task is canceled.
+    """Send a task to an agent and wait until it is done. If the caller gives up, cancel the agent's task.
 
-    The answer reports errors, too.
+    Errors are reported in the answer, not raised.
     """
     timeout = httpx.Timeout(None, connect=10)
     async with make_http_client(timeout=timeout) as http:

@@ -1,5 +1,5 @@
 """Adapters for Harbor (0.24), the successor of Terminal-Bench's harness: an A2A agent, and an environment for old
-composes.
+versions of Docker Compose.
 
     harbor run --path TASKS --agent purple_sdk.adapters.harbor:A2AAgent --agent-kwarg agent_url=http://HOST:8001 \\
         --env purple_sdk.adapters.harbor:DockerEnvironment
@@ -70,8 +70,8 @@ class A2AAgent(BaseAgent):
         """Do nothing: the agent stays outside of the environment."""
 
     async def run(self, instruction: str, environment: Any, context: Any) -> None:
-        """Run the agent on a task; its use of models goes into the context. Raises AgentFailedError
-        (the agent failed).
+        """Run the agent on a task, and add its use of models to the context. Raises AgentFailedError if the agent
+        failed.
         """
         report = await ask(
             self._url,
@@ -89,17 +89,20 @@ class A2AAgent(BaseAgent):
 
 
 async def _find_container(environment: Any) -> str:
-    """Return the container's name: our environment has it; in others, the container's host name is its id."""
+    """Return the container's name, which our environment knows. In other environments, return the host name, which is
+    the container's id.
+    """
     if isinstance(environment, DockerEnvironment):
         return environment.container
     return str((await environment.exec("hostname")).stdout.strip())
 
 
 class DockerEnvironment(BaseEnvironment):
-    """One container, by ``docker build``, ``run``, ``exec`` and ``cp``; several by ``docker compose``, 1.29 or newer.
+    """An environment of one container, by ``docker build``, ``run``, ``exec`` and ``cp``. Several containers run by
+    Docker Compose, 1.29 or newer.
 
-    Networks: ``network_mode`` none is kept; otherwise the engine's bridge, or the host's network if the engine has no
-    bridge.
+    A task with ``network_mode`` none has no network. Other tasks use the engine's bridge, or the host's network if the
+    engine has no bridge.
     """
 
     @property
@@ -130,12 +133,14 @@ class DockerEnvironment(BaseEnvironment):
             )
 
     async def start(self, force_build: bool) -> None:
-        """Build the image, unless it exists, and start the container; or all services, if there are several."""
+        """Build the image, unless it exists, and start the container. If there are several services, start all of
+        them.
+        """
         if self._compose_file.is_file():
             await self._start_services()
         else:
             await self._start_one(force_build)
-        # All users of the task, since agent and tests write there.
+        # Writable for all users of the task, since agent and tests write there.
         folders = "/logs/agent /logs/verifier /logs/artifacts"
         await _must("exec", "--user", "root", self.container, "sh", "-c", f"mkdir -p {folders}; chmod 777 {folders}")
 
@@ -193,7 +198,7 @@ class DockerEnvironment(BaseEnvironment):
             await self._compose("-f", file.name, "up", "--detach", "--build", seconds=_BUILD_SECONDS)
 
     async def _compose(self, *arguments: str, seconds: float | None = None) -> None:
-        """Run compose on this environment's services. Raises RuntimeError (it fails, or isn't installed)."""
+        """Run compose on this environment's services. Raises RuntimeError if compose fails or isn't installed."""
         is_plugin = (await _docker("compose", "version"))[0] == 0
         program = ("docker", "compose") if is_plugin else ("docker-compose",)
         where = ("--project-name", self.container, "--project-directory", str(self.environment_dir))
@@ -240,9 +245,7 @@ class DockerEnvironment(BaseEnvironment):
         timeout_sec: int | None = None,
         user: str | int | None = None,
     ) -> Any:
-        """Run a command with bash; its result is Harbor's ``ExecResult``. Raises TimeoutError (it took longer than
-        ``timeout_sec``).
-        """
+        """Run a command with bash, and return Harbor's ``ExecResult``. Raises TimeoutError after ``timeout_sec``."""
         user = user if user is not None else self.default_user
         variables = {**self._persistent_env, **(env or {})}
         code, stdout, stderr = await _docker(

@@ -35,7 +35,7 @@ class A2AWhiteAgent(BaseAgent):
     """Hands each task to an A2A agent.
 
     Args:
-        agent_timeout_sec: seconds after which the agent is stopped; the harness's own limit ends no agent.
+        agent_timeout_sec: seconds after which the agent is stopped. The harness's own limit stops no agent.
     """
 
     def __init__(self, agent_url: str = "http://localhost:8001", agent_timeout_sec: Any = None, **kwargs: Any) -> None:

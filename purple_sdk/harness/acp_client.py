@@ -2,10 +2,10 @@
 
     acp_client.py SESSION WORK MCP_URL PROMPT PROGRAM ARGUMENT…
 
-It runs in the CLI agent's confinement, as its parent, so it needs the standard library only. It starts a session with
-the simulation's MCP server, or loads SESSION, unless that is empty. It sends the prompt, and prints one JSON object:
-``text``, ``session``, ``problem`` (null if the turn is complete). If a session can't be loaded, it starts a new one,
-whose prompt begins with the prompt of the first turn.
+It runs in the CLI agent's confinement, as the agent's parent, so it needs only the standard library. It loads SESSION,
+or starts a session with the simulation's MCP server if SESSION is empty. It sends the prompt, and prints a JSON object
+with ``text``, ``session`` and ``problem`` (null if the turn is complete). If a session can't be loaded, it starts a new
+one, whose prompt begins with the prompt of the first turn.
 """
 
 import json
@@ -46,8 +46,8 @@ class Program:
         self.text = ""
 
     def request(self, method: str, **params: Any) -> Json:
-        """Send a request and wait for its result; answer the program's own requests during the wait. Raises AcpError
-        (it answered with an error, or ended).
+        """Send a request and wait for its result. Answer the program's own requests during the wait. Raises AcpError if
+        the program answers with an error or ends.
         """
         self._requests += 1
         number = self._requests
@@ -71,7 +71,7 @@ class Program:
         raise AcpError(f"ended during {method} (exit code {self._process.wait()})")
 
     def close(self) -> None:
-        """End the program in a way that lets it write its session to the disk."""
+        """End the program, with time to write its session to the disk."""
         assert self._process.stdin is not None
         with suppress(BrokenPipeError):
             self._process.stdin.close()
@@ -142,7 +142,9 @@ def _load(program: Program, session: str, place: Json) -> bool:
 
 
 def _begin_again(prompt: str) -> str:
-    """Return the prompt of a new session in a later turn: the first prompt has the user's instructions."""
+    """Return the prompt of a new session in a later turn. It includes the first prompt, which has the user's
+    instructions.
+    """
     return f"{FIRST_PROMPT.read_text()}\n\nYou played that turn, but your session is lost. {prompt}"
 
 

@@ -1,4 +1,4 @@
-"""``HarnessAgent``: a participant whose turns a CLI agent plays; it is started once for each turn.
+"""``HarnessAgent``: a participant whose turns a CLI agent plays. The CLI agent is started once for each turn.
 
 The home folder holds the CLI agent's whole memory. It is copied before each turn, in case the turn is played again.
 """
@@ -22,7 +22,7 @@ from purple_sdk.protocol.messages import (
 from purple_sdk.settings.config import HarnessConfig
 
 _LEAST_SECONDS = 1.0
-"""Minimum seconds for the CLI agent, even if its folders took all of the turn's time."""
+"""Minimum seconds for the CLI agent, even if preparing its folders took all of the turn's time."""
 
 
 class HarnessAgent(BasePurpleAgent):
@@ -32,7 +32,7 @@ class HarnessAgent(BasePurpleAgent):
         version: the program's version, for transcripts; by default the version of ``install``.
 
     Raises:
-        HarnessError: its program isn't there, the model's key or address is missing, or it has no MCP.
+        HarnessError: the program isn't there, the model's key or address is missing, or the CLI agent has no MCP.
     """
 
     name: ClassVar[str] = "harness-agent"
@@ -63,8 +63,8 @@ class HarnessAgent(BasePurpleAgent):
             await to_the_end(self._folders.clear)
 
     async def execute_turn(self) -> TurnCompleteMessage:
-        """Start the CLI agent, and wait for the end of its turn. Raises HarnessError (it didn't complete the turn; the
-        sentence has the reason).
+        """Start the CLI agent, and wait for the end of its turn. Raises HarnessError if it didn't complete the turn;
+        the sentence has the reason.
         """
         assert self._folders is not None
         began = time.monotonic()

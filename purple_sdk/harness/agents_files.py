@@ -1,8 +1,8 @@
 """Functions for files in folders that a CLI agent can write. No other module of the harness opens, makes or removes
 files.
 
-They follow no links (``purple_sdk.processes.local_files``). The CLI agent may have left links to its user's files,
-pipes, or files of 10 TB without content.
+The functions follow no links (``purple_sdk.processes.local_files``). The CLI agent may have left links to its user's
+files, pipes, or sparse files of 10 TB.
 """
 
 import errno
@@ -20,11 +20,11 @@ from purple_sdk.processes.local_files import NEW, PLAIN, LocalFiles, entered, op
 MOST_BYTES = 2_000_000_000
 MOST_FILES = 200_000
 MOST_DEPTH = 100
-"""Limits of a copy: its content, its number of files and folders, and the depth of its folders."""
+"""Limits of a copy: the bytes of its content, the number of its files and folders, and the depth of its folders."""
 
 _NAMED = 5
 _LONGEST_NAME = 200
-"""Maximum of skipped files that are named, and of characters of each name."""
+"""The most skipped files that are named, and the most characters of each name."""
 
 _PIECE = 1 << 16
 _entered = partial(entered, opens_closed=True)
@@ -43,8 +43,8 @@ def write(folder: Path, path: str, text: str) -> None:
 
 
 def read(folder: Path, name: str, most: int = 20_000_000) -> str:
-    """Return the content of a regular file in a folder. Raises OSError and ValueError (there is
-    none, or it is longer).
+    """Return the content of a regular file in a folder. Raises OSError or ValueError if there is none, or if it is
+    longer than ``most``.
     """
     return _files(folder).read(name, most).decode(errors="replace")
 
@@ -71,7 +71,7 @@ def copy(source: Path, target: Path) -> LeftOut:
     """Copy a folder to a new one: regular files, folders and links, with their modes and times.
 
     Raises:
-        HarnessError: it is larger than a copy may be.
+        HarnessError: the folder is larger than a copy may be.
     """
     target.mkdir(mode=0o700)
     copying = _Copying()
@@ -90,7 +90,8 @@ def remove(folder: Path) -> None:
 def temporary_folder(prefix: str) -> Iterator[Path]:
     """Make a new folder for homes of CLI agents; at the end, remove as much of it as possible.
 
-    ``TemporaryDirectory`` follows links in it: before Python 3.11.8 it changes modes of files that links lead to.
+    ``TemporaryDirectory`` isn't used, because before Python 3.11.8 it follows links and changes the modes of their
+    targets.
     """
     folder = Path(tempfile.mkdtemp(prefix=prefix)).resolve()
     try:
@@ -139,7 +140,7 @@ class _Copying:
                 self._count(content=len(piece))
                 place += os.pwrite(target, piece, place)
         except OSError as error:
-            if error.errno != errno.ENXIO:  # only a hole is left
+            if error.errno != errno.ENXIO:  # only a hole follows
                 raise
         os.ftruncate(target, os.fstat(source).st_size)
 

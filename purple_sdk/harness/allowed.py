@@ -1,7 +1,7 @@
-"""The requests that a relay passes on to a model's endpoint: a list of paths, queries, headers and fields.
+"""Lists of the paths, queries, headers and fields of requests that a relay passes on to a model's endpoint.
 
-Anything else is refused or left out: it may cause costs that answers don't report, or change something with the user's
-key. New fields of CLI agents are left out, so their requests pass.
+Anything else is refused or left out, since it may cause costs that answers don't report, or change something with the
+user's key. Unknown fields are only left out, so requests of newer CLI agents pass.
 """
 
 import re
@@ -53,7 +53,7 @@ class Route:
 
     Attributes:
         wire: the protocol of its answer, whose tokens are counted; None for requests without costs.
-        fields: the fields that pass. Others are left out: an unknown field may cost anything.
+        fields: the fields that pass. Other fields are left out, since an unknown field may cost anything.
     """
 
     method: str
@@ -88,13 +88,17 @@ ROUTES: dict[Wire, tuple[Route, ...]] = {
 }
 
 _QUERIES = {"alt": r"sse|json", "beta": r"true", "limit": r"\d+", "pageSize": r"\d+", "client_version": r"[\w.-]+"}
-"""Other parameters may change the answer: Google's ``fields`` would leave out the usage."""
+"""The allowed parameters of queries, with patterns of their values. Other parameters may change the answer: Google's
+``fields`` would leave out the usage.
+"""
 
 _HEADERS = ("user-agent", "anthropic-version", "anthropic-beta", "openai-beta")
-"""Other headers may change the payer (``OpenAI-Organization``) or the action (``X-HTTP-Method-Override``)."""
+"""The allowed headers. Other headers may change the payer (``OpenAI-Organization``) or the action
+(``X-HTTP-Method-Override``).
+"""
 
 _INSIDE = {name: _spellings(_GENERATION) for name in ("generationConfig", "generation_config")}
-"""Fields with fields that are options, too."""
+"""Fields that contain options, with the options that pass."""
 
 _TOOL = _spellings("""
     type name description function custom parameters input_schema strict format tools cache_control defer_loading
@@ -114,7 +118,9 @@ _VALUES: dict[str, tuple[Any, ...]] = {
 """Allowed values, by names of known fields without case and underscores. A field with another value is left out."""
 
 _ELSEWHERE = {"background", "cachedcontent", "container", "conversation", "previousresponseid", "prompt"}
-"""Fields that can't be left out: the answer would be to another question, or at another place."""
+"""Fields whose presence makes the relay refuse a request. Without such a field, the request would ask something else,
+or its answer would be elsewhere.
+"""
 
 _FILES = {"fileid", "fileuri", "fileurl"}
 _ADDRESSES = {"audiourl", "imageurl", "url", "videourl"}
@@ -128,9 +134,7 @@ _GEMINI_TOOLS = {"functiondeclarations"}
 
 
 def find_route(wire: Wire, method: str, path: str) -> Route | None:
-    """Return the kind of a request; ``path`` is as it was sent, not decoded. None for a request
-    that isn't passed on.
-    """
+    """Return the kind of a request; None if the request isn't passed on. ``path`` is not decoded."""
     return next((each for each in ROUTES[wire] if each.method == method and each.path.fullmatch(path)), None)
 
 
@@ -141,7 +145,9 @@ def allowed_query(query: Mapping[str, str]) -> dict[str, str]:
 
 
 def allowed_headers(headers: Mapping[str, str], names: Iterable[str] = _HEADERS) -> dict[str, str]:
-    """Return the headers that are passed on; the relay adds its own. HTTP clients send ASCII alone."""
+    """Return the headers that are passed on; the relay adds its own. Headers that aren't ASCII are left out: HTTP
+    clients can't send them.
+    """
     return {name: headers[name] for name in names if name in headers and headers[name].isascii()}
 
 
@@ -168,7 +174,9 @@ def keep_known(route: Route, question: Mapping[str, Any]) -> tuple[dict[str, Any
 
 
 def find_refused(wire: Wire, question: Mapping[str, Any]) -> str | None:
-    """Describe the first part of a request that can't be left out and costs more than its text; else None."""
+    """Describe the first part of a request that can't be left out and costs more than its text. None if there is no
+    such part.
+    """
     for name, value in question.items():
         if _make_plain(name) in _ELSEWHERE and value:
             return f'the field "{name}"'
@@ -208,7 +216,9 @@ def _find_reference(part: Mapping[str, Any]) -> str | None:
 
 
 def _list_parts(question: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield the items of a conversation and their parts; without tools' arguments and results in separate fields."""
+    """Yield the items of a conversation and their parts. Arguments and results of tools in separate fields are left
+    out.
+    """
     names = ("input", "messages", "contents", "system", "systemInstruction", "system_instruction")
     rest: list[Any] = [question.get(name) for name in names]
     while rest:

@@ -1,4 +1,4 @@
-"""Requests of a CLI agent to its model: passes requests on, and counts their answers against the budget."""
+"""Pass a CLI agent's requests on to its model, and count the answers against the budget."""
 
 import asyncio
 import json
@@ -33,8 +33,8 @@ RETURNED = ("content-type", "retry-after", "request-id", "x-request-id", "mcp-se
 """Headers of answers that are passed on to the CLI agent."""
 
 _AT_ONCE = 8
-"""Maximum of running requests; others wait before their bodies are read. This limits the size of
-all bodies together.
+"""The most requests that run at once. Other requests wait before their bodies are read, which limits the total size of
+bodies.
 """
 
 _log = logging.getLogger(__name__)
@@ -51,7 +51,7 @@ class Asking:
     """The requests to the model in one try.
 
     Attributes:
-        excess: the limit that caused the refusal of a request.
+        excess: the limit because of which a request was refused.
     """
 
     def __init__(self, upstream: Upstream, budget: Budget, record: Record) -> None:
@@ -99,7 +99,9 @@ class Asking:
         return _Passing(fetching, lambda: self._let_go(fetching), reply.status_code, headers)
 
     async def aclose(self, seconds: float) -> None:
-        """Refuse further requests, and count running ones; those that don't end in time count as far as they came."""
+        """Refuse further requests, and count the running ones. Of an answer that doesn't end in time, the part that has
+        arrived counts.
+        """
         self._is_closed = True
         self._budget.has_ended_one.set()
         for fetching in list(self._under_way):
@@ -119,7 +121,9 @@ class Asking:
         return {"content-type": "application/json", "accept-encoding": "identity", **self._upstream.headers}
 
     async def _admit(self, request: Request, route: Route, path: str) -> tuple[bytes, Question | None]:
-        """Return the body to send, written again so the endpoint reads it as the relay did; and the question in it."""
+        """Return the body to send, and the question in it. The relay writes the body again, so the endpoint reads it as
+        the relay did.
+        """
         if self._is_closed:
             raise RefusedError(401, CLOSED)
         if route.method == "GET":
@@ -144,8 +148,8 @@ class Asking:
         return content, question
 
     async def _wait_for_room(self, question: Question, request: Request) -> None:
-        """Wait until the budget has room for the request beside the running ones; nothing else is awaited before it is
-        sent.
+        """Wait until the budget has room for the request beside the running ones. The caller must send it without
+        awaiting anything else.
         """
         while True:
             if await request.is_disconnected():
@@ -161,13 +165,13 @@ class Asking:
             await self._budget.has_ended_one.wait()
 
     def _let_go(self, fetching: Fetching) -> None:
-        """Free a request's place once its answer is both read and passed on: both hold bytes."""
+        """Free a request's place when its answer is both read and passed on. Until then, its bytes stay in memory."""
         fetching.holders -= 1
         if not fetching.holders:
             self._places.release()
 
     def _begin(self, http: httpx.AsyncClient, asked: httpx.Request, question: Question | None) -> Fetching:
-        """Send a request; when it has ended, count its answer, at its place among the events."""
+        """Send a request. When it has ended, count its answer, and store it at its place among the events."""
         place, at = len(self._record.events), datetime.now(UTC)
 
         def is_whole(body: bytes) -> bool:
@@ -195,7 +199,7 @@ class Asking:
 
 
 class _Passing(StreamingResponse):
-    """A response that passes on an answer; ``ended`` is called at the end, also if the CLI agent has hung up."""
+    """A response that passes on an answer. ``ended`` is called at the end, even if the CLI agent has hung up."""
 
     def __init__(self, fetching: Fetching, ended: Callable[[], None], status: int, headers: Mapping[str, str]) -> None:
         super().__init__(fetching.pieces(), status, headers)

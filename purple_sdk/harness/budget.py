@@ -1,4 +1,4 @@
-"""The budget of a participant for models in an assessment, in money and tokens, and its use so far.
+"""A participant's budget for models in an assessment, in money and tokens, and how much of it is used.
 
 Failed tries count, too. A file stores the sum, so a restarted server continues from it.
 """
@@ -20,7 +20,7 @@ from purple_sdk.settings.prices import Price, Prices, PricesError, read_prices
 
 @dataclass(frozen=True)
 class Excess:
-    """A limit that is reached: the amount used, and the remedy."""
+    """A limit that is reached, with the used amount and the remedy."""
 
     problem: str
     remedy: str
@@ -30,7 +30,7 @@ class Budget:
     """The limits of one assessment. All its tries share them, including one that is still ending.
 
     Attributes:
-        has_ended_one: set when a request has ended.
+        has_ended_one: an event that is set when a request has ended.
 
     Raises:
         HarnessError: the price table can't be read, or lacks the model although money is limited.
@@ -71,8 +71,8 @@ class Budget:
         self._under_way.append(question)
 
     def settle(self, question: Question, answer: ModelAnswer | None) -> None:
-        """Count a request's answer instead. If it is longer than its maximum, later requests are expected to be as
-        long.
+        """Count a request's answer in place of its maximum. If the answer is longer than that, later answers are
+        expected to be as long.
         """
         most = self._count_most_tokens(question)
         self._under_way.remove(question)
@@ -82,14 +82,14 @@ class Budget:
             self.count(answer)
 
     def count(self, answer: ModelAnswer) -> None:
-        """Count an answer, including one of an earlier try that ends now."""
+        """Count an answer, even if it belongs to an earlier try that ends only now."""
         tokens = answer.input_tokens + answer.counted_output
         self._of_try += tokens
         self._now = (self._now[0] + tokens, self._now[1] + self._compute_cost(answer))
         self._keep()
 
     def check(self) -> Excess | None:
-        """Return the limit that is reached."""
+        """Return the limit that is reached; None if none is reached."""
         config, currency, of_try = self._config, self._prices.currency, self._of_try
         if of_try >= config.tokens_per_turn:
             return Excess(
@@ -110,8 +110,8 @@ class Budget:
         return None
 
     def can_afford(self, question: Question) -> bool:
-        """Whether the limits hold even if this answer and the running ones have their maximum length. A single request
-        always has room. So an assessment exceeds its limits by one answer at most.
+        """Return whether the limits hold even if this answer and the running ones have their maximum length. A request
+        that runs alone always has room. So an assessment exceeds its limits by one answer at most.
         """
         config, (used, cost), questions = self._config, self._now, [*self._under_way, question]
         tokens = sum(map(self._count_most_tokens, questions))
@@ -141,7 +141,7 @@ class Budget:
         )
 
     def _find_price(self, answer: ModelAnswer) -> Price | None:
-        """Return the price of the answering model, else of the requested one, else of the participant's own."""
+        """Return the first known price of these models: the answering one, the requested one, the participant's own."""
         known = self._prices.models
         return known.get(answer.model) or known.get(answer.asked_model) or known.get(self._config.model)
 
@@ -151,7 +151,9 @@ class Budget:
         return 0.0 if price is None else _cost(price, most)
 
     def _count_most_tokens(self, question: Question) -> int:
-        """Return the maximum tokens of the request and its answers; a token has at least one byte."""
+        """Return the maximum tokens of the request and its answers. They follow from bytes, since a token has at least
+        one byte.
+        """
         return question.size + question.most_output + self._beyond
 
     def _compute_most_cost(self, question: Question) -> float:

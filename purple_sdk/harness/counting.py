@@ -1,4 +1,4 @@
-"""Parsers of models' answers in four protocols, as one JSON body or as server-sent events: text, calls, tokens."""
+"""Read text, calls and tokens from models' answers in four protocols, as one JSON body or as server-sent events."""
 
 import io
 import json
@@ -20,13 +20,13 @@ _LONGEST_NAME = 200
 _LONGEST_TEXT = 1_000_000
 
 _MOST_VALUES = 1_000_000
-"""Maximum of values in a JSON text; each takes some hundred bytes of memory, however short it is."""
+"""The most values in a JSON text. Even a short value takes some hundred bytes of memory."""
 
 _MOST_LEVELS = 100
-"""Maximum depth of arguments: they are written as JSON later, and writers fail at unlimited nesting."""
+"""Maximum depth of arguments. They are written as JSON later, and writers fail if the nesting is too deep."""
 
 _UNSAID_OUTPUT = 128_000
-"""Tokens of an answer without a limit in its request, or from an endpoint that may ignore the limit."""
+"""The assumed maximum tokens of an answer if its request has no limit, or if the endpoint may ignore the limit."""
 
 _MOST_COPIES = 128
 
@@ -40,7 +40,9 @@ _LENGTHS: dict[Wire, tuple[str, ...]] = {
     "gemini": ("maxOutputTokens", "max_output_tokens"),
 }
 _COPIES: dict[Wire, tuple[str, ...]] = {"chat": ("n",), "gemini": ("candidateCount", "candidate_count")}
-"""Fields of requests in each protocol. An endpoint ignores those of other protocols."""
+"""The fields of requests, by protocol, that set the number of answers. An endpoint ignores fields of other
+protocols.
+"""
 
 
 @dataclass(frozen=True)
@@ -57,17 +59,18 @@ class ModelAnswer:
     """One answer of a model.
 
     Attributes:
-        model: named by the answer, else by the request.
+        model: the model that the answer names; if it names none, the requested one.
         calls: the tools that the model called.
-        input_tokens: tokens of the prompt, with those from a cache.
-        output_tokens: tokens of the answer, with those of its thoughts.
+        input_tokens: tokens of the prompt, including those from a cache.
+        output_tokens: tokens of the answer, including those of its thoughts.
         cached_tokens: tokens of the prompt from a cache.
-        is_estimated: the endpoint didn't report all tokens; they are estimated by the length of the texts.
-        is_whole: the answer has come to its end.
+        is_estimated: whether tokens are estimated by the length of texts, because the endpoint didn't report all of
+            them.
+        is_whole: whether the answer has come to its end.
         asked_model: the model named by the request.
-        most_output: maximum tokens of an answer that was cut off or can't be read, else 0: hidden thoughts may be as
-            long as the request allows.
-        surcharge: tokens of the prompt that stand for the extra cost of writing it to a cache (Anthropic).
+        most_output: maximum tokens of an answer that was cut off or can't be read, since hidden thoughts may be as long
+            as the request allows. 0 for other answers.
+        surcharge: the number of prompt tokens whose cost equals the extra cost of writing to a cache (Anthropic).
     """
 
     model: str = ""
@@ -96,8 +99,8 @@ class Question:
     Attributes:
         size: bytes of the request.
         copies: the number of answers requested at once.
-        longest: maximum tokens that it allows for all these answers.
-        is_kept_to: whether its endpoint is known to enforce that limit.
+        longest: maximum tokens that the request allows for all these answers.
+        is_kept_to: whether the endpoint is known to enforce that limit.
     """
 
     wire: Wire
@@ -109,7 +112,7 @@ class Question:
 
     @property
     def most_output(self) -> int:
-        """Return the maximum tokens of all these answers, also if the endpoint ignores the request's limit."""
+        """Return the maximum tokens of all these answers. It holds even if the endpoint ignores the request's limit."""
         return self.longest if self.is_kept_to else max(self.longest, self.copies * _UNSAID_OUTPUT)
 
 
@@ -161,7 +164,9 @@ def read_answer(question: Question, body: bytes, *, has_ended: bool = True) -> M
 
 
 def read_values(body: bytes) -> Iterator[Json]:
-    """Yield the JSON objects of a body, of an array (Gemini streams one without ``alt=sse``), or of its events."""
+    """Yield the JSON objects in a body: a single object, the items of an array (which Gemini streams without
+    ``alt=sse``), or those in events.
+    """
     if body.lstrip()[:1] in (b"{", b"["):
         whole = parsed_json(body)
         yield from _objects(whole if isinstance(whole, list) else [whole])
@@ -187,13 +192,15 @@ def _number(counts: Any, *names: str) -> int:
 
 
 def _count(value: Any) -> int:
-    """Read a count, also one in digits; 0 for other values."""
+    """Read a count, given as a number or as text with digits; 0 for other values."""
     number = int(value[:20]) if isinstance(value, str) and value.isdecimal() else value
     return min(int(number), _MOST_COUNT) if isinstance(number, int | float) and 0 < number < math.inf else 0
 
 
 def _join(usage: Json, more: Any) -> Json:
-    """Join both, with the larger one of each count: endpoints may report growing counts, or report them twice."""
+    """Join two reports of usage. The larger one of each count is kept, since endpoints may report growing counts, or
+    the same count twice.
+    """
     said = more.items() if isinstance(more, dict) else ()
     return usage | {name: max(count, usage.get(name), key=_count) for name, count in said if count is not None}
 
@@ -207,9 +214,7 @@ def _objects(value: Any) -> list[Json]:
 
 
 def read_arguments(given: Any) -> Any:
-    """Read a call's arguments from JSON text or a value; they stay text if they aren't JSON or are
-    nested too deeply.
-    """
+    """Read a call's arguments from JSON text or a value. Text that isn't JSON, or is nested too deeply, stays text."""
     try:
         value = json.loads(given) if isinstance(given, str) and given else given or {}
     except (ValueError, RecursionError):
@@ -253,7 +258,7 @@ def _read_anthropic(values: Iterable[Json]) -> ModelAnswer:
         for block in blocks.values()
         if block.get("type") == "tool_use"
     ]
-    rounds = _objects(usage.get("iterations"))  # includes rounds that the total leaves out: compactions
+    rounds = _objects(usage.get("iterations"))  # these include rounds (compactions) that the total leaves out
 
     def total(*names: str) -> int:
         return max(_number(usage, *names), sum(_number(each, *names) for each in rounds))
@@ -312,7 +317,7 @@ def _read_chat(values: Iterable[Json]) -> ModelAnswer:
     for value in values:
         usage = _join(usage, value.get("usage"))
         counts = _number(value.get("usage"), "prompt_tokens", "completion_tokens")
-        is_whole |= bool(counts) and not value.get("choices")  # beside choices the counts may still grow
+        is_whole |= bool(counts) and not value.get("choices")  # counts that come with choices may still grow
         model = str(value.get("model") or model)
         for choice in _objects(value.get("choices"))[:1]:
             part = choice.get("message") or choice.get("delta") or {}

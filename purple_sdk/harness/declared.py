@@ -22,7 +22,7 @@ _CONFIGS = Path(__file__).with_name("clis") / "configs"
 
 
 class HarnessError(Exception):
-    """A CLI agent can't play, or didn't complete its turn; the text names it and the remedy."""
+    """A CLI agent can't play, or didn't complete its turn; the text names the agent and the remedy."""
 
 
 @dataclass(frozen=True)
@@ -89,15 +89,15 @@ class Harness:
         name: the name in ``--harness NAME``.
         title: the name in texts.
         packages: the packages to install, in this order; each with its version.
-        program: the executable's name; empty for any that ``--program`` names with its arguments.
+        program: the executable's name; empty if ``--program`` names any program with its arguments.
         files: the configuration files of a launch: paths below the home folder, and their content.
         command: the command line of a launch.
         oldest: the oldest version that works; empty for any.
         size: the size of an installation, in words.
         installer: the tool that installs the packages.
         hints: regular expressions of output that indicates a known problem, each with the remedy.
-        has_mcp: whether it uses tools by MCP; CLI agents without MCP play terminal tasks only.
-        writes: folders outside of its home that it must write, since their paths are fixed.
+        has_mcp: whether the CLI agent uses tools by MCP. CLI agents without MCP play terminal tasks only.
+        writes: folders outside of its home to which the CLI agent must write, since their paths are fixed.
     """
 
     name: str
@@ -135,7 +135,7 @@ def config_file(path: str, template: str) -> Callable[[Launch], Mapping[str, str
     def fill_places(launch: Launch) -> Mapping[str, str]:
         places = {"model": launch.model, "relay": launch.relay, "mcp": launch.mcp, "home": str(launch.home)}
         values = {**places, "variable": TOKEN_VARIABLE, "server": SERVER}
-        # Strings in JSON, which are also strings in double quotes of TOML and YAML.
+        # Strings are written as in JSON, a form that TOML and YAML also read.
         return {
             path: text.substitute({name: json.dumps(value, ensure_ascii=False)[1:-1] for name, value in values.items()})
         }

@@ -1,4 +1,4 @@
-"""A model's answer that is read to its end, also if the CLI agent hangs up: the end has its cost."""
+"""Read a model's answer to its end, even if the CLI agent hangs up, because the end has the cost."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -24,9 +24,9 @@ class Fetching:
         problem: the reason why the answer is cut off, in words.
         was_sent: whether the endpoint may have got the request.
         has_ended: whether the answer came to its end.
-        task: ends with the answer. Cancelled, it closes the connection.
+        task: the task that reads the answer. A cancellation closes the connection.
         began: the sending time, by the loop's clock.
-        holders: how many still need the answer's bytes: its reader, and the part that passes them on.
+        holders: the number of parts that still need the answer's bytes: its reader, and the part that passes them on.
     """
 
     def __init__(self, http: httpx.AsyncClient, asked: httpx.Request, is_whole: Callable[[bytes], bool]) -> None:
@@ -55,8 +55,8 @@ class Fetching:
         return self.reply
 
     async def pieces(self) -> AsyncIterator[bytes]:
-        """Yield the body, piece by piece. Raises httpx.HTTPError (it is cut off, so the caller's connection is cut,
-        too).
+        """Yield the body, piece by piece. Raises httpx.HTTPError if the body is cut off, so the caller's connection is
+        cut too.
         """
         place = 0
         while place < len(self._pieces) or not self.task.done():
@@ -70,7 +70,9 @@ class Fetching:
             raise httpx.RemoteProtocolError(self.problem or "the relay was closed")
 
     def end_if_whole(self) -> None:
-        """Close the connection if everything that matters has arrived: some endpoints don't end their streams."""
+        """Close the connection if everything that matters has arrived, because some endpoints don't end their
+        streams.
+        """
         if not self.task.done() and self._is_whole(self.body):
             self.task.cancel()
 

@@ -52,7 +52,7 @@ class Folders:
         return session if isinstance(session, str) else None
 
     def restore(self, turn: int) -> None:
-        """Make ``now`` what it was before a turn; no process of the CLI agent may run.
+        """Bring ``now`` into its state before a turn. No process of the CLI agent may run.
 
         A turn that was begun before is reset to the copy from before it. For the turn after the last completed one,
         ``now`` is copied. For any other turn there is no copy: the CLI agent starts with an empty home.
@@ -77,7 +77,7 @@ class Folders:
         self._forget(lambda number: number <= turn - MOST_COPIES)
 
     def complete(self, turn: int, session: str | None) -> None:
-        """Note that a turn is completed, and the session that continues."""
+        """Note that a turn is completed, with the session to continue."""
         agents_files.write(self._now, "state.json", json.dumps({"session": session, "after_turn": turn}))
 
     def clear(self) -> None:
@@ -90,7 +90,9 @@ class Folders:
         agents_files.remove(self.base)
 
     def note_process(self, pid: int) -> None:
-        """Store the id of the process whose end is the end of all processes of the CLI agent."""
+        """Store the id of the CLI agent's launcher. When the launcher has ended, so have all processes of the CLI
+        agent.
+        """
         agents_files.write(self.base, "process", f"{pid} {_read_start(pid)}")
 
     def end_orphan(self) -> None:

@@ -1,7 +1,7 @@
 """Participants whose turns a function plays, such as a function that runs a framework's agent over MCP.
 
-The function gets addresses and a key of a relay. The relay counts tokens, reports the actions, and sends a transcript,
-without the function's help. The function remembers nothing between turns: each is a separate conversation.
+The function gets addresses and a key of a relay. The relay counts tokens, reports the actions and sends a transcript,
+without the function's help. The function remembers nothing between turns, since each turn is a separate conversation.
 """
 
 from collections.abc import Awaitable, Callable
@@ -25,7 +25,7 @@ class Turn:
 
     Attributes:
         prompt: the user's instructions, the rules, the time.
-        model_url: the model's address: an OpenAI-compatible one that ends in ``/v1``; for ``gemini`` without a path.
+        model_url: the model's address. It is OpenAI-compatible and ends in ``/v1``; for ``gemini``, it has no path.
         mcp_url: the simulation's MCP server (streamable HTTP).
         key: the key for both, valid in this turn.
     """
@@ -43,12 +43,12 @@ class Turn:
 
 
 Play = Callable[[Turn], Awaitable[str]]
-"""Plays a turn; returns the agent's last words."""
+"""A function that plays a turn, and returns the agent's last words."""
 
 
 class FunctionAgent(BasePurpleAgent):
-    """A participant in one assessment whose turns a function plays. Raises HarnessError (no model named, or key or
-    address missing).
+    """A participant in one assessment whose turns a function plays. Raises HarnessError if no model is named, or if its
+    key or address is missing.
     """
 
     name: ClassVar[str] = "function-agent"
@@ -64,8 +64,8 @@ class FunctionAgent(BasePurpleAgent):
         self._budget = Budget(config)
 
     async def execute_turn(self) -> TurnCompleteMessage:
-        """Call the function to play the turn; its exception fails this try of the turn. Raises HarnessError (its budget
-        is used up).
+        """Call the function to play the turn. An exception of the function makes this try of the turn fail. Raises
+        HarnessError if the budget is used up.
         """
         prompt = first_prompt(await self.get_user_instructions(), self.turn_number, self.current_time)
         async with reported_relay(self, self._budget, self._upstream) as relay:
@@ -89,5 +89,5 @@ def serve_function(play: Play, *, name: str, wire: Wire = "chat") -> None:
         return FunctionAgent(config, play, wire)
 
     config = HarnessConfig.from_cli_args()
-    make(config)  # missing settings are reported now, and not in an assessment
+    make(config)  # report missing settings now, not in an assessment
     serve(make, config, name=name, description=f"A personal assistant on {name}, over MCP.")

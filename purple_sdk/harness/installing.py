@@ -24,8 +24,8 @@ def cache_folder(harness: Harness) -> Path:
 
 
 def find_program(harness: Harness, program: str | None = None) -> str:
-    """Find a CLI agent's executable: the given one, else the one of ``install``, else the one in PATH. Raises
-    HarnessError (there is none).
+    """Find a CLI agent's executable: the given one, the one of ``install``, or the one in PATH, in this order. Raises
+    HarnessError if there is none.
     """
     if program is not None:
         return _name_program(harness, program)
@@ -61,8 +61,8 @@ def _name_program(harness: Harness, program: str) -> str:
 
 
 def read_version(harness: Harness, program: str) -> str:
-    """Return the version that a CLI agent reports; empty if any version works. Raises HarnessError (it doesn't start,
-    reports none, or is too old).
+    """Return the version that a CLI agent reports; empty if any version works. Raises HarnessError if the agent doesn't
+    start, reports no version, or is too old.
     """
     if not harness.oldest:
         return ""
@@ -92,8 +92,8 @@ def read_version(harness: Harness, program: str) -> str:
 
 
 async def install(harness: Harness) -> str:
-    """Install a CLI agent into its cache folder; returns its version. Raises HarnessError (an installation tool is
-    missing, or the installation failed).
+    """Install a CLI agent into its cache folder, and return its version. Raises HarnessError if an installation tool is
+    missing, or if the installation failed.
     """
     folder = cache_folder(harness)
     folder.mkdir(parents=True, exist_ok=True)
@@ -114,7 +114,9 @@ def _installer(harness: Harness, folder: Path, package: str) -> list[str]:
 
 
 def _make_environment(harness: Harness, folder: Path) -> None:
-    """Make a virtual environment with the first Python that works; a name in PATH may belong to a version manager."""
+    """Make a virtual environment with the first Python that works. Some may not work, since a name in PATH may belong
+    to a version manager.
+    """
     for python in ("python3.12", "python3.13", sys.executable):
         command = [python, "-m", "venv", str(folder)]
         if shutil.which(python) and subprocess.run(command, capture_output=True, check=False).returncode == 0:

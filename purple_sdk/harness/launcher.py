@@ -1,14 +1,17 @@
 """Starts a CLI agent in confinement: ``python -S -P -m purple_sdk.harness.launcher RULES PROGRAM ARGUMENT…``.
 
-A child applies the rules to itself and becomes the CLI agent: nothing lifts them again. Landlock (Linux 5.13+) refuses
-to write files outside its own folders, and to read the folders of other assessments and of scenarios. It also refuses
-every TCP port but the relay's. seccomp refuses all system calls except the listed ones (``system_calls.CLI_AGENT``).
-In its own namespaces it doesn't see hidden folders and other processes. None of this needs root; root's capabilities
-are dropped.
+A child applies the rules to itself, irrevocably, and becomes the CLI agent:
 
-This process waits for the end of the CLI agent, of its standard input, or SIGTERM. It ends all processes of the CLI
-agent before it ends with the CLI agent's exit code. If it is killed, the kernel ends them, if they have a namespace.
-Only the standard library is imported here.
+* Landlock (Linux 5.13+) refuses to write files outside of its own folders, and to read the folders of other assessments
+  and of scenarios. It also refuses every TCP port except the relay's.
+* seccomp refuses all system calls except the listed ones (``system_calls.CLI_AGENT``).
+* In its own namespaces, the CLI agent sees no hidden folders and no other processes.
+
+None of this needs root; root's capabilities are dropped.
+
+The launcher waits for the end of the CLI agent or of its own standard input, or for SIGTERM. Then it ends all processes
+of the CLI agent, and exits with the CLI agent's exit code. If the launcher is killed, the kernel ends these processes,
+if they have a namespace. Only the standard library is imported here.
 """
 
 import json
@@ -38,8 +41,8 @@ _READ_DEVICES = ("/dev/random", "/dev/urandom")
 """Devices that stay visible; others are hidden: a disk's device has the content of all hidden folders."""
 
 _FOR_PYTHON = {"PYTHONPATH": str(Path(__file__).parents[2]), "PYTHONCOERCECLOCALE": "0"}
-"""The variable by which Python finds the launcher in the CLI agent's environment; removed before
-the CLI agent begins.
+"""Variables for the Python that runs the launcher: where to find it, and no change of the locale. They are removed
+before the CLI agent begins.
 """
 
 
@@ -62,7 +65,7 @@ class Rules:
 
     Attributes:
         hidden: the folders that it may not read.
-        readable: folders below those that it may read nevertheless.
+        readable: folders below hidden ones that it may read nevertheless.
         port: the TCP port that it may connect to.
         calls: the filter of its system calls, in hexadecimal digits; empty if this machine can't make one.
         view: its separate views: "files and processes", "files", or nothing.
@@ -88,7 +91,7 @@ def launcher_environment(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def find_missing_confinement() -> list[str]:
-    """Return sentences on the parts of the confinement that this machine lacks; none if it has all."""
+    """Return a sentence on each part of the confinement that this machine lacks."""
     version = landlock_version()
     lacks = {
         "it can write files outside of its home (Linux 5.13 or later with Landlock prevents that)": version < 1,
@@ -105,7 +108,7 @@ def find_missing_confinement() -> list[str]:
 
 
 def confine(rules: Rules) -> None:
-    """Apply the rules to this process. Raises OSError (the kernel has Landlock, and refused)."""
+    """Apply the rules to this process. Raises OSError if the kernel has Landlock but refuses to apply it."""
     _lower(resource.RLIMIT_CORE, 0)
     _lower(resource.RLIMIT_FSIZE, _FILE_BYTES)
     if sys.platform == "linux":
@@ -120,7 +123,8 @@ def confine(rules: Rules) -> None:
 
 
 def _all_but(folder: Path, hidden: Sequence[Path]) -> Iterator[str]:
-    """Yield a folder's contents, except for hidden folders: Landlock has no rules that exclude.
+    """Yield a folder's contents except for hidden folders. Landlock has no rules that exclude folders, so the others
+    are listed.
 
     A folder without a hidden one inside is yielded as a whole. In other folders, links are left out, since they may
     lead to a hidden folder. The contents of a folder that this user can't list are left out, too.
@@ -168,7 +172,7 @@ def _become(rules: Rules, command: list[str]) -> NoReturn:
     for name in _FOR_PYTHON:
         del os.environ[name]
     for number in (signal.SIGPIPE, signal.SIGXFSZ):
-        signal.signal(number, signal.SIG_DFL)  # Python ignores them, and the CLI agent would inherit that
+        signal.signal(number, signal.SIG_DFL)  # Python ignores these signals, and the CLI agent would inherit that
     os.umask(0o077)
     os.chdir(rules.work)
     try:

@@ -1,4 +1,4 @@
-"""Runs a CLI agent's process within limits: on its time, the size of its output and files, and its processes."""
+"""Run a CLI agent's process with limits on its time, the size of its output and files, and its processes."""
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
@@ -14,7 +14,7 @@ MOST_OUTPUT = 20_000_000
 _KEPT_ERRORS = 50_000
 _QUOTED_ERRORS = 300
 _END_SECONDS = 10.0
-"""Seconds for the kernel to end its processes; a process that waits for a broken disk doesn't end."""
+"""Seconds for the kernel to end the program's processes. A process that waits for a broken disk doesn't end."""
 
 
 async def run_program(
@@ -25,7 +25,7 @@ async def run_program(
     seconds: float,
     started: Callable[[int], None] = lambda pid: None,
 ) -> Printed:
-    """Run a command to its end; none of its processes is left, also if this is cancelled or this process is killed.
+    """Run a command to its end. None of its processes is left, even if the call is cancelled or this process is killed.
 
     Args:
         rules: the command's rights.
@@ -33,7 +33,7 @@ async def run_program(
         started: called with the process id of its launcher.
 
     Raises:
-        HarnessError: it took too long, printed too much, or can't be started.
+        HarnessError: the command took too long, printed too much, or can't be started.
     """
     pipe = asyncio.subprocess.PIPE
     try:
@@ -45,7 +45,7 @@ async def run_program(
             stdout=pipe,
             stderr=pipe,
         )
-    except (OSError, ValueError) as error:  # a session id in it may have a character that no argument can
+    except (OSError, ValueError) as error:  # a session id may have a character that arguments can't have
         raise HarnessError(f"{command[0]} can't be started: {error}") from None
     stdout, stderr = bytearray(), bytearray()
     try:
@@ -65,7 +65,7 @@ async def run_program(
 
 
 async def _read_stream(stream: asyncio.StreamReader, kept: bytearray, most_kept: int = MOST_OUTPUT) -> None:
-    """Read a stream to its end, and keep the last bytes. Raises HarnessError (there are too many)."""
+    """Read a stream to its end, and keep the last bytes. Raises HarnessError if the stream is too long."""
     size = 0
     while piece := await stream.read(64 * 1024):
         size += len(piece)

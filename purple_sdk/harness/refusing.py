@@ -22,7 +22,9 @@ class RefusedError(Exception):
 
 
 async def read_body(request: Request) -> bytes:
-    """Return the whole body. Raises RefusedError (it is compressed or too long), starlette's ClientDisconnect."""
+    """Return the whole body. Raises RefusedError if the body is compressed or too long, and starlette's
+    ClientDisconnect.
+    """
     if request.headers.get("content-encoding", "identity") != "identity":
         raise RefusedError(415, "compressed requests are not read here: send the body as it is")
     check_length(int(request.headers.get("content-length") or 0))

@@ -1,8 +1,8 @@
 """The only way from a CLI agent to its model and to the simulation, in one try of one turn.
 
-A small HTTP server on the loopback address: ``/mcp`` has the simulation's tools, and the paths in ``allowed`` lead to
-the model. The CLI agent has one key for both, valid until the relay is closed; the real keys never reach its process,
-files or log.
+The relay is a small HTTP server on the loopback address. ``/mcp`` has the simulation's tools, and the paths in
+``allowed`` lead to the model. The CLI agent has one key for both, valid until the relay is closed; the real keys never
+reach its process, files or log.
 """
 
 import asyncio
@@ -38,7 +38,7 @@ _MCP_HEADERS = ("accept", "content-type", "last-event-id", "mcp-protocol-version
 _MCP_PATHS = (b"/mcp", b"/mcp/")
 _CALLS_AT_ONCE = 16
 _CONNECTIONS = 128
-"""Maximum of connections; further ones get HTTP 503."""
+"""The most connections; further ones get HTTP 503."""
 
 _USUAL_NAME = "proctor/tool"
 """The key of a tool's usual name, as in the simulator (``proctor.ues.http.mcp.USUAL_NAME``)."""
@@ -50,7 +50,7 @@ class Relay:
     """The relay of one try; use it as an async context manager.
 
     Args:
-        budget: once it is used up, further requests to the model are refused.
+        budget: when it is used up, further requests to the model are refused.
     """
 
     def __init__(self, upstream: Upstream, tools: Tools, budget: Budget) -> None:
@@ -90,8 +90,8 @@ class Relay:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        """Refuse further requests, and wait for running calls of tools: they are complete when this returns. Answers of
-        the model are counted.
+        """Refuse further requests, and wait until running calls of tools are complete. Count the running answers of the
+        model.
         """
         self._is_closed = True
         await asyncio.shield(self._close())

@@ -1,4 +1,4 @@
-"""The report of a turn, from its relay's record: the actions, the use of models, and the transcript."""
+"""Make a turn's report from its relay's record: the actions, the use of models, and the transcript."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

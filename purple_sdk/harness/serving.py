@@ -14,10 +14,11 @@ _log = logging.getLogger(__name__)
 
 
 def serve_harness(config: HarnessConfig, *, is_terminal: bool = False) -> None:
-    """Serve a CLI agent until SIGTERM or Ctrl-C; it plays terminal tasks, or else assessments.
+    """Serve a CLI agent until SIGTERM or Ctrl-C. With ``is_terminal`` it plays terminal tasks; otherwise, assessments.
 
-    Raises HarnessError (it isn't installed, is too old, or has no model or key), OSError (the server can't listen at
-    the address).
+    Raises:
+        HarnessError: the CLI agent isn't installed, is too old, or has no model or key.
+        OSError: the server can't listen at the address.
     """
     harness = find_harness(config.harness)
     version = read_version(harness, find_program(harness, config.program))
@@ -35,8 +36,8 @@ def serve_harness(config: HarnessConfig, *, is_terminal: bool = False) -> None:
 
 
 def require_playable(config: HarnessConfig, *, is_terminal: bool) -> None:
-    """Check that a CLI agent can play, to report missing parts now, and not in an assessment. Raises HarnessError (it
-    can't; the sentence has the reason).
+    """Check that a CLI agent can play, to report missing parts now, not in an assessment. Raises HarnessError if it
+    can't; the sentence has the reason.
     """
     harness = find_harness(config.harness)
     if is_terminal:
@@ -48,7 +49,7 @@ def require_playable(config: HarnessConfig, *, is_terminal: bool) -> None:
 
 
 def _serve_terminal(config: HarnessConfig, harness: Harness) -> None:
-    """Import the packages of the terminal agent, whose executor this uses, and serve."""
+    """Import the packages of the terminal agent, and serve with the terminal agent's executor."""
     from purple_sdk.examples.terminal_agent.executor import TerminalAgentExecutor
     from purple_sdk.harness.terminal import TerminalHarness
 

@@ -10,7 +10,7 @@ from purple_sdk.examples.terminal_agent.shell import Shell, ShellGoneError
 
 TOOL = "execute_bash_command"
 _SECONDS, _MOST_SECONDS = 120.0, 540.0
-"""Seconds of a command by default, and at most: CLI agents wait 600 s for a tool."""
+"""Default and longest time for a command, in seconds. CLI agents wait 600 s for a tool."""
 
 _NO_METHOD = -32601
 _BAD_MESSAGE = -32700

@@ -1,4 +1,6 @@
-"""Starts a CLI agent for one prompt, with its files, its environment and its confinement, and judges its end."""
+"""Start a CLI agent for one prompt, with its files, its environment and its confinement, and decide whether it
+succeeded.
+"""
 
 import asyncio
 import importlib.util
@@ -32,7 +34,7 @@ class Starter:
     """Starts one CLI agent, any number of times.
 
     Raises:
-        HarnessError: its program isn't there, or the model's name, key or address is missing.
+        HarnessError: the program isn't there, or the model's name, key or address is missing.
     """
 
     def __init__(self, config: HarnessConfig, harness: Harness) -> None:
@@ -94,7 +96,9 @@ class Starter:
         )
 
     def _environment(self, launch: Launch, folders: Folders, token: str) -> dict[str, str]:
-        """Return the CLI agent's whole environment: of the caller's, it has only the places of programs."""
+        """Return the CLI agent's whole environment. From the caller's environment, it has only the paths of
+        programs.
+        """
         kept = {name: os.environ[name] for name in _PATHS_KEPT if name in os.environ}
         folder = os.path.dirname(shlex.split(self._program)[0] if not self.harness.program else self._program)
         own = {
@@ -136,7 +140,7 @@ class Starter:
 
 
 async def to_the_end(work: Callable[[], None]) -> None:
-    """Work on files on a thread; a cancellation waits for its end, so no two threads use one folder."""
+    """Work on files on a thread. A cancellation waits for the end of the work, so no two threads use one folder."""
     task = asyncio.ensure_future(asyncio.to_thread(work))
     try:
         await asyncio.shield(task)
@@ -157,9 +161,9 @@ def hidden_folders(homes: Path, configured: str = "") -> list[str]:
 
 
 def _shipped_scenarios() -> Iterable[Path]:
-    """Yield the folders of the scenarios of an installed ``proctor``; found without importing it.
+    """Yield the folders of an installed ``proctor``'s scenarios, without importing it.
 
-    In a source checkout that is the whole checkout: tests and history have the solutions, too.
+    In a source checkout, yield the whole checkout, because tests and history also have the solutions.
     """
     spec = importlib.util.find_spec("proctor")
     for location in (spec.submodule_search_locations if spec else None) or ():

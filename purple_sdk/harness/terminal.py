@@ -1,7 +1,7 @@
 """CLI agents at terminal tasks.
 
 The CLI agent runs on the participant's machine, confined as in an assessment. It reaches the task's container by one
-tool, and its model by the relay. It gets a new home for each task.
+tool, and its model by the relay. Each task gets a new home.
 """
 
 from purple_sdk.examples.terminal_agent.shell import open_shell
@@ -23,8 +23,8 @@ _LONGEST_SECONDS = 86_400.0
 
 
 class TerminalHarness:
-    """Solves terminal tasks with one CLI agent, any number at once. Raises HarnessError (its program isn't there, or
-    the model's name, key, address or price is missing).
+    """Solves terminal tasks with one CLI agent, any number at once. Raises HarnessError if the program isn't there, or
+    if the model's name, key, address or price is missing.
     """
 
     def __init__(self, config: HarnessConfig, harness: Harness) -> None:
@@ -33,13 +33,16 @@ class TerminalHarness:
         Budget(config)
 
     async def solve(self, task: TerminalTaskMessage) -> Work:
-        """Run the CLI agent on a task until it ends. Raises HarnessError (it didn't come to its end; the sentence has
-        the reason), ShellGoneError (the container is no longer reachable).
+        """Run the CLI agent on a task until it ends.
+
+        Raises:
+            HarnessError: the CLI agent didn't complete its work; the sentence has the reason.
+            ShellGoneError: the container is no longer reachable.
         """
         folders = Folders(self._config.homes.expanduser(), task.endpoint or task.container or "")
         shell = open_shell(task, _OUTPUT_BYTES)
         tools, budget = ShellTools(shell, task.workdir), Budget(self._config)
-        prompt = task.instruction  # a CLI agent without MCP is made for such tasks, and knows its tool
+        prompt = task.instruction  # a CLI agent without MCP is made for such tasks, so it needs no words about its tool
         if self._starter.harness.has_mcp:
             prompt = terminal_prompt(TOOL, task.workdir, task.instruction)
         try:

@@ -18,8 +18,8 @@ class Tools(Protocol):
     async def answer(
         self, http: httpx.AsyncClient, method: str, headers: Mapping[str, str], body: bytes
     ) -> httpx.Response:
-        """Answer a request to ``/mcp``; ``http`` is a client for the tools' own requests. Raises httpx.HTTPError (the
-        tools can't be reached).
+        """Answer a request to ``/mcp``. ``http`` is a client for the tools' own requests. Raises httpx.HTTPError if the
+        tools can't be reached.
         """
 
 

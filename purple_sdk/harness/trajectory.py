@@ -1,7 +1,7 @@
 """A turn's transcript in the Agent Trajectory Interchange Format, ATIF 1.7: the agent's prompts, answers and calls.
 
-Steps are the prompt and the model's answers, each with its tool calls and their results, and its tokens. Long texts and
-long turns are cut to keep a transcript below ``MOST_BYTES``.
+The steps are the prompt and the model's answers. Each answer has its tool calls with their results, and its tokens.
+Long texts and long turns are cut to keep a transcript below ``MOST_BYTES``.
 """
 
 import json
@@ -85,7 +85,9 @@ def _metrics(answer: ModelAnswer) -> Json:
 
 
 def _add_result(used: UsedTool, open_calls: list[tuple[Json, str, str]], longest: int) -> None:
-    """Add a result to the first call of that tool without one; the model's names of tools have a prefix."""
+    """Add a result to the first call of that tool that has no result. Tools have a prefix in the names that the model
+    uses.
+    """
     place = next((place for place, (_, _, name) in enumerate(open_calls) if name.endswith(used.name)), None)
     if place is None:
         return

@@ -1,4 +1,4 @@
-"""Models' endpoints, and the key for each: the key comes from the caller's environment, and only the relay reads it."""
+"""Models' endpoints with their keys. A key comes from the caller's environment, and only the relay reads it."""
 
 import os
 from collections.abc import Mapping
@@ -36,8 +36,8 @@ class Upstream:
 
     Attributes:
         address: the address without the part that requests' paths begin with.
-        keeps_limits: whether no answer is longer than its request allows. Providers' own endpoints are known to do so;
-            others may not know the field.
+        keeps_limits: whether no answer is longer than its request allows. Providers' own endpoints are known to enforce
+            the limit; other endpoints may not know the field.
     """
 
     wire: Wire
@@ -59,7 +59,7 @@ def find_upstream(wire: Wire, base_url: str | None, environment: Mapping[str, st
         environment: the caller's environment; by default this process's.
 
     Raises:
-        HarnessError: the address isn't one, or the provider's key is missing.
+        HarnessError: the address is invalid, or the provider's key is missing.
     """
     provider = _PROVIDERS[wire]
     environment = os.environ if environment is None else environment

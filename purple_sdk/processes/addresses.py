@@ -1,4 +1,4 @@
-"""Addresses of hosts: this machine's own, those closed to strangers, and their form in URLs."""
+"""Recognise this machine's own addresses and those closed to strangers, and write hosts in URLs."""
 
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 
@@ -11,14 +11,14 @@ _FORBIDDEN = [
         *("169.254.0.0/16", "fe80::/10"),  # link-local: most clouds' metadata
         *("224.0.0.0/4", "ff00::/8"),  # multicast
         "100.100.100.200/32",  # metadata of Alibaba Cloud
-        "168.63.129.16/32",  # of Azure
-        "192.0.0.192/32",  # of Oracle Cloud
-        "fd00:ec2::/32",  # of Amazon's
-        "fd20:ce::/32",  # of Google's
+        "168.63.129.16/32",  # metadata of Azure
+        "192.0.0.192/32",  # metadata of Oracle Cloud
+        "fd00:ec2::/32",  # metadata of Amazon's cloud
+        "fd20:ce::/32",  # metadata of Google's cloud
         "64:ff9b:1::/48",  # RFC 8215: an IPv4 address that only the local translator knows
     )
 ]
-"""Networks that strangers may not have us connect to, in any form of their addresses (``plain``)."""
+"""Networks to which strangers must not make us connect, in any form of their addresses (``plain``)."""
 
 _EMBEDDING = [ip_network(text) for text in ("::ffff:0:0/96", "::ffff:0:0:0/96", "64:ff9b::/96", "::/96")]
 """Networks of IPv6 addresses that end with an IPv4 address: mapped, translated, NAT64's, and compatible ones."""
@@ -28,13 +28,13 @@ def plain(address: Address) -> Address:
     """Return the IPv4 address inside an IPv6 address that embeds one; return other addresses as they are."""
     if isinstance(address, IPv4Address):
         return address
-    if int(address) > 1 and any(address in network for network in _EMBEDDING):  # :: and ::1 are their own
+    if int(address) > 1 and any(address in network for network in _EMBEDDING):  # :: and ::1 embed no address
         return IPv4Address(address.packed[12:])
     return address.sixtofour or (address.teredo[1] if address.teredo else address)
 
 
 def is_forbidden(address: str | Address) -> bool:
-    """Whether strangers may not have us connect to an IP address; also true of other texts."""
+    """Return whether strangers must not make us connect to an IP address. Also true for text that isn't an address."""
     try:
         meant = plain(ip_address(address.partition("%")[0]) if isinstance(address, str) else address)
     except ValueError:
@@ -43,7 +43,7 @@ def is_forbidden(address: str | Address) -> bool:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a host, by name or address, means this machine on every machine."""
+    """Return whether a host's name or address always means the machine itself."""
     name = host.lower().rstrip(".")
     if name == "localhost" or name.endswith(".localhost"):
         return True

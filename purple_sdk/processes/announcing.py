@@ -13,7 +13,7 @@ _as_json = False
 
 
 def printable(text: str) -> str:
-    """Remove control characters from a text, apart from line ends and tabs: others may have written parts of it."""
+    """Remove control characters except line ends and tabs from a text, parts of which others may have written."""
     return _CONTROL.sub("", text)
 
 
@@ -28,7 +28,7 @@ def announce(text: str, level: Literal["INFO", "WARNING", "ERROR"] = "INFO", str
 
     Args:
         text: the line.
-        level: of the JSON line: a level's name in ``logging``.
+        level: the level of the JSON line, by its name in ``logging``.
         stream: the output; None for standard output.
     """
     if _as_json:

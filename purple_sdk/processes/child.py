@@ -25,7 +25,9 @@ def python_command(*arguments: str) -> list[str]:
 
 
 class _Protocol(asyncio.subprocess.SubprocessStreamProtocol):
-    """Reports the end of the process itself: asyncio's own ``wait`` also waits for others that hold its pipes."""
+    """Reports the end of the process itself. asyncio's own ``wait`` also waits for other processes that hold its
+    pipes.
+    """
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         super().__init__(limit=_READ_AHEAD, loop=loop)
@@ -93,7 +95,7 @@ class Child:
         try:
             transport, protocol = await asyncio.shield(starting)
         except asyncio.CancelledError:
-            # asyncio would kill the process alone; the processes that it has started since then would stay.
+            # asyncio would kill only this process, and leave the processes that it has started since then.
             await asyncio.shield(cls._end_started(starting, guard))
             raise
         return cls(transport, protocol, guard)
@@ -176,7 +178,7 @@ class Child:
         return has_ended
 
     def hang_up(self) -> None:
-        """Send a SIGHUP to the child alone, not to its descendants, to make it open its log file again."""
+        """Send a SIGHUP to the child, but not to its descendants, to make it open its log file again."""
         if self.exit_code is None:
             self._transport.send_signal(signal.SIGHUP)
 

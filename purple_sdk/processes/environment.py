@@ -15,7 +15,7 @@ class BadEnvironmentError(Exception):
 def keep_loopback_direct() -> None:
     """Keep requests to this machine away from the environment's proxies, in this process and its children."""
     proxies = {name for name in os.environ if name.lower().endswith("_proxy") and name.lower() != "no_proxy"}
-    if proxies:  # without a named proxy, a name in no_proxy would switch the system's settings on (macOS)
+    if proxies:  # if no proxy is named, a name in no_proxy would activate the system's settings (macOS)
         others = (os.environ.get("no_proxy") or os.environ.get("NO_PROXY", "")).split(",")
         direct = ",".join(dict.fromkeys(filter(None, [*map(str.strip, others), *_LOOPBACK])))
         os.environ.update({"no_proxy": direct, "NO_PROXY": direct})
@@ -25,12 +25,12 @@ def require_readable_names() -> None:
     """Check that the names of folders and files in this process's environment can be decoded as text.
 
     Raises:
-        BadEnvironmentError: one can't be decoded, as in a locale without UTF-8; the message has the name and the
-        remedy.
+        BadEnvironmentError: a name can't be decoded, as in a locale without UTF-8; the message has the name and the
+            remedy.
     """
     given = {f"argument {place}": text for place, text in enumerate(sys.argv[1:], 1)}
     given |= {name: value for name, value in os.environ.items() if name.startswith(_OURS)}
-    with suppress(FileNotFoundError):  # it was removed
+    with suppress(FileNotFoundError):  # the working directory was removed
         given["the working directory"] = os.getcwd()
     for where, text in {**given, "Python's folder": sys.prefix}.items():
         if not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text):

@@ -1,9 +1,9 @@
-"""Ends a process's children and removes its temporary folder when that process is gone, for any reason.
+"""End a process's children and remove its temporary folder when that process is gone, for any reason.
 
-``Guard`` is the side of the process that has children. The other side runs as a separate process, ``python -I -S
-guard.py [FOLDER]``, with a pipe as standard input. ``+PID`` announces a child that leads a process group; ``-PID``
-reports its end. The pipe closes when the parent ends, even by SIGKILL. Then the guard kills the remaining groups and
-removes FOLDER. It uses the standard library only, to start fast and stay small.
+The process with the children uses ``Guard``. The guard itself runs as a separate process, ``python -I -S guard.py
+[FOLDER]``, with a pipe as standard input. ``+PID`` announces a child that leads a process group; ``-PID`` reports its
+end. The pipe closes when the parent ends, even by SIGKILL. Then the guard kills the remaining groups and removes
+FOLDER. The guard uses only the standard library, to start fast and stay small.
 """
 
 import os
@@ -59,7 +59,7 @@ class Guard:
 
 
 def read_children(pipe: TextIO) -> set[int]:
-    """Follow the announcements until the pipe closes; returns the remaining process groups."""
+    """Follow the announcements until the pipe closes. Return the remaining process groups."""
     children: set[int] = set()
     for line in pipe:
         pid = int(line[1:])

@@ -1,8 +1,8 @@
-"""HTTP clients. This factory makes all of ours, with the same proxies, trust and time-outs everywhere.
+"""Make HTTP clients. All our clients come from here, and have the same proxies, certificates and time-outs.
 
 * Requests to this machine use no proxy. All others use the proxies that the environment names.
 * Cookies are not kept: a client may talk to several servers, and cookies don't distinguish ports.
-* Certificates are those of ``SSL_CERT_FILE`` or ``SSL_CERT_DIR``, else of certifi.
+* Certificates come from ``SSL_CERT_FILE`` or ``SSL_CERT_DIR``; if neither is set, from certifi.
 """
 
 import os
@@ -45,9 +45,9 @@ def make_http_client(
 
     Args:
         timeout: seconds.
-        limits: of its connections.
-        direct: never use a proxy.
-        transport: the way that requests travel, if not by the usual HTTP connections.
+        limits: the limits of its connections.
+        direct: whether never to use a proxy.
+        transport: sends the requests, in place of the usual HTTP connections.
     """
 
     def make(proxy: httpx.Proxy | None) -> httpx.AsyncHTTPTransport:
@@ -71,7 +71,8 @@ def make_sync_http_client(
 
 @cache
 def tls() -> ssl.SSLContext:
-    """Return the TLS settings of all clients of a process; made once, since that takes as long as ten requests.
+    """Return the TLS settings of all clients of a process. They are made once, since that takes as long as ten
+    requests.
 
     Raises:
         BadEnvironmentError: the environment names certificates that can't be read.
@@ -90,7 +91,9 @@ def tls() -> ssl.SSLContext:
 
 
 def find_proxy(url: str | httpx.URL) -> str | None:
-    """Return the environment's proxy for a request; None for a direct one, as for all requests to this machine."""
+    """Return the environment's proxy for a request; None for a direct request. Requests to this machine are always
+    direct.
+    """
     url = httpx.URL(url)
     proxies, port = _proxies(), url.port or _PORTS.get(url.scheme, 0)
     proxy = proxies.get(url.scheme) or proxies.get("all")
@@ -111,7 +114,7 @@ class _Ways(httpx.BaseTransport, httpx.AsyncBaseTransport):
     """Sends each request by its proxy, or directly.
 
     Args:
-        make: makes a transport for a proxy, or a direct one for None.
+        make: makes a transport for a proxy; for None, a direct transport.
     """
 
     def __init__(self, make: Callable[[httpx.Proxy | None], Any]) -> None:

@@ -1,8 +1,8 @@
-"""Landlock limits the files and TCP ports that a process can reach, set by the process itself, for good (Linux 5.13+).
+"""Let a process limit, irrevocably, the files and TCP ports that it can reach, by Landlock (Linux 5.13+).
 
-Everything without a rule is refused, to root too. Constants and structures are those of ``linux/landlock.h``; the three
-system calls have the same numbers on all architectures (``man 7 landlock``). PyPI's packages for Landlock stop at an
-earlier version of the interface, or need a compiler.
+Everything without a rule is refused, even to root. Constants and structures are those of ``linux/landlock.h``; the
+three system calls have the same numbers on all architectures (``man 7 landlock``). PyPI's packages for Landlock stop at
+an earlier version of the interface, or need a compiler.
 """
 
 import ctypes
@@ -26,11 +26,11 @@ _OF_FILES = _EXECUTE | _WRITE | _READ | 1 << 14 | 1 << 15
 """The rights that a file can have; the others are for folders."""
 
 KNOWS_PORTS, KNOWS_SIGNALS = 4, 6
-"""The first versions of the interface that know TCP ports, and signals."""
+"""The first version of the interface that knows TCP ports, and the first one that knows signals."""
 
 _BIND_TCP, _CONNECT_TCP = 1 << 0, 1 << 1
 _SCOPES = 1 << 0 | 1 << 1
-"""Abstract sockets of, and signals to, processes outside."""
+"""Scopes that forbid abstract sockets of outside processes, and signals to outside processes."""
 
 
 class _Ruleset(ctypes.Structure):
@@ -63,8 +63,8 @@ def allow_only(
     """Restrict this process and its descendants to some files and one TCP port; this can't be undone.
 
     Args:
-        readable: files and folders; those that don't exist are left out.
-        writable: the same.
+        readable: files and folders that it may read; those that don't exist are left out.
+        writable: files and folders that it may also write; those that don't exist are left out.
         port: the only port that it may connect to; None for none.
         listable: folders that it may list, with all folders below them.
 
@@ -72,7 +72,7 @@ def allow_only(
         Whether the kernel enforces this. A kernel of version 1 to 3 leaves the network open.
 
     Raises:
-        OSError: the kernel has Landlock, and refused.
+        OSError: the kernel has Landlock but refuses to apply it.
     """
     version = landlock_version()
     if not version:

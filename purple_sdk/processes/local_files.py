@@ -1,8 +1,8 @@
-"""The regular files below a local folder, each reached from that folder without following links.
+"""Access the regular files below a local folder without following links.
 
-An archive may come from elsewhere, and a CLI agent works in its home. A link there may name anything, and reading a
-FIFO or a device may never end. So each part of a path is opened separately, from the folder before it. Folders may be
-closed or nested too deep for any path, and names need not be UTF-8.
+An archive may come from elsewhere, and a CLI agent works in its home. A link in such a folder may lead anywhere, and
+reading a FIFO or a device may never end. So each part of a path is opened separately, from the folder before it.
+Folders may be closed or nested too deep for any path, and names need not be UTF-8.
 """
 
 import errno
@@ -28,12 +28,12 @@ class RefusedFileError(ValueError):
 
 
 class LocalFiles:
-    """Access to files by paths relative to ``root``, which itself may be reached by links. Methods raise ``OSError``,
+    """Access to files by paths relative to ``root``. The path to ``root`` may have links. Methods raise ``OSError``,
     and ``RefusedFileError`` with words that complete "it is".
 
     Args:
-        is_agents: a CLI agent works in the folder. Then ``root`` may not be a link, closed folders are opened, and
-            written files need not survive a loss of power.
+        is_agents: whether a CLI agent works in the folder. If so, ``root`` must not be a link, folders without
+            permissions are opened, and written files need not survive a loss of power.
     """
 
     def __init__(self, root: str, *, is_agents: bool = False) -> None:
@@ -60,7 +60,7 @@ class LocalFiles:
             self._sync(at)
 
     def link_first(self, path: str, content: bytes) -> bool:
-        """Write a file unless it exists; returns whether it was written."""
+        """Write a file unless it exists. Return whether it was written."""
         folder, name = posixpath.split(path)
         with self._open_folder(folder, is_made=True) as at:
             try:
@@ -130,7 +130,7 @@ class LocalFiles:
 
     @contextmanager
     def _open_folder(self, path: str, *, is_made: bool = False) -> Iterator[int]:
-        """Open a folder below ``root`` and yield its descriptor; with ``is_made`` a missing folder is made."""
+        """Open a folder below ``root`` and yield its descriptor. With ``is_made``, make a missing folder."""
         if is_made and not os.path.isdir(self.root):
             self._make_top(self.root)
         with ExitStack() as opened:
@@ -169,7 +169,7 @@ class LocalFiles:
 
 @contextmanager
 def entered(name: str, at: int | None = None, *, follows: bool = False, opens_closed: bool = False) -> Iterator[int]:
-    """Open a folder and yield its descriptor; with ``opens_closed`` its owner gets all rights on it first."""
+    """Open a folder and yield its descriptor. With ``opens_closed``, first give its owner all rights on it."""
     if name in (".", ".."):
         raise RefusedFileError("outside of its folder")
     try:
@@ -188,7 +188,7 @@ def entered(name: str, at: int | None = None, *, follows: bool = False, opens_cl
 
 
 def opened(name: str, flags: int, at: int | None, *, opens_closed: bool = True) -> int:
-    """Open a file or folder; with ``opens_closed`` also one that its owner may not read."""
+    """Open a file or folder. With ``opens_closed``, also open one that its owner may not read."""
     try:
         return os.open(name, flags, dir_fd=at)
     except PermissionError:
@@ -224,7 +224,7 @@ def _remove(name: str, at: int) -> None:
 
 
 def _remove_files(folder: int) -> list[str]:
-    """Remove everything but folders; returns the folders' names."""
+    """Remove everything except folders. Return the folders' names."""
     folders = []
     with os.scandir(folder) as found:
         for entry in found:
@@ -247,7 +247,9 @@ def _look(name: str, at: int | None) -> os.stat_result:
 
 
 def _mode_below(at: int) -> int:
-    """Return the mode of a new folder: for its owner alone (0700), and its group if the folder above is a group's."""
+    """Return the mode of a new folder: for its owner alone (0700). If the folder above belongs to a group, its group
+    gets rights too.
+    """
     above = os.fstat(at).st_mode
     is_of_group = above & stat.S_IWGRP and not above & stat.S_IWOTH
     return _OWN | (above & _GROUP if is_of_group else 0)

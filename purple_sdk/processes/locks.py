@@ -1,6 +1,6 @@
-"""Locks between processes: each is a separate file, which its user alone can open.
+"""Locks between processes. Each lock is a separate file, which only its user can open.
 
-Folders aren't locked: every process that may list a folder can lock it, also CLI agents with folders hidden from them.
+Folders aren't used as locks: every process that may list a folder can lock it, even a confined CLI agent.
 """
 
 import asyncio
@@ -27,7 +27,12 @@ def builds_folder() -> Path:
 
 @contextmanager
 def locked(file: Path) -> Iterator[None]:
-    """Hold a lock. Raises BusyError (another process holds it), OSError (the file can't be opened)."""
+    """Hold a lock.
+
+    Raises:
+        BusyError: another process holds the lock.
+        OSError: the file can't be opened.
+    """
     lock = _open(file)
     try:
         for pause in _tries(lock, file, SECONDS):
@@ -39,7 +44,7 @@ def locked(file: Path) -> Iterator[None]:
 
 @asynccontextmanager
 async def locked_without_blocking(file: Path, seconds: float) -> AsyncIterator[None]:
-    """Hold a lock, as ``locked``; for use on an event loop."""
+    """Hold a lock as ``locked`` does, without blocking an event loop."""
     lock = _open(file)
     try:
         for pause in _tries(lock, file, seconds):
@@ -54,7 +59,7 @@ def _open(file: Path) -> int:
 
 
 def _tries(lock: int, file: Path, seconds: float) -> Iterator[float]:
-    """Take a lock; yields the seconds to wait before each further try."""
+    """Take a lock. Yield the seconds to wait before each further try."""
     until = time.monotonic() + seconds
     while True:
         try:

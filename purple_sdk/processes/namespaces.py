@@ -1,9 +1,9 @@
-"""Separate views of files and processes, for what Landlock doesn't restrict (Linux).
+"""Give a process a separate view of files and processes, to restrict what Landlock doesn't (Linux).
 
 Landlock doesn't restrict modes, owners, times and locks of files, and hides no name below a folder that may be listed.
-In a separate mount namespace a confined process finds hidden folders empty, and other files read-only. It sees these
-through overlayfs, so its locks, notices (inotify) and named pipes don't reach those of other processes. In a PID
-namespace it sees its own processes alone. The kernel ends them with the first of them.
+In a separate mount namespace a confined process finds hidden folders empty, and other files read-only. It sees the
+read-only files through overlayfs, so its locks, notices (inotify) and named pipes don't reach other processes. In a PID
+namespace it sees only its own processes. The kernel ends all of them when the first one ends.
 """
 
 import ctypes
@@ -32,10 +32,10 @@ class _Attributes(ctypes.Structure):
 
 
 def unshare(*, processes: bool) -> None:
-    """Move this process and its descendants to a new mount namespace and, if asked, its descendants to a new PID
-    namespace.
+    """Move this process and its descendants to a new mount namespace. With ``processes``, also move its descendants to
+    a new PID namespace.
 
-    Needs one thread, and root or a machine that lets users have namespaces. Raises OSError (it doesn't).
+    The process must have one thread. Raises OSError unless it has root, or a machine that lets users have namespaces.
     """
     user, group = os.geteuid(), os.getegid()
     _call("unshare", _CLONE_NEWNS | (_CLONE_NEWPID if processes else 0) | (_CLONE_NEWUSER if user else 0))
@@ -46,15 +46,15 @@ def unshare(*, processes: bool) -> None:
 
 
 def arrange(writable: Iterable[str], readable: Iterable[str] = (), hidden: Iterable[str] = ()) -> None:
-    """Mount the view in a mount namespace; run by the first process of the PID namespace, if there is one (Linux 5.12).
+    """Mount the view in a mount namespace (Linux 5.12). If there is a PID namespace, its first process calls this.
 
     Args:
         writable: folders; all others become read-only.
-        readable: folders that stay visible inside a hidden one, as writable ones do.
+        readable: folders that stay visible inside a hidden one. Writable ones stay visible too.
         hidden: folders that become empty.
     """
     _change("/", propagation=_MS_PRIVATE)
-    shown = _clone(writable)  # before overlays cover them
+    shown = _clone(writable)  # copied before overlays cover them
     _overlay()
     shown = {**_clone(readable), **shown}
     if os.getpid() == 1:
@@ -72,14 +72,14 @@ def arrange(writable: Iterable[str], readable: Iterable[str] = (), hidden: Itera
 
 
 def _clone(folders: Iterable[str]) -> dict[bytes, int]:
-    """Copy the mounts at and below some folders; returns descriptors of mounts that aren't attached yet."""
+    """Copy the mounts at and below some folders. Return descriptors of the copies, which aren't attached yet."""
     flags = ctypes.c_uint(_OPEN_TREE_CLONE | os.O_CLOEXEC | _AT_RECURSIVE)
     found = {os.fsencode(folder) for folder in folders if os.path.isdir(folder)}
     return {folder: _call("syscall", _OPEN_TREE, _AT_FDCWD, folder, flags) for folder in found}
 
 
 def _overlay() -> None:
-    """Mount overlays on all folders of local file systems, each over itself, if the kernel supports it."""
+    """Mount an overlay of each folder of local file systems over the folder itself, if the kernel supports it."""
     mounts = _read_mounts()
     _mount("tmpfs", "/proc", 0)  # overlayfs needs a second layer, below the folder: an empty one
     for point in [point for point, kind in mounts.items() if kind in _OVERLAID]:
@@ -132,7 +132,7 @@ def _call(name: str, *arguments: Any) -> int:
 
 @cache
 def has_own_view(*, processes: bool) -> bool:
-    """Whether this machine lets a process of this user do so; tried in another process."""
+    """Return whether this machine lets a process of this user have its own view. Another process tries it."""
     command = [sys.executable, "-I", "-S", __file__, *(["processes"] if processes else [])]
     return sys.platform == "linux" and subprocess.run(command, capture_output=True, check=False).returncode == 0
 

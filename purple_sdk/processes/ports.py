@@ -1,4 +1,4 @@
-"""Free ports, the owners of used ports, and claims on ports."""
+"""Find free ports and the owners of used ports, and claim ports."""
 
 import contextlib
 import os
@@ -10,9 +10,9 @@ from itertools import islice
 from pathlib import Path
 
 _NOT_FOR_OUTGOING = range(10_081, 32_000)
-"""Ports that systems don't use for outgoing connections: Linux uses 32768 and up for them, others 49152 and up (RFC
-6335). Any other free port may belong to a connection before the server binds it. The range begins behind the last port
-that browsers refuse (10080, https://fetch.spec.whatwg.org/#port-blocking).
+"""Ports that systems don't use for outgoing connections: Linux uses ports from 32768 for them, other systems from 49152
+(RFC 6335). A free port outside of this range might be taken by a connection before the server binds it. The range
+begins behind the last port that browsers refuse (10080, https://fetch.spec.whatwg.org/#port-blocking).
 """
 
 
@@ -38,8 +38,8 @@ def free_ports(count: int) -> list[int]:
 
 
 def keep_port() -> int:
-    """Reserve a free port for a server that starts much later: ``free_ports`` gives it to no process until this one
-    ends.
+    """Reserve a free port for a server that starts much later. ``free_ports`` gives the port to no process until this
+    process ends.
 
     The port is bound without listening; a server that binds it with ``SO_REUSEADDR``, as nearly all do, can listen.
     """
@@ -55,7 +55,9 @@ _kept: list[socket.socket] = []
 
 
 def _is_free_and_not_kept(port: int) -> bool:
-    """Whether a port is free; without ``SO_REUSEADDR`` a port that is only bound isn't."""
+    """Return whether a port is free and not reserved. Without ``SO_REUSEADDR``, a port that is only bound isn't
+    free.
+    """
     with socket.socket() as probe, contextlib.suppress(OSError):
         probe.bind(("127.0.0.1", port))
         return True
@@ -66,8 +68,8 @@ def claim(port: int) -> socket.socket | None:
     """Claim the right to start a server at a port; None if another worker on this machine has claimed it.
 
     The claim holds until it is closed or its process ends. Without it two servers may be started for the same port, and
-    not every system makes the second one fail. The claim is a name among Linux's abstract sockets (``man 7 unix``),
-    which have the same reach as ports. Other systems have none; there the claim is a plain socket without effect.
+    not every system makes the second one fail. The claim is the name of an abstract socket (``man 7 unix``) on Linux;
+    such names have the same reach as ports. On other systems, the claim is a plain socket without effect.
     """
     name = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
     if sys.platform == "linux":

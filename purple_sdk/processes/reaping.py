@@ -1,4 +1,4 @@
-"""Processes that end with their parent, including those that left its group and session.
+"""End processes together with their parent, including processes that left its group and session.
 
 ``Reaper`` is for a process that starts one program, waits for its end, and then ends all its descendants (Linux). On
 other systems only the program's process group is ended. In a PID namespace (``namespaces``), the kernel does this even
@@ -18,7 +18,7 @@ from purple_sdk.processes.landlock import keep_signals_inside
 
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 _SIGNAL_EXIT = 128
-"""Added to a signal's number to make the exit code of a program that a signal ended, as shells do."""
+"""The number that shells add to a signal's number to make the exit code of a program that the signal ended."""
 
 
 def die_with_parent(parent: int) -> None:
@@ -42,7 +42,7 @@ def leave_first_process() -> None:
     if not child:
         os.setsid()
         return
-    # The first process gets no signal of other processes that it doesn't handle.
+    # Of other processes' signals, the first process gets only those that it handles.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     while True:
         pid, status = os.wait()
@@ -62,7 +62,7 @@ class Reaper:
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
 
     def fork(self) -> bool:
-        """Fork the process that becomes the program, as the leader of a session; returns True in that process."""
+        """Fork the process that becomes the program, as the leader of a session. Return True in that process."""
         parent_end, own_end = os.pipe()
         self._program = os.fork()
         if not self._program:
@@ -75,10 +75,10 @@ class Reaper:
         return not self._program
 
     def wait(self, lifeline: int) -> int:
-        """Wait until the program has ended, and end all its descendants; returns its exit code.
+        """Wait until the program has ended, and end all its descendants. Return its exit code.
 
-        SIGTERM, or the end of ``lifeline``, ends it early. ``lifeline`` is a pipe from the process that asked for the
-        program.
+        SIGTERM, or the end of ``lifeline``, ends the program early. ``lifeline`` is a pipe from the process that asked
+        for the program.
         """
         ended, wakes = os.pipe()
         os.set_blocking(wakes, False)
@@ -100,8 +100,8 @@ class Reaper:
         return code
 
     def _kill(self, *_: Any) -> None:
-        """Kill all descendants. With ``keep_signals_inside`` the kernel does it at one moment, so no process gets away
-        by starting another one. Orphans then become children of this process.
+        """Kill all descendants. With ``keep_signals_inside``, the kernel kills all at once, so no process escapes by
+        starting another one. Orphans become children of this process.
         """
         with suppress(OSError):
             if self._reaches_all:

@@ -1,4 +1,6 @@
-"""Our own servers: they listen before doing anything else, print a line when they are ready, and end on request."""
+"""Run our own servers. They listen before they do anything else, print a line when they are ready, and end on
+request.
+"""
 
 import errno
 import signal
@@ -19,7 +21,7 @@ _BACKLOG = 2048
 def listen(host: str, port: int, who: str) -> socket.socket:
     """Return a socket that listens at an address; port 0 takes a free one.
 
-    It listens at once: with ``SO_REUSEADDR`` alone, a second server could bind the same port before the first listens.
+    The socket listens at once. If it were only bound, with ``SO_REUSEADDR``, a second server could bind the same port.
 
     Args:
         host: an address of this machine.
@@ -27,7 +29,7 @@ def listen(host: str, port: int, who: str) -> socket.socket:
         who: the server's name, for the error.
 
     Raises:
-        OSError: with a sentence that says what to change, in ``strerror``.
+        OSError: it can't listen; ``strerror`` is a sentence that says what to change.
     """
     listener = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
     try:
@@ -76,7 +78,7 @@ class Server(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Override ``uvicorn.Server``, which raises the signal once more after its clean end."""
+        """Handle signals without raising them once more after a clean end, unlike ``uvicorn.Server``."""
         if threading.current_thread() is not threading.main_thread():
             yield
             return

@@ -1,8 +1,8 @@
-"""System calls that a confined process may make: those listed for its kind, and no others (``man 2 seccomp``).
+"""Restrict a confined process to the system calls that are listed for its kind (``man 2 seccomp``).
 
-Landlock decides about files and TCP ports (``landlock``). Neither kind can change another process's limits, priority,
-scheduling or memory, open sockets other than TCP, or listen. A table in docs/operations/limits.md lists the rights of
-each kind; a test tries each of its rows.
+Landlock decides about files and TCP ports (``landlock``). Processes of either kind can't change another process's
+limits, priority, scheduling or memory. They can't open sockets other than TCP, or listen. A table in
+docs/operations/limits.md lists the rights of each kind; a test tries each of its rows.
 
 * Scenario code (``SCENARIO_CODE``) has the calls of Python, its event loop and an HTTP client. It changes no files, and
   has no signals, processes or programs.
@@ -25,7 +25,7 @@ _PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, _PR_SET_NO_NEW_PRIVS = 22, 2, 38
 _CLONE_THREAD = 0x00010000
 _CLONE_NAMESPACES = 0x7E020000
 _MSG_FASTOPEN = 0x20000000
-"""Connections that Landlock doesn't check."""
+"""A flag that makes connections which Landlock doesn't check."""
 _SOCK_TYPE = 0xF
 _NETLINK, _NETLINK_ROUTE = 16, 0
 
@@ -65,7 +65,9 @@ _OF_PROGRAMS = (
 )
 
 _FCNTL = (0, 1, 2, 3, 4, 5, 6, 7, 1030)
-"""Duplicates, flags and locks; not F_SETOWN, which lets the kernel send signals to another process."""
+"""The allowed commands of ``fcntl``: duplicates, flags and locks. F_SETOWN is missing: it lets the kernel send signals
+to another process.
+"""
 _IOCTL = (0x5401, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451)
 """TCGETS, TIOCGWINSZ, FIONREAD, FIONBIO, FIONCLEX, FIOCLEX."""
 _PRCTL = (15, 16, 0x53564D41)
@@ -78,9 +80,9 @@ class Kind:
 
     Attributes:
         calls: more system calls.
-        values: allowed values of one argument, by call and the argument's number; other values are refused.
+        values: allowed values of one argument, by the call and the argument's number. Other values are refused.
         clone: allowed bits of ``clone``'s flags, and the bits among them that must be set.
-        pairs: types of pairs of connected Unix sockets. An unconnected socket could send to any path.
+        pairs: allowed types of Unix sockets, in connected pairs only: an unconnected socket could send to any path.
         has_netlink: whether it may ask for the machine's network interfaces.
         has_own_priority: whether it may change its own priority.
         unavailable: calls that fail with another error than EPERM, by the error's number.
@@ -103,15 +105,15 @@ SCENARIO_CODE = Kind(
 CLI_AGENT = Kind(
     calls=_OF_PROGRAMS,
     values={
-        # More locks, pipe sizes, seals, hints; not the receiver of signals, leases and notices of files.
+        # More locks, pipe sizes, seals, hints. Not allowed: the receiver of signals, leases and notices of files.
         ("fcntl", 1): (*_FCNTL, 36, 37, 38, 1031, 1032, 1033, 1034, 1035, 1036, 1037, 1038),
-        # Of its own terminals (not TIOCSTI, TIOCSCTTY), copies of files, names and addresses of interfaces.
+        # For its own terminals (not TIOCSTI, TIOCSCTTY), copies of files, names and addresses of interfaces.
         ("ioctl", 1): (
             *(*_IOCTL, 0x5402, 0x5403, 0x5404, 0x5409, 0x540B, 0x540F, 0x5410, 0x5414, 0x5422, 0x5429),
             *(0x40049409, 0x4020940D, 0x8910, 0x8912, 0x8913, 0x8915, 0x891B, 0x8921, 0x8927, 0x8933),
         ),
         # Signal at the parent's end, dumps, new privileges, capabilities, timer slack, the reaper of orphans, large
-        # pages; not PR_SCHED_CORE, which names another process.
+        # pages. Not allowed: PR_SCHED_CORE, which names another process.
         ("prctl", 0): (*_PRCTL, 1, 2, 3, 4, 7, 8, 21, 22, 23, 29, 30, 36, 37, 38, 39, 41, 42, 47),
         ("prlimit64", 0): (0,),
         ("sched_setaffinity", 0): (0,),
@@ -121,7 +123,7 @@ CLI_AGENT = Kind(
     pairs=(socket.SOCK_STREAM, socket.SOCK_SEQPACKET),
     has_netlink=True,
     has_own_priority=True,
-    # Programs use other calls if the system lacks these.
+    # If the system lacks these calls, programs use others.
     unavailable={
         "io_uring_setup": errno.ENOSYS,
         **dict.fromkeys((f"{file}{call}xattr" for file in ("", "l", "f") for call in ("set", "remove")), errno.ENOTSUP),

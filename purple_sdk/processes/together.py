@@ -1,4 +1,4 @@
-"""Awaitables that run side by side: the first failure ends the others."""
+"""Run awaitables side by side; the first failure ends the others."""
 
 import asyncio
 from collections.abc import Awaitable
@@ -8,10 +8,10 @@ T = TypeVar("T")
 
 
 async def do_all(*works: Awaitable[T]) -> list[T]:
-    """Await all works side by side; returns their results in order.
+    """Await all works side by side, and return their results in order.
 
-    When one fails, the others are cancelled and their end is awaited, to stop their costs. Its error is raised
-    unchanged. (``asyncio.gather`` leaves the others running. ``TaskGroup`` raises a group. In Python 3.11 it also
+    When one work fails, the others are cancelled and awaited, to stop their costs. The first error is raised unchanged.
+    (``asyncio.gather`` leaves the others running. ``TaskGroup`` raises a group. In Python 3.11 ``TaskGroup`` also
     leaves a cancellation mark on its caller, and a time limit around it then raises the wrong error.)
     """
     tasks = [asyncio.ensure_future(work) for work in works]

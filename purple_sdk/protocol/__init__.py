@@ -1,1 +1,1 @@
-"""Messages, results and tasks: what crosses the wire to and from participants."""
+"""The models of messages, results and tasks that evaluator and participants exchange."""

@@ -1,4 +1,4 @@
-"""The base of every model that crosses the wire."""
+"""The base of every model that evaluator and participants exchange."""
 
 from datetime import UTC, datetime
 from functools import cached_property
@@ -10,8 +10,8 @@ T = TypeVar("T")
 
 
 WHEN_USED = tuple(map(int, VERSION.split(".")[:2])) >= (2, 14)
-"""``defer_build`` of models. Building all models takes a good part of a process's start, and most processes use few.
-Off with an earlier pydantic: there, two threads that use a model for the first time at once disturb each other.
+"""``defer_build`` of models. Building all models takes a large part of a process's start, and most processes use few
+models. It is off with an earlier pydantic, where two threads disturb each other if both use a model for the first time.
 """
 
 

@@ -1,7 +1,8 @@
 """The names of all actions: ``action`` in logs, reports and updates (seed 000, section 3.4).
 
-A name is modality and operation as the seeds write them. For most actions that is the route of the UES contract
-(``email.send``, ``sms.react``); if the seeds use a different name, theirs counts. Participants may report by either.
+A name is modality and operation as the seeds write them. For most actions, the name is the route of the UES contract
+(``email.send``, ``sms.react``). If the seeds use another name, the seeds' name counts. Participants may report either
+name.
 """
 
 USER_ACTIONS = (
@@ -31,9 +32,9 @@ _OTHER_NAMES = {
     "chat.delete_message": "chat.delete",
     "chat.clear_conversation": "chat.clear",
 }
-"""Other names of actions, in the contract's routes and the inputs' operations, with the name that we use."""
+"""The names that we use, by the other names of the same actions in the contract's routes and the inputs' operations."""
 
 
 def action_name(name: str) -> str:
-    """Return the one name of an action, given any of its names."""
+    """Return the name that we use for an action, given any of its names."""
     return _OTHER_NAMES.get(name, name)

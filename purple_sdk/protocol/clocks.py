@@ -1,4 +1,6 @@
-"""Clocks: whether simulated time passes while the participant plays a turn, and their names in requests."""
+"""Clocks, which decide whether simulated time passes while the participant plays a turn, and their names in
+requests.
+"""
 
 import re
 from typing import Annotated, NamedTuple

@@ -37,4 +37,4 @@ def _check_duration(text: str) -> str:
 
 
 Duration = Annotated[str, AfterValidator(_check_duration)]
-"""A string that is a non-negative ISO 8601 duration; kept as written."""
+"""A string that is a non-negative ISO 8601 duration. It is kept as it was written."""

@@ -10,8 +10,8 @@ from purple_sdk.protocol._wire import WireModel
 class ForkedFrom(WireModel):
     """The origin of a fork.
 
-    The turns before ``turn`` are inherited from the assessment ``task_id``; ``turn`` is the first that was played
-    again. If that assessment is a fork, too, ``forked_from`` is its origin.
+    The turns before ``turn`` are inherited from the assessment ``task_id``; ``turn`` is the first turn that was played
+    again. If that assessment is a fork too, ``forked_from`` is its origin.
     """
 
     task_id: str

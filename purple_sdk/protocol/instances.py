@@ -1,4 +1,4 @@
-"""Instances: the days of families, each made from a difficulty and a seed."""
+"""Instances: days that families make, each from a difficulty and a seed."""
 
 from collections.abc import Iterable
 from difflib import get_close_matches
@@ -43,12 +43,12 @@ class Instance(WireModel):
 
     @property
     def is_practice(self) -> bool:
-        """Whether its truth is public."""
+        """Whether the day's truth is public."""
         return self.seed in PRACTICE_SEEDS
 
 
 def instance_title(scenario_id: str, difficulty: int | None, seed: int | None) -> str:
-    """Return the title of a day: a family's with difficulty and seed, else the scenario's id."""
+    """Return the title of a day: for a family's day, with difficulty and seed; otherwise the scenario's id."""
     if difficulty is None:
         return scenario_id
     return f"{scenario_id} · difficulty {difficulty}" + (f" · seed {seed}" if seed is not None else "")

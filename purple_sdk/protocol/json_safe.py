@@ -14,14 +14,14 @@ from pydantic import AfterValidator, BaseModel, JsonValue
 from purple_sdk.protocol.durations import format_iso8601_duration
 
 DEEPEST = 30
-"""Levels of data that ``json_safe`` keeps; protobuf, on which A2A is built, has room for some 50."""
+"""How many levels of data ``json_safe`` keeps. A2A is built on protobuf, which has room for some 50."""
 LONGEST_SENTENCE = 4_000
-"""Characters of a sentence about a failure. It is logged at each attempt, and Temporal refuses megabytes."""
+"""The most characters of a sentence about a failure. It is logged at each attempt, and Temporal refuses megabytes."""
 
 _LARGEST_INTEGER = 2**53
 
 _DEEPEST_READ = 100
-"""Levels of JSON that every reader accepts, even inside another document: pydantic's stops at 200."""
+"""The most levels of JSON that every reader accepts, even inside another document. pydantic's reader stops at 200."""
 _STRING = re.compile(rb'"(?:[^"\\]++|\\.?)*+"?', re.DOTALL)
 _BRACKETS = bytes.maketrans(b"{}", b"[]")
 _OTHER_BYTES = bytes(set(range(256)) - set(b"[]{}"))

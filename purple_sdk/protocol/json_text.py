@@ -1,4 +1,4 @@
-"""JSON objects in texts by people and models: fenced, or with prose around them."""
+"""Find JSON objects, fenced or with prose around them, in texts by people and models."""
 
 import json
 import re
@@ -12,7 +12,8 @@ _BRACE_OR_STRING = re.compile(r'[{}]|"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)', re.DOTALL)
 
 
 def find_objects(text: str) -> Iterator[dict[str, Any]]:
-    """Yield the JSON object that the text is, or the outermost objects in it, in order; skip anything else.
+    """Yield the whole text if it is a JSON object. Otherwise yield the outermost objects in it, in order, and skip the
+    rest.
 
     Takes time in proportion to the text's length.
     """

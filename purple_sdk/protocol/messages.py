@@ -31,7 +31,7 @@ class EmailSummary(WireModel):
 
 
 class CalendarSummary(WireModel):
-    """Counts of the calendar; ``events_today`` is the simulated day."""
+    """Counts of the calendar. ``events_today`` counts the events of the simulated day."""
 
     message_type: Literal["calendar_summary"] = "calendar_summary"
     event_count: int
@@ -69,9 +69,12 @@ class InitialStateSummary(WireModel):
 class AssessmentStartMessage(WireModel):
     """Evaluator to participant: an assessment begins. ``api_key`` is the user-level key of this assessment alone.
 
-    ``resumes_turn`` is set only in a second greeting during the assessment, and names the next turn. The address or the
-    key is new. The participant's memory of the earlier turns still holds; it must stop any work in progress. In a fork,
-    the first greeting has it: another agent played the turns before, and the simulation holds their effects.
+    ``resumes_turn`` names the next turn, in two cases:
+
+    * In another greeting during the assessment, the address or the key is new. The participant must stop any work in
+      progress. Its memory of the earlier turns stays valid.
+    * In the first greeting of a fork, another agent played the turns before. The simulation has their effects.
+
     ``mcp_url`` is the simulation's address for the Model Context Protocol, if it has one (streamable HTTP, same key).
     """
 
@@ -167,7 +170,7 @@ _FROM_PARTICIPANT = ByMessageType[FromParticipant](FromParticipant)
 
 
 def parse_to_participant(data: dict[str, Any]) -> ToParticipant:
-    """Read a message from the evaluator; raises as ``parse_from_participant``."""
+    """Read a message from the evaluator. Raises the errors of ``parse_from_participant``."""
     return _TO_PARTICIPANT.read(data)
 
 
@@ -176,6 +179,6 @@ def parse_from_participant(data: dict[str, Any]) -> FromParticipant:
 
     Raises:
         UnknownMessageTypeError: ``message_type`` is neither ``turn_complete`` nor ``early_completion``.
-        pydantic.ValidationError: the fields don't fit that type; every location begins with the type.
+        pydantic.ValidationError: the fields are invalid for that type. Every location begins with the type.
     """
     return _FROM_PARTICIPANT.read(data)

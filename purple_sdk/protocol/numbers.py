@@ -1,4 +1,4 @@
-"""Integers from A2A data parts, which are protobuf Structs and hold only doubles."""
+"""Restore integers in A2A data parts, which are protobuf Structs and so have only doubles."""
 
 from typing import Any
 

@@ -46,7 +46,7 @@ class Problem(str):
 
 
 def field_path(location: Sequence[int | str], root: str = "") -> str:
-    """Write an error location as people do: ``criteria[2].max_score``."""
+    """Write the location of an error, such as ``criteria[2].max_score``."""
     path = root
     for step in location:
         if isinstance(step, int):
@@ -74,20 +74,20 @@ class Flaw(NamedTuple):
 
 
 def find_flaw(value: Any, path: str = "", depth: int = 0) -> Flaw | None:
-    """Find a value that JSON readers accept and a store, a database or A2A can't keep. Those are NUL and lone
-    surrogates in texts, numbers too large for a double, and more levels than ``DEEPEST``. Returns None if there is
+    """Find a value that JSON readers accept, but that a store, a database or A2A can't keep. Such values are NUL and
+    lone surrogates in texts, numbers too large for a double, and more levels than ``DEEPEST``. Return None if there is
     none.
 
     Args:
         value: JSON data.
-        path: of the value, for example ``actions[2].parameters``.
-        depth: levels around the value.
+        path: the path of the value, for example ``actions[2].parameters``.
+        depth: the number of levels around the value.
     """
     where = path or "the document"
     if isinstance(value, str) and (character := _BAD_CHARACTER.search(value)) is not None:
         kind = "NUL" if character[0] == "\0" else "a lone surrogate"
         return Flaw(where, f"{kind} (U+{ord(character[0]):04X})", _GOOD_TEXT)
-    if isinstance(value, int | float) and not -_LARGEST_NUMBER <= value <= _LARGEST_NUMBER:  # NaN neither
+    if isinstance(value, int | float) and not -_LARGEST_NUMBER <= value <= _LARGEST_NUMBER:  # refuses NaN too
         what = "an integer beyond 10^308" if isinstance(value, int) else f"the number {value}"
         return Flaw(where, what, "JSON's numbers are finite.")
     if isinstance(value, dict | list) and depth >= DEEPEST:
@@ -126,7 +126,7 @@ def _sentence(error: ErrorDetails, root: str) -> str:
 def describe(error: ValidationError, root: str = "") -> str:
     """Turn a pydantic error into one line. ``root`` is the start of all paths, for example a file's name.
 
-    The first problems are spelled out, the rest are counted.
+    The first problems are described; further ones are only counted.
     """
     problems = error.errors(include_url=False)
     sentences = [_sentence(problem, root) for problem in problems[:_SPELLED_OUT]]

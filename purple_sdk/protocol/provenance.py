@@ -14,9 +14,9 @@ class ModelUse(WireModel):
     """A role's use of one model, over all answers, including those that were refused and those of failed attempts.
 
     ``endpoint`` is the host of the model; ``temperature`` is None if none was sent. ``prompt_version`` names the
-    prompt; None if a scenario's evaluator asked in its own words. ``input_tokens`` include ``cached_tokens``. Tokens
-    are None if the endpoint doesn't report them. ``cost`` is None if the operator's price table lacks the model;
-    ``currency`` is that table's.
+    prompt; it is None if a scenario's evaluator asked in its own words. ``input_tokens`` include ``cached_tokens``.
+    Tokens are None if the endpoint doesn't report them. ``cost`` is None if the operator's price table lacks the model;
+    ``currency`` is the currency of that table.
     """
 
     model: str
@@ -62,7 +62,7 @@ def added_up(uses: Iterable[ModelUse]) -> list[ModelUse]:
 
 
 def count_tokens(uses: Sequence[ModelUse]) -> int | None:
-    """Return tokens in and out; None if no model was asked, or one doesn't report them."""
+    """Return the sum of input and output tokens. None if no model was asked, or if a model doesn't report them."""
     counted = [(use.input_tokens, use.output_tokens) for use in uses]
     if not counted or any(one is None or other is None for one, other in counted):
         return None
@@ -70,7 +70,7 @@ def count_tokens(uses: Sequence[ModelUse]) -> int | None:
 
 
 def add_costs(uses: Sequence[ModelUse]) -> float | None:
-    """Return the cost of the models; None if no model was asked, or a price is unknown."""
+    """Return the cost of the models. None if no model was asked, or if a price is unknown."""
     costs = [use.cost for use in uses]
     return None if not costs or any(cost is None for cost in costs) else sum(cost or 0.0 for cost in costs)
 
@@ -78,8 +78,8 @@ def add_costs(uses: Sequence[ModelUse]) -> float | None:
 class Drafts(WireModel):
     """Counts of messages that a model wrote as a character or as the user.
 
-    ``refused`` of the ``written`` drafts were not sent: the person can't know, may not say or wouldn't do what they
-    said. ``scripted`` answers were taken from the scenario because all their drafts were refused.
+    Of the ``written`` drafts, ``refused`` ones were not sent, because they said something that the person can't know,
+    may not say or wouldn't do. ``scripted`` answers were taken from the scenario because all their drafts were refused.
     """
 
     written: int = Field(default=0, ge=0)
@@ -117,14 +117,14 @@ class ParticipantCard(WireModel):
 class Provenance(WireModel):
     """The rules, models and prompts behind a score.
 
-    ``scenario_version`` is the author's. ``scenario_hash`` is the SHA-256 of all files of the scenario, with its
-    evaluators, as they were frozen at admission. It names a blob in the evaluator's store. ``reader`` is the version of
-    the rules for reading messages. ``family`` and ``difficulty`` belong to a family's day and are None for a fixed
-    scenario. ``evaluators`` names the evaluators that judged. ``frozen`` are those of the admission, ``current`` are
-    those at the time of a new judging (on demand only), and ``mixed`` is both. ``evaluators_hashes`` identify the
-    scenario files with these evaluators. ``judges`` and ``characters`` are the models that were asked, and their usage.
-    ``drafts`` counts refused answers of characters; None if no model plays them. ``seconds_played`` is the time from
-    ``started_at`` to ``ended_at`` without the pauses before resets.
+    ``scenario_version`` is the version that the author gave. ``scenario_hash`` is the SHA-256 of all files of the
+    scenario, with its evaluators, as they were frozen at admission. The hash names a blob in the evaluator's store.
+    ``reader`` is the version of the rules for reading messages. ``family`` and ``difficulty`` belong to a family's day
+    and are None for a fixed scenario. ``evaluators`` says which evaluators judged: ``frozen`` (those of the admission),
+    ``current`` (those at the time of a new judging, on demand only) or ``mixed`` (both). ``evaluators_hashes`` identify
+    the scenario files with these evaluators. ``judges`` and ``characters`` are the models that were asked, and their
+    usage. ``drafts`` counts refused answers of characters; None if no model plays them. ``seconds_played`` is the time
+    from ``started_at`` to ``ended_at`` without the pauses before resets.
     """
 
     message_type: Literal["provenance"] = "provenance"

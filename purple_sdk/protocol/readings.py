@@ -1,6 +1,6 @@
-"""The one reading of the simulator's values (times, addresses, numbers, chat contents) for judging and answering.
+"""Read the simulator's values (times, addresses, numbers, chat contents), in the same way for judging and answering.
 
-Participants and authors write them in any form that the UES contract allows.
+Participants and authors may write these values in any form that the UES contract allows.
 """
 
 import re
@@ -15,8 +15,8 @@ _EARLIEST, _LATEST = datetime(1900, 1, 1, tzinfo=UTC), datetime(2200, 1, 1, tzin
 def instant(value: str | datetime) -> datetime:
     """Read a time; without a zone it is UTC (UES contract, ground rules). Raises ``ValueError`` if it isn't ISO 8601.
 
-    Times before 1900 or after 2200 become the nearest time within: a participant may write the year 9999. Sums and
-    conversions between zones therefore stay within Python's calendar.
+    Times before 1900 or after 2200 become the nearest time in that range, since a participant may write the year 9999.
+    So sums and conversions between zones stay within Python's calendar.
     """
     time = value if isinstance(value, datetime) else datetime.fromisoformat(value)
     aware = time if time.tzinfo else time.replace(tzinfo=UTC)
@@ -43,12 +43,14 @@ def bare_phone(phone: str) -> str:
 
 
 def bare(address: str) -> str:
-    """An address or a number in the form to compare."""
+    """Return an address or a phone number in its bare form, for comparison."""
     return bare_address(address) if "@" in address else bare_phone(address)
 
 
 def chat_text(content: Any) -> str:
-    """Return a chat message's text; for content in parts, the texts of its parts, one per line; else empty."""
+    """Return a chat message's text. For content in parts, return the texts of the parts, one per line. For other
+    content, return an empty text.
+    """
     if isinstance(content, list):
         return "\n".join(str(part["text"]) for part in content if isinstance(part, dict) and "text" in part)
     return content if isinstance(content, str) else ""

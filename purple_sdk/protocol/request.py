@@ -17,7 +17,7 @@ from purple_sdk.protocol.json_text import in_braces, is_cut_off
 from purple_sdk.protocol.problems import describe, show_value
 
 Raw = dict[str, Any] | str | None
-"""A request before its checks: a message's data part, else its text."""
+"""A request before its checks: a message's data part, or its text if it has no data part."""
 
 RequestT = TypeVar("RequestT", bound=WireModel)
 
@@ -35,7 +35,7 @@ class BadRequestError(ValueError):
 
 
 def check_addresses(participants: dict[str, str]) -> dict[str, str]:
-    """Return participants' addresses by role, unchanged. Raises ``ValueError`` if one is not an address or contains
+    """Return participants' addresses by role, unchanged. Raises ``ValueError`` if an address is invalid or contains
     credentials; the message names its role.
     """
     for role, url in participants.items():
@@ -69,7 +69,9 @@ def check_roles(participants: dict[str, str], assessed: Sequence[str], remedy: s
 
 
 def choose_participant(participants: dict[str, str], assessed: Sequence[str]) -> tuple[str, str]:
-    """Return the role and address of the first of ``assessed`` that is present, else of the only participant."""
+    """Return the role and the address of the first role in ``assessed`` that is present. If none is, return those of
+    the only participant.
+    """
     for role in assessed:
         if role in participants:
             return role, participants[role]
@@ -86,10 +88,11 @@ class AssessmentConfig(WireModel):
     Attributes:
         fork_of: the id of an assessment. This one inherits its turns before ``from_turn`` and plays the same version of
             its scenario. Missing fields are taken from it, including ``seed``, judges and ``participants``.
-        from_turn: the first turn that a fork plays itself. from_evening: an alternative: the fork begins after the
-            evening of this day, 1 for the first.
-        scenario_id: the scenario to play, or the family of the day; known already for a fork.
-        difficulty: of a family's day, 1 to 4, by default 2. Fixed scenarios have none.
+        from_turn: the first turn that a fork plays itself.
+        from_evening: an alternative to ``from_turn``. The fork begins after the evening of this day; 1 is the first
+            day.
+        scenario_id: the scenario to play, or the family of the day. A fork takes it from the original.
+        difficulty: the difficulty of a family's day, 1 to 4, by default 2. Fixed scenarios have none.
         seed: the source of all random choices of the assessment, and of a family's day; by default derived from the
             task's id.
         clock: whether simulated time passes during a turn. Default: ``standing`` (it doesn't). With ``fixed:SECONDS``
@@ -98,8 +101,8 @@ class AssessmentConfig(WireModel):
         noise: how often the participant's requests fail or get outdated, incomplete or late answers, from 0 (never, the
             default) to 3. A higher level in the scenario takes precedence.
         max_turns: the largest number of turns; by default the evaluator's ``default_max_turns``.
-        verbose_updates: send every task update, or only the milestones.
-        offline: play without any model: scripted characters, mechanical judging.
+        verbose_updates: whether to send every task update, or only the milestones.
+        offline: whether to play without any model, with scripted characters and mechanical judging.
         turn_timeout: seconds that the participant may take for one turn.
         judges: names of the models that judge; by default the evaluator's ``evaluation_model``. With several, each item
             of a criterion has the median of their points.
@@ -144,7 +147,9 @@ class AssessmentConfig(WireModel):
 
 
 def check_difficulty(difficulty: int) -> int:
-    """Return a valid difficulty unchanged. Raises ``ValueError`` for any other; the message names the nearest."""
+    """Return a valid difficulty unchanged. Raises ``ValueError`` for an invalid one; the message names the nearest
+    valid one.
+    """
     if difficulty not in DIFFICULTIES:
         nearest = min(DIFFICULTIES, key=lambda known: abs(known - difficulty))
         raise ValueError(f"choose from {DIFFICULTIES[0]} to {DIFFICULTIES[-1]}; the nearest is {nearest}")
@@ -171,7 +176,7 @@ def read_settings(raw: Raw) -> dict[str, Any]:
 
 
 def find_base_tasks(raw: Raw) -> dict[str, str]:
-    """Return the ids of the tasks that a request of any kind builds on, by the setting that names each."""
+    """Return the ids of the tasks on which a request of any kind builds, each by the setting that names it."""
     config = read_settings(raw)
     return {name: config[name] for name in _NAMES_A_TASK if isinstance(config.get(name), str)}
 
@@ -182,12 +187,13 @@ def is_fork_request(raw: Raw) -> bool:
 
 
 def with_participants(data: Any) -> Any:
-    """Complete an unchecked request: one for a fork may leave out the participants."""
+    """Complete an unchecked request. A request for a fork may leave out the participants."""
     return {"participants": {}, **data} if isinstance(data, dict) and is_fork_request(data) else data
 
 
 class AssessmentRequest(WireModel):
-    """The agents to assess (role to A2A address), and how. A fork without participants assesses those of the original.
+    """A request for an assessment: the agents' A2A addresses by role, and the settings. A fork without participants
+    assesses the original's participants.
 
     A scenario with several participants needs an address for each of its roles; several roles may share one address.
     """

@@ -1,7 +1,7 @@
 """The outcome of an assessment (seed 000, section 2.2), with checks that its sums agree.
 
-Scores are never made up. Points without a judgement count neither in ``score`` nor in ``max_score``: they are in
-``unscored_points``, and ``coverage`` is the judged share of a scenario's points.
+Scores are never made up. Points without a judgement count neither in ``score`` nor in ``max_score``, but in
+``unscored_points``. ``coverage`` is the judged share of a scenario's points.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -20,9 +20,10 @@ from purple_sdk.protocol.provenance import ModelUse, Provenance
 
 @dataclass(frozen=True)
 class Told:
-    """Metadata of a result's field: makes a sentence of its value, which ``show`` and pages give beside the score.
+    """Metadata of a result's field. It makes a sentence of the field's value, which ``show`` and pages give beside the
+    score.
 
-    A field that has its default gets no sentence, nor does a value for which ``sentence`` returns None.
+    There is no sentence if the field has its default, or if ``sentence`` returns None.
     """
 
     sentence: Callable[[Any], str | None]
@@ -34,12 +35,12 @@ DIMENSIONS: tuple[Dimension, ...] = get_args(Dimension)
 
 
 def score_range(score: int, doubtful_points: int) -> str:
-    """Write a score: ``72``, or with doubts ``72 to 75``."""
+    """Write a score, such as ``72``. With doubts, write a range, such as ``72 to 75``."""
     return f"{score} to {score + doubtful_points}" if doubtful_points else str(score)
 
 
 class _Scored(WireModel):
-    """``doubtful_points`` would be added to the score if every doubt were settled for the participant."""
+    """A score. If every doubt were decided for the participant, ``doubtful_points`` would be added to it."""
 
     score: int = Field(ge=0)
     max_score: int = Field(ge=0)
@@ -62,9 +63,9 @@ class _Scored(WireModel):
 
 
 class Doubt(WireModel):
-    """An undecided fact: patterns that decide neither way, or a judge whose answers are not reliable.
+    """An undecided fact: patterns can't decide it, or a judge's answers are not reliable.
 
-    It counts as not met. ``item`` is the rubric's item or the fact, ``statement`` its wording, and ``text`` the
+    The fact counts as not met. ``item`` is the rubric's item or the fact, ``statement`` its wording, and ``text`` the
     beginning of the text in question, if there is one.
     """
 
@@ -75,10 +76,11 @@ class Doubt(WireModel):
 
 
 class UnreadMessages(WireModel):
-    """Counts of messages on a matter, to the people who should get a value, in which no such value was read.
+    """Counts of messages in which a required value was not found. They are on the right matter, and to the people who
+    should get the value.
 
     Attributes:
-        looks_like_a_value: messages with something like a value: the reader's failures, or possible failures.
+        looks_like_a_value: messages with something like a value, in which the reader may have failed.
         no_value: messages with nothing like a value.
     """
 
@@ -102,12 +104,12 @@ class UnreadMessages(WireModel):
 class CriterionResult(_Scored):
     """One criterion's score.
 
-    ``max_score`` counts the judged points and ``unscored_points`` the others (``unscored_reason`` says why).
-    ``judged_by`` is ``evaluator:NAME``, ``model:NAME``, ``offline_rubric``, or ``nobody``. If an evaluator looked for
-    facts in texts, ``judged_by`` ends with their reader: ``evaluator:NAME (texts by patterns)``, or ``(texts by
-    model:NAME)``. ``evaluator_hash`` is the SHA-256 of the scenario files with its evaluator. ``usage`` is the use of
-    models. ``doubts`` are undecided facts, and ``doubtful_points`` the points at stake in them. ``description`` is the
-    author's description of how to earn its points. ``judge_warnings`` are sentences about judge models without a
+    ``max_score`` counts the judged points, ``unscored_points`` all other points; ``unscored_reason`` says why they are
+    unscored. ``judged_by`` is ``evaluator:NAME``, ``model:NAME``, ``offline_rubric``, or ``nobody``. If an evaluator
+    looked for facts in texts, ``judged_by`` ends with their reader: ``evaluator:NAME (texts by patterns)``, or ``(texts
+    by model:NAME)``. ``evaluator_hash`` is the SHA-256 of the scenario files with its evaluator. ``usage`` is the use
+    of models. ``doubts`` are undecided facts, and ``doubtful_points`` the points at stake in them. ``description`` is
+    the author's description of how to earn its points. ``judge_warnings`` are sentences about judge models without a
     calibration, or with too little agreement.
     """
 
@@ -128,7 +130,7 @@ class CriterionResult(_Scored):
 
     @property
     def unread_messages(self) -> UnreadMessages:
-        """The counts of its evaluator (``details.unread``)."""
+        """The counts that the criterion's evaluator made (``details.unread``)."""
         return UnreadMessages.model_validate((self.details or {}).get("unread") or {})
 
     @property
@@ -258,10 +260,10 @@ class Clarification(WireModel):
 
 
 class ActionReport(WireModel):
-    """The participant's own account compared with the event log.
+    """A comparison of the participant's own report with the event log.
 
-    ``unreported`` actions happened and were not reported. ``never_happened`` were reported as done and are not in the
-    event log.
+    ``unreported`` has actions that happened and were not reported. ``never_happened`` has actions that were reported as
+    done, but are not in the event log.
     """
 
     message_type: Literal["action_report"] = "action_report"
@@ -273,9 +275,9 @@ class ActionReport(WireModel):
 class RoleResults(WireModel):
     """The outcome of one of several participants.
 
-    ``entry`` is the id of its archive entry, with its turns, states and whole result. ``scores`` and ``coverage`` are
-    those of the role's criteria, whose ids are in ``criteria``. ``failure`` says why it failed; ``failure_kind`` is the
-    type.
+    ``entry`` is the id of the archive entry with the participant's turns, states and whole result. ``scores`` and
+    ``coverage`` cover the role's criteria, whose ids are in ``criteria``. ``failure`` says why the participant failed;
+    ``failure_kind`` is the failure's type.
     """
 
     role: str
@@ -308,15 +310,17 @@ class RoleResults(WireModel):
 class AssessmentResults(WireModel):
     """The complete result: the A2A artifact ``assessment_results``.
 
-    A new field takes a line here, with a sentence (``Told``) if it is shown; a line in
-    ``proctor.workflows.summing_up.sum_up``; and one in ``EntrySummary`` (``OF_RESULT``) if lists, tables and exports
-    have it.
+    To add a field:
+
+    * Declare it here, with a sentence (``Told``) if it is shown.
+    * Set it in ``proctor.workflows.summing_up.sum_up``.
+    * If lists, tables and exports show it, add it to ``EntrySummary`` (``OF_RESULT``).
 
     Attributes:
         duration_seconds: the seconds played, without pauses before resets.
         total_points: all points of the scenario, including those that were not judged.
         turn_tries: the number of tries by turn, for turns that needed more than one.
-        is_partial: ``max_turns`` stopped it before the scenario's time was over.
+        is_partial: whether ``max_turns`` stopped the assessment before the scenario's time was over.
         scenario_turns: the scenario's number of turns at its default time step.
         family, difficulty, instance_seed: the family's day that was played; None for a fixed scenario.
             ``provenance.scenario_hash`` is the hash of its files. A fork's ``seed`` may differ from ``instance_seed``.
@@ -375,7 +379,7 @@ class AssessmentResults(WireModel):
 
     @property
     def remarks(self) -> list[str]:
-        """The sentences of its fields that have one (``Told``), in the order of the fields."""
+        """The sentences of the fields that have one (``Told``), in the order of the fields."""
         cls = type(self)
         told = [(name, tuple(field.metadata)) for name, field in cls.model_fields.items()]
         told += [(name, get_args(field.return_type)) for name, field in cls.model_computed_fields.items()]
@@ -442,12 +446,12 @@ def compute_coverage(criteria: Sequence[CriterionResult]) -> float:
 
 
 def assessment_results(**fields: Any) -> AssessmentResults:
-    """Build a result whose sums follow from ``criteria_results`` and ``action_log``; takes its other fields by name."""
+    """Build a result. Compute its sums from ``criteria_results`` and ``action_log``; take its other fields by name."""
     return AssessmentResults(**fields, **sums_of(fields["criteria_results"], fields["action_log"]))
 
 
 def sums_of(criteria: Sequence[CriterionResult], action_log: Sequence[ActionLogEntryWithTurn]) -> dict[str, Any]:
-    """The fields of a result that follow from its criteria and its action log."""
+    """Return the fields of a result that are computed from its criteria and its action log."""
     return {
         "scores": Scores.of(criteria),
         "coverage": compute_coverage(criteria),

@@ -1,4 +1,6 @@
-"""Statistics of many runs: estimates, pass rates, summaries, comparisons; computed by ``proctor.statistics``."""
+"""Models of the statistics of many runs: estimates, pass rates, summaries, comparisons. ``proctor.statistics`` computes
+them.
+"""
 
 from typing import Literal
 
@@ -10,7 +12,7 @@ from purple_sdk.protocol.instances import group_of
 RunStatus = Literal["completed", "failed", "timeout", "canceled"]
 Of = Literal["overall", "dimension", "criterion"]
 GroupedBy = Literal["scenario", "difficulty", "dimension", "criterion"]
-"""The rows of a comparison of two agents; criteria with the same id are one group across scenarios."""
+"""The kinds of rows in a comparison of two agents. Criteria with the same id form one group across scenarios."""
 
 
 def cost_in_words(cost: float | None, known: int | None, runs: int) -> str:
@@ -45,18 +47,15 @@ class Run(WireModel):
     """One assessment or trial.
 
     Attributes:
-        run_id: the assessment's id.
-            agent: the participant's name in the campaign.
-            scenario: the scenario's or terminal task's id.
-            difficulty: of a family's day; None for a fixed scenario.
-            seed: the seed of its characters, and of a family's day; None if it has none.
-            group_size: the number of the family's days in a group (``instances.group_of``); None if days are not
-                grouped.
-            repeat: the number of this run among those of the same agent, scenario, difficulty and seed, from 0.
-            failed_by_participant: for a run that did not complete, whether the participant caused it.
-            is_doubtful: whether its verdict is in doubt; the points are the verdict's.
-            overall: all points, including those in ``dimensions`` and ``criteria``; None if it was not judged.
-            tokens, cost: of all models that it asked, in the price table's currency; None if unknown.
+        run_id: the assessment's id. agent: the participant's name in the campaign. scenario: the scenario's or terminal
+            task's id. difficulty: of a family's day; None for a fixed scenario. seed: the seed of the run's characters,
+            and of a family's day; None if the run has no seed. group_size: the number of the family's days in a group
+            (``instances.group_of``); None if days are not grouped. repeat: the number of this run among those of the
+            same agent, scenario, difficulty and seed, from 0. failed_by_participant: for a run that did not complete,
+            whether the participant caused it. is_doubtful: whether its verdict is in doubt; the points are the
+            verdict's. overall: all points, including those in ``dimensions`` and ``criteria``; None if it was not
+            judged. tokens, cost: tokens and cost of all models that the run asked, in the price table's currency; None
+            if unknown.
     """
 
     run_id: str
@@ -82,7 +81,9 @@ class Run(WireModel):
 
     @property
     def group(self) -> tuple[str, int | None, int | None]:
-        """The unit of resampling: the task, or for days in groups all days of a group, named by its first seed."""
+        """The unit of resampling: the task. For days in groups, it is all days of a group, named by the group's first
+        seed.
+        """
         if self.group_size is None or self.seed is None:
             return self.unit
         return self.scenario, self.difficulty, group_of(self.seed, self.group_size)
@@ -93,7 +94,7 @@ class Run(WireModel):
         return (*self.unit, self.repeat)
 
     def parts(self, of: Of) -> dict[str, Points]:
-        """Return the points of its dimensions or criteria."""
+        """Return the points of the run's dimensions or criteria."""
         return self.dimensions if of == "dimension" else self.criteria
 
     @property
@@ -103,7 +104,7 @@ class Run(WireModel):
 
     @property
     def is_own_failure(self) -> bool:
-        """Whether it ended early by its participant's fault, which counts as 0 points."""
+        """Whether the run ended early by its participant's fault, and so counts as 0 points."""
         return self.failed_by_participant and self.status in ("failed", "timeout")
 
     @property
@@ -116,10 +117,10 @@ class Estimate(WireModel):
     """An estimate of a mean.
 
     Attributes:
-        mean: of all values, by their weights (``proctor.statistics.weights``).
-        standard_error: of the mean, by units; None if there is only one unit.
+        mean: the mean of all values, by their weights (``proctor.statistics.weights``).
+        standard_error: the standard error of the mean, by units; None if there is only one unit.
         low, high: the 95 % interval, within the bounds; None if ``why`` gives a reason.
-        values, units: how many there are.
+        values, units: the numbers of values and units.
         method: the method of the interval (``proctor.statistics``); "bootstrap-t" and "t" in older archives.
         why: the reason for a missing interval.
     """
@@ -139,9 +140,10 @@ class PassRates(WireModel):
 
     Attributes:
         threshold: the pass mark, in percent of a run's points.
-        runs, passed: over all tasks. Runs that their participant failed are included and did not pass.
-        low, high: the 95 % interval of the share that passes (pass@1), 0 to 1. Runs of one task (or seed) count for as
-            much as they say together. None if ``why`` gives a reason.
+        runs, passed: the numbers of runs, and of passed runs, over all tasks. Runs that failed by their participant's
+            fault are included as not passed.
+        low, high: the 95 % interval of the share that passes (pass@1), 0 to 1. Runs of one task (or seed) aren't
+            independent, so they count as one unit. None if ``why`` gives a reason.
         why: the reason for a missing interval.
         at: pass@k by k, 0 to 1, for each k for which every task has at least k runs.
         hat: pass^k by k.
@@ -221,7 +223,8 @@ class Summary(WireModel):
             none. Scenarios weigh the same; so do difficulties, seeds and repeats within
             (``proctor.statistics.weights``). Runs that failed otherwise or were canceled are not counted.
         planned: the number of planned cells; 0 in rows of dimensions and criteria, and of earlier versions.
-        lost: planned cells without a run that counts. The mean of the other cells in the stratum replaces each.
+        lost: planned cells without a run that counts. The mean of the other cells in the stratum replaces each lost
+            cell.
         left_out: titles of the strata (scenario and difficulty) whose planned cells are all lost: the mean excludes
             them.
         percent_judged: the mean of the judged runs alone.
@@ -229,8 +232,8 @@ class Summary(WireModel):
             if
             no verdict is in doubt, or all are.
         by_scenario_error: standard error of the mean clustered by scenario; None for one scenario.
-        passes: for all points only, of the same runs as ``percent``.
-        groups: for all points only, if days are in groups (``Run.group_size``).
+        passes: the pass rates of the runs in ``percent``; for all points only.
+        groups: the pass rate of groups, if days are in groups (``Run.group_size``); for all points only.
         tokens, cost: sums over the runs for which they are known; None if there is no such run.
         cost_known: the number of runs with known cost.
     """
@@ -296,7 +299,7 @@ class Comparison(WireModel):
         units: units of scenario, difficulty and seed that both have played.
         units_needed: the number of units that would show a difference of this size four times in five, by these points;
             empty if the spread is unknown.
-        units_needed_range: the same for the smallest and largest plausible spread (90 %).
+        units_needed_range: ``units_needed`` for the smallest and the largest plausible spread (90 %).
     """
 
     first: str
@@ -337,7 +340,7 @@ class TurnSpread(WireModel):
 
     Attributes:
         turn: the first turn that was played again.
-        mean, variance: of the forks' percent (n - 1 in the denominator).
+        mean, variance: mean and variance of the forks' percent (n - 1 in the denominator).
         decided: the share of the first turn's variance that this turn decided; None for the last forked turn, and if
             the
             first turn's forks don't vary. Chance can make it negative.

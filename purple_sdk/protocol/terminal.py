@@ -1,7 +1,7 @@
 """Terminal-Bench: the request for a run of trials, and the results of trials and runs.
 
 A *trial* is one attempt of one participant at one task; a *run* is all trials of a request. Settings, failure modes and
-results that the ``terminal-bench`` package (0.2.18) has are called by its names.
+results have the names of the ``terminal-bench`` package (0.2.18), if it has them.
 """
 
 import json
@@ -44,13 +44,15 @@ AgentAccess = Literal["docker", "endpoint", "both"]
 LeaveRunning = Literal["everything", "services", "nothing"]
 """The processes of an agent that continue to run while its tests run.
 
-``everything``, as in the official harnesses. ``services`` keeps each process that listens on a socket, with the
-processes that it started; all others are killed. ``nothing`` kills all: then no process of the agent can change the
-verdict.
+* ``everything`` keeps all processes, as in the official harnesses.
+* ``services`` keeps each process that listens on a socket, with the processes that it started, and kills all others.
+* ``nothing`` kills all processes, so no process of the agent can change the verdict.
 """
 
 VerifierKind = Literal["separate", "same-container"]
-"""The place of tests: a fresh container with the agent's changes, or the agent's own, as in official harnesses."""
+"""The place of tests: a fresh container with the agent's changes, or the agent's own container, as in official
+harnesses.
+"""
 
 
 class TerminalConfig(WireModel):
@@ -67,7 +69,7 @@ class TerminalConfig(WireModel):
         n_concurrent_trials: the largest number of trials at once.
         global_agent_timeout_sec: seconds for the participant, instead of each task's own limit.
         global_test_timeout_sec: seconds for the tests, instead of each task's own limit.
-        global_timeout_multiplier: a factor for the tasks' timeouts, or for those two.
+        global_timeout_multiplier: a factor for the tasks' timeouts, or for the two global timeouts if they are set.
         agent_timeout_multiplier: an additional factor for the participant's seconds.
         test_timeout_multiplier: an additional factor for the tests' seconds.
         build_timeout_sec: seconds in which a task's image must be built.
@@ -78,9 +80,9 @@ class TerminalConfig(WireModel):
         tries: how often a trial is played that fails by no fault of the participant's.
         keep_images: whether images that the run has built stay on the hosts.
         record: whether each trial is recorded for asciinema.
-        verbose_updates: an update for every trial that ends, or only for the run's progress.
-        max_cost, max_tokens, max_hours: limits on the cost of the agents' models, on their tokens (both as the agents
-            report them), and on time. A trial that would probably pass a limit does not start.
+        verbose_updates: whether every ended trial gets an update, or only the run's progress.
+        max_cost, max_tokens, max_hours: limits on the cost and the tokens of the agents' models, as the agents report
+            them, and on time. A trial that would probably pass a limit does not start.
         grows: the id of an ended run, whose trials of the same agent, task and settings are taken over.
     """
 
@@ -140,8 +142,9 @@ class TerminalAgent:
 class TerminalRequest(WireModel):
     """The agents, and the tasks that they work on.
 
-    ``participants`` has the A2A address of each agent by its name. In place of an address, ``oracle`` stands for the
-    tasks' own solutions and ``null`` for no agent. It may be empty if ``config.agent`` is one of these.
+    ``participants`` has the A2A address of each agent by its name. In place of an address, ``oracle`` means the tasks'
+    own solutions, and ``null`` means no agent. ``participants`` may be empty if ``config.agent`` is ``oracle`` or
+    ``null``.
     """
 
     participants: dict[str, str] = Field(default_factory=dict, max_length=100)
@@ -184,7 +187,7 @@ class TerminalRequest(WireModel):
 
 
 def is_terminal_request(raw: Raw) -> bool:
-    """Tell whether a message asks for a run of terminal trials: by ``config.benchmark``, or in the seed's words."""
+    """Tell whether a message asks for a run of terminal trials, by ``config.benchmark`` or by the seed's words."""
     is_launch = isinstance(raw, str) and _LAUNCH.search(raw) is not None
     return is_launch or read_settings(raw).get("benchmark") is not None
 
@@ -235,7 +238,7 @@ def _read_value(raw: Raw, defaults: Mapping[str, Any] | None) -> Any:
 
 
 def _with_defaults(flat: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
-    """Add defaults to a flat configuration; its own dataset or agent replaces all defaults about it."""
+    """Add defaults to a flat configuration. A dataset or agent in it replaces all defaults about datasets or agents."""
     chosen = {name: value for name, value in flat.items() if value is not None}
     unused: set[str] = set()
     is_same = chosen.get("dataset_name") == defaults.get("dataset_name") and "dataset_version" not in chosen
@@ -356,7 +359,7 @@ class TrialResult(WireModel):
 
 
 class Share(WireModel):
-    """A mean over ``tasks`` tasks with its 95 % interval; a single task has no interval."""
+    """A mean over a number of ``tasks``, with its 95 % interval. A single task has no interval."""
 
     value: float = Field(ge=0, le=1)
     low: float | None = Field(default=None, ge=0, le=1)
@@ -572,6 +575,6 @@ def _as_ours(name: str, value: Any) -> Any:
         case "task_id", _:
             return [value]
         case "dataset_path", str():
-            # The folder's path is the evaluator's: callers know only its last name.
+            # The folder's path belongs to the evaluator; callers know only its last part.
             return value.rstrip("/").rpartition("/")[2]
     return value

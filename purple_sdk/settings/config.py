@@ -1,8 +1,10 @@
 """Settings of agents.
 
-Environment variables: ``AGENTBEATS_PURPLE_*``, and beneath them ``AGENTBEATS_*`` (``_HOST``, ``_PORT``, ``_CARD_URL``,
-``_LOG_LEVEL``), which the evaluator has, too. Agents read their command line, too (``from_cli_args``): every field as
-``--field-name``, which wins over the environment.
+Settings come from these sources, strongest first:
+
+* the command line, where every field is a flag ``--field-name`` (``from_cli_args``)
+* environment variables ``AGENTBEATS_PURPLE_*``
+* the variables ``AGENTBEATS_HOST``, ``_PORT``, ``_CARD_URL`` and ``_LOG_LEVEL``, which the evaluator reads too
 """
 
 import argparse
@@ -44,7 +46,7 @@ class _CommonVariables(_Variables):
 
 
 def setting(read_by: str, description: str, default: Any = None, **more: Any) -> Any:
-    """Declare a field of settings; ``more`` are bounds, or a ``default_factory`` instead of the default.
+    """Declare a field of settings. ``more`` has bounds, or a ``default_factory`` instead of the default.
 
     ``read_by`` names the services or the code that read the setting, in words, for the page of settings.
     """
@@ -82,7 +84,7 @@ class AgentBeatsConfig(BaseSettings):
 
     @classmethod
     def find_variable(cls, name: str) -> str:
-        """Return the environment variable that sets a field; if none is set, the specific one."""
+        """Return the environment variable that sets a field. If no variable sets it, return the most specific one."""
         specific = f"{cls.model_config.get('env_prefix', '')}{name}".upper()
         common = f"{COMMON_PREFIX}{name}".upper()
         is_common = name in AgentBeatsConfig.model_fields and specific not in os.environ and common in os.environ
@@ -90,7 +92,9 @@ class AgentBeatsConfig(BaseSettings):
 
     @classmethod
     def from_cli_args(cls, args: Sequence[str] | None = None) -> Self:
-        """Read the environment and the command line (default: ``sys.argv``), which wins; exits on a bad flag."""
+        """Read the environment and the command line (default: ``sys.argv``), which takes precedence. Exit on a bad
+        flag.
+        """
         parser = argparse.ArgumentParser(description=(cls.__doc__ or "").partition("\n")[0])
         for name, field in cls.model_fields.items():
             flag = "--" + name.replace("_", "-")
@@ -103,7 +107,7 @@ class AgentBeatsConfig(BaseSettings):
 
     @property
     def effective_card_url(self) -> str:
-        """The address for the agent card: ``card_url``, else made from host and port."""
+        """The address for the agent card: ``card_url`` if it is set, otherwise an address made from host and port."""
         if self.card_url:
             return self.card_url
         host = "localhost" if self.host in ("0.0.0.0", "::", "") else in_url(self.host)

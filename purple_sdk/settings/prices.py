@@ -16,7 +16,9 @@ class PricesError(ValueError):
 
 
 class Price(BaseModel):
-    """The price of a model for a million tokens; without ``cached_input``, cached tokens cost as much as others."""
+    """The price of a model for a million tokens. Without ``cached_input``, cached tokens cost as much as other
+    tokens.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 

@@ -7,9 +7,9 @@ A room (``EmailRoom``, ``EventsRoom``, ...) declares an endpoint as a function w
         def read(self, message_ids: Sequence[str]) -> None:
             '''Mark emails as read.'''
 
-The parameters are the request's fields. Those named in the path go there, the others into the query (GET, DELETE) or
-the JSON body (POST); None is left out. ``EmailRoom[AsyncRunner]`` then has ``await email.read([...])`` and
-``EmailRoom[SyncRunner]`` has ``email.read([...])``, and type checkers know both.
+The parameters are the request's fields. Fields that the path names go into the path. Other fields go into the query
+(GET, DELETE) or the JSON body (POST). None is left out. ``EmailRoom[AsyncRunner]`` then has ``await email.read([...])``
+and ``EmailRoom[SyncRunner]`` has ``email.read([...])``, and type checkers know both.
 """
 
 import inspect
@@ -51,7 +51,7 @@ class Route(Generic[Answer]):
     Attributes:
         path: the path; may have ``{parameters}``.
         read: converts a body to the answer.
-        is_safe: whether a repetition has no further effect, so a failed request may be repeated.
+        is_safe: whether a failed request may be repeated, since a repetition has no further effect.
         own: fields that the client fills in if the caller leaves them out.
         whole_body: the parameter that is the body, rather than one field of it.
     """
@@ -99,8 +99,8 @@ class Call(Generic[Answer]):
 
     @property
     def content(self) -> bytes | None:
-        """Return the request's body, as JSON. Raises ValueError (a value that JSON can't represent, such as half of a
-        surrogate pair).
+        """Return the request's body, as JSON. Raises ValueError for a value that JSON can't represent, such as half of
+        a surrogate pair.
         """
         if self.route.method != "POST":
             return None
@@ -113,7 +113,7 @@ def _in_query(value: Any) -> Any:
 
 
 class Room(Generic[Runner]):
-    """A group of endpoints, run by a runner: awaited or at once."""
+    """A group of endpoints. A runner runs their calls, with or without ``await``."""
 
     def __init__(self, runner: Runner) -> None:
         self._runner = runner
@@ -135,7 +135,7 @@ class Endpoint(Generic[Parameters, Answer]):
     @overload
     def __get__(self, room: "Room[SyncRunner]", owner: type) -> Callable[Parameters, Answer]: ...
     def __get__(self, room: Any, owner: type) -> Any:
-        """Bind to a room: return a function of the declared parameters."""
+        """Return a function of the declared parameters that is bound to a room."""
         if room is None:
             return self
 
@@ -146,7 +146,7 @@ class Endpoint(Generic[Parameters, Answer]):
         return method
 
     def call(self, room: Any, *args: Any, **kwargs: Any) -> Call[Answer]:
-        """Describe a call. Raises TypeError (arguments that the declaration lacks)."""
+        """Return the call with these arguments. Raises TypeError if the declaration lacks an argument."""
         bound = self.signature.bind(room, *args, **kwargs)
         bound.apply_defaults()
         arguments = list(bound.arguments.items())[1:]
@@ -164,7 +164,7 @@ def delete(path: str, read: Callable[[bytes], Answer]) -> "Declare[Answer]":
 
 
 def query(path: str, read: Callable[[bytes], Answer], *, whole_body: str | None = None) -> "Declare[Answer]":
-    """Declare a POST that only reads, and so may be repeated; otherwise as ``post``."""
+    """Declare a POST as ``post`` does, but for a request that only reads and so may be repeated."""
     return Declare(Route("POST", path, read, is_safe=True, whole_body=whole_body))
 
 
@@ -179,7 +179,7 @@ def post(
 
     Args:
         path: may have ``{parameters}``.
-        read: converts a body to the answer; raises ``ValueError`` for a body that doesn't fit.
+        read: converts a body to the answer; raises ``ValueError`` for an invalid body.
         own: required fields that the client fills in if the caller leaves them out.
         whole_body: the parameter that is the body, rather than one field of it.
     """

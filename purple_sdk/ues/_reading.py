@@ -11,11 +11,11 @@ from purple_sdk.protocol._wire import WHEN_USED
 Json = dict[str, Any]
 
 Instant = Annotated[datetime, AfterValidator(lambda time: time if time.tzinfo else time.replace(tzinfo=UTC))]
-"""An aware datetime; naive ones are read as UTC, as the contract says."""
+"""An aware datetime. A datetime without a zone is read as UTC, as the contract says."""
 
 
 def json_object(body: bytes) -> Json:
-    """Read a JSON object. Raises ValueError (something else)."""
+    """Read a JSON object. Raises ValueError if the body isn't one."""
     answer = from_json(body)
     if not isinstance(answer, dict):
         raise ValueError(f"expected a JSON object, got {type(answer).__name__}")
@@ -34,7 +34,7 @@ class UESAnswer(BaseModel):
 
     @classmethod
     def read(cls, body: bytes) -> Self:
-        """Read the answer from a body. Raises ValidationError (it doesn't fit)."""
+        """Read the answer from a body. Raises ValidationError if the body is invalid."""
         return cls.model_validate_json(body)
 
 

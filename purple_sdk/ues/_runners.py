@@ -1,4 +1,4 @@
-"""The conversion of a call to an HTTP exchange, written once for async and sync.
+"""Convert a call to an HTTP exchange, with the same code for async and sync.
 
 ``Exchange.steps`` is a generator that is independent of the transport: it yields a request to send or a pause, and
 receives the response or the transport's exception. The two runners only drive it.
@@ -22,12 +22,14 @@ from purple_sdk.ues.trace import carried
 
 Answer = TypeVar("Answer")
 Observer = Callable[[Call[Any], Any, UESError | None], None]
-"""Called after every call that may change something, with the call's complete fields, and the answer or error."""
+"""A function that is called after every call that may change something. It gets the call with its complete fields, the
+answer, and the error.
+"""
 
 _TRIES = 4
 _FIRST_PAUSE = 0.1
 _WORTH_ANOTHER_TRY = frozenset({429, 502, 503, 504})
-# Shorter than the 5 s after which uvicorn closes an idle connection: an action must not use one that is being closed.
+# Shorter than the 5 s after which uvicorn closes idle connections: an action must not use a closing one.
 _LIMITS = httpx.Limits(max_connections=100, max_keepalive_connections=20, keepalive_expiry=4.0)
 
 
@@ -42,7 +44,7 @@ Steps = Generator[httpx.Request | Pause, httpx.Response | None, Answer]
 
 @dataclass
 class Exchange:
-    """Facts about one simulation's address that requests need.
+    """The address of one simulation, with the data that requests to it need.
 
     ``own`` remembers the user's own addresses, which never change while a simulation is being used.
     """
@@ -54,7 +56,7 @@ class Exchange:
     own: dict[OwnValue, Any] = field(default_factory=dict)
 
     def steps(self, call: Call[Answer]) -> Steps[Answer]:
-        """Run a call and return its answer. Raises UESError (one of its subclasses, for any failure)."""
+        """Run a call and return its answer. Raises a subclass of UESError for any failure."""
         try:
             call = yield from self._fill_call(call)
             answer = yield from self._ask(call)
@@ -137,7 +139,7 @@ class Exchange:
 
 
 class AsyncRunner:
-    """Runs calls on an ``httpx.AsyncClient``: its own, or one that is shared and outlives it."""
+    """Runs calls on an ``httpx.AsyncClient``: its own client, or a shared client that outlives it."""
 
     def __init__(self, exchange: Exchange, http: httpx.AsyncClient | None) -> None:
         self.exchange = exchange
@@ -171,7 +173,7 @@ class AsyncRunner:
 
 
 class SyncRunner:
-    """Runs calls on an ``httpx.Client``: its own, or one that is shared and outlives it."""
+    """Runs calls on an ``httpx.Client``: its own client, or a shared client that outlives it."""
 
     def __init__(self, exchange: Exchange, http: httpx.Client | None) -> None:
         self.exchange = exchange

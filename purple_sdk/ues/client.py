@@ -1,4 +1,6 @@
-"""The clients: of one simulation (``AsyncUESClient``, ``UESClient``) and of a host of many (``...UESHost``)."""
+"""Clients of one simulation (``AsyncUESClient``, ``UESClient``) and of a host of many (``AsyncUESHost``,
+``UESHost``).
+"""
 
 from typing import Self
 
@@ -100,7 +102,7 @@ class AsyncUESClient(_Simulation[AsyncRunner], _AsyncConnections):
     seconds, for each step of a request. Reading requests are repeated up to three times if the server can't be reached
     or is overloaded; requests that change something are sent once. ``observer`` is called with every call that changes
     something. ``fence`` is the fence of an evaluator who has claimed the simulation (this project's addition to UES).
-    Raises ValueError (``base_url`` isn't an HTTP address).
+    Raises ValueError if ``base_url`` isn't an HTTP address.
     """
 
     def __init__(
@@ -117,8 +119,8 @@ class AsyncUESClient(_Simulation[AsyncRunner], _AsyncConnections):
 
 
 class UESClient(_Simulation[SyncRunner], _Connections):
-    """One simulation, without ``await``; otherwise as ``AsyncUESClient``. Raises ValueError (``base_url`` isn't an HTTP
-    address).
+    """One simulation, as ``AsyncUESClient`` but without ``await``. Raises ValueError if ``base_url`` isn't an HTTP
+    address.
     """
 
     def __init__(
@@ -145,8 +147,8 @@ class _Host(_rooms.HostRoom[Runner]):
 
 
 class AsyncUESHost(_Host[AsyncRunner], _AsyncConnections):
-    """A host of simulations, awaited; its clients share its connections. Raises ValueError (``base_url`` isn't an HTTP
-    address).
+    """A host of simulations, awaited. Its clients share its connections. Raises ValueError if ``base_url`` isn't an
+    HTTP address.
     """
 
     def __init__(
@@ -168,8 +170,8 @@ class AsyncUESHost(_Host[AsyncRunner], _AsyncConnections):
 
 
 class UESHost(_Host[SyncRunner], _Connections):
-    """A host of simulations, without ``await``; its clients share its connections. Raises ValueError (``base_url``
-    isn't an HTTP address).
+    """A host of simulations, without ``await``. Its clients share its connections. Raises ValueError if ``base_url``
+    isn't an HTTP address.
     """
 
     def __init__(

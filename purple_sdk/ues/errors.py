@@ -25,8 +25,8 @@ class UESResponseError(UESError):
     """The server refused the request.
 
     Attributes:
-        detail: the server's explanation, parsed if it was JSON: mostly a sentence, for 422 a list of ``{type, loc, msg,
-            input}``.
+        detail: the server's explanation, parsed if it was JSON. It is usually a sentence; for 422, a list of ``{type,
+            loc, msg, input}``.
     """
 
     def __init__(self, message: str, status: int, detail: Any) -> None:
@@ -40,7 +40,7 @@ class BadRequestError(UESResponseError):
 
 
 class AuthenticationError(UESResponseError):
-    """401: no key, an unknown one, or one that has been revoked."""
+    """401: the key is missing, unknown or revoked."""
 
 
 class PermissionDeniedError(UESResponseError):
@@ -52,7 +52,7 @@ class NotFoundError(UESResponseError):
 
 
 class ConflictError(UESResponseError):
-    """409: impossible in this state, for example an import into a running simulation."""
+    """409: the request is impossible in this state, for example an import into a running simulation."""
 
 
 class OvertakenError(UESResponseError):

@@ -1,6 +1,6 @@
 """The items of a user's environment, typed: emails, appointments, text messages, chat messages, contacts.
 
-Additional fields of a server are kept; missing ones have a default, so answers of other servers are read, too.
+Additional fields of a server are kept. Missing fields have a default, so answers of other servers can be read too.
 """
 
 from typing import Any, TypeVar
@@ -83,7 +83,7 @@ class ChatMessage(UESAnswer):
 
     @property
     def text(self) -> str:
-        """The content's text, also of a content in parts."""
+        """The text of the content, which may be in parts."""
         return chat_text(self.content)
 
 
@@ -117,8 +117,8 @@ Item = TypeVar("Item", bound=UESAnswer)
 
 
 def read_items(kind: type[Item], answer: dict[str, Any], key: str) -> list[Item]:
-    """Return the items in a query's answer. Raises UnexpectedAnswerError (there are none, or one has an unreadable
-    field).
+    """Return the items in a query's answer. Raises UnexpectedAnswerError if the answer has no list of items, or if an
+    item has an unreadable field.
     """
     values = answer.get(key)
     if not isinstance(values, list):

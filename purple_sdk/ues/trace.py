@@ -1,4 +1,4 @@
-"""The trace of a turn, passed on from the evaluator's message to the agent's requests to the simulator.
+"""Pass the trace of a turn on, from the evaluator's message to the agent's requests to the simulator.
 
 An agent needs no library for it, not even OpenTelemetry: the headers of W3C Trace Context are passed on unchanged.
 """

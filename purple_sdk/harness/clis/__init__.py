@@ -17,7 +17,7 @@ HARNESSES: dict[str, Harness] = {harness.name: harness for harness in _ALL}
 
 
 def find_harness(name: str) -> Harness:
-    """Return the declaration of a CLI agent. Raises HarnessError (it isn't known)."""
+    """Return the declaration of a CLI agent. Raises HarnessError if the name isn't known."""
     if name not in HARNESSES:
         raise HarnessError(f'the CLI agent "{name}" is not known: choose one of {", ".join(HARNESSES)}')
     return HARNESSES[name]

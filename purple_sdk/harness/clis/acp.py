@@ -1,7 +1,8 @@
 """Any program that speaks the Agent Client Protocol: ``--harness acp --program "COMMAND"``.
 
-It gets its model by the usual variables. For a program that needs more, use a script that writes the configuration into
-``$HOME``, from ``PROCTOR_RELAY``, ``PROCTOR_MODEL`` and ``PROCTOR_TURN_TOKEN``, and then becomes the program.
+The program gets its model by the usual variables. If it needs more, use a script that first writes the configuration
+into ``$HOME``, from ``PROCTOR_RELAY``, ``PROCTOR_MODEL`` and ``PROCTOR_TURN_TOKEN``. The script then executes the
+program.
 """
 
 import shlex

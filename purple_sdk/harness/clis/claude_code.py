@@ -17,7 +17,7 @@ def _environment(launch: Launch) -> dict[str, str]:
         "ANTHROPIC_BASE_URL": launch.relay,
         "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
         "CLAUDE_CODE_MAX_RETRIES": "3",
-        # Without these it doesn't wait for the tools on a slow machine, and asks its model without them.
+        # Without these settings it doesn't wait for the tools on a slow machine, and asks its model without tools.
         "MCP_CONNECTION_NONBLOCKING": "0",
         "MCP_CONNECT_TIMEOUT_MS": "60000",
         "MCP_TIMEOUT": "60000",
@@ -32,7 +32,7 @@ def _read_outcome(printed: Printed, launch: Launch) -> Outcome:
     except (ValueError, KeyError, TypeError, RecursionError):
         return Outcome(problem=f"printed no result in JSON; {printed.ending()}")
     session = str(result.get("session_id") or launch.session or launch.new_session)
-    # "subtype" may be "success" although it failed.
+    # "subtype" may be "success" although the turn failed.
     return Outcome(answer, session, answer if result.get("is_error") else None)
 
 

@@ -1,4 +1,6 @@
-"""OpenClaw. On older Node.js npm installs an empty placeholder of it; its own Node.js comes with it here."""
+"""OpenClaw. With an older Node.js, npm installs an empty placeholder of it, so we install a suitable Node.js with
+it.
+"""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""OpenCode. Its events come only when a step ends; the title call is prevented by ``--title``."""
+"""OpenCode. Its events come only when a step ends. ``--title`` prevents a model call for the title."""
 
 from pathlib import Path
 
