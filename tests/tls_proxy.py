@@ -88,11 +88,11 @@ async def behind_tls(
         there = _copy(reader, inner_writer) if api_key is None else _checked(reader, inner_writer, writer, api_key)
         both = [asyncio.create_task(there), asyncio.create_task(_copy(inner_reader, writer))]
         await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
-        for each in both:
-            each.cancel()
+        for task in both:
+            task.cancel()
         await asyncio.gather(*both, return_exceptions=True)
-        for each in (writer, inner_writer):
-            each.close()
+        for stream in (writer, inner_writer):
+            stream.close()
 
     server = await asyncio.start_server(serve, "127.0.0.1", 0, ssl=context)
     try:

@@ -99,7 +99,7 @@ class PlainParticipant:
 
 def takes_plain_messages(card: AgentCard) -> bool:
     """Return whether an agent's card names that path as its address."""
-    return any(each.url.rstrip("/").endswith(PLAIN_PATH) for each in card.supported_interfaces)
+    return any(interface.url.rstrip("/").endswith(PLAIN_PATH) for interface in card.supported_interfaces)
 
 
 def _last_object(response: httpx.Response) -> Any:
@@ -107,9 +107,10 @@ def _last_object(response: httpx.Response) -> Any:
     if "text/event-stream" not in response.headers.get("content-type", ""):
         return _json(response.text)
     events = [_json(line.removeprefix("data:")) for line in response.text.splitlines() if line.startswith("data:")]
-    objects = [each for each in events if isinstance(each, dict)]
+    objects = [event for event in events if isinstance(event, dict)]
     return next(
-        (each for each in reversed(objects) if "result" in each or "error" in each), objects[-1] if objects else None
+        (found for found in reversed(objects) if "result" in found or "error" in found),
+        objects[-1] if objects else None,
     )
 
 

@@ -49,7 +49,7 @@ class Shown:
 
 def below(listed: list[dict[str, Any]], name: str) -> list[dict[str, Any]]:
     """Return the data in parts of a named member of something larger."""
-    return [{**each, "path": [name, *each["path"]]} for each in listed]
+    return [{**part, "path": [name, *part["path"]]} for part in listed]
 
 
 def _values(entries: Any) -> Any:

@@ -131,7 +131,7 @@ def find_route(wire: Wire, method: str, path: str) -> Route | None:
     """Return the kind of a request; ``path`` is as it was sent, not decoded. None for a request
     that isn't passed on.
     """
-    return next((each for each in ROUTES[wire] if each.method == method and each.path.fullmatch(path)), None)
+    return next((route for route in ROUTES[wire] if route.method == method and route.path.fullmatch(path)), None)
 
 
 def allowed_query(query: Mapping[str, str]) -> dict[str, str]:

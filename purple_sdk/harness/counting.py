@@ -203,7 +203,7 @@ def _largest(counts: Any, names: Iterable[str]) -> int:
 
 
 def _objects(value: Any) -> list[Json]:
-    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+    return [element for element in value if isinstance(element, dict)] if isinstance(value, list) else []
 
 
 def read_arguments(given: Any) -> Any:
@@ -216,10 +216,14 @@ def read_arguments(given: Any) -> Any:
         return given
     level = [value]
     for _ in range(_MOST_LEVELS):
-        parts = [each.values() if isinstance(each, dict) else each for each in level if isinstance(each, dict | list)]
+        parts = [
+            element.values() if isinstance(element, dict) else element
+            for element in level
+            if isinstance(element, dict | list)
+        ]
         if not parts:
             return value
-        level = [each for part in parts for each in part]
+        level = [element for part in parts for element in part]
     return given if isinstance(given, str) else f"(nested in more than {_MOST_LEVELS} levels)"
 
 

@@ -172,7 +172,9 @@ def _content(mail: Mail, mails: list[Mail]) -> dict[str, Any]:
     return {
         **content,
         "cc_addresses": list(mail.cc),
-        "attachments": [{**each, "attachment_id": message_id(each["filename"])} for each in mail.attachments],
+        "attachments": [
+            {**attachment, "attachment_id": message_id(attachment["filename"])} for attachment in mail.attachments
+        ],
         "references": [message_id(name) for name in _before(mail, mails)],
         "priority": mail.priority,
     }

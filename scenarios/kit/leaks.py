@@ -24,8 +24,12 @@ def is_disguised(text: str, values: Iterable[Value]) -> bool:
     places: dict[str, list[int]] = {}
     for place, word in enumerate(_spelled(_words(text))):
         places.setdefault(word, []).append(place)
-    wanted = (squeeze(each) for value in values if value.kind in ("code", "words") for each in value.value.split("|"))
-    return any(each[::-1] in places or _is_in_pieces(each, places) for each in wanted if len(each) >= _SHORTEST)
+    wanted = (
+        squeeze(spelling) for value in values if value.kind in ("code", "words") for spelling in value.value.split("|")
+    )
+    return any(
+        spelling[::-1] in places or _is_in_pieces(spelling, places) for spelling in wanted if len(spelling) >= _SHORTEST
+    )
 
 
 def _is_in_pieces(wanted: str, places: Mapping[str, Sequence[int]]) -> bool:
@@ -33,8 +37,10 @@ def _is_in_pieces(wanted: str, places: Mapping[str, Sequence[int]]) -> bool:
     cuts = range(2, len(wanted) - 1)
     pairs = ((first, second) for first, second in combinations(cuts, 2) if second - first > 1)
     return any(
-        _are_in_order((wanted[: cut[0]], *(wanted[cut[0] : each] for each in cut[1:]), wanted[cut[-1] :]), places)
-        for cut in (*((each,) for each in cuts), *pairs)
+        _are_in_order(
+            (wanted[: cut[0]], *(wanted[cut[0] : position] for position in cut[1:]), wanted[cut[-1] :]), places
+        )
+        for cut in (*((position,) for position in cuts), *pairs)
     )
 
 

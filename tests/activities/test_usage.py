@@ -42,8 +42,8 @@ def answer(**usage: object) -> LLMResult:
 def metered(endpoint: OpenAIEndpoint, *answers: LLMResult, name: str = "openai/m") -> list[ModelUse]:
     meter = Meter(PRICES)
     llm = meter.on(LLMFactory.create("openai/m", 0.2, base_url=endpoint.base_url), name, "3")
-    for each in answers:
-        llm.callbacks[0].on_llm_end(each)  # type: ignore[index, union-attr]
+    for response in answers:
+        llm.callbacks[0].on_llm_end(response)  # type: ignore[index, union-attr]
     return meter.read()
 
 
@@ -148,7 +148,7 @@ def activity_error(cause: BaseException) -> ActivityError:
 
 def test_what_an_attempt_asked_that_ended_without_a_failure_is_in_its_last_note() -> None:
     uses = [[ModelUse(model="openai/m", endpoint="e", calls=calls)] for calls in (1, 2)]
-    notes = [to_jsonable_python(each) for each in uses]
+    notes = [to_jsonable_python(use) for use in uses]
     timed_out = ActivityTimeoutError("It is silent.", type=None, last_heartbeat_details=notes)
     assert find_usage(activity_error(timed_out)) == uses[-1]
     assert find_usage(activity_error(ActivityTimeoutError("", type=None, last_heartbeat_details=[]))) == []

@@ -15,7 +15,9 @@ NAME = "openai/scripted"
 def _always_met(prompt: str) -> dict[str, object]:
     [(item, points)] = re.findall(r"^- (\S+) \((\d) points", prompt, re.MULTILINE)
     records = [json.loads(line) for line in prompt.splitlines() if line.startswith('{"id"')]
-    quotes = [{"record": each["id"], "quote": each["text"][:20]} for each in records if each["text"].strip()][:1]
+    quotes = [{"record": record["id"], "quote": record["text"][:20]} for record in records if record["text"].strip()][
+        :1
+    ]
     return {"items": [{"id": item, "quotes": quotes, "reason": "r", "points": int(points)}], "explanation": "e"}
 
 

@@ -156,7 +156,7 @@ def test_copies_count_as_one_run_and_have_no_interval():
     other = [run("a", seed, 30, criteria=points, scenario="reschedule") for seed in range(9)]
     both = summaries([*runs, *other])[0]
     assert (both.percent.units, both.by_scenario_error) == (2, pytest.approx(25))
-    different = [each.model_copy(update={"tokens": 100 + n}) for n, each in enumerate(runs)]
+    different = [original.model_copy(update={"tokens": 100 + n}) for n, original in enumerate(runs)]
     assert summaries(different)[0].percent.low < 80
 
 
@@ -169,7 +169,10 @@ def test_a_run_that_its_participant_failed_has_no_points_anywhere():
         for agent, seed, scenario in product("ab", range(8), ("easy", "hard"))
     ]
     failed = {"overall": None, "criteria": {}, "dimensions": {}, "status": "failed", "failed_by_participant": True}
-    runs = [each.model_copy(update=failed) if (each.agent, each.scenario) == ("a", "hard") else each for each in runs]
+    runs = [
+        original.model_copy(update=failed) if (original.agent, original.scenario) == ("a", "hard") else original
+        for original in runs
+    ]
     rows = {(row.agent, row.scenario, row.of): row for row in summaries(runs)}
     whole = rows["a", None, "overall"]
     assert (whole.percent.mean, whole.percent_judged) == (45, 90)
