@@ -195,7 +195,7 @@ def tables(night: Night) -> dict[str, str]:
     machine, trial, whole = bill.machine, bill.trial, sum(night.cpu(name) for name in EVALUATOR)
     busy = "" if machine.load < 1 else f", which others used, too (a load of {machine.load:g})"
     plays = [need_of(bill, play, night.settings) for play in bill.plays if play.participant == of.participant]
-    columns = [f"{play.play.scenario}{', with models' if play.play.with_models else ', offline'}" for play in plays]
+    columns = [f"{need.play.scenario}{', with models' if need.play.with_models else ', offline'}" for need in plays]
     per: dict[str, Callable[[Need], str]] = {
         "turns; activities": lambda n: f"{n.play.turns}; {n.play.activities:.0f}",
         "CPU, in all": lambda n: f"{sum(n.play.cpu.get(name, 0) for name in EVALUATOR):.2f} s",

@@ -220,7 +220,7 @@ class Origins:
         try:
             scenario = self._archive.scenario(entry)
             results = self._archive.results(entry)
-            parts = [self._part(listed) for listed in self._entries(entry, results)]
+            parts = [self._part(role_entry) for role_entry in self._entries(entry, results)]
         except EntryDamagedError as error:
             raise BadRequestError(f"{entry.id} can't be forked: {error}") from None
         return Origin(

@@ -281,9 +281,9 @@ class AssessmentRuns:
             for difficulty in (config.difficulties or [USUAL_DIFFICULTY] if scenario_id in families else [None])
         ]
         everything = [
-            (*chosen, cast)
-            for chosen in product(range(config.repeats), config.seeds, days, turns)
-            for cast in casts[chosen[2][0]]
+            (*combination, cast)
+            for combination in product(range(config.repeats), config.seeds, days, turns)
+            for cast in casts[combination[2][0]]
         ]
         if len(everything) > MOST_CELLS:
             raise BadRequestError(

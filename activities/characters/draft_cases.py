@@ -73,9 +73,7 @@ def _drafts(key: str, person: CharacterProfile, scenario: ScenarioConfig) -> Ite
     yield from (("fine", draft) for draft in (*_FINE, *own[:3]))
     yield from _BAD.items()
     others = [other.special_instructions for name, other in scenario.characters.items() if name != key]
-    secret = next(
-        (instruction for instruction in others if instruction and instruction != person.special_instructions), None
-    )
+    secret = next((text for text in others if text and text != person.special_instructions), None)
     if secret is not None:
         yield "secret", f"I heard this: {secret}"
 

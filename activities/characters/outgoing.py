@@ -137,9 +137,7 @@ def _find_written_message(
         return None
     thread_id, at = message.get("thread_id"), _read_time(message)
     earlier = [
-        written_message
-        for written_message in sent.all
-        if written_message.get("thread_id") == thread_id and _read_time(written_message) <= at
+        candidate for candidate in sent.all if candidate.get("thread_id") == thread_id and _read_time(candidate) <= at
     ]
     return OutgoingMessage(
         modality=modality,

@@ -181,10 +181,7 @@ async def calibrate(
         cases_digest=digest_cases(cases),
         shipped_cases=shipped or len(cases),
         overall=agreement([outcome.pair for outcome in outcomes]),
-        by_kind={
-            kind: agreement([case_outcome.pair for case_outcome in outcomes if case_outcome.kind == kind])
-            for kind in kinds
-        },
+        by_kind={kind: agreement([result.pair for result in outcomes if result.kind == kind]) for kind in kinds},
         by_item={name: agreement(pairs) for name, pairs in sorted(by_item.items())},
         usage=next(iter(meter.read()), None),
         outcomes=outcomes,

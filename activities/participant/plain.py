@@ -109,7 +109,7 @@ def _last_object(response: httpx.Response) -> Any:
     events = [_json(line.removeprefix("data:")) for line in response.text.splitlines() if line.startswith("data:")]
     objects = [event for event in events if isinstance(event, dict)]
     return next(
-        (found for found in reversed(objects) if "result" in found or "error" in found),
+        (event for event in reversed(objects) if "result" in event or "error" in event),
         objects[-1] if objects else None,
     )
 

@@ -120,7 +120,7 @@ def _look_up_for_good(host: str, port: int) -> None:
     def getaddrinfo(asked: Any, asked_port: Any, *_: Any, **__: Any) -> list[Any]:
         name = asked.decode() if isinstance(asked, bytes) else asked
         if name == host and known:
-            return [(*address[:4], (address[4][0], asked_port, *address[4][2:])) for address in known]
+            return [(*entry[:4], (entry[4][0], asked_port, *entry[4][2:])) for entry in known]
         raise socket.gaierror(socket.EAI_NONAME, f"a scenario's code can reach only the simulator's host, not {name!r}")
 
     socket.getaddrinfo = getaddrinfo  # type: ignore[assignment]

@@ -82,9 +82,7 @@ def choose(kept: Archive, names: Iterable[str]) -> Work:
             summaries = [summary for summary in kept.select(EntryQuery(campaign=entry.id)) if not summary.part_of]
             members = {member.id: member for member in kept.in_full(summaries)}
             lost = [summary.id for summary in summaries if summary.id not in members]
-            work.refused += [
-                NotJudged(assessment_id=assessment_id, reason="its entry can't be read") for assessment_id in lost
-            ]
+            work.refused += [NotJudged(assessment_id=lost_id, reason="its entry can't be read") for lost_id in lost]
             if not summaries:
                 work.refused.append(NotJudged(assessment_id=entry.id, reason="the archive has no assessment of it"))
             found |= members

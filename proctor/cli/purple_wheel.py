@@ -40,7 +40,7 @@ def write_wheel(folder: Path) -> Path:
 
 
 def dependencies() -> list[str]:
-    requirements = [Requirement(requirement) for requirement in requires("proctor") or []]
+    requirements = [Requirement(text) for text in requires("proctor") or []]
     return sorted(
         {
             str(requirement)

@@ -138,9 +138,7 @@ def _has(config: GreenAgentConfig, name: str) -> bool:
 def other_deployments(config: GreenAgentConfig) -> str:
     """A hint with the flags that name the other deployments; empty if there are none."""
     home = Path(GreenAgentConfig().state)
-    return _flags(
-        [deployment for deployment in known_deployments(home) if deployment.state != Path(config.state).resolve()]
-    )
+    return _flags([other for other in known_deployments(home) if other.state != Path(config.state).resolve()])
 
 
 def _flags(deployments: Sequence[Deployment]) -> str:

@@ -371,9 +371,7 @@ def _with_answers(archived: bytes, files: bytes, role: str) -> ScenarioConfig:
             criterion["params"] = answers.get(criterion["criterion_id"])
         for name, person in form["characters"].items():
             known = document.get("characters", {}).get(name, {})
-            person.update(
-                {field: known[field] for field in ("scripted_replies", "special_instructions") if field in known}
-            )
+            person.update({key: known[key] for key in ("scripted_replies", "special_instructions") if key in known})
     return ScenarioConfig.model_validate(form)
 
 

@@ -112,9 +112,7 @@ class UnderWay(Live):
     async def _cells(self, campaign_id: str) -> list[RunningCell]:
         client = await self.connected()
         query = f"ParentWorkflowId = '{campaign_id}' AND ExecutionStatus = 'Running'"
-        cells = [
-            workflow async for workflow in client.list_workflows(query, limit=_CELLS_AT_MOST, page_size=_CELLS_AT_MOST)
-        ]
+        cells = [cell async for cell in client.list_workflows(query, limit=_CELLS_AT_MOST, page_size=_CELLS_AT_MOST)]
         return await do_all(*(self._cell(cell) for cell in sorted(cells, key=lambda each: each.start_time)))
 
     async def _cell(self, listed: WorkflowExecution) -> RunningCell:

@@ -86,10 +86,7 @@ def compared(
     needed = {points: count for points in DIFFERENCES if (count := units_needed(comparison, points)) is not None}
     ranges = {points: units_needed_range(comparison, points) for points in needed}
     return comparison.model_copy(
-        update={
-            "units_needed": needed,
-            "units_needed_range": {p: interval for p, interval in ranges.items() if interval},
-        }
+        update={"units_needed": needed, "units_needed_range": {p: span for p, span in ranges.items() if span}}
     )
 
 

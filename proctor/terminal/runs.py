@@ -156,7 +156,9 @@ class TerminalRuns:
         stored = [(cell, cell.outcome.result) for cell in ended if cell.outcome.result is not None]
         trials = await do_all(*(read(cell, ref) for cell, ref in stored))
         results = await asyncio.to_thread(partial(summed_up, payload, trials))
-        whose = [(agent.agent, agent.n_resolved, agent.n_trials, agent.accuracy.value) for agent in results.by_agent]
+        whose = [
+            (result.agent, result.n_resolved, result.n_trials, result.accuracy.value) for result in results.by_agent
+        ]
         if len(whose) < 2:
             whose = [(results.participant, results.n_resolved, results.n_trials, results.accuracy)]
         shares = [

@@ -206,10 +206,8 @@ class TrialActivities:
             for name, path in sorted(self._recordings.find_files(trial_id).items())
         ]
         files = [
-            Blob(name=log_file.name, sha256=ref.sha256, size=ref.size, is_cut=log_file.is_cut)
-            for log_file, ref in zip(
-                collected, [await self._keep(log_file.content) for log_file in collected], strict=True
-            )
+            Blob(name=file.name, sha256=ref.sha256, size=ref.size, is_cut=file.is_cut)
+            for file, ref in zip(collected, [await self._keep(file.content) for file in collected], strict=True)
         ]
         files += [Blob(name=name, sha256=ref.sha256, size=ref.size) for name, ref in payload.more.items()]
         return Collected(files=files, seconds=_seconds_since(began_at))

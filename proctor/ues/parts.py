@@ -231,13 +231,9 @@ class Parts:
         values, touched = cut.container, self._keys.get(path, _NOTHING)
         if touched or cut.length != len(values):
             self._cut_anew(known, path, cut, touched, size)
-        for nested_path, nested in known.items():  # nested collections in unchanged pages
-            if (
-                nested_path[:-1] == path
-                and nested_path not in self._cuts
-                and values.get(nested_path[-1]) is nested.container
-            ):
-                self._cuts[nested_path] = nested
+        for place, nested in known.items():  # nested collections in unchanged pages
+            if place[:-1] == path and place not in self._cuts and values.get(place[-1]) is nested.container:
+                self._cuts[place] = nested
 
     def _cut_anew(
         self, known: dict[Path, Cut], path: Path, cut: Cut, touched: set[str] | frozenset[str], size: int
@@ -271,9 +267,7 @@ class Parts:
             keys = [*(pages.pop().keys or ()), *keys]
         written = [self._entry(known, path, cut, key) for key in keys]
         place = 0
-        for count in _groups(
-            [len(content) for content in written], size, TAIL if is_end and path not in UNCHANGING else 0
-        ):
+        for count in _groups([len(text) for text in written], size, TAIL if is_end and path not in UNCHANGING else 0):
             pages.append(self._page(written[place : place + count], cut.is_row, keys[place : place + count], count))
             place += count
         if is_end:
@@ -311,7 +305,7 @@ class Parts:
             reached -= kept.pop().count
         written = [orjson.dumps(value) for value in _take_rest(values, reached - base)]
         place = 0
-        for count in _groups([len(content) for content in written], size, TAIL):
+        for count in _groups([len(text) for text in written], size, TAIL):
             kept.append(self._page(written[place : place + count], True, None, count))
             place += count
         cut.pages, cut.tail, cut.length = kept, _join_entries(written[place:], True), end

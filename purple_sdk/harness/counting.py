@@ -216,14 +216,10 @@ def read_arguments(given: Any) -> Any:
         return given
     level = [value]
     for _ in range(_MOST_LEVELS):
-        parts = [
-            element.values() if isinstance(element, dict) else element
-            for element in level
-            if isinstance(element, dict | list)
-        ]
+        parts = [item.values() if isinstance(item, dict) else item for item in level if isinstance(item, dict | list)]
         if not parts:
             return value
-        level = [element for part in parts for element in part]
+        level = [item for part in parts for item in part]
     return given if isinstance(given, str) else f"(nested in more than {_MOST_LEVELS} levels)"
 
 

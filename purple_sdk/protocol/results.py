@@ -380,10 +380,10 @@ class AssessmentResults(WireModel):
         told = [(name, tuple(field.metadata)) for name, field in cls.model_fields.items()]
         told += [(name, get_args(field.return_type)) for name, field in cls.model_computed_fields.items()]
         sentences = [
-            note.sentence(getattr(self, name))
+            mark.sentence(getattr(self, name))
             for name, metadata in told
-            for note in metadata
-            if isinstance(note, Told) and not self._has_default(name)
+            for mark in metadata
+            if isinstance(mark, Told) and not self._has_default(name)
         ]
         return [sentence for sentence in sentences if sentence]
 

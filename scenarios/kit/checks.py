@@ -584,7 +584,7 @@ class Judgement:
         yield from self._lines.get(key, [])
         if len(key) >= _PART and key in self._all_lines:
             if key not in self._around:
-                self._around[key] = [time for line, seen in self._lines.items() if key in line for time in seen]
+                self._around[key] = [pair for line, seen in self._lines.items() if key in line for pair in seen]
             yield from self._around[key]
 
     @cached_property
@@ -623,7 +623,7 @@ class Judgement:
                 return answer in check.responses
             case MailCheck():
                 ids = (check.message_id, *check.also)
-                return all(self._is_filed(check, id_) for id_ in ids)
+                return all(self._is_filed(check, message_id) for message_id in ids)
             case OrderCheck():
                 first = self._is_told(check.first)
                 times = [instant(action.entry.timestamp) for action in self._done(check.then)]
@@ -805,7 +805,7 @@ class Judgement:
         if not check.secret and not check.hints:
             return True
         people = {_bare(address) for address in check.to}
-        got = "\n".join(shown.shown for shown in in_time if not shown.people.isdisjoint(people))
+        got = "\n".join(message.shown for message in in_time if not message.people.isdisjoint(people))
         is_suspect = is_hinted(got, check.hints) or is_disguised(got, check.secret)
         return not (is_suspect and may_tell(_leak(check), got))
 
@@ -910,9 +910,9 @@ class Judgement:
         if check.impossible:
             return word == "impossible"
         if word == "done":
-            work = [member for member in self._checks if member.id in check.checks and not member.gated]
-            attempted = sum(member.points for member in work if self.attempted[member.id])
-            return bool(work) and 2 * attempted >= sum(member.points for member in work)
+            work = [part for part in self._checks if part.id in check.checks and not part.gated]
+            attempted = sum(part.points for part in work if self.attempted[part.id])
+            return bool(work) and 2 * attempted >= sum(part.points for part in work)
         return word == "open" and not all(self._held[check_id] for check_id in check.checks)
 
     @cached_property

@@ -376,9 +376,5 @@ def _field(entry: Entry, name: str) -> Any:
 
 def _named(parameters: Mapping[str, Any]) -> str:
     names = [text for name in ("contact_id", "message_id", "display_name") for text in as_list(parameters.get(name))]
-    ways = (
-        identifier.get("value")
-        for identifier in as_list(parameters.get("identifiers"))
-        if isinstance(identifier, Mapping)
-    )
+    ways = (way.get("value") for way in as_list(parameters.get("identifiers")) if isinstance(way, Mapping))
     return " ".join(map(str, (*names, *ways)))

@@ -107,18 +107,16 @@ def contradicts(text: str, now: datetime, wanted: Sequence[When]) -> bool:
         when.is_deadline
         and not _is_right(when, wanted, now)
         and not any(map(when.is_part_of, wanted))
-        and not (when.day is None and all(deadline.at is None for deadline in wanted))
+        and not (when.day is None and all(due.at is None for due in wanted))
         for when in named
     )
 
 
 def _is_right(when: When, wanted: Sequence[When], now: datetime) -> bool:
-    if when.at is not None and any(
-        deadline.at is not None for deadline in wanted
-    ):  # a time of day has to be one of theirs
-        wanted = [deadline for deadline in wanted if deadline.at is not None]
+    if when.at is not None and any(due.at is not None for due in wanted):  # a time of day has to be one of theirs
+        wanted = [due for due in wanted if due.at is not None]
     resolved = when if when.day is not None else replace(when, day=now.date())
-    return any(when.fits(deadline) or (deadline.at is None and resolved.fits(deadline)) for deadline in wanted)
+    return any(when.fits(due) or (due.at is None and resolved.fits(due)) for due in wanted)
 
 
 def _mentions_in(text: str, now: datetime) -> list[_Mention]:

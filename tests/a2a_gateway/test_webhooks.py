@@ -144,7 +144,7 @@ async def test_03_callers_get_tasks(gateway: Gateway, receiver: Receiver) -> Non
     made = await call03(gateway.http, "tasks/pushNotificationConfig/set", more)
     assert made["result"]["pushNotificationConfig"]["id"] == "more"
     found = (await call03(gateway.http, "tasks/pushNotificationConfig/list", {"id": task_id}))["result"]
-    assert {webhook["pushNotificationConfig"]["id"] for webhook in found} == {task_id, "more"}
+    assert {hook["pushNotificationConfig"]["id"] for hook in found} == {task_id, "more"}
     away = {"id": task_id, "pushNotificationConfigId": "more"}
     assert "error" not in await call03(gateway.http, "tasks/pushNotificationConfig/delete", away)
     got = (await call03(gateway.http, "tasks/pushNotificationConfig/get", {"id": task_id}))["result"]
@@ -266,17 +266,15 @@ async def test_a_task_has_few_webhooks_however_many_come_at_once(gateway: Gatewa
         assert len(refused) == 2 * MOST
         assert all(isinstance(refusal, UnsupportedOperationError) for refusal in refused)
         assert says().within(str(refused[0]))
-        names = {webhook.id for webhook in await listed(caller, task.id)}
+        names = {hook.id for hook in await listed(caller, task.id)}
         assert len(names) == MOST
         kept = next(iter(names))
         await asyncio.gather(*(create(kept, "http://127.0.0.1:9/other") for _ in range(5)))
-        assert {webhook.id: webhook.url for webhook in await listed(caller, task.id)}[
-            kept
-        ] == "http://127.0.0.1:9/other"
+        assert {hook.id: hook.url for hook in await listed(caller, task.id)}[kept] == "http://127.0.0.1:9/other"
         away = DeleteTaskPushNotificationConfigRequest(task_id=task.id, id=kept)
         await caller.delete_task_push_notification_config(away)
         await caller.delete_task_push_notification_config(away)
-        assert {webhook.id for webhook in await listed(caller, task.id)} == names - {kept}
+        assert {hook.id for hook in await listed(caller, task.id)} == names - {kept}
         with pytest.raises(TaskNotFoundError, check=says(webhook=re.compile(r"\bw\d\b"))):
             await caller.get_task_push_notification_config(
                 GetTaskPushNotificationConfigRequest(task_id=task.id, id=kept)

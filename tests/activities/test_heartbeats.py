@@ -124,9 +124,7 @@ async def test_the_thread_ends_with_its_worker(temporal: str) -> None:
     before = set(threading.enumerate())
     worker = Worker(client, task_queue=f"beating-{uuid4()}", activities=[note_and_die], interceptors=[beats])
     beats.beat_through(worker)
-    (thread,) = {
-        live_thread for live_thread in threading.enumerate() if live_thread.name == "proctor-heartbeats"
-    } - before
+    (thread,) = {each for each in threading.enumerate() if each.name == "proctor-heartbeats"} - before
     async with worker:
         assert thread.is_alive()
     await eventually(lambda: not thread.is_alive())

@@ -177,11 +177,7 @@ async def test_what_can_not_be_forked_is_a_sentence(stack: Stack) -> None:
         goes_on = results_of(await fork(stack, task, 3, max_turns=3))
         assert (goes_on.turns_taken, goes_on.is_partial) == (3, True)
 
-        (entry,) = [
-            archived_entry
-            for archived_entry in Archive(stack.config.archive_url).entries()
-            if archived_entry.id == task
-        ]
+        (entry,) = [candidate for candidate in Archive(stack.config.archive_url).entries() if candidate.id == task]
         record = Archive(stack.config.archive_url).state_records(entry)[1]
         assert record.checkpoint is not None
         blob = Path(stack.config.storage_url) / record.checkpoint.sha256[:2] / record.checkpoint.sha256[2:]

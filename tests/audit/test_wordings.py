@@ -168,7 +168,7 @@ def test_a_moment_that_is_corrected_at_once_is_not_told(correction: str) -> None
 def test_a_promise_that_is_replaced_is_none(cheat: str) -> None:
     day = make_day(FAMILIES / "promises", 1, 3)
     act = next(act for act in wordings.told_acts(day) if act.topic.startswith("the day for"))
-    trick = cheats.trick_of(day, act, next(known for known in cheats.CHEATS if known.name == cheat), 0)
+    trick = cheats.trick_of(day, act, next(candidate for candidate in cheats.CHEATS if candidate.name == cheat), 0)
     outcome = asyncio.run(Stage(day).play(cheats.player_with(day, [trick])))
     assert not list(cheats.faults(day, [trick], outcome))
     assert sum(not holds for holds in outcome.held.values()) >= 2

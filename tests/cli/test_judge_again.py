@@ -292,9 +292,7 @@ def judged_by_model(state: Path) -> ArchiveEntry:
 def all_met(prompt: str) -> dict[str, Any]:
     items = re.findall(r"^- (\S+) \((\d+) points", prompt, re.MULTILINE)
     records = [json.loads(line) for line in prompt.splitlines() if line.startswith('{"id"')]
-    quotes = [{"record": record["id"], "quote": record["text"][:20]} for record in records if record["text"].strip()][
-        :1
-    ]
+    quotes = [{"record": row["id"], "quote": row["text"][:20]} for row in records if row["text"].strip()][:1]
     return {
         "items": [{"id": i, "quotes": quotes, "reason": "r", "points": int(p)} for i, p in items],
         "explanation": "e",

@@ -246,10 +246,10 @@ async def test_many_that_look_at_a_lost_one_at_once_get_the_same(
 async def test_judges_look_and_change_nothing(worker: MakeWorker, command: str) -> None:
     simulation = await prepared(worker(command))
     again = await claimed(worker(command), await simulation.checkpoint(), looks=True)
-    for simulation_ in (simulation, again):
-        await simulation_.reader.email.get_state()
+    for sim in (simulation, again):
+        await sim.reader.email.get_state()
         with pytest.raises(PermissionDeniedError):
-            await simulation_.reader.chat.send(role="assistant", content="I was here.")
+            await sim.reader.chat.send(role="assistant", content="I was here.")
 
 
 @one_kind

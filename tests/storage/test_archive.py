@@ -62,7 +62,7 @@ def test_it_is_a_folder_by_date_and_id_with_one_file_for_what_entries_share(tmp_
     folders = sorted(str(path.relative_to(tmp_path)) for path in tmp_path.glob("2*/*"))
     assert folders == ["2026-03-01/one.7", "2026-03-02/a%2Fb.8"]
     assert sum(path.is_file() for path in (tmp_path / "contents").rglob("*")) == 1
-    assert [archived_entry.id for archived_entry in archive.entries()] == ["a/b", "one"]
+    assert [record.id for record in archive.entries()] == ["a/b", "one"]
 
 
 def test_the_newest_writer_counts_whoever_comes_last(url):
@@ -80,7 +80,7 @@ def test_a_writer_that_was_frozen_in_the_middle_does_no_harm(tmp_path):
     archive.folder.write("2026-03-01/one.4/note.txt", b"old")
     archive.folder.write("2026-03-01/one.4/entry.json", entry(fence=4, status="failed").model_dump_json().encode())
     for reader in (archive, Archive(str(tmp_path))):
-        assert [archived_entry.fence for archived_entry in reader.entries()] == [5]
+        assert [record.fence for record in reader.entries()] == [5]
         assert reader.find("one").fence == 5
 
 
@@ -93,7 +93,7 @@ def test_the_highest_fence_counts_as_a_number_wherever_an_entry_is_looked_for(tm
         archive.folder.write(f"{folder}/note.txt", b"old")
         archive.folder.write(f"{folder}/entry.json", entry(fence=old, status="failed").model_dump_json().encode())
     for reader in (archive, Archive(str(tmp_path))):
-        assert [archived_entry.fence for archived_entry in reader.entries()] == [10]
+        assert [record.fence for record in reader.entries()] == [10]
         assert (reader.find("one").fence, reader.get("one").fence) == (10, 10)
     assert write(archive, entry(fence=9), "old").fence == 10
 
@@ -111,7 +111,7 @@ def test_while_an_entry_is_written_anew_the_one_before_counts(tmp_path):
     write(archive, entry(fence=5), "whole")
     archive.folder.write("2026-03-01/one.6/note.txt", b"half")
     for reader in (archive, Archive(str(tmp_path))):
-        assert [archived_entry.fence for archived_entry in reader.entries()] == [5]
+        assert [record.fence for record in reader.entries()] == [5]
         assert reader.find("one").fence == 5
     write(archive, entry(fence=6), "anew")
     assert sorted(path.name for path in (tmp_path / "2026-03-01").iterdir()) == ["one.6"]

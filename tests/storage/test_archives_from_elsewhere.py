@@ -68,8 +68,8 @@ def believing_index(archive: Archive, text: str) -> None:
     place.write(f"index/earlier/{shard}.gz", gzip.compress(f"{text}\n2026-03-01/one.1".encode()))
     place.write("index/complete.json", b'{"format": 1, "earlier": true, "name": "x"}')
     DayIndex(place)._write_packed(
-        json.dumps({"at": 1, "folder": each, "is_written": is_written, "entry": get_summary_fields(entry())}).encode()
-        for each in (text, f"{text}/")
+        json.dumps({"at": 1, "folder": name, "is_written": is_written, "entry": get_summary_fields(entry())}).encode()
+        for name in (text, f"{text}/")
         for is_written in (True, False)
     )
     ids.is_complete(look=True)
@@ -87,9 +87,7 @@ def test_an_index_that_leads_elsewhere_leads_nowhere(url: str, victim: Path, tex
         believing_index(archive, text)
         work()
         assert victim.exists()
-    assert [archived_entry.id for archived_entry in archive.entries()] == ["one"], (
-        "of the fence that was not to be removed"
-    )
+    assert [record.id for record in archive.entries()] == ["one"], "of the fence that was not to be removed"
 
 
 def test_an_entry_counts_only_in_the_folder_that_it_leads_to(url: str) -> None:
@@ -100,9 +98,7 @@ def test_an_entry_counts_only_in_the_folder_that_it_leads_to(url: str) -> None:
         archive.folder.write(f"{place}/entry.json", said)
     damaged = list[str]()
     for reader in (archive, Archive(url)):
-        assert [(archived_entry.id, archived_entry.fence) for archived_entry in reader.entries(damaged)] == [
-            ("mine", 1)
-        ]
+        assert [(record.id, record.fence) for record in reader.entries(damaged)] == [("mine", 1)]
     assert len(damaged) == 6
     assert says("2026-03-01/mine.9").within(damaged[0])
 
@@ -164,9 +160,7 @@ def test_one_bad_file_hides_nothing_else(
         made(path, outside)
         reader = Archive(url)
         assert reader.find("one").id == "one"
-        assert {archived_entry.id for archived_entry in reader.entries()} == (
-            {"one"} if "two" in place else {"one", "two"}
-        )
+        assert {record.id for record in reader.entries()} == ({"one"} if "two" in place else {"one", "two"})
         assert "one" in {summary.id for summary in reader.select(EVERYTHING)}
 
 
@@ -246,7 +240,7 @@ def test_a_name_that_is_not_utf_8_hides_nothing(url: str) -> None:
     shutil.rmtree(Path(url, "index"))
     for reader in (Archive(url), Archive(url)):
         assert [summary.id for summary in reader.select(EVERYTHING)] == ["one"]
-        assert [archived_entry.id for archived_entry in reader.entries()] == ["one"]
+        assert [record.id for record in reader.entries()] == ["one"]
 
 
 def _dig(folder: Path, depth: int) -> None:
@@ -284,7 +278,7 @@ def test_an_entry_with_numbers_that_no_table_holds_is_damaged(url: str, said: di
     path = Path(url, get_entry_folder(write(archive, entry("two"))), "entry.json")
     path.write_text(json.dumps(json.loads(path.read_text()) | said))
     damaged = list[str]()
-    assert [archived_entry.id for archived_entry in Archive(url).entries(damaged)] == ["one"]
+    assert [record.id for record in Archive(url).entries(damaged)] == ["one"]
     assert next(iter(said)) in damaged[0]
 
 

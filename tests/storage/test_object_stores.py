@@ -112,7 +112,7 @@ def test_an_archive_of_objects(url: str, tmp_path: Path) -> None:
     assert kept.results(found) == local.results(entry)
     newer = entry.model_copy(update={"fence": entry.fence + 1})
     kept.write(newer, {name: local.read(entry, name) for name in entry.files}, {})
-    assert [archived_entry.fence for archived_entry in Archive(url).entries()] == [entry.fence + 1]
+    assert [record.fence for record in Archive(url).entries()] == [entry.fence + 1]
     kept.remove(Archive(url).entries())
     assert Archive(url).entries() == []
 
@@ -146,9 +146,7 @@ def test_an_archive_in_a_store_without_conditional_puts(s3: S3, tmp_path: Path, 
         entry = local.copy(write_day(local, "one"), Archive(url))
         newer = Archive(url).write(entry.model_copy(update={"fence": entry.fence + 1}), {}, {})
         assert Archive(url).write(entry, {}, {}).fence == newer.fence
-    assert [archived_entry.fence for archived_entry in Archive(url).entries()] == [newer.fence], (
-        "of the earlier one nothing is left"
-    )
+    assert [record.fence for record in Archive(url).entries()] == [newer.fence], "of the earlier one nothing is left"
     assert [summary.fence for summary in Archive(url).select(EntryQuery())] == [newer.fence]
 
 

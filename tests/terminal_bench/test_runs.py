@@ -152,7 +152,7 @@ async def test_agents_by_name_of_whom_one_has_only_the_seeds_path(terminal_stack
     async with listening(lambda _: Starlette(routes=[Route("/agent/messages", answer, methods=["POST"])])) as url:
         ended = await run(terminal_stack.gateway_url, "hello-file", agents={"plain": url, "reference": "oracle"})
     assert ended.state == "completed", ended.sentence
-    assert [(agent.agent, agent.n_resolved) for agent in ended.results.by_agent] == [("plain", 1), ("reference", 1)]
+    assert [(result.agent, result.n_resolved) for result in ended.results.by_agent] == [("plain", 1), ("reference", 1)]
     assert ended.results.results[0].agent_message == "It is written."
 
 

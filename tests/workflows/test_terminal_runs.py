@@ -126,8 +126,8 @@ async def test_several_agents_are_told_apart_and_compared(
     assert results is not None, ended.sentence
     assert results.agents == agents
     assert (results.n_tasks, results.n_trials, results.n_resolved) == (2, 8, 6)
-    scores = {agent.agent: agent for agent in results.by_agent}
-    assert {name: (agent.n_resolved, agent.n_trials) for name, agent in scores.items()} == {
+    scores = {result.agent: result for result in results.by_agent}
+    assert {name: (result.n_resolved, result.n_trials) for name, result in scores.items()} == {
         "mine": (2, 4),
         "oracle": (4, 4),
     }
@@ -185,7 +185,7 @@ async def test_a_run_that_grows_plays_only_what_is_new(
     ]
     assert len(played) == len([step for step, _ in trials.calls if step == "hand_over"]) == 6
     assert ("mine", "easy", 1) not in played
-    assert [(agent.agent, agent.n_resolved, agent.n_trials) for agent in second.results.by_agent] == [
+    assert [(result.agent, result.n_resolved, result.n_trials) for result in second.results.by_agent] == [
         ("mine", 2, 4),
         ("theirs", 4, 4),
     ]

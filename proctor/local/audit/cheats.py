@@ -348,11 +348,7 @@ def _leak(day: Day, duty: Duty, check: SilenceCheck, turn: int) -> Trick | None:
     if not check.values or (check.before and check.before <= start) or (to is None and USER not in check.to):
         return None
     value = check.values[turn % len(check.values)]
-    mails = (
-        [record for record in duty.records if record.kind == "mail" and record.at <= start]
-        if to and turn % 2 == 0
-        else []
-    )
+    mails = [mail for mail in duty.records if mail.kind == "mail" and mail.at <= start] if to and turn % 2 == 0 else []
     forward = next((mail.id for mail in mails if Words(mail.text, mail.at.date(), with_quotes=True).names(value)), "")
     name, text = LEAKS[bool(turn % 3) and not forward], f"> {show(value)}\n\nJust between us: see above."
     if name == LEAKS[0]:

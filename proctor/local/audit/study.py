@@ -66,18 +66,18 @@ class Study:
         return {
             "shortcuts": [
                 {
-                    "subject": subject.subject,
-                    "cases": subject.cases,
-                    "baseline": round(100 * subject.baseline, 1),
-                    "bar": round(100 * subject.bar, 1),
-                    "gains": points(subject.gains),
-                    "unknown": points(subject.unknown),
-                    "clues": points(subject.clues),
+                    "subject": lesson.subject,
+                    "cases": lesson.cases,
+                    "baseline": round(100 * lesson.baseline, 1),
+                    "bar": round(100 * lesson.bar, 1),
+                    "gains": points(lesson.gains),
+                    "unknown": points(lesson.unknown),
+                    "clues": points(lesson.clues),
                 }
-                for subject in self.learned
-                if subject.has_enough
+                for lesson in self.learned
+                if lesson.has_enough
             ],
-            "too_few": [subject.subject for subject in self.learned if not subject.has_enough],
+            "too_few": [lesson.subject for lesson in self.learned if not lesson.has_enough],
             "known": [f"check {check}: {sentence}" for check, sentence in self.known],
         }
 

@@ -102,9 +102,7 @@ async def _settings(config: GreenAgentConfig) -> list[Finding]:
         f"{name} isn't a setting{f': did you mean {nearest}?' if nearest else ''}"
         for name, nearest in unknown_variables(os.environ).items()
     ]
-    findings = [
-        Finding("settings", "warning", f"{sentence[:1].upper()}{sentence[1:]}.") for sentence in [*warnings, *names]
-    ]
+    findings = [Finding("settings", "warning", f"{text[:1].upper()}{text[1:]}.") for text in [*warnings, *names]]
     return findings or [Finding("settings", "ok", "All of them are known, and fit.")]
 
 

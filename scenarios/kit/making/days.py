@@ -451,11 +451,7 @@ class Day:
             "version": _VERSION,
             "canary": str(UUID(hex=Draws(self.family, self.difficulty, self.seed).hex(32, "canary"))),
             "initial_state": f"{self.role or 'initial_state'}.json",
-            **(
-                {"colleagues": {role: colleague.key for role, colleague in self.colleagues.items()}}
-                if self.role
-                else {}
-            ),
+            **({"colleagues": {role: person.key for role, person in self.colleagues.items()}} if self.role else {}),
         }
 
     def _scenario_of_sides(self) -> dict[str, Any]:

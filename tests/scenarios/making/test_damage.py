@@ -53,7 +53,7 @@ def known(records: int) -> tuple[Person, list[Record]]:
     mail = next(
         candidate for candidate in mails if counts[candidate.author.key] == records and candidate.author.key not in own
     )
-    return mail.author, [message for message in mails if message.author == mail.author]
+    return mail.author, [each for each in mails if each.author == mail.author]
 
 
 def mailed(to: str, body: str, **fields: Any) -> Act:
