@@ -121,7 +121,7 @@ def _count_texts(shape: dict[str, str], kind: str, texts: list[tuple[Path, int, 
 def _count_names(shape: dict[str, str], all_names: list[tuple[Path, str, int, str]]) -> Count:
     pattern = re.compile(shape["pattern"])
     of_kind = [(path, line, name) for path, kind, line, name in all_names if kind == shape["kind"]]
-    places = [_place(shape["name"], *name) for name in of_kind if pattern.search(name[2])]
+    places = [_place(shape["name"], *entry) for entry in of_kind if pattern.search(entry[2])]
     return Count(shape["name"], "names", places, len(of_kind), float(shape["limit"]), shape["say"])
 
 
