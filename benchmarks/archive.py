@@ -109,7 +109,7 @@ def measure(what: str, url: str, table: str) -> dict[str, Any]:
     began, used = time.perf_counter(), time.process_time()
     work()
     status = Path("/proc/self/status").read_text().splitlines()  # getrusage includes the parent's peak
-    (peak,) = [each for each in status if each.startswith("VmHWM:")]
+    (peak,) = [line for line in status if line.startswith("VmHWM:")]
     return {
         "seconds": time.perf_counter() - began,
         "processor": time.process_time() - used,

@@ -119,7 +119,7 @@ async def measured(
             for name, player in of(day).items():
                 by_place = shares.setdefault(name, [[] for _ in conditions])
                 by_place[place].append((await stage.play(player, clock=clock, noise=noise)).share)
-    return {name: [mean_of(each) for each in by_place] for name, by_place in shares.items()}
+    return {name: [mean_of(values) for values in by_place] for name, by_place in shares.items()}
 
 
 async def decided(days: Sequence[Day]) -> tuple[Means, dict[str, float]]:
@@ -177,7 +177,7 @@ def main() -> None:
         plots = {"noise": ("level of noise", levels, noise), "clock": ("seconds a request", clocks, clock)}
         plots["deciding"] = ("what is right", list(TURNS), habits)
         for name, (across, places, means) in plots.items():
-            lines = [Line(*each) for each in means.items()]
+            lines = [Line(*mean) for mean in means.items()]
             (DOCS / f"{name}.svg").write_text(plotted(f"points by {across}", across, places, lines), encoding="utf-8")
 
 

@@ -175,7 +175,7 @@ def _limits(units: Sequence[Unit]) -> tuple[float, float]:
 
 
 def table(rows: Mapping[str, Sequence[float]], what: str, sizes: Sequence[int] = SIZES) -> str:
-    cells = [[name, *(f"{100 * each:.1f}" for each in row)] for name, row in rows.items()]
+    cells = [[name, *(f"{100 * share:.1f}" for share in row)] for name, row in rows.items()]
     return markdown([what, *(f"n = {n}" for n in sizes)], cells)
 
 

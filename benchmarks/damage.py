@@ -34,11 +34,11 @@ Harm = Callable[[AsyncUESClient, Day], Awaitable[None]]
 
 async def _mails(client: AsyncUESClient) -> list[dict[str, Any]]:
     mails = (await client.email.get_state())["emails"].values()
-    return sorted((each for each in mails if each["folder"] == "inbox"), key=lambda each: str(each["message_id"]))
+    return sorted((mail for mail in mails if mail["folder"] == "inbox"), key=lambda each: str(each["message_id"]))
 
 
 async def _ids(client: AsyncUESClient) -> list[str]:
-    return [each["message_id"] for each in await _mails(client)]
+    return [mail["message_id"] for mail in await _mails(client)]
 
 
 async def _entries(client: AsyncUESClient) -> list[dict[str, Any]]:
@@ -48,7 +48,7 @@ async def _entries(client: AsyncUESClient) -> list[dict[str, Any]]:
 
 async def _ways(client: AsyncUESClient, kind: str) -> list[str]:
     contacts = (await client.contacts.get_state())["contacts"].values()
-    return [way["value"] for each in contacts for way in each["identifiers"] if way["identifier_type"] == kind]
+    return [way["value"] for contact in contacts for way in contact["identifiers"] if way["identifier_type"] == kind]
 
 
 async def nothing(client: AsyncUESClient, day: Day) -> None:
@@ -68,7 +68,7 @@ async def delete_newsletters(client: AsyncUESClient, day: Day) -> None:
     services = {service.email for service in day.world.services}
     own = {record.id for duty in day.duties for record in duty.records}
     found = [mail["message_id"] for mail in await _mails(client) if mail["from_address"] in services]
-    await client.email.delete([each for each in found if each not in own])
+    await client.email.delete([mail for mail in found if mail not in own])
 
 
 async def delete_one(client: AsyncUESClient, day: Day) -> None:
@@ -101,7 +101,7 @@ async def cancel_5(client: AsyncUESClient, day: Day) -> None:
 
 async def decline_all(client: AsyncUESClient, day: Day) -> None:
     for entry in await _entries(client):
-        if any(each["email"] == day.user.email for each in entry["attendees"]):
+        if any(attendee["email"] == day.user.email for attendee in entry["attendees"]):
             await client.calendar.respond(event_id=entry["event_id"], response="declined")
 
 

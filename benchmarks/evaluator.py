@@ -49,9 +49,9 @@ def cpu_seconds(pid: int) -> float:
     """Processor time that a process and its children, also ended ones, have used so far."""
     used = 0.0
     process = psutil.Process(pid)
-    for each in [process, *process.children(recursive=True)]:
+    for member in [process, *process.children(recursive=True)]:
         with suppress(psutil.NoSuchProcess):
-            times = each.cpu_times()
+            times = member.cpu_times()
             used += times.user + times.system + times.children_user + times.children_system
     return used
 
@@ -61,9 +61,9 @@ def resident(pid: int) -> int:
     size = 0
     with suppress(psutil.NoSuchProcess):
         process = psutil.Process(pid)
-        for each in (process, *process.children(recursive=True)):
+        for member in (process, *process.children(recursive=True)):
             with suppress(OSError, psutil.NoSuchProcess, StopIteration):
-                lines = Path(f"/proc/{each.pid}/smaps_rollup").read_text().splitlines()
+                lines = Path(f"/proc/{member.pid}/smaps_rollup").read_text().splitlines()
                 size += next(int(line.split()[1]) * 1024 for line in lines if line.startswith("Pss:"))
     return size
 

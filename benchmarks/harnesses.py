@@ -52,7 +52,7 @@ def resolved(harnesses: Harnesses, harness: str, name: str) -> int:
         return int(json.loads((harnesses.work / "tb" / name / "results.json").read_text())["n_resolved"])
     if harness == "harbor":
         trials = [json.loads(file.read_text()) for file in (harnesses.work / "harbor" / name).glob("*/result.json")]
-        return sum((each.get("verifier_result") or {}).get("rewards", {}).get("reward") == 1 for each in trials)
+        return sum((trial.get("verifier_result") or {}).get("rewards", {}).get("reward") == 1 for trial in trials)
     return int(json.loads((harnesses.work / f"{name}.json").read_text())["n_resolved"])
 
 

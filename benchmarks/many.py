@@ -153,8 +153,8 @@ async def measure(assessments: int, turns: int, takes: str, processes: int | Non
         url, agent = running.local.gateway_url, running.agents["slow"]
         await asyncio.gather(*(follow(url, agent, seed, tally) for seed in range(assessments)))
         took = time.monotonic() - began
-        for each in watching:
-            each.cancel()
+        for task in watching:
+            task.cancel()
         cpu = running.cpu()
         say(f"{took:5.0f} s: of {assessments} {tally.sentence()}; reading the histories")
         again = await tried_again(running.client, tally.task_ids)

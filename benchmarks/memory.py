@@ -84,7 +84,7 @@ class Player:
             found = await client.email.query(received_after=notes.looked, limit=1000, offset=offset)
             mails = [mail["message_id"] for mail in found["emails"]]
             self.mails += len(mails)
-            notes.read |= {each for each in mails if not self._draws.chance(self._miss, each, number)}
+            notes.read |= {mail for mail in mails if not self._draws.chance(self._miss, mail, number)}
             offset += len(mails)
             if not mails or offset >= found["total_count"]:
                 break
@@ -152,7 +152,7 @@ def plot(cells: dict[tuple[str, int], dict[str, Cell]], difficulties: Sequence[i
         for memory in MEMORIES[:2]
     ]
     title = "points by difficulty, with and without a memory"
-    return plotted(title, "difficulty", [str(each) for each in difficulties], lines, legend=170)
+    return plotted(title, "difficulty", [str(difficulty) for difficulty in difficulties], lines, legend=170)
 
 
 def main() -> None:

@@ -176,20 +176,20 @@ def attack_tables(plays: Plays, rows: Sequence[Row]) -> tuple[list[tuple[str, ..
     A cheat that ends in doubt is caught only if its twin doesn't.
     """
     found = [{which: in_words(plays.attack(row, which)) for which in ("cheat", "twin")} for row in rows]
-    counts = {which: Counter(each[which] for each in found) for which in ("cheat", "twin")}
-    caught = sum(each == {"cheat": "in doubt", "twin": "kept"} for each in found)
+    counts = {which: Counter(result[which] for result in found) for which in ("cheat", "twin")}
+    caught = sum(result == {"cheat": "in doubt", "twin": "kept"} for result in found)
     figures = [(which, *(str(counts[which][word]) for word in ("kept", "in doubt", "lost"))) for which in counts]
     kept: list[tuple[str, ...]] = [
         (row["family"], row["trick"].replace("_", " "), row["points_at_stake"])
-        for row, each in zip(rows, found, strict=True)
-        if each["cheat"] == "kept"
+        for row, result in zip(rows, found, strict=True)
+        if result["cheat"] == "kept"
     ]
     return [*figures, ("caught by a doubt", "", str(caught), "")], kept
 
 
 def main(arguments: Sequence[str]) -> int:
     """Print the tables of all files, or of those whose names begin as the arguments say; ``--write`` the whole page."""
-    names = tuple(each for each in arguments if not each.startswith("--"))
+    names = tuple(argument for argument in arguments if not argument.startswith("--"))
     page = [_PAGE]
     for path in sorted(LINES.glob("*.jsonl"), reverse=True):
         kind, difficulty, seed = path.stem.split("-")

@@ -93,10 +93,10 @@ class Night:
     bill: Bill
 
     def mean(self, name: str) -> float:
-        return float(mean(getattr(each, name) for each in self.needs))
+        return float(mean(getattr(need, name) for need in self.needs))
 
     def cpu(self, process: str) -> float:
-        return mean(each.cpu[process] for each in self.needs)
+        return mean(need.cpu[process] for need in self.needs)
 
     @property
     def a_second(self) -> float:
@@ -195,7 +195,7 @@ def tables(night: Night) -> dict[str, str]:
     machine, trial, whole = bill.machine, bill.trial, sum(night.cpu(name) for name in EVALUATOR)
     busy = "" if machine.load < 1 else f", which others used, too (a load of {machine.load:g})"
     plays = [need_of(bill, play, night.settings) for play in bill.plays if play.participant == of.participant]
-    columns = [f"{each.play.scenario}{', with models' if each.play.with_models else ', offline'}" for each in plays]
+    columns = [f"{need.play.scenario}{', with models' if need.play.with_models else ', offline'}" for need in plays]
     per: dict[str, Callable[[Need], str]] = {
         "turns; activities": lambda n: f"{n.play.turns}; {n.play.activities:.0f}",
         "CPU, in all": lambda n: f"{sum(n.play.cpu.get(name, 0) for name in EVALUATOR):.2f} s",

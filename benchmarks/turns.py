@@ -41,7 +41,7 @@ async def measure(repetitions: int, scenarios: str) -> dict[str, Any]:
         together = time.perf_counter() - began
         say(f"{AT_ONCE} at once: {together:.1f} s")
         worker = psutil.Process(running.pids()["worker"])
-        processes = [each for each in worker.children() if "proctor.service.worker_process" in each.cmdline()]
+        processes = [child for child in worker.children() if "proctor.service.worker_process" in child.cmdline()]
         memory = max(process.memory_info().rss for process in [worker, *processes])
     quantiles = statistics.quantiles(alone, n=20, method="inclusive")
     return {

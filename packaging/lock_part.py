@@ -25,7 +25,7 @@ def main(words: list[str]) -> None:
         known = declared["project"]["optional-dependencies"]
         if unknown := set(extras) - known.keys():
             raise SystemExit(f"{folder} has no extra {', '.join(sorted(unknown))}: choose of {', '.join(known)}")
-        asked = declared["project"]["dependencies"] + [each for extra in extras for each in known[extra]]
+        asked = declared["project"]["dependencies"] + [requirement for extra in extras for requirement in known[extra]]
     print(part(LOCK.read_text(), asked), end="")
 
 
@@ -35,7 +35,7 @@ def part(lock: str, asked: list[str]) -> str:
     Raises:
         SystemExit: the lock has no entry for one of them.
     """
-    entries = [(name_of(each), each) for each in re.findall(r"^\w.*\n(?: .*\n)*", lock, re.MULTILINE)]
+    entries = [(name_of(block), block) for block in re.findall(r"^\w.*\n(?: .*\n)*", lock, re.MULTILINE)]
     needed = set(map(name_of, asked))
     if missing := needed - dict(entries).keys():
         raise SystemExit(f"requirements.lock has no {', '.join(sorted(missing))}: run make lock")

@@ -53,7 +53,7 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
     (reference,) = [section["Reference"] for section in config.nav or () if "Reference" in section]
     for name in ("commands", "settings"):
         page = f"reference/{name}.md"
-        if (ROOT / "docs" / page).exists() and page not in [each for entry in reference for each in entry.values()]:
+        if (ROOT / "docs" / page).exists() and page not in [path for entry in reference for path in entry.values()]:
             reference.insert(0, {name.capitalize(): page})
     return config
 
@@ -160,7 +160,7 @@ def _type(rule: Mapping[str, Any]) -> str:
     if "enum" in rule:
         return ", ".join(f"`{value}`" for value in rule["enum"])
     if several := rule.get("anyOf") or rule.get("oneOf"):
-        return " or ".join(dict.fromkeys(_type(each) for each in several))
+        return " or ".join(dict.fromkeys(_type(part) for part in several))
     match rule.get("type"):
         case "array" if "items" in rule:
             return f"list of {_type(rule['items'])}"

@@ -91,5 +91,5 @@ if __name__ == "__main__":
     parser.add_argument("--family", default="clear_the_day")
     parser.add_argument("--small", action="store_true", help="with a small real model, one turn")
     chosen = parser.parse_args()
-    known = [name for name, each in HARNESSES.items() if each.packages and each.has_mcp]
+    known = [name for name, harness in HARNESSES.items() if harness.packages and harness.has_mcp]
     sys.exit(bool(asyncio.run(main(chosen.names or known, chosen.family, is_small=chosen.small))))

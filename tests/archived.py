@@ -69,14 +69,14 @@ def archive_campaign(
     now = datetime.now(UTC)
     runs = [
         Run(
-            run_id=each.assessment_id,
+            run_id=result.assessment_id,
             agent=agent,
-            scenario=each.scenario_id,
-            difficulty=each.difficulty,
-            seed=each.seed,
-            overall=Points(score=each.scores.overall.score, max_score=each.scores.overall.max_score),
+            scenario=result.scenario_id,
+            difficulty=result.difficulty,
+            seed=result.seed,
+            overall=Points(score=result.scores.overall.score, max_score=result.scores.overall.max_score),
         )
-        for each in played
+        for result in played
     ]
     runs += [
         Run(run_id=f"failed-{n}", agent=agent, scenario=runs[0].scenario, status="failed", failed_by_participant=True)

@@ -182,8 +182,10 @@ def _read_gemini(request: dict[str, Any]) -> _Question:
         for part in content.get("parts", []):
             kind = "result" if "functionResponse" in part else content.get("role", "")
             parts.append((kind, _flat(part)))
-    declared = [each for tool in request.get("tools") or [] for each in tool.get("functionDeclarations", [])]
-    return _Question(parts, [(each["name"], None) for each in declared])
+    declared = [
+        declaration for tool in request.get("tools") or [] for declaration in tool.get("functionDeclarations", [])
+    ]
+    return _Question(parts, [(declaration["name"], None) for declaration in declared])
 
 
 def _events(events: Sequence[dict[str, Any]], *, named: bool) -> str:

@@ -178,7 +178,7 @@ def _text(error: BaseException) -> str:
     if not isinstance(error, ValidationError):
         return str(error)
     found = error.errors(include_url=False, include_context=False, include_input=False)
-    return "\n".join(": ".join([*filter(None, [".".join(map(str, each["loc"]))]), each["msg"]]) for each in found)
+    return "\n".join(": ".join([*filter(None, [".".join(map(str, flaw["loc"]))]), flaw["msg"]]) for flaw in found)
 
 
 def _source(part: object) -> str:

@@ -101,8 +101,10 @@ def chat_of(question: dict[str, Any]) -> dict[str, Any]:
     messages: list[dict[str, Any]] = [{"role": "system", "content": system}] if system else []
     for content in question.get("contents", []):
         messages += _messages(content)
-    declared = [each for tool in question.get("tools") or [] for each in tool.get("functionDeclarations", [])]
-    tools = [{"type": "function", "function": _function(each)} for each in declared]
+    declared = [
+        declaration for tool in question.get("tools") or [] for declaration in tool.get("functionDeclarations", [])
+    ]
+    tools = [{"type": "function", "function": _function(declaration)} for declaration in declared]
     return {"messages": messages, "max_tokens": _LONGEST} | ({"tools": tools} if tools else {})
 
 

@@ -143,7 +143,9 @@ def running_stack(
             is_durable=is_durable,
             dev_server={**DEV_SERVER_SETTINGS, **FORGETS_SOON, **(dev_server or {})},
         )
-        services = [replace(each, environment={**each.environment, **settings}) for each in local.list_services()]
+        services = [
+            replace(service, environment={**service.environment, **settings}) for service in local.list_services()
+        ]
         supervisor = Supervisor(services, local.logs, say=print)
         stack = Stack(local, supervisor, loop)
         try:

@@ -185,16 +185,16 @@ class Campaign:
 
     async def _read_more(self, progress: CampaignProgress) -> list[Due]:
         start = progress.read
-        for each in progress.lists:
-            if start < each.count:
+        for cell_list in progress.lists:
+            if start < cell_list.count:
                 cells = await self._steps.do_here(
                     CampaignActivities.read_cells,
-                    plans.CellsInput(cells=each, start=start, count=_PAGE),
+                    plans.CellsInput(cells=cell_list, start=start, count=_PAGE),
                     **limits.quick("what is to be played next"),
                 )
                 progress.read += len(cells)
                 return [Due(cell=cell) for cell in cells]
-            start -= each.count
+            start -= cell_list.count
         return []
 
     def _start(self, plan: plans.CampaignPlan, due: Due) -> None:

@@ -154,9 +154,9 @@ class CampaignProgress(BaseModel):
                 f"Stopped: a limit of {plan.max_tokens:,} tokens can't be kept, since "
                 f"{'an agent' if plan.kind == BENCHMARK else 'a model'} doesn't report how many it uses."
             )
-        for each in self._limits(plan, elapsed):
-            if each.spent >= each.most:
-                return f"Stopped at the limit of {each.in_words(each.most)}."
+        for limit in self._limits(plan, elapsed):
+            if limit.spent >= limit.most:
+                return f"Stopped at the limit of {limit.in_words(limit.most)}."
         return None
 
     def limit_in_reach(self, plan: CampaignPlan, elapsed: float, due: Due | None) -> str | None:
@@ -166,14 +166,14 @@ class CampaignProgress(BaseModel):
         The forecast for this cell, and for each running one, is the mean of its group's plays so far. A group without
         plays gets the mean of all plays. If ``due`` is None, every cell gets the mean of all plays.
         """
-        for each in self._limits(plan, elapsed):
-            one = each.forecast(due)
-            others = [each.forecast(due and other) for other in self.at_play] if each.adds_up else []
-            if each.spent + one + sum(others) > each.most:
+        for limit in self._limits(plan, elapsed):
+            one = limit.forecast(due)
+            others = [limit.forecast(due and other) for other in self.at_play] if limit.adds_up else []
+            if limit.spent + one + sum(others) > limit.most:
                 which = due.cell.label if due else "the next one"
                 return (
-                    f"Stopped before {which}, which would take about {each.in_words(one)}: {each.in_words(each.spent)} "
-                    f"of the limit of {each.in_words(each.most)} are spent."
+                    f"Stopped before {which}, which would take about {limit.in_words(one)}: "
+                    f"{limit.in_words(limit.spent)} of the limit of {limit.in_words(limit.most)} are spent."
                 )
         return None
 
@@ -181,9 +181,9 @@ class CampaignProgress(BaseModel):
         """Return a sentence on each limit that was passed, and by how much, or None."""
         return (
             " ".join(
-                f"The limit of {each.in_words(each.most)} was passed by {each.in_words(each.spent - each.most)}."
-                for each in self._limits(plan, elapsed)
-                if each.spent > each.most
+                f"The limit of {limit.in_words(limit.most)} was passed by {limit.in_words(limit.spent - limit.most)}."
+                for limit in self._limits(plan, elapsed)
+                if limit.spent > limit.most
             )
             or None
         )

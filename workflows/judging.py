@@ -121,7 +121,7 @@ class Judging:
         rest = [criterion for criterion in unjudged if criterion not in by_model]
         # Wait for both, even if one is cancelled: the other one may still report its models' usage.
         both = await asyncio.gather(judge_all(rest), judge_one_first(by_model), return_exceptions=True)
-        outcomes = [one for each in both for one in (each if isinstance(each, list) else [each])]
+        outcomes = [one for result in both for one in (result if isinstance(result, list) else [result])]
         problems = [outcome for outcome in outcomes if isinstance(outcome, BaseException)]
         if problems:
             raise _failed_in_judging(plan, problems)

@@ -105,7 +105,7 @@ class Several:
         self._plan = plan
         self._publisher = publisher
         self.together = together
-        self.roles = [Role(each, together, steps, publisher, time) for each in plan.roles]
+        self.roles = [Role(role, together, steps, publisher, time) for role in plan.roles]
 
     async def open(self) -> None:
         await _all(role.or_fail(role.open(self.together.started_at)) for role in self.roles)
@@ -160,9 +160,9 @@ class Several:
             "criteria_results": criteria_results,
             "action_log": action_log,
             "action_report": ActionReport(
-                reported=[each for part in parts for each in part.action_report.reported],
-                unreported=[each for part in parts for each in part.action_report.unreported],
-                never_happened=[each for part in parts for each in part.action_report.never_happened],
+                reported=[action for part in parts for action in part.action_report.reported],
+                unreported=[action for part in parts for action in part.action_report.unreported],
+                never_happened=[action for part in parts for action in part.action_report.never_happened],
             ),
             "completion_reason": ending.reason,
             "failure": ending.failure,
@@ -170,8 +170,8 @@ class Several:
             "turn_tries": {},
             "is_partial": any(part.is_partial for part in parts),
             "scenario_turns": plan.scenario_turns,
-            "participant_usage": [each for part in parts for each in part.participant_usage],
-            "clarifications": [each for part in parts for each in part.clarifications],
+            "participant_usage": [usage for part in parts for usage in part.participant_usage],
+            "clarifications": [clarification for part in parts for clarification in part.clarifications],
             "provenance": self._provenance([part.provenance or Provenance() for part in parts]),
             "forked_from": plan.fork.origin if plan.fork else None,
             "roles": [RoleResults.of(part, role.participant_url) for part, role in zip(parts, plan.roles, strict=True)],
@@ -181,7 +181,7 @@ class Several:
         return AssessmentResults.model_validate({**dict(parts[0]), **together})
 
     def _provenance(self, parts: list[Provenance]) -> Provenance:
-        hashes = list(dict.fromkeys(each for part in parts for each in part.evaluators_hashes))
+        hashes = list(dict.fromkeys(evaluators_hash for part in parts for evaluators_hash in part.evaluators_hashes))
         together: dict[str, Any] = {
             "evaluators_hashes": hashes,
             "judges": added_up([use for part in parts for use in part.judges]),

@@ -66,7 +66,9 @@ class Exchange:
         self._settled.append(settled_at)
         self.leave(role, sent)
         await workflow.wait_condition(lambda: not self._awaited)
-        arrivals = [each.message for other in self._roles for each in self._sent.get(other, ()) if each.role == role]
+        arrivals = [
+            delivery.message for other in self._roles for delivery in self._sent.get(other, ()) if delivery.role == role
+        ]
         return Meeting(max(min(self._ends), *self._settled), arrivals)
 
 

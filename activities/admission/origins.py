@@ -223,7 +223,7 @@ class Origins:
         try:
             scenario = self._archive.scenario(entry)
             results = self._archive.results(entry)
-            parts = [self._part(each) for each in self._entries(entry, results)]
+            parts = [self._part(role_entry) for role_entry in self._entries(entry, results)]
         except EntryDamagedError as error:
             raise BadRequestError(f"{entry.id} can't be forked: {error}") from None
         return Origin(
@@ -255,9 +255,9 @@ class Origins:
         last, report = notes[-1].turn, results.action_report
         played = Inherited(
             turns=notes,
-            has_ended_early=any(each.ends_early for each in turns if each.turn == last),
+            has_ended_early=any(turn.ends_early for turn in turns if turn.turn == last),
             has_reported_all=last
-            in {each.turn for each in report.reported} | {each.turn for each in report.unreported},
+            in {action.turn for action in report.reported} | {action.turn for action in report.unreported},
             action_log=results.action_log,
             reported=report.reported,
             turn_notes={turn.turn: turn.notes for turn in turns if turn.notes},

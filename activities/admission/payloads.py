@@ -93,5 +93,5 @@ def last_of_all(played: Sequence[Inherited], end_time: datetime) -> int:
     """Return the last turn with which a fork can begin if participants play side by side: all of them have to reach it.
     A participant that has ended its assessment early takes no part in later turns, so it sets no limit.
     """
-    limits = [last_to_fork(each, end_time) for each in played if not each.has_ended_early]
-    return min(limits) if limits else max(last_to_fork(each, end_time) for each in played)
+    limits = [last_to_fork(inherited, end_time) for inherited in played if not inherited.has_ended_early]
+    return min(limits) if limits else max(last_to_fork(inherited, end_time) for inherited in played)

@@ -154,10 +154,10 @@ def _archived_scenario(scenario: bytes, instance: Instance | None) -> bytes:
     if instance is None or instance.is_practice:
         return scenario
     form = from_json(scenario)
-    for each in (form, *form.get("roles", {}).values()):
-        for criterion in each["criteria"]:
+    for part in (form, *form.get("roles", {}).values()):
+        for criterion in part["criteria"]:
             criterion["params"] = None
-        for person in each["characters"].values():
+        for person in part["characters"].values():
             person.update({"scripted_replies": [], "special_instructions": None})
     return to_json(form)
 

@@ -131,9 +131,9 @@ def _arrival(path: str, at: Any, who: Any, what: Any) -> Arrival:
 def _responses(event: Mapping[str, Any]) -> dict[str, str]:
     attendees = event.get("attendees")
     return {
-        str(each.get("email")): str(each.get("response"))
-        for each in (attendees if isinstance(attendees, list) else [])
-        if isinstance(each, dict)
+        str(attendee.get("email")): str(attendee.get("response"))
+        for attendee in (attendees if isinstance(attendees, list) else [])
+        if isinstance(attendee, dict)
     }
 
 

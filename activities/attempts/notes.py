@@ -168,8 +168,8 @@ async def _tasks_under_way(run: WorkflowHandle[Any, Any], *, only_called_off: bo
 
 
 def _read_tasks(details: list[Any]) -> list[str]:
-    return [each.task_id for each in _of_kind(_NOTES.validate_python(details), TaskNote)]
+    return [task_note.task_id for task_note in _of_kind(_NOTES.validate_python(details), TaskNote)]
 
 
 def _of_kind(notes: list[Note], kind: type[T]) -> list[T]:
-    return [each for each in notes if isinstance(each, kind)]
+    return [attempt_note for attempt_note in notes if isinstance(attempt_note, kind)]

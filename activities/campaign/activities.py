@@ -94,7 +94,7 @@ class CampaignActivities:
     @activity.defn
     async def sum_up_campaign(self, payload: plans.SumUpInput) -> plans.Summed:
         pages = await do_all(*(self._store.get(page) for page in payload.ledger))
-        ended = [*(each for page in pages for each in ENDED_CELLS.validate_json(page)), *payload.ended]
+        ended = [*(cell for page in pages for cell in ENDED_CELLS.validate_json(page)), *payload.ended]
         summed = await self._kind(payload.plan).sum_up(payload, ended)
         return summed.model_copy(update={"ledger": await self._store.put(ENDED_CELLS.dump_json(ended))})
 
@@ -145,21 +145,21 @@ async def taken_over(
             f"config.grows is {campaign_id}, whose results were removed (proctor prune): ask without config.grows."
         ) from None
     known = {cell.cell_id for cell in cells}
-    played = [each for each in ledger if each.cell_id in known and _counts(each)]
+    played = [cell for cell in ledger if cell.cell_id in known and _counts(cell)]
     mine = await _with_results(store, played)
     if not mine:
         return None, list(cells), [f"nothing of {campaign_id} is among what is asked for: all is played"]
-    taken = {each.cell_id for each in mine}
+    taken = {cell.cell_id for cell in mine}
     page = await store.put(ENDED_CELLS.dump_json(mine))
     return (
         plans.TakenOver(
             page=page,
             cell_ids=sorted(taken),
             count=len(mine),
-            succeeded=sum(each.outcome.succeeded for each in mine),
-            failed=sum(each.outcome.failure_kind is not None for each in mine),
-            scored=sum(each.outcome.score is not None for each in mine),
-            score=sum(each.outcome.score or 0.0 for each in mine),
+            succeeded=sum(cell.outcome.succeeded for cell in mine),
+            failed=sum(cell.outcome.failure_kind is not None for cell in mine),
+            scored=sum(cell.outcome.score is not None for cell in mine),
+            score=sum(cell.outcome.score or 0.0 for cell in mine),
         ),
         [cell for cell in cells if cell.cell_id not in taken],
         [f"{lost} results of {campaign_id} were removed: these are played again"]
@@ -183,7 +183,7 @@ async def _with_results(store: BlobStore, played: Sequence[plans.EndedCell]) -> 
         return True
 
     there = await do_all(*map(is_there, played))
-    return [each for each, is_kept in zip(played, there, strict=True) if is_kept]
+    return [cell for cell, is_kept in zip(played, there, strict=True) if is_kept]
 
 
 def _counts(ended: plans.EndedCell) -> bool:

@@ -281,9 +281,9 @@ class AssessmentRuns:
             for difficulty in (config.difficulties or [USUAL_DIFFICULTY] if scenario_id in families else [None])
         ]
         everything = [
-            (*each, cast)
-            for each in product(range(config.repeats), config.seeds, days, turns)
-            for cast in casts[each[2][0]]
+            (*combination, cast)
+            for combination in product(range(config.repeats), config.seeds, days, turns)
+            for cast in casts[combination[2][0]]
         ]
         if len(everything) > MOST_CELLS:
             raise BadRequestError(
@@ -357,7 +357,7 @@ def _cell(
         workflow=CELL_WORKFLOW,
         lanes=[
             *(plans.Lane(kind="participant", name=url) for url in dict.fromkeys(urls)),
-            *(plans.Lane(kind="model", name=each) for each in dict.fromkeys(models)),
+            *(plans.Lane(kind="model", name=model) for model in dict.fromkeys(models)),
         ],
         given={
             "agent": agent,
@@ -409,8 +409,8 @@ def _make_run(played: PlayedAssessment) -> Run:
 def _planned(cells: Iterable[plans.Cell]) -> dict[str, list[PlannedCell]]:
     """Return the cells of each agent."""
     planned: dict[str, list[PlannedCell]] = {}
-    for each in cells:
-        cell = RunCell.model_validate({**each.given, "task_id": each.cell_id, "status": "canceled"})
+    for planned_cell in cells:
+        cell = RunCell.model_validate({**planned_cell.given, "task_id": planned_cell.cell_id, "status": "canceled"})
         planned.setdefault(cell.agent, []).append(
             PlannedCell(
                 scenario=scenario_title(cell.scenario_id, cell.from_turn),
@@ -461,7 +461,7 @@ def summed_up(
         failure=payload.failure,
         stopped=payload.stopped,
         agents={name: str(url) for name, url in shared_agents.items()},
-        scenario_hashes={name: str(each) for name, each in hashes.items()},
+        scenario_hashes={name: str(digest) for name, digest in hashes.items()},
         cells=[cell for cell, _ in pairs],
         missing=max(payload.tally.total - len(pairs), 0),
         summaries=summaries(runs, threshold=config.passing_percent, planned=planned),

@@ -73,7 +73,7 @@ def _drafts(key: str, person: CharacterProfile, scenario: ScenarioConfig) -> Ite
     yield from (("fine", draft) for draft in (*_FINE, *own[:3]))
     yield from _BAD.items()
     others = [other.special_instructions for name, other in scenario.characters.items() if name != key]
-    secret = next((each for each in others if each and each != person.special_instructions), None)
+    secret = next((text for text in others if text and text != person.special_instructions), None)
     if secret is not None:
         yield "secret", f"I heard this: {secret}"
 

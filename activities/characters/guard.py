@@ -124,7 +124,7 @@ def _wrong_promise(draft: str, person: CharacterProfile) -> str | None:
     own = _own_words(person).lower()
     if claim := compiled(_CLAIM).search(draft):
         return None if claim.group().lower() in own else f"it claims what the person did not do: {claim.group()!r}"
-    promise = next((each for each in compiled(_PROMISE).finditer(draft) if each.group(1).lower() not in own), None)
+    promise = next((match for match in compiled(_PROMISE).finditer(draft) if match.group(1).lower() not in own), None)
     return None if promise is None else f"it promises what the person won't do: {promise.group()!r}"
 
 
@@ -156,8 +156,8 @@ def _values(text: str) -> Iterator[str]:
 def _is_known(value: str, known: str) -> bool:
     if compiled(r"[A-Za-z@:+]").search(value) and not compiled(_MONEY).search(value):
         return _squeeze(value) in _squeeze(known)
-    numbers = {_normalize_number(each.group()) for each in compiled(_NUMBER).finditer(known)}
-    return all(_normalize_number(each.group()) in numbers for each in compiled(_NUMBER).finditer(value))
+    numbers = {_normalize_number(match.group()) for match in compiled(_NUMBER).finditer(known)}
+    return all(_normalize_number(match.group()) in numbers for match in compiled(_NUMBER).finditer(value))
 
 
 def _normalize_number(number: str) -> str:
@@ -182,7 +182,7 @@ def _clock(text: str) -> Iterator[tuple[str, tuple[int, int]]]:
 def _all_times(text: str, scenario: ScenarioConfig) -> set[tuple[int, int]]:
     reading = scenario.read(text)
     spoken = {(named.hour % 12, named.minute) for named in (*reading.moments, *reading.bare_times)}
-    iso = {(int(each.group(1)) % 12, int(each.group(2))) for each in compiled(r"T(\d\d):(\d\d)").finditer(text)}
+    iso = {(int(match.group(1)) % 12, int(match.group(2))) for match in compiled(r"T(\d\d):(\d\d)").finditer(text)}
     return spoken | iso | {time for _, time in _clock(text)}
 
 

@@ -95,8 +95,8 @@ def _read_time(message: Json) -> datetime:
 def _thread(earlier: Sequence[Json], sender: str, text: Callable[[Json], str]) -> list[ThreadEntry]:
     """Return the latest of a thread's earlier messages, oldest first."""
     return [
-        ThreadEntry(sender=str(each[sender]), at=_read_time(each), text=text(each)[:_LONGEST_TEXT])
-        for each in earlier[-_LONGEST_THREAD:]
+        ThreadEntry(sender=str(message[sender]), at=_read_time(message), text=text(message)[:_LONGEST_TEXT])
+        for message in earlier[-_LONGEST_THREAD:]
     ]
 
 
@@ -116,7 +116,7 @@ def _find_chat_message(chat: _Sent, event: Json, data: Json) -> OutgoingMessage 
         body=chat_text(message["content"]),
         sent_at=_read_time(message),
         thread=_thread(
-            [each for each in before if each["conversation_id"] == conversation],
+            [chat_message for chat_message in before if chat_message["conversation_id"] == conversation],
             "role",
             lambda each: chat_text(each["content"]),
         ),
@@ -136,7 +136,9 @@ def _find_written_message(
     if message is None:
         return None
     thread_id, at = message.get("thread_id"), _read_time(message)
-    earlier = [each for each in sent.all if each.get("thread_id") == thread_id and _read_time(each) <= at]
+    earlier = [
+        candidate for candidate in sent.all if candidate.get("thread_id") == thread_id and _read_time(candidate) <= at
+    ]
     return OutgoingMessage(
         modality=modality,
         message_id=message["message_id"],
@@ -148,7 +150,7 @@ def _find_written_message(
         subject=message["subject"] if is_mail else None,
         body=message[body],
         sent_at=at,
-        thread=_thread([each for each in earlier if each is not message], sender, _subject_and_body),
+        thread=_thread([other for other in earlier if other is not message], sender, _subject_and_body),
         more=_more(modality, message),
     )
 

@@ -107,6 +107,6 @@ class AskedModels:
         return result.model_copy(
             update={
                 "details": {**(result.details or {}), "calibration": calibrations},
-                "judge_warnings": [each["warning"] for each in calibrations if each["warning"]],
+                "judge_warnings": [calibration["warning"] for calibration in calibrations if calibration["warning"]],
             }
         )

@@ -95,10 +95,10 @@ class Calibration(Model):
     def kappa(self) -> float | None:
         """The lower of the kappas of items and of facts; None if one isn't defined."""
         kappas = [
-            agreement([each.pair for each in self.outcomes if (each.kind == _FACT) == (what == "facts")]).kappa
+            agreement([outcome.pair for outcome in self.outcomes if (outcome.kind == _FACT) == (what == "facts")]).kappa
             for what in self.covers
         ]
-        return None if None in kappas else min((each for each in kappas if each is not None), default=None)
+        return None if None in kappas else min((kappa for kappa in kappas if kappa is not None), default=None)
 
     def find_fault(self) -> str | None:
         """Return why this judge's points aren't reliable; None if they are reliable."""
@@ -181,7 +181,7 @@ async def calibrate(
         cases_digest=digest_cases(cases),
         shipped_cases=shipped or len(cases),
         overall=agreement([outcome.pair for outcome in outcomes]),
-        by_kind={kind: agreement([each.pair for each in outcomes if each.kind == kind]) for kind in kinds},
+        by_kind={kind: agreement([result.pair for result in outcomes if result.kind == kind]) for kind in kinds},
         by_item={name: agreement(pairs) for name, pairs in sorted(by_item.items())},
         usage=next(iter(meter.read()), None),
         outcomes=outcomes,

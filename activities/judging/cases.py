@@ -178,7 +178,7 @@ def find_criterion(case: CalibrationCase, scenario: ScenarioConfig, where: str =
     criterion, or if no model judges it.
     """
     where = where or f"case {case.id}"
-    modelled = {each.criterion_id: each for each in scenario.criteria if not each.evaluator_id}
+    modelled = {candidate.criterion_id: candidate for candidate in scenario.criteria if not candidate.evaluator_id}
     criterion = modelled.get(case.criterion)
     if criterion is None:
         known = ", ".join(modelled) or "none"

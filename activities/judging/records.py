@@ -132,7 +132,7 @@ def windows(records: Sequence[Record], budget: int) -> list[Window]:
             room = budget
         filled[-1].append(record)
         room -= length
-    return [Window(tuple(each), number, len(filled)) for number, each in enumerate(filled, 1)]
+    return [Window(tuple(window), number, len(filled)) for number, window in enumerate(filled, 1)]
 
 
 def make_records(ctx: AgentBeatsEvalContext) -> list[Record]:

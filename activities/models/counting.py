@@ -150,7 +150,7 @@ def _read_completion_usage(completion: Any) -> UsageMetadata | None:
 def _plausible(usage: UsageMetadata | None) -> UsageMetadata | None:
     """Return a usage as the endpoint reported it; None (unknown) if it has no counts."""
     counts = [] if usage is None else [usage["input_tokens"], usage["output_tokens"], usage["total_tokens"]]
-    return usage if all(type(each) is int and 0 <= each < _MOST_TOKENS for each in counts) else None
+    return usage if all(type(count) is int and 0 <= count < _MOST_TOKENS for count in counts) else None
 
 
 def _read_usage(response: LLMResult) -> UsageMetadata | None:

@@ -258,7 +258,7 @@ def _settings(config: LLMConfig, provider: LLMProvider) -> dict[str, Any]:
             warnings.warn(
                 f"{name} is a reasoning model and takes no temperature: {config.temperature} is not sent", stacklevel=4
             )
-    return {known.renamed.get(each, each): value for each, value in settings.items() if value is not None}
+    return {known.renamed.get(setting, setting): value for setting, value in settings.items() if value is not None}
 
 
 def _load_class(provider: LLMProvider) -> "type[BaseChatModel]":

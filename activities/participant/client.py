@@ -184,7 +184,9 @@ class ParticipantClient:
                 a2a.ListTasksRequest(context_id=self._context_id, history_length=100)
             )
             for task in listed.tasks:
-                if task.context_id == self._context_id and any(each.message_id == message_id for each in task.history):
+                if task.context_id == self._context_id and any(
+                    message.message_id == message_id for message in task.history
+                ):
                     return task.id
         return None
 

@@ -37,14 +37,14 @@ class AnswerLostError(ApplicationError):
 def is_lost(problem: BaseException | None) -> bool:
     """Return whether an error means that the connection failed, even if the SDK has wrapped it."""
     return any(
-        isinstance(each, _LOST) or (isinstance(each, A2AClientError) and _NETWORK in str(each))
-        for each in _causes(problem)
+        isinstance(cause, _LOST) or (isinstance(cause, A2AClientError) and _NETWORK in str(cause))
+        for cause in _causes(problem)
     )
 
 
 def may_have_arrived(problem: BaseException | None) -> bool:
     """Return whether a message may have reached the participant, although the connection failed."""
-    return not any(isinstance(each, _NEVER_SENT) for each in _causes(problem))
+    return not any(isinstance(cause, _NEVER_SENT) for cause in _causes(problem))
 
 
 def _causes(problem: BaseException | None) -> Iterator[BaseException]:
@@ -75,7 +75,7 @@ def failure(url: str, problem: BaseException, elsewhere: Sequence[str] = ()) -> 
     """
     if isinstance(problem, _REFUSED):
         return failures.PARTICIPANT_MISBEHAVED.final(str(problem))
-    if any(isinstance(each, BrokenOffError) for each in _causes(problem)):
+    if any(isinstance(cause, BrokenOffError) for cause in _causes(problem)):
         return failures.PARTICIPANT_FAILED.passing(
             f"The participant at {url} closed the connection in the middle of its answer: look into the agent's log "
             "for an error that it raised while it answered."

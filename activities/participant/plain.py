@@ -109,9 +109,10 @@ def _last_object(response: httpx.Response) -> Any:
     if "text/event-stream" not in response.headers.get("content-type", ""):
         return _json(response.text)
     events = [_json(line.removeprefix("data:")) for line in response.text.splitlines() if line.startswith("data:")]
-    objects = [each for each in events if isinstance(each, dict)]
+    objects = [event for event in events if isinstance(event, dict)]
     return next(
-        (each for each in reversed(objects) if "result" in each or "error" in each), objects[-1] if objects else None
+        (event for event in reversed(objects) if "result" in event or "error" in event),
+        objects[-1] if objects else None,
     )
 
 

@@ -61,11 +61,11 @@ def _cut_texts(value: Any, longest: int, is_result_only: bool) -> Any:
     """Return a copy with all texts cut; with ``is_result_only`` only those in observations."""
     if isinstance(value, dict):
         return {
-            key: _cut_texts(each, longest, is_result_only and key != "observation") if key != "notes" else each
-            for key, each in value.items()
+            key: _cut_texts(member, longest, is_result_only and key != "observation") if key != "notes" else member
+            for key, member in value.items()
         }
     if isinstance(value, list):
-        return [_cut_texts(each, longest, is_result_only) for each in value]
+        return [_cut_texts(element, longest, is_result_only) for element in value]
     if is_result_only or not isinstance(value, str) or len(value) <= longest:
         return value
     return f"{value[:longest]} … ({len(value) - longest} more characters)"

@@ -26,8 +26,8 @@ class AttachedFileError(ValueError):
 
 def insert_contents(initial_state: dict[str, Any], read: Read) -> None:
     """Put the contents of attached files into an initial state, in place. Raises ``AttachedFileError``."""
-    attachments = (each for place in _places(initial_state) for each in place.get("attachments") or [])
-    if not any(isinstance(each, dict) and "file" in each for each in attachments):
+    attachments = (attachment for place in _places(initial_state) for attachment in place.get("attachments") or [])
+    if not any(isinstance(attachment, dict) and "file" in attachment for attachment in attachments):
         return
     files: dict[str, dict[str, str | None]] = {}
     sizes: dict[str, int] = {}
@@ -50,7 +50,7 @@ def insert_contents(initial_state: dict[str, Any], read: Read) -> None:
 
     for place in _places(initial_state):
         if place.get("attachments"):
-            place["attachments"] = [resolved(each) for each in place["attachments"]]
+            place["attachments"] = [resolved(attachment) for attachment in place["attachments"]]
     email = initial_state["environment"]["modality_states"].setdefault("email", {})
     email["files"] = {**email.get("files", {}), **files}
 
@@ -83,4 +83,4 @@ def _places(initial_state: dict[str, Any]) -> Iterator[dict[str, Any]]:
     for section in ("emails", "drafts"):
         yield from (email.get(section) or {}).values()
     events = initial_state.get("events") or {}
-    yield from (each["data"] for each in events.get("events") or [] if each.get("modality") == "email")
+    yield from (event["data"] for event in events.get("events") or [] if event.get("modality") == "email")

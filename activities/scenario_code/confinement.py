@@ -122,7 +122,7 @@ def _look_up_for_good(host: str, port: int) -> None:
     def getaddrinfo(asked: Any, asked_port: Any, *_: Any, **__: Any) -> list[Any]:
         name = asked.decode() if isinstance(asked, bytes) else asked
         if name == host and known:
-            return [(*each[:4], (each[4][0], asked_port, *each[4][2:])) for each in known]
+            return [(*entry[:4], (entry[4][0], asked_port, *entry[4][2:])) for entry in known]
         raise socket.gaierror(socket.EAI_NONAME, f"a scenario's code can reach only the simulator's host, not {name!r}")
 
     socket.getaddrinfo = getaddrinfo  # type: ignore[assignment]

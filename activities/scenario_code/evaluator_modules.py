@@ -131,7 +131,9 @@ def code_digest(directory: Path) -> str:
 
 def _replace_path(code: CodeType, path: str) -> CodeType:
     """Return the same code with another file's path, for tracebacks."""
-    inner = (_replace_path(each, path) if isinstance(each, CodeType) else each for each in code.co_consts)
+    inner = (
+        _replace_path(constant, path) if isinstance(constant, CodeType) else constant for constant in code.co_consts
+    )
     return code.replace(co_filename=path, co_consts=tuple(inner))
 
 

@@ -130,7 +130,7 @@ def read_paraphrases(directory: Path, folder: str = AUTHORS) -> list[Paraphrase]
                 raise ParaphrasesError(f"{where}: no fact is named before it: write [NAME] on a line of its own")
             text = match.group("text").strip().replace("\\n", "\n")
             paraphrases += [
-                Paraphrase(where, each, match.group("sign") == "+", match.group("mark"), text) for each in facts
+                Paraphrase(where, fact, match.group("sign") == "+", match.group("mark"), text) for fact in facts
             ]
     return paraphrases
 
@@ -162,8 +162,8 @@ def hold(paraphrases: Iterable[Paraphrase], patterns: Mapping[str, Patterns], by
             fact.
     """
     held, by_fact = Held(facts=len(patterns)), dict[str, list[Paraphrase]]()
-    for each in paraphrases:
-        by_fact.setdefault(each.fact, []).append(each)
+    for paraphrase in paraphrases:
+        by_fact.setdefault(paraphrase.fact, []).append(paraphrase)
     for fact, lines in by_fact.items():
         if fact in by_model:
             continue

@@ -195,7 +195,10 @@ class SharedHost(hosts.SimulationHost):
         return holder.fence if holder.is_there else 0
 
     async def list_standing(self) -> dict[str, int]:
-        return {str(each["simulation_id"]): int(each["fence"]) for each in (await self._host().list())["simulations"]}
+        return {
+            str(simulation["simulation_id"]): int(simulation["fence"])
+            for simulation in (await self._host().list())["simulations"]
+        }
 
     async def _claim(self, claim: hosts.Claim, step: Mapping[str, Any], content: hosts.Content) -> tuple[bytes, bytes]:
         """Claim and carry out a step; the checkpoint's content is sent only if the simulator asks for it."""

@@ -40,7 +40,7 @@ def requests_and_actions(metrics: str, namespace: str = "default") -> tuple[Coun
     The metrics are in Prometheus' text format. Actions are those by which Temporal Cloud bills.
     """
     requests, actions = Counter[str](), Counter[str]()
-    for sample in (each for family in text_string_to_metric_families(metrics) for each in family.samples):
+    for sample in (measurement for family in text_string_to_metric_families(metrics) for measurement in family.samples):
         name = sample.name.removesuffix("_total")  # the parser adds it to metrics of the type counter
         if sample.labels.get("service_name") == "frontend" and sample.labels.get("namespace") == namespace:
             if name == "action":
@@ -86,19 +86,19 @@ async def measure_play(
     """Play the same assessment several times in sequence, and return the means."""
     agent, turns = BASELINES[scenario] if participant == "baseline" else participant, TURNS[scenario]
     _script(evaluator.endpoint)
-    seen = {each.run_id for each in await evaluator.ended_workflows(set())}
+    seen = {workflow.run_id for workflow in await evaluator.ended_workflows(set())}
     await evaluator.assess(scenario, agent, turns, 0, offline=not with_models)
     judged = [prompt for prompt in evaluator.endpoint.prompts if "Now judge this criterion" in prompt]
     spoken = [prompt for prompt in evaluator.endpoint.prompts if "Now judge this criterion" not in prompt]
-    seen |= {each.run_id for each in await evaluator.ended_workflows(seen, 1)}
+    seen |= {workflow.run_id for workflow in await evaluator.ended_workflows(seen, 1)}
     before = await _watch(evaluator)
     took = [
         await evaluator.assess(scenario, agent, turns, 100 + at, offline=not with_models) for at in range(repetitions)
     ]
     runs = await evaluator.ended_workflows(seen, repetitions)
     after = await _watch(evaluator)
-    known = seen | {each.run_id for each in runs}
-    histories = [await evaluator.history(each) for each in runs]
+    known = seen | {workflow.run_id for workflow in runs}
+    histories = [await evaluator.history(workflow) for workflow in runs]
     thinking = await _measure_thinking(evaluator, scenario, agent, histories, known) if with_models else Thinking()
     events = [event for history in histories for event in history.events]
     actions = sum((billable_actions(history.events) for history in histories), Counter[str]())
@@ -139,7 +139,7 @@ async def _measure_thinking(
     evaluator.endpoint.delay = LATENCY
     await evaluator.assess(scenario, agent, TURNS[scenario], 100, offline=False)
     evaluator.endpoint.delay = 0.0
-    slow = [await evaluator.history(each) for each in await evaluator.ended_workflows(known, 1)]
+    slow = [await evaluator.history(workflow) for workflow in await evaluator.ended_workflows(known, 1)]
     of_one = quick[:1]
     figures = {}
     for who, activity in (("characters", "respond"), ("judges", "judge_criterion")):
@@ -243,7 +243,7 @@ async def measure_waiting(evaluator: Evaluator, at_once: int = 12) -> Waiting:
 async def measure_trials(evaluator: Evaluator, trials: int) -> Trial:
     """Measure the cost of a terminal trial: a run of several in sequence, on an engine that the evaluator knows."""
     await run(evaluator.local.gateway_url, TASK.name, agent="oracle", keep_images=True)  # builds the image
-    seen = {each.run_id for each in await evaluator.ended_workflows(set(), 1 + 1)}  # the run, and its trial
+    seen = {workflow.run_id for workflow in await evaluator.ended_workflows(set(), 1 + 1)}  # the run, and its trial
     before = await _watch(evaluator)
     await run(
         evaluator.local.gateway_url,
@@ -253,7 +253,7 @@ async def measure_trials(evaluator: Evaluator, trials: int) -> Trial:
         n_concurrent_trials=1,
         keep_images=True,
     )
-    histories = [await evaluator.history(each) for each in await evaluator.ended_workflows(seen, 1 + trials)]
+    histories = [await evaluator.history(workflow) for workflow in await evaluator.ended_workflows(seen, 1 + trials)]
     after = await _watch(evaluator)
     events = [event for history in histories for event in history.events]
     actions = sum((billable_actions(history.events) for history in histories), Counter[str]())

@@ -23,12 +23,12 @@ def compare_agents(
     from proctor.statistics import compared, units_needed, units_needed_range
 
     runs = [run for run in runs if run.agent in (first, second)]
-    rows = [(name, each) for name, each in _rows(runs, first, second, by) if each.difference is not None]
+    rows = [(name, row) for name, row in _rows(runs, first, second, by) if row.difference is not None]
     if rows:
         names = Text(clean(first)), Text(clean(second))
         table = plain_table(by, numbers=(*names, "difference", "95 % interval", "pairs"))
-        for name, each in rows:
-            table.add_row(Text(clean(name)), *_cells(each))
+        for name, row in rows:
+            table.add_row(Text(clean(name)), *_cells(row))
         show(console, table)
     else:
         console.print(f"no run of both has a {by}")

@@ -144,8 +144,11 @@ def calibrate_drafts(
 def _figures(outcomes: Sequence[DraftOutcome]) -> dict[str, Agreement]:
     """The agreement on all cases, and on each kind of case. A draft that can be sent has 1 point."""
     pairs = [
-        (each.case.kind, Pair(int(each.case.kind == "fine"), int(each.fault is None) if each.is_readable else None, 1))
-        for each in outcomes
+        (
+            outcome.case.kind,
+            Pair(int(outcome.case.kind == "fine"), int(outcome.fault is None) if outcome.is_readable else None, 1),
+        )
+        for outcome in outcomes
     ]
     kinds = dict.fromkeys(kind for kind, _ in pairs)
     return {
@@ -155,7 +158,7 @@ def _figures(outcomes: Sequence[DraftOutcome]) -> dict[str, Agreement]:
 
 
 def _write_drafts(scenario_id: str, json_file: str | None, figures: dict[str, dict[str, Agreement]]) -> None:
-    rows = {by: {kind: row.model_dump() for kind, row in each.items()} for by, each in figures.items()}
+    rows = {by: {kind: row.model_dump() for kind, row in kinds.items()} for by, kinds in figures.items()}
     text = json.dumps({"scenario_id": scenario_id, "prompt_version": PROMPT_VERSION, "checkers": rows}, indent=1)
     if json_file in (None, "-"):
         print(text)

@@ -218,12 +218,12 @@ def print_table(console: Console, results: TerminalResults) -> None:
     console.print()
     missing = f"; {results.n_missing} never played" if results.n_missing else ""
     if several:
-        for each in results.by_agent:
-            cost = f", cost {each.cost_text}" if each.cost_text else ""
+        for result in results.by_agent:
+            cost = f", cost {result.cost_text}" if result.cost_text else ""
             accuracy = (
-                f"accuracy {each.accuracy.in_words()}: {each.n_resolved} of {each.n_trials} trials resolved{cost}"
+                f"accuracy {result.accuracy.in_words()}: {result.n_resolved} of {result.n_trials} trials resolved{cost}"
             )
-            console.print(Text(f"{clean(each.agent)}: {accuracy}", style="bold"), soft_wrap=True)
+            console.print(Text(f"{clean(result.agent)}: {accuracy}", style="bold"), soft_wrap=True)
         for comparison in results.comparisons:
             for line in comparison_in_words(comparison):
                 console.print(Text(line), soft_wrap=True)
@@ -242,10 +242,10 @@ def print_table(console: Console, results: TerminalResults) -> None:
         console.print(Text(results.stopped, style="yellow"), soft_wrap=True)
     if results.n_doubtful:
         console.print(Text(results.doubts_in_words(), style="yellow"))
-    for each in results.by_agent:
-        for k, share in each.pass_at_k.items():
+    for result in results.by_agent:
+        for k, share in result.pass_at_k.items():
             if k > 1:
-                whose = f"{clean(each.agent)}: " if several else ""
+                whose = f"{clean(result.agent)}: " if several else ""
                 console.print(Text(f"{whose}pass@{k}    {share.in_words()}"))
 
 

@@ -164,7 +164,7 @@ def _tasks_below(source: DatasetSource, where: Path, unzipped: Path) -> list[Pat
         tasks = find_tasks(folder)
     except TaskError:
         tasks = []
-    tasks += [each for each in _unzipped(folder, unzipped) if _is_task(each)]
+    tasks += [candidate for candidate in _unzipped(folder, unzipped) if _is_task(candidate)]
     if not tasks:
         places = sorted({str(task.parent.relative_to(root)) for task in _some_tasks(root)})[:5]
         hint = f"tasks are in {', '.join(places)}: name one with --path" if places else "name a folder of tasks"
@@ -198,7 +198,7 @@ def _is_task(folder: Path) -> bool:
 
 def _some_tasks(root: Path) -> Iterator[Path]:
     for number, (at, folders, files) in enumerate(os.walk(root)):
-        folders[:] = sorted(each for each in folders if not each.startswith("."))
+        folders[:] = sorted(folder for folder in folders if not folder.startswith("."))
         if any(str(file) in files for file in TaskFormat):
             folders.clear()
             yield Path(at)
@@ -210,7 +210,7 @@ def _unzipped(folder: Path, target: Path) -> list[Path]:
     for archive in sorted(folder.glob("*.zip")):
         if zipfile.is_zipfile(archive) and not archive.is_symlink():
             unpack(archive, target / archive.stem, _TASK_ZIP_PASSWORD)
-    return [_only_task(each) for each in sorted(target.iterdir())] if target.is_dir() else []
+    return [_only_task(path) for path in sorted(target.iterdir())] if target.is_dir() else []
 
 
 def _only_task(folder: Path) -> Path:
@@ -229,7 +229,7 @@ def _listed_tasks(source: DatasetSource, folder: Path) -> list[Path]:
             key = (task.git_url, task.commit)
             if key not in checkouts:
                 checkouts[key] = folder / str(len(checkouts))
-                paths = [each.path for each in source.tasks if (each.git_url, each.commit) == key]
+                paths = [entry.path for entry in source.tasks if (entry.git_url, entry.commit) == key]
                 _check_out(task.git_url, task.commit, paths, checkouts[key])
             root = checkouts[key].resolve()
             place = (root / task.path).resolve()

@@ -41,8 +41,8 @@ def print_entries(kept: Archive, config: GreenAgentConfig, query: EntryQuery, li
         others: flags that name other deployments, for a hint.
     """
     running = _running(config) if query == EntryQuery(scenario=query.scenario, agent=query.agent) else []
-    running = [each for each in running if query.scenario in (None, each.scenario_id)]
-    everything = replace(query, without=[each.id for each in running])
+    running = [assessment for assessment in running if query.scenario in (None, assessment.scenario_id)]
+    everything = replace(query, without=[assessment.id for assessment in running])
     query = replace(everything, is_alone=query == EntryQuery())
     shown, (total, in_all) = kept.survey(replace(query, most=limit), everything)
     in_campaigns = in_all - total
@@ -54,7 +54,7 @@ def print_entries(kept: Archive, config: GreenAgentConfig, query: EntryQuery, li
         _tell_damages(console, damages, unlisted)
         return
     is_wide = console.width >= _WIDE
-    ids = [each.scenario_id for each in running] + [entry.day for entry in shown]
+    ids = [assessment.scenario_id for assessment in running] + [entry.day for entry in shown]
     table = plain_table()
     for name in ("id", "began", "scenario", "agent"):
         longest = max(map(len, [name, *ids])) if name == "scenario" else 0
@@ -64,9 +64,14 @@ def print_entries(kept: Archive, config: GreenAgentConfig, query: EntryQuery, li
     for name in ("score", "turns") if is_wide else ("score",):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("status", no_wrap=True)
-    for each in running:
-        cells = (each.id[:_SHORT_ID], _began(each.started_at, is_wide), each.scenario_id, clean(each.participant_url))
-        table.add_row(*cells, *([""] * (2 if is_wide else 1)), each.status)
+    for assessment in running:
+        cells = (
+            assessment.id[:_SHORT_ID],
+            _began(assessment.started_at, is_wide),
+            assessment.scenario_id,
+            clean(assessment.participant_url),
+        )
+        table.add_row(*cells, *([""] * (2 if is_wide else 1)), assessment.status)
     for entry in shown:
         *shown_cells, status = _row(entry, is_wide)
         table.add_row(*shown_cells, Text("damaged", style="red") if entry.id in damages else status)
@@ -81,7 +86,7 @@ def print_entries(kept: Archive, config: GreenAgentConfig, query: EntryQuery, li
 
 
 def _tell_damages(console: Console, damages: Mapping[str, str], unlisted: Sequence[str]) -> None:
-    sentences = [*damages.values(), *(f"the entry {clean(each)} can't be read" for each in unlisted)]
+    sentences = [*damages.values(), *(f"the entry {clean(name)} can't be read" for name in unlisted)]
     for sentence in sentences[:_DAMAGES]:
         console.print(Text(f"damaged: {clean(sentence)}", style="red"), soft_wrap=True)
     if len(sentences) > _DAMAGES:
@@ -158,8 +163,8 @@ def print_assessment(kept: Archive, entry: ArchiveEntry, results: AssessmentResu
 
 
 def _tell_of_judgements(kept: Archive, entry: ArchiveEntry, console: Console) -> None:
-    said = [each.in_words() for each in kept.judgements(entry, Shift)]
-    said += [each.in_words() for each in kept.judgements(entry, Judgement)]
+    said = [judgement.in_words() for judgement in kept.judgements(entry, Shift)]
+    said += [judgement.in_words() for judgement in kept.judgements(entry, Judgement)]
     for sentence in said:
         console.print(Text(clean(sentence), style="yellow"), soft_wrap=True)
 

@@ -33,7 +33,7 @@ def with_members(kept: Archive, entries: Sequence[ArchiveEntry], damaged: list[s
     campaigns = {entry.id for entry in entries if entry.kind == "campaign"}
     named = {entry.id for entry in entries}
     members = [kept.in_full(kept.select(EntryQuery(campaign=of)), damaged) for of in campaigns]
-    return [*entries, *(each for some in members for each in some if each.id not in named)]
+    return [*entries, *(member for some in members for member in some if member.id not in named)]
 
 
 def parts_of(kept: Archive, entries: Sequence[ArchiveEntry]) -> list[ArchiveEntry]:

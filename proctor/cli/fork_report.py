@@ -17,15 +17,15 @@ def print_forks(console: Console, forks: Sequence[ForkSpread]) -> None:
         for heading in ("forks", "mean", "variance", "still open", "decided here"):
             table.add_column(heading, justify="right", no_wrap=True)
         whole = spread.turns[0].variance if spread.turns else 0
-        for each in spread.turns:
+        for turn in spread.turns:
             table.add_row(
-                f"from turn {each.turn}",
-                str(each.forks),
-                f"{each.mean:.1f}%",
-                f"{each.variance:.1f}",
-                f"{each.variance / whole:.0%}" if whole else "",
-                "" if each.decided is None else f"{each.decided:.0%}",
-                style="bold" if each.turn == spread.deciding else "",
+                f"from turn {turn.turn}",
+                str(turn.forks),
+                f"{turn.mean:.1f}%",
+                f"{turn.variance:.1f}",
+                f"{turn.variance / whole:.0%}" if whole else "",
+                "" if turn.decided is None else f"{turn.decided:.0%}",
+                style="bold" if turn.turn == spread.deciding else "",
             )
         console.print()
         show(console, table)
@@ -42,7 +42,7 @@ def _in_words(spread: ForkSpread) -> str:
     whole = spread.turns[0].variance
     last = spread.turns[-1]
     share = next(
-        (each.decided for each in spread.turns if each.turn == spread.deciding and each.decided is not None),
+        (turn.decided for turn in spread.turns if turn.turn == spread.deciding and turn.decided is not None),
         last.variance / whole,
     )
     later = " or one after it" if spread.deciding == last.turn else ""

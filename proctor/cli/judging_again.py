@@ -79,10 +79,10 @@ def choose(kept: Archive, names: Iterable[str]) -> Work:
             continue
         if entry.kind == "campaign" and entry.campaign_kind != "terminal-bench":
             work.campaigns.append(entry)
-            summaries = [each for each in kept.select(EntryQuery(campaign=entry.id)) if not each.part_of]
-            members = {each.id: each for each in kept.in_full(summaries)}
-            lost = [each.id for each in summaries if each.id not in members]
-            work.refused += [NotJudged(assessment_id=each, reason="its entry can't be read") for each in lost]
+            summaries = [summary for summary in kept.select(EntryQuery(campaign=entry.id)) if not summary.part_of]
+            members = {member.id: member for member in kept.in_full(summaries)}
+            lost = [summary.id for summary in summaries if summary.id not in members]
+            work.refused += [NotJudged(assessment_id=lost_id, reason="its entry can't be read") for lost_id in lost]
             if not summaries:
                 work.refused.append(NotJudged(assessment_id=entry.id, reason="the archive has no assessment of it"))
             found |= members
@@ -130,7 +130,10 @@ def _cancel(task: asyncio.Task[None]) -> None:
 
 async def _judge_one(court: Court, kept: Archive, work: Work, entry: ArchiveEntry) -> None:
     key = (await court.who(entry)).key
-    known = {each.key: each for each in await asyncio.to_thread(kept.judgements, entry, Judgement)}
+    known = {
+        past_judgement.key: past_judgement
+        for past_judgement in await asyncio.to_thread(kept.judgements, entry, Judgement)
+    }
     if key in known:
         await asyncio.to_thread(kept.results, entry)  # the first verdicts are needed, too
         work.done[entry.id] = known[key]
@@ -284,11 +287,11 @@ def print_shift(console: Console, shift: Shift, named: int, *, has_judge: bool) 
     )
     say(f"{shift.equal} have the same verdicts, {shift.changed} other points")
     table = plain_table("agent", numbers=("before", "now", "shift"))
-    for each in shift.means:
-        change = each.now - each.before if each.now is not None and each.before is not None else None
-        table.add_row(Text(clean(each.agent)), _shown(each.before), _shown(each.now), _shown_change(change))
+    for mean in shift.means:
+        change = mean.now - mean.before if mean.now is not None and mean.before is not None else None
+        table.add_row(Text(clean(mean.agent)), _shown(mean.before), _shown(mean.now), _shown_change(change))
     show(console, table)
-    if moved := sorted((each for each in shift.criteria if each.more or each.less), key=_weight):
+    if moved := sorted((criterion for criterion in shift.criteria if criterion.more or criterion.less), key=_weight):
         table = plain_table("criterion", numbers=("runs", "up", "down", "before", "now", "shift"))
         for row in moved[:_SHOWN]:
             cells = (str(row.runs), str(row.more), str(row.less), _shown(row.before), _shown(row.now))
@@ -308,8 +311,8 @@ def print_shift(console: Console, shift: Shift, named: int, *, has_judge: bool) 
         say(f"{counted(shift.kept, 'verdict')} needed a model and stayed as before{hint}")
     for remark, count in shift.remarks.items():
         say(f"{counted(count, 'run')}: {remark}", "yellow")
-    reasons = Counter(each.reason for each in shift.not_judged)
-    example = {each.reason: each.assessment_id for each in shift.not_judged}
+    reasons = Counter(refusal.reason for refusal in shift.not_judged)
+    example = {refusal.reason: refusal.assessment_id for refusal in shift.not_judged}
     for reason, count in reasons.most_common(_SHOWN):
         who = example[reason] if count == 1 else f"{count} runs (such as {example[reason]})"
         say(f"not judged: {clean(who)}: {clean(reason)}", "red")

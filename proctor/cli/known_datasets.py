@@ -28,11 +28,11 @@ def configured_dataset(chosen: DatasetSection, state: str | None) -> str | None:
     known = known_datasets(state)
     if pulled_folder(label, state) or chosen.registry is None:
         return label
-    listed = [each for each in read_registry(chosen.registry) if each.name == chosen.name]
-    for dataset in [each for each in listed if chosen.version in (None, each.version)]:
+    listed = [entry for entry in read_registry(chosen.registry) if entry.name == chosen.name]
+    for dataset in [entry for entry in listed if chosen.version in (None, entry.version)]:
         learn(known, dataset)
-    if chosen.version not in (None, *(each.version for each in listed)) or not listed:
-        have = ", ".join(each.label for each in listed) or "no dataset of that name"
+    if chosen.version not in (None, *(entry.version for entry in listed)) or not listed:
+        have = ", ".join(entry.label for entry in listed) or "no dataset of that name"
         raise UsageError(f"dataset.name and dataset.version are {label}, and {chosen.registry} has {have}")
     pull(known, require_known(known, label), is_update=False)
     return label
@@ -122,7 +122,7 @@ def known_datasets(state: str | None) -> KnownDatasets:
 
 def find_known(known: KnownDatasets, label: str) -> KnownDataset | None:
     with ending_as(CommandError, TaskError):
-        return next((each for each in known.all() if each.label == label), None)
+        return next((dataset for dataset in known.all() if dataset.label == label), None)
 
 
 def require_known(known: KnownDatasets, label: str) -> KnownDataset:

@@ -26,7 +26,7 @@ def write_wheel(folder: Path) -> Path:
     info = f"proctor_purple-{release}.dist-info"
     content = {f"purple_sdk/{name}": data for name, data in _files(files("purple_sdk")).items()}
     lines = ["Metadata-Version: 2.1", "Name: proctor-purple", f"Version: {release}", "Requires-Python: >=3.11"]
-    metadata = [*lines, *(f"Requires-Dist: {each}" for each in dependencies()), ""]
+    metadata = [*lines, *(f"Requires-Dist: {dependency}" for dependency in dependencies()), ""]
     content[f"{info}/METADATA"] = "\n".join(metadata).encode()
     content[f"{info}/WHEEL"] = b"Wheel-Version: 1.0\nGenerator: proctor\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
     record = [f"{name},sha256={_digest(data)},{len(data)}" for name, data in content.items()]
@@ -40,8 +40,14 @@ def write_wheel(folder: Path) -> Path:
 
 
 def dependencies() -> list[str]:
-    requirements = [Requirement(each) for each in requires("proctor") or []]
-    return sorted({str(each) for each in requirements if each.name in NEEDS and "extra" not in str(each.marker)})
+    requirements = [Requirement(text) for text in requires("proctor") or []]
+    return sorted(
+        {
+            str(requirement)
+            for requirement in requirements
+            if requirement.name in NEEDS and "extra" not in str(requirement.marker)
+        }
+    )
 
 
 def _files(folder: Traversable) -> dict[str, bytes]:

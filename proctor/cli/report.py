@@ -242,7 +242,7 @@ def _provenance(provenance: Provenance) -> str:
     parts = [f"scenario{version} {(provenance.scenario_hash or 'not frozen')[:12]}"]
     parts += [f"reader {provenance.reader}"] if provenance.reader else []
     if provenance.evaluators in ("current", "mixed"):
-        hashes = ", ".join(each[:12] for each in provenance.evaluators_hashes)
+        hashes = ", ".join(evaluators_hash[:12] for evaluators_hash in provenance.evaluators_hashes)
         parts.append(f"evaluators not those of admission ({provenance.evaluators}: {hashes})")
     for role, uses in (("judges", provenance.judges), ("characters", provenance.characters)):
         parts += [f"{role} {_use(use)}" for use in uses]

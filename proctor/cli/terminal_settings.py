@@ -202,7 +202,7 @@ def read_terminal_settings(
     try:
         return TerminalSettings.model_validate(values)
     except ValidationError as error:
-        raise UsageError("; ".join(_sentence(each, sources, path) for each in error.errors())) from None
+        raise UsageError("; ".join(_sentence(problem, sources, path) for problem in error.errors())) from None
 
 
 def _read_toml(path: Path) -> dict[str, Any]:

@@ -62,7 +62,7 @@ def runs_of_agents(
     called = {entry.id: name for name, own in chosen.items() for entry in own}
     if len(called) < sum(map(len, chosen.values())):
         raise UsageError(f"{' and '.join(map(repr, chosen))} are names of the same agent: name two agents")
-    return archive.collect_runs([each for each in entries if each.id in called and not each.forked_from], called)
+    return archive.collect_runs([entry for entry in entries if entry.id in called and not entry.forked_from], called)
 
 
 def agent_names(entries: Iterable[ArchiveEntry]) -> dict[str, str]:
@@ -87,7 +87,7 @@ def _agents_in(entries: Iterable[ArchiveEntry]) -> dict[Who, list[ArchiveEntry]]
 def _full_name(who: Who, agents: Iterable[Who]) -> str:
     """``LABEL=ADDRESS``; ``LABEL=CARD`` if several cards were at that address."""
     label, card, url = who
-    return f"{label}={url if sum((each[0], each[2]) == (label, url) for each in agents) == 1 else card}"
+    return f"{label}={url if sum((agent[0], agent[2]) == (label, url) for agent in agents) == 1 else card}"
 
 
 def _ambiguous(name: str, agents: Mapping[Who, int]) -> str:

@@ -146,7 +146,7 @@ class Runs(Sequence[ArchiveEntry]):
         """
         from proctor.statistics import summaries
 
-        entries = [each for each in self._entries if not each.forked_from]
+        entries = [entry for entry in self._entries if not entry.forked_from]
         return summaries(self._archive.collect_runs(entries, agent_names(entries)))
 
     def compare(self, first: str, second: str) -> Comparison:

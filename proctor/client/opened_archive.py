@@ -104,8 +104,8 @@ def _found(config: GreenAgentConfig, names: Sequence[str]) -> GreenAgentConfig:
 def _places(config: GreenAgentConfig) -> tuple[list[Deployment], list[GreenAgentConfig]]:
     """The running deployments, and all settings: of running deployments, then ``config``, then of ended deployments."""
     known, chosen = known_deployments(Path(config.state)), frozenset(config.model_fields_set)
-    running = [each for each in known if each.is_running]
-    settled = [each.settle(config, chosen) for each in known]
+    running = [deployment for deployment in known if deployment.is_running]
+    settled = [deployment.settle(config, chosen) for deployment in known]
     return running, [*settled[: len(running)], config, *settled[len(running) :]]
 
 
@@ -138,11 +138,11 @@ def _has(config: GreenAgentConfig, name: str) -> bool:
 def other_deployments(config: GreenAgentConfig) -> str:
     """A hint with the flags that name the other deployments; empty if there are none."""
     home = Path(GreenAgentConfig().state)
-    return _flags([each for each in known_deployments(home) if each.state != Path(config.state).resolve()])
+    return _flags([other for other in known_deployments(home) if other.state != Path(config.state).resolve()])
 
 
 def _flags(deployments: Sequence[Deployment]) -> str:
-    named = [f"--state {each.state}" for each in deployments]
+    named = [f"--state {deployment.state}" for deployment in deployments]
     return ", ".join(named[:_NAMED]) + ", …" * (len(named) > _NAMED)
 
 

@@ -70,7 +70,7 @@ class TextTest(BaseModel):
     @property
     def asks_for_anything(self) -> bool:
         tests = (self.moment, self.marked_moment, self.time, self.day, self.all, self.any, self.none)
-        is_one_given = any(each is not None for each in (self.pattern, self.value, self.sentence))
+        is_one_given = any(test is not None for test in (self.pattern, self.value, self.sentence))
         return is_one_given or self.asks or any(tests)
 
     @property
@@ -99,8 +99,8 @@ def _names(moments: tuple[datetime, ...], reading: Reading, *, is_foreign: bool)
 
 
 def _names_alone(times: tuple[time_of_day, ...], reading: Reading) -> bool:
-    named = {(each.hour, each.minute) for each in reading.bare_times}
-    return any((each.hour, each.minute) in named for each in times)
+    named = {(time.hour, time.minute) for time in reading.bare_times}
+    return any((time.hour, time.minute) in named for time in times)
 
 
 Test = Annotated[TextTest, BeforeValidator(_of_pattern)]

@@ -353,7 +353,7 @@ class _NoSimulation(SharedLooks):
 def is_same(first: Sequence[CriterionResult], now: Sequence[CriterionResult]) -> bool:
     """Whether two lists of verdicts are the same, word for word."""
     before, after = (
-        [each.model_dump(mode="json", exclude=_NOT_OF_A_VERDICT) for each in some] for some in (first, now)
+        [result.model_dump(mode="json", exclude=_NOT_OF_A_VERDICT) for result in some] for some in (first, now)
     )
     return before == after
 
@@ -371,12 +371,12 @@ def _with_answers(archived: bytes, files: bytes, role: str) -> ScenarioConfig:
             member = archive.extractfile(_SCENARIO)
             document = from_json(member.read()) if member is not None else {}
         document = document["roles"][role] if role else document
-        answers = {each["criterion_id"]: each.get("params") for each in document["criteria"]}
+        answers = {original["criterion_id"]: original.get("params") for original in document["criteria"]}
         for criterion in criteria:
             criterion["params"] = answers.get(criterion["criterion_id"])
         for name, person in form["characters"].items():
             known = document.get("characters", {}).get(name, {})
-            person.update({each: known[each] for each in ("scripted_replies", "special_instructions") if each in known})
+            person.update({key: known[key] for key in ("scripted_replies", "special_instructions") if key in known})
     return ScenarioConfig.model_validate(form)
 
 

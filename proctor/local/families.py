@@ -39,9 +39,9 @@ def families_in(scenarios_dir: str | Path | None = None) -> list[Family]:
     manager = ScenarioManager(read_settings(GreenAgentConfig, scenarios_dir=folder).scenarios_dir)
     with ending_as(UsageError, ScenarioNotFoundError):
         families = list_families(manager)
-    if broken := next((each for each in families if not isinstance(each, Family)), None):
+    if broken := next((family for family in families if not isinstance(family, Family)), None):
         raise CommandError(str(broken))
-    return [each for each in families if isinstance(each, Family)]
+    return [family for family in families if isinstance(family, Family)]
 
 
 def is_family(folder: Path) -> bool:

@@ -112,10 +112,12 @@ def _unknown(value: Any, kind: Any, where: str) -> list[str]:
         return _unknown_of_model(value, kind, where)
     members = get_args(kind)
     if isinstance(value, dict) and get_origin(kind) is dict:
-        return [field for key, each in value.items() for field in _unknown(each, members[1], f"{where}.{key}")]
+        return [field for key, member in value.items() for field in _unknown(member, members[1], f"{where}.{key}")]
     if isinstance(value, list) and get_origin(kind) in (list, tuple):
         return [
-            sentence for place, each in enumerate(value) for sentence in _unknown(each, members[0], f"{where}.{place}")
+            sentence
+            for place, element in enumerate(value)
+            for sentence in _unknown(element, members[0], f"{where}.{place}")
         ]
     return []
 
@@ -127,12 +129,12 @@ def _unknown_of_model(value: Any, kind: type[BaseModel], where: str) -> list[str
     for name, field in kind.model_fields.items():
         alias = field.validation_alias
         names = [str(choice) for choice in alias.choices] if isinstance(alias, AliasChoices) else [alias or field.alias]
-        known |= {str(each): field.annotation for each in (name, *names) if each}
+        known |= {str(key): field.annotation for key in (name, *names) if key}
     place = f"{where}." if where else ""
     problems = [] if kind.model_config.get("extra") == "allow" else _unknown_names(value, known, place)
-    for name, each in value.items():
+    for name, member in value.items():
         if name in known:
-            problems += _unknown(each, known[name], f"{place}{name}")
+            problems += _unknown(member, known[name], f"{place}{name}")
     return problems
 
 

@@ -226,7 +226,7 @@ def _example(schema: Mapping[str, Any], root: Mapping[str, Any]) -> Any:
         return schema["const"] if "const" in schema else schema["enum"][0]
     match schema.get("type"):
         case "object":
-            return {name: _example(each, root) for name, each in (schema.get("properties") or {}).items()}
+            return {name: _example(member, root) for name, member in (schema.get("properties") or {}).items()}
         case "array":
             return [_example(schema.get("items") or {}, root)] * int(schema.get("minItems") or 0)
         case "integer" | "number":

@@ -16,7 +16,7 @@ def list_ids(parameters: Mapping[str, Any]) -> list[str]:
     words: list[str] = []
     for name in _IDS:
         value = parameters.get(name)
-        words += [str(each) for each in value] if isinstance(value, list) else [str(value)] if value else []
+        words += [str(element) for element in value] if isinstance(value, list) else [str(value)] if value else []
     return list(dict.fromkeys(words))
 
 
@@ -27,7 +27,7 @@ def find_targets(parameters: Mapping[str, Any]) -> str:
         if isinstance(value, str) and value:
             return value
         if isinstance(value, list) and value:
-            return ", ".join(str(each) for each in value)
+            return ", ".join(str(element) for element in value)
     return ""
 
 

@@ -111,7 +111,10 @@ def _is_hidden(tag: str, hidden_classes: frozenset[str]) -> bool:
 
 def _declarations(style: str) -> dict[str, str]:
     declarations = compiled(_DECLARATION).finditer(style)
-    return {each.group(1).lower(): each.group(2).lower().replace("!important", "").strip() for each in declarations}
+    return {
+        declaration.group(1).lower(): declaration.group(2).lower().replace("!important", "").strip()
+        for declaration in declarations
+    }
 
 
 def _hides(styles: dict[str, str]) -> bool:

@@ -72,7 +72,9 @@ class UnderWay(Live):
             is_counted = len(campaigns) < _TALLIES_AT_MOST
             latest = await self._subscriptions.read_latest(execution.id, 5) if is_counted else []
             campaigns.append(await self._running(execution, _tally_in(latest)))
-        assessments = [await self._running(each) async for each in self._executions(ASSESSMENT_WORKFLOW, caller)]
+        assessments = [
+            await self._running(workflow) async for workflow in self._executions(ASSESSMENT_WORKFLOW, caller)
+        ]
         return [*campaigns, *assessments]
 
     async def details(self, name: str) -> RunningDetails | None:
@@ -88,7 +90,7 @@ class UnderWay(Live):
         tally = _tally_in(updates) if is_campaign else None
         return RunningDetails(
             running=await self._running(execution, tally),
-            updates=[each.data for each in updates],
+            updates=[update.data for update in updates],
             wait_reason=why_it_waits(execution),
             cells=await self._cells(execution.id) if is_campaign else (),
         )
@@ -110,8 +112,8 @@ class UnderWay(Live):
     async def _cells(self, campaign_id: str) -> list[RunningCell]:
         client = await self.connected()
         query = f"ParentWorkflowId = '{campaign_id}' AND ExecutionStatus = 'Running'"
-        cells = [each async for each in client.list_workflows(query, limit=_CELLS_AT_MOST, page_size=_CELLS_AT_MOST)]
-        return await do_all(*(self._cell(each) for each in sorted(cells, key=lambda each: each.start_time)))
+        cells = [cell async for cell in client.list_workflows(query, limit=_CELLS_AT_MOST, page_size=_CELLS_AT_MOST)]
+        return await do_all(*(self._cell(cell) for cell in sorted(cells, key=lambda each: each.start_time)))
 
     async def _cell(self, listed: WorkflowExecution) -> RunningCell:
         execution = await self._find(listed.id, (listed.workflow_type,))
@@ -184,7 +186,7 @@ class UnderWay(Live):
 
 def _step_of(execution: WorkflowExecutionDescription) -> str | None:
     """A trial's current step, in words; None between steps, and for other workflows."""
-    names = [each.activity_type.name for each in execution.raw_description.pending_activities]
+    names = [activity.activity_type.name for activity in execution.raw_description.pending_activities]
     return next((_STEPS[name] for name in names if name in _STEPS), None)
 
 

@@ -86,7 +86,7 @@ def compared(
     needed = {points: count for points in DIFFERENCES if (count := units_needed(comparison, points)) is not None}
     ranges = {points: units_needed_range(comparison, points) for points in needed}
     return comparison.model_copy(
-        update={"units_needed": needed, "units_needed_range": {p: each for p, each in ranges.items() if each}}
+        update={"units_needed": needed, "units_needed_range": {p: span for p, span in ranges.items() if span}}
     )
 
 
@@ -110,7 +110,7 @@ def units_needed_range(comparison: Comparison, difference: float) -> tuple[int, 
 
     free = comparison.units - 1
     chi2 = 2 * special.gammaincinv(free / 2, [(1 + _SURE_OF_SPREAD) / 2, (1 - _SURE_OF_SPREAD) / 2])
-    low, high = (_needed(comparison.spread * float(np.sqrt(free / each)), difference) for each in chi2)
+    low, high = (_needed(comparison.spread * float(np.sqrt(free / quantile)), difference) for quantile in chi2)
     return low, high
 
 

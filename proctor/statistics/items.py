@@ -38,7 +38,7 @@ def _item(scenario: str, criterion: str, judged: Sequence[Run]) -> Item | None:
         return None
     shares = [share for _, share in earned]
     agents = dict.fromkeys(run.agent for run, _ in earned)
-    by_agent = {agent: weighed_mean([each for each in earned if each[0].agent == agent]) or 0.0 for agent in agents}
+    by_agent = {agent: weighed_mean([pair for pair in earned if pair[0].agent == agent]) or 0.0 for agent in agents}
     return Item(
         scenario=scenario,
         criterion=criterion,

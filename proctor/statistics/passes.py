@@ -90,9 +90,9 @@ def effective_runs(units: Sequence[Sequence[bool]], weights: Sequence[float] | N
     if len(units) == runs:
         return alike
     shares = [sum(unit) / len(unit) for unit in units]
-    share = sum(size * each for size, each in zip(sizes, shares, strict=True)) / whole
-    residuals = [size * (each - share) for size, each in zip(sizes, shares, strict=True)]
-    variance = sum(each**2 for each in residuals) * len(units) / (len(units) - 1) / whole**2
+    share = sum(size * unit_share for size, unit_share in zip(sizes, shares, strict=True)) / whole
+    residuals = [size * (unit_share - share) for size, unit_share in zip(sizes, shares, strict=True)]
+    variance = sum(residual**2 for residual in residuals) * len(units) / (len(units) - 1) / whole**2
     if variance < 1e-12:
         return alike
     from scipy import special

@@ -99,7 +99,7 @@ def _find_lost_cells(
     """Return the planned cells without a counted run, the strata without any counted run, and the number of planned
     cells.
     """
-    cells = dict.fromkeys((each.scenario, each.difficulty, each.seed, each.repeat) for each in plan)
+    cells = dict.fromkeys((cell.scenario, cell.difficulty, cell.seed, cell.repeat) for cell in plan)
     cells.update(dict.fromkeys(run.cell for run in runs))
     kept = {run.cell for run in counted}
     strata = {cell[:2] for cell in kept}
@@ -186,8 +186,8 @@ def _make_units(values: Sequence[tuple[Run, float]], places: Sequence[tuple[str 
     for place, share, (_, value) in zip(places, weights([run.cell for run, _ in values]), values, strict=True):
         members[place].append((value, share))
     return [
-        Unit(tuple(value for value, _ in each), stratum, tuple(share for _, share in each))
-        for (stratum, _), each in members.items()
+        Unit(tuple(value for value, _ in pairs), stratum, tuple(share for _, share in pairs))
+        for (stratum, _), pairs in members.items()
     ]
 
 

@@ -116,7 +116,7 @@ def read_texts(task: TerminalTask, workdir: str) -> TaskTexts:
         tests=tests,
         instruction=task.instruction,
         solution="\n".join(solved),
-        folders=frozenset(each.rstrip("/") or "/" for each in [workdir, *_FOLDER.findall(script)]),
+        folders=frozenset(folder.rstrip("/") or "/" for folder in [workdir, *_FOLDER.findall(script)]),
         modules=frozenset(
             name.strip().partition(".")[0] for names in _IMPORT.findall(tests) for name in names.split(",")
         ),
@@ -179,7 +179,7 @@ def list_script(folders: Iterable[str]) -> str:
 for d in {" ".join(f"'{folder}'" for folder in folders if "'" not in folder)}; do
   [ -d "$d" ] || continue
   for f in "$d"/*; do echo "name $f"; done
-  for n in {" ".join(f"'{each}'" for each in sorted(COMMANDS))} "$d"/python3.*; do
+  for n in {" ".join(f"'{command}'" for command in sorted(COMMANDS))} "$d"/python3.*; do
     f="$d/${{n##*/}}"; [ -e "$f" ] && [ -L "$f" ] && echo "real $(readlink -f "$f")"
   done
 done
@@ -331,7 +331,7 @@ class _Rule:
         if kind:
             is_module = kind in ("py", "pyc") or kind.endswith("so")
         else:  # a folder shadows a module only with such a file
-            is_module = any(each.startswith(f"{path}/__init__.") for each in self._added)
+            is_module = any(file.startswith(f"{path}/__init__.") for file in self._added)
         return f"the module {module}, which pytest imports" if is_module else None
 
     def _pytest(self, path: str) -> str | None:

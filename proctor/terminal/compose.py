@@ -199,9 +199,9 @@ def _list_volumes(task: TerminalTask, name: str, service: str, definition: dict[
     logs.
     """
     kept = [
-        each
-        for each in definition.get("volumes") or []
-        if not compose_files.is_log_mount(each) and not _own_mounts(task, {"volumes": [each]})
+        volume
+        for volume in definition.get("volumes") or []
+        if not compose_files.is_log_mount(volume) and not _own_mounts(task, {"volumes": [volume]})
     ]
     return kept + [
         f"{_volume_name(name, service, mount)}:{mount.target}{':ro' if mount.read_only else ''}"

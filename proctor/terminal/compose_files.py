@@ -91,9 +91,9 @@ def _filled(value: Any, values: Mapping[str, str], missing: dict[str, str]) -> A
     if isinstance(value, str):
         return interpolated(value, values, missing)
     if isinstance(value, dict):
-        return {name: _filled(each, values, missing) for name, each in value.items()}
+        return {name: _filled(member, values, missing) for name, member in value.items()}
     if isinstance(value, list):
-        return [_filled(each, values, missing) for each in value]
+        return [_filled(element, values, missing) for element in value]
     return value
 
 
@@ -137,8 +137,8 @@ def read_build(definition: Mapping[str, Any], folder: Path) -> Build | None:
 def as_mapping(value: Any) -> dict[str, str]:
     """Return variables as a mapping; compose writes a mapping or a list of ``NAME=VALUE``."""
     if isinstance(value, dict):
-        return {str(name): _as_text(each) for name, each in value.items()}
-    pairs = [str(each).partition("=") for each in value or []]
+        return {str(name): _as_text(member) for name, member in value.items()}
+    pairs = [str(element).partition("=") for element in value or []]
     return {name: text for name, _, text in pairs}
 
 
@@ -189,7 +189,7 @@ def as_service(document: Mapping[str, Any], main: str, folder: Path) -> Service 
 def _parse_words(value: Any) -> list[str] | None:
     if value is None:
         return None
-    return shlex.split(value) if isinstance(value, str) else [str(each) for each in value]
+    return shlex.split(value) if isinstance(value, str) else [str(element) for element in value]
 
 
 def _host_config(definition: Mapping[str, Any]) -> dict[str, object]:
@@ -212,7 +212,7 @@ def _host_config(definition: Mapping[str, Any]) -> dict[str, object]:
         more["ExtraHosts"] = [f"{a}:{b}" for a, b in hosts.items()] if isinstance(hosts, dict) else list(hosts)
     for key, name in (("cap_add", "CapAdd"), ("cap_drop", "CapDrop"), ("security_opt", "SecurityOpt")):
         if definition.get(key):
-            more[name] = [str(each) for each in definition[key]]
+            more[name] = [str(element) for element in definition[key]]
     if definition.get("dns"):
         more["Dns"] = [definition["dns"]] if isinstance(definition["dns"], str) else list(definition["dns"])
     if definition.get("privileged"):

@@ -75,8 +75,8 @@ def _packed(source: Sources, target: str) -> bytes:
                 info.size = len(content)
                 tar.addfile(owned(info), io.BytesIO(content))
         else:
-            for each in [source] if isinstance(source, Path) else source:
-                for path in sorted(each.iterdir()) if each.is_dir() else [each]:
+            for origin in [source] if isinstance(source, Path) else source:
+                for path in sorted(origin.iterdir()) if origin.is_dir() else [origin]:
                     tar.add(path, arcname=f"{target}/{path.name}", filter=owned)
     return out.getvalue()
 

@@ -96,8 +96,8 @@ class KnownDatasets:
         """
         name, _, version = label.partition("@")
         known = self.all()
-        versions = [each for each in known if each.name == name]
-        matches = [each for each in versions if version in ("", each.version)]
+        versions = [dataset for dataset in known if dataset.name == name]
+        matches = [dataset for dataset in versions if version in ("", dataset.version)]
         if not matches:
             have = ", ".join(version.label for version in versions or known) or "none"
             raise TaskError(

@@ -216,7 +216,7 @@ async def _prepared(
         ) from error
     return ref.model_copy(
         update={
-            "own_processes": tuple(each.process for each in own.values()),
+            "own_processes": tuple(process.process for process in own.values()),
             "had_tests": "tests 1" in output,
         }
     )

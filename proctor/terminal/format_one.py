@@ -179,7 +179,7 @@ def _solution(folder: Path, notes: Notes) -> Solution | None:
     try:
         if not isinstance(raw, list):
             raise TypeError
-        return Solution(commands=[SolutionCommand.model_validate(each) for each in raw])
+        return Solution(commands=[SolutionCommand.model_validate(command) for command in raw])
     except TypeError:
         notes.fatal(f"solution.yaml is {show_value(raw)}: write a list of commands there, each with command: …")
     except ValidationError as error:

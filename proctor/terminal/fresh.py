@@ -73,7 +73,7 @@ async def image_commands(engine: Engine, environment: EnvironmentRef) -> ImageCo
     about = await _inspect(engine, environment.container_id, environment)
     image = str(about["Image"])
     if image not in _known_commands:
-        path = next((each[5:] for each in about["Config"]["Env"] or [] if each.startswith("PATH=")), "")
+        path = next((variable[5:] for variable in about["Config"]["Env"] or [] if variable.startswith("PATH=")), "")
         folders = dict.fromkeys([*filter(None, path.split(":")), *USUAL_FOLDERS])
         body = {
             "Image": image,
@@ -148,8 +148,8 @@ async def start(
         raise engine.failed(f"a fresh container of {task.id} for its tests doesn't start", error.message) from error
     fresh = _reference(environment, made, suffix)
     await _prepare(engine, task, fresh)
-    mounts = [str(each["Destination"]).rstrip("/") for each in about.get("Mounts") or []]
-    excluded = {*held, *mounts, *(each for each in _EXCLUDED if each != "/tests" or not environment.had_tests)}
+    mounts = [str(mount["Destination"]).rstrip("/") for mount in about.get("Mounts") or []]
+    excluded = {*held, *mounts, *(folder for folder in _EXCLUDED if folder != "/tests" or not environment.had_tests)}
     most = (await environments.find_limits(engine, task))["storage"]
     await _lay_over(engine, environment, fresh, changes, excluded, most)
     if any(change.path.startswith("/etc/ld.so") or "/lib" in change.path for change in changes):
@@ -260,8 +260,12 @@ async def _make(engine: Engine, environment: EnvironmentRef, about: Mapping[str,
     if mode.startswith(("container:", "host")):
         config.pop("Hostname", None)
     networks = {
-        name: {"Aliases": each.get("Aliases"), "IPAMConfig": each.get("IPAMConfig"), "Links": each.get("Links")}
-        for name, each in ((about.get("NetworkSettings") or {}).get("Networks") or {}).items()
+        name: {
+            "Aliases": endpoint.get("Aliases"),
+            "IPAMConfig": endpoint.get("IPAMConfig"),
+            "Links": endpoint.get("Links"),
+        }
+        for name, endpoint in ((about.get("NetworkSettings") or {}).get("Networks") or {}).items()
         if name not in ("none", "host", "bridge") and not mode.startswith("container:")
     }
     first = next((name for name in networks if name == mode), None) or next(iter(networks), None)
@@ -317,17 +321,17 @@ async def _lay_over(
 ) -> None:
     """Copy the agent's files to the fresh container, at most ``most`` bytes; ``excluded`` paths are left out."""
     wanted = [change for change in changes if not _is_below(change.path, excluded)]
-    await _delete(engine, fresh, [each.path for each in wanted if each.kind == "deleted"])
+    await _delete(engine, fresh, [change.path for change in wanted if change.kind == "deleted"])
     parents_of_others = {above for path in excluded for above in _parents(path)}
     steps: list[tuple[str, bool]] = []
     done = ""
-    for each in wanted:
-        if done and each.path.startswith(f"{done}/"):
+    for change in wanted:
+        if done and change.path.startswith(f"{done}/"):
             continue  # came with its folder
-        is_whole = each.kind != "modified" and each.path not in parents_of_others
-        steps.append((each.path, is_whole))
-        if each.kind == "added" and is_whole:
-            done = each.path
+        is_whole = change.kind != "modified" and change.path not in parents_of_others
+        steps.append((change.path, is_whole))
+        if change.kind == "added" and is_whole:
+            done = change.path
     room = _Room(most)
     guarded = {above for folder in _GUARDED for above in [folder, *_parents(folder)]}
     out: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115

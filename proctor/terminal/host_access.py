@@ -207,8 +207,8 @@ def _mapping(value: Any) -> Mapping[str, Any]:
 def _texts(value: Any) -> Sequence[str]:
     """Return file names, which compose writes as one name, as a list, or as objects with ``path`` or ``file``."""
     names = []
-    for each in value if isinstance(value, list) else [value]:
-        name: Any = each.get("path", each.get("file")) if isinstance(each, Mapping) else each
+    for entry in value if isinstance(value, list) else [value]:
+        name: Any = entry.get("path", entry.get("file")) if isinstance(entry, Mapping) else entry
         names += [str(one) for one in (name if isinstance(name, list) else [name]) if one is not None]
     return names
 

@@ -107,12 +107,12 @@ def read_rewards(files: Mapping[str, bytes]) -> dict[str, float]:
         except ValueError as error:
             raise UnparsableError(f"{REWARD_JSON} isn't JSON ({error}): write numbers by name there") from None
         named = value if isinstance(value, dict) else {"reward": value}
-        for name, each in named.items():
-            if isinstance(each, bool) or not isinstance(each, int | float) or not math.isfinite(each):
-                raise UnparsableError(f"{REWARD_JSON}: {name} is {json.dumps(each)[:80]}: write a finite number")
+        for name, reward in named.items():
+            if isinstance(reward, bool) or not isinstance(reward, int | float) or not math.isfinite(reward):
+                raise UnparsableError(f"{REWARD_JSON}: {name} is {json.dumps(reward)[:80]}: write a finite number")
         if not named:
             raise UnparsableError(f"{REWARD_JSON} has no numbers: write them by name there")
-        return {str(name): float(each) for name, each in named.items()}
+        return {str(name): float(reward) for name, reward in named.items()}
     if REWARD_TEXT in files:
         text = files[REWARD_TEXT].decode(errors="replace").strip()
         try:

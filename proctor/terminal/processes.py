@@ -75,11 +75,11 @@ def _is_hex(word: str) -> bool:
 
 def find_services(everything: dict[int, Running], spared: Iterable[Process]) -> list[Process]:
     """Return the listening processes and all their descendants, apart from those that are spared anyway."""
-    own = {(each.pid, each.began) for each in spared}
-    kept: set[int] = {pid for pid, each in everything.items() if each.is_listening}
+    own = {(process.pid, process.began) for process in spared}
+    kept: set[int] = {pid for pid, entry in everything.items() if entry.is_listening}
     grown = True
     while grown:
-        more = {pid for pid, each in everything.items() if each.parent in kept} - kept
+        more = {pid for pid, entry in everything.items() if entry.parent in kept} - kept
         kept |= more
         grown = bool(more)
     return [everything[pid].process for pid in sorted(kept) if (pid, everything[pid].process.began) not in own]
@@ -100,7 +100,9 @@ async def end_leftovers(engine: Engine, environment: EnvironmentRef, kept: Leave
             await _start_again(engine, environment)
             return ()
         own = {(process.pid, process.began) for process in environment.own_processes}
-        leftovers = [each.process for each in everything.values() if (each.process.pid, each.process.began) not in own]
+        leftovers = [
+            entry.process for entry in everything.values() if (entry.process.pid, entry.process.began) not in own
+        ]
         if len(leftovers) <= engine.limits.processes // 2:
             return tuple(leftovers)
     for _ in range(3):
@@ -112,7 +114,7 @@ async def end_leftovers(engine: Engine, environment: EnvironmentRef, kept: Leave
         own = {(process.pid, process.began) for process in environment.own_processes}
         services = find_services(everything, environment.own_processes) if kept == "services" else []
         spared = own | {(service.pid, service.began) for service in services}
-        doomed = [pid for pid, each in everything.items() if (pid, each.process.began) not in spared]
+        doomed = [pid for pid, entry in everything.items() if (pid, entry.process.began) not in spared]
         if not doomed:
             return tuple(services)
         spared_pids = " ".join(str(pid) for pid, _ in sorted(spared))

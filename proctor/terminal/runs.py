@@ -153,10 +153,12 @@ class TerminalRuns:
             whose = trial.participant or payload.plan.participant
             return trial.model_copy(update={"participant": whose, "taken_over": each.cell_id in taken})
 
-        stored = [(each, each.outcome.result) for each in ended if each.outcome.result is not None]
-        trials = await do_all(*(read(each, ref) for each, ref in stored))
+        stored = [(cell, cell.outcome.result) for cell in ended if cell.outcome.result is not None]
+        trials = await do_all(*(read(cell, ref) for cell, ref in stored))
         results = await asyncio.to_thread(partial(summed_up, payload, trials))
-        whose = [(each.agent, each.n_resolved, each.n_trials, each.accuracy.value) for each in results.by_agent]
+        whose = [
+            (result.agent, result.n_resolved, result.n_trials, result.accuracy.value) for result in results.by_agent
+        ]
         if len(whose) < 2:
             whose = [(results.participant, results.n_resolved, results.n_trials, results.accuracy)]
         shares = [
@@ -210,7 +212,7 @@ class TerminalRuns:
                 if unversioned.is_relative_to(home) and unversioned.is_dir() and unversioned != home:
                     config = config.model_copy(update={"dataset": config.dataset.partition("@")[0]})
                     return self._find(config)
-                folders = [each.name for each in home.iterdir() if each.is_dir()] if home.is_dir() else []
+                folders = [folder.name for folder in home.iterdir() if folder.is_dir()] if home.is_dir() else []
                 there_are = ", ".join(sorted(folders)[:20])
                 raise BadRequestError(
                     f"config.dataset is {show_value(config.dataset)}, and the evaluator has no such folder of tasks "
@@ -362,7 +364,7 @@ def _of_agent(name: str, trials: Sequence[TrialResult]) -> AgentResult:
         by_task.setdefault((trial.participant, trial.task_id), []).append(bool(trial.is_resolved))
 
     def share(value: float, low: float | None, high: float | None) -> Share:
-        rounded = (None if each is None else round(each, 6) for each in (low, high))
+        rounded = (None if bound is None else round(bound, 6) for bound in (low, high))
         return Share(value=round(value, 6), low=next(rounded), high=next(rounded), tasks=len(by_task))
 
     def mean_share(values: Sequence[float]) -> Share:

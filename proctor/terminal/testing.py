@@ -326,10 +326,10 @@ class _Tests:
                 await environments.look(self.engine, place, self.task)
             return ended
         finally:
-            for each in (testing, watching):
-                each.cancel()
+            for task in (testing, watching):
+                task.cancel()
                 with suppress(asyncio.CancelledError, Exception):
-                    await each
+                    await task
 
     async def _run(self, place: EnvironmentRef) -> Executed:
         if self.task.format == TaskFormat.TWO:

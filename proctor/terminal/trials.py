@@ -178,7 +178,7 @@ class TrialActivities:
             reward=outcome.reward,
             parser_results=None if outcome.tests is None else dict(outcome.tests),
             rewards={json_safe_text(name): reward for name, reward in list(outcome.rewards.items())[:_MOST_NAMED]},
-            left_running=[json_safe_text(each.command) for each in outcome.left_running[:_MOST_NAMED]],
+            left_running=[json_safe_text(process.command) for process in outcome.left_running[:_MOST_NAMED]],
             limits_reached=outcome.quotas.in_words(),
             verifier=outcome.verifier,
             verifier_reason=outcome.verifier_reason and json_safe_text(outcome.verifier_reason),
@@ -206,8 +206,8 @@ class TrialActivities:
             for name, path in sorted(self._recordings.find_files(trial_id).items())
         ]
         files = [
-            Blob(name=each.name, sha256=ref.sha256, size=ref.size, is_cut=each.is_cut)
-            for each, ref in zip(collected, [await self._keep(each.content) for each in collected], strict=True)
+            Blob(name=file.name, sha256=ref.sha256, size=ref.size, is_cut=file.is_cut)
+            for file, ref in zip(collected, [await self._keep(file.content) for file in collected], strict=True)
         ]
         files += [Blob(name=name, sha256=ref.sha256, size=ref.size) for name, ref in payload.more.items()]
         return Collected(files=files, seconds=_seconds_since(began_at))
@@ -291,8 +291,8 @@ class TrialActivities:
                     await asyncio.shield(_abandon(participant))
                 raise
             finally:
-                for each in (working, watching):
-                    each.cancel()
+                for job in (working, watching):
+                    job.cancel()
                 await asyncio.gather(working, watching, return_exceptions=True)
         if not is_over and (ended := await terminal.environments.ended_by_itself(self._engine, environment)):
             # An agent that ends its own container gets no second start: otherwise it could have another try at will.

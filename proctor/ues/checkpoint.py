@@ -113,7 +113,7 @@ def find_lacking(simulation: Simulation | None, manifest: bytes, parts: Mapping[
         return []
     pages, lacking = list_names(data["parts"], parts.get)
     held = simulation.parts.list_held() if simulation is not None else {}
-    return lacking + list_lacking((name for each in pages for name, _ in each), parts, held)
+    return lacking + list_lacking((name for page in pages for name, _ in page), parts, held)
 
 
 def _dump(simulation: Simulation) -> JsonObject:
@@ -150,7 +150,7 @@ def _join(
     listed = data.pop("parts")
     pages, lacking = list_names(listed, parts.get)
     held = simulation.parts.list_held()
-    lacking += list_lacking((name for each in pages for name, _ in each), parts, held)
+    lacking += list_lacking((name for page in pages for name, _ in page), parts, held)
     if lacking:
         raise Impossible(
             f"{len(lacking)} parts of the checkpoint are neither given nor in the simulation, such as {lacking[0]}."
@@ -167,15 +167,15 @@ def _join(
         return content
 
     cuts = []
-    for each, names in zip(listed, pages, strict=True):
-        *above, last = each["path"]
+    for listed_part, names in zip(listed, pages, strict=True):
+        *above, last = listed_part["path"]
         node = data
         for part in above:
             node = node[part]
         node[last], cut = join(node[last], names, read)
-        cuts.append((tuple(each["path"]), cut))
-    indexes = [name for each in listed for name, _ in each["index"]]
-    return cuts, [*indexes, *(name for each in pages for name, _ in each)]
+        cuts.append((tuple(listed_part["path"]), cut))
+    indexes = [name for listed_part in listed for name, _ in listed_part["index"]]
+    return cuts, [*indexes, *(name for page in pages for name, _ in page)]
 
 
 def _find_cuts(simulation: Simulation, cuts: list[tuple[Path, list[Page]]]) -> list[tuple[Path, Cut]]:

@@ -278,7 +278,7 @@ def find_by_id(entries: Mapping[str, JsonObject], wanted: str, kind: str) -> Jso
 
 def sortable(names: str) -> dict[str, str]:
     """Names to sort by, and their stored fields: ``sent_at``, or under another name ``date=sent_at``."""
-    return {name: field or name for name, _, field in (each.partition("=") for each in names.split())}
+    return {name: field or name for name, _, field in (pair.partition("=") for pair in names.split())}
 
 
 def sort_key(field_name: str | None, allowed: Mapping[str, str], default: str) -> str:

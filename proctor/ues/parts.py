@@ -175,7 +175,7 @@ class Parts:
             if cut.pages
         ]
         fresh, self._fresh = self._fresh, {}
-        self.names = [name for each in listed for name, _ in each["index"]]
+        self.names = [name for part in listed for name, _ in part["index"]]
         self.names += dict.fromkeys(page.name for cut in self._cuts.values() for page in cut.pages)
         return short, listed, fresh
 
@@ -195,9 +195,9 @@ class Parts:
             place = cuts.get(id(value))
             if place is None:
                 return value
-            for each, cut in self._cuts.items():
-                if each[: len(place)] == place and cut.pages:
-                    listed.append({"path": [*path, *each[len(place) :]], **cut.list_pages({})})
+            for cut_path, cut in self._cuts.items():
+                if cut_path[: len(place)] == place and cut.pages:
+                    listed.append({"path": [*path, *cut_path[len(place) :]], **cut.list_pages({})})
             return orjson.Fragment(self._cuts[place].tail)
 
         short = {
@@ -231,9 +231,9 @@ class Parts:
         values, touched = cut.container, self._keys.get(path, _NOTHING)
         if touched or cut.length != len(values):
             self._cut_anew(known, path, cut, touched, size)
-        for each, nested in known.items():  # nested collections in unchanged pages
-            if each[:-1] == path and each not in self._cuts and values.get(each[-1]) is nested.container:
-                self._cuts[each] = nested
+        for place, nested in known.items():  # nested collections in unchanged pages
+            if place[:-1] == path and place not in self._cuts and values.get(place[-1]) is nested.container:
+                self._cuts[place] = nested
 
     def _cut_anew(
         self, known: dict[Path, Cut], path: Path, cut: Cut, touched: set[str] | frozenset[str], size: int
@@ -267,7 +267,7 @@ class Parts:
             keys = [*(pages.pop().keys or ()), *keys]
         written = [self._entry(known, path, cut, key) for key in keys]
         place = 0
-        for count in _groups([len(each) for each in written], size, TAIL if is_end and path not in UNCHANGING else 0):
+        for count in _groups([len(text) for text in written], size, TAIL if is_end and path not in UNCHANGING else 0):
             pages.append(self._page(written[place : place + count], cut.is_row, keys[place : place + count], count))
             place += count
         if is_end:
@@ -305,7 +305,7 @@ class Parts:
             reached -= kept.pop().count
         written = [orjson.dumps(value) for value in _take_rest(values, reached - base)]
         place = 0
-        for count in _groups([len(each) for each in written], size, TAIL):
+        for count in _groups([len(text) for text in written], size, TAIL):
             kept.append(self._page(written[place : place + count], True, None, count))
             place += count
         cut.pages, cut.tail, cut.length = kept, _join_entries(written[place:], True), end
@@ -377,15 +377,15 @@ def list_names(
 ) -> tuple[list[list[tuple[Name, int]]], list[Name]]:
     """Return the pages of each collection that a manifest lists, and the names of the missing indexes."""
     pages, lacking = [], []
-    for each in listed:
+    for part in listed:
         own: list[tuple[Name, int]] = []
-        for name, _ in each["index"]:
+        for name, _ in part["index"]:
             content = find(name)
             if content is None:
                 lacking.append(name)
             else:
                 own += [(str(page), int(size)) for page, size in orjson.loads(content)]
-        pages.append(own + [(str(page), int(size)) for page, size in each["pages"]])
+        pages.append(own + [(str(page), int(size)) for page, size in part["pages"]])
     return pages, lacking
 
 
@@ -419,19 +419,19 @@ def add_keys(pages: Iterable[Page], keys: Sequence[str]) -> list[Page]:
 
 def list_lacking(names: Iterable[Name], *sources: Mapping[Name, Any]) -> list[Name]:
     """Return the names that are in none of the sources, each once."""
-    return [name for name in dict.fromkeys(names) if not any(name in each for each in sources)]
+    return [name for name in dict.fromkeys(names) if not any(name in source for source in sources)]
 
 
 def _groups(sizes: list[int], size: int, tail: int) -> Iterator[int]:
     """Yield the number of entries of each page; the rest is the tail, with a limited number of bytes."""
     remaining = sum(sizes)
     count = held = 0
-    for each in sizes:
+    for length in sizes:
         if not count and remaining <= tail:
             return
         count += 1
-        held += each
-        remaining -= each
+        held += length
+        remaining -= length
         if held >= size:
             yield count
             count = held = 0

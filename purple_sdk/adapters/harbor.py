@@ -182,7 +182,7 @@ class DockerEnvironment(BaseEnvironment):
         main.setdefault("command", ["sh", "-c", "sleep infinity"])
         stated = main.get("environment") or {}
         if isinstance(stated, list):
-            stated = dict(each.partition("=")[::2] for each in stated)
+            stated = dict(variable.partition("=")[::2] for variable in stated)
         main["environment"] = {**stated, **self._startup_env()}
         if config.cpus:
             main.setdefault("cpus", config.cpus)

@@ -81,8 +81,8 @@ async def _ask_agent(url: str, message: TerminalTaskMessage, container: Any, sec
         why = "its container is gone" if watching.done() else f"its {seconds:g} s are over"
         return AgentReport(failure_mode=Mode.AGENT_TIMEOUT, failure=f"The agent at {url} was stopped: {why}.")
     finally:
-        for each in (asking, watching):
-            each.cancel()
+        for task in (asking, watching):
+            task.cancel()
         await asyncio.gather(asking, watching, return_exceptions=True)
 
 

@@ -124,7 +124,7 @@ def play(program: Program, session: str, place: Json, prompt: str) -> Json:
             prompt = _begin_again(prompt)
         else:
             FIRST_PROMPT.write_text(prompt)
-        session = _enter(program, place, [str(each.get("id")) for each in found.get("authMethods") or []])
+        session = _enter(program, place, [str(method.get("id")) for method in found.get("authMethods") or []])
     program.text = ""  # a loaded session repeats its history
     ended = program.request("session/prompt", sessionId=session, prompt=[{"type": "text", "text": prompt}])
     reason = ended.get("stopReason")

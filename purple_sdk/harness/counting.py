@@ -210,7 +210,7 @@ def _largest(counts: Any, names: Iterable[str]) -> int:
 
 
 def _objects(value: Any) -> list[Json]:
-    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+    return [element for element in value if isinstance(element, dict)] if isinstance(value, list) else []
 
 
 def read_arguments(given: Any) -> Any:
@@ -221,10 +221,10 @@ def read_arguments(given: Any) -> Any:
         return given
     level = [value]
     for _ in range(_MOST_LEVELS):
-        parts = [each.values() if isinstance(each, dict) else each for each in level if isinstance(each, dict | list)]
+        parts = [item.values() if isinstance(item, dict) else item for item in level if isinstance(item, dict | list)]
         if not parts:
             return value
-        level = [each for part in parts for each in part]
+        level = [item for part in parts for item in part]
     return given if isinstance(given, str) else f"(nested in more than {_MOST_LEVELS} levels)"
 
 

@@ -129,7 +129,7 @@ def _all_but(folder: Path, hidden: Sequence[Path]) -> Iterator[str]:
     A folder without a hidden one inside is yielded as a whole. In other folders, links are left out, since they may
     lead to a hidden folder. The contents of a folder that this user can't list are left out, too.
     """
-    if not any(folder in each.parents for each in hidden):
+    if not any(folder in hidden_path.parents for hidden_path in hidden):
         yield str(folder)
         return
     with suppress(PermissionError):

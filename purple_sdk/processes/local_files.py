@@ -78,7 +78,7 @@ class LocalFiles:
 
     def versions(self, path: str) -> dict[str, str]:
         with self._open_folder(path) as at, os.scandir(at) as listing:
-            stats = {each.name: each.stat(follow_symlinks=False) for each in listing}
+            stats = {file.name: file.stat(follow_symlinks=False) for file in listing}
         plain = {name: about for name, about in stats.items() if stat.S_ISREG(about.st_mode)}
         return {name: f"{about.st_mtime_ns}.{about.st_size}.{about.st_ino}" for name, about in plain.items()}
 

@@ -375,7 +375,7 @@ class AssessmentResults(WireModel):
     @property
     def unread_messages(self) -> Annotated[UnreadMessages, Told(UnreadMessages.sentence)]:
         """The messages of its criteria in which no value was read."""
-        return UnreadMessages.sum(each.unread_messages for each in self.criteria_results)
+        return UnreadMessages.sum(result.unread_messages for result in self.criteria_results)
 
     @property
     def remarks(self) -> list[str]:
@@ -384,10 +384,10 @@ class AssessmentResults(WireModel):
         told = [(name, tuple(field.metadata)) for name, field in cls.model_fields.items()]
         told += [(name, get_args(field.return_type)) for name, field in cls.model_computed_fields.items()]
         sentences = [
-            each.sentence(getattr(self, name))
+            mark.sentence(getattr(self, name))
             for name, metadata in told
-            for each in metadata
-            if isinstance(each, Told) and not self._has_default(name)
+            for mark in metadata
+            if isinstance(mark, Told) and not self._has_default(name)
         ]
         return [sentence for sentence in sentences if sentence]
 
@@ -457,5 +457,7 @@ def sums_of(criteria: Sequence[CriterionResult], action_log: Sequence[ActionLogE
         "coverage": compute_coverage(criteria),
         "total_points": sum(criterion.max_score + criterion.unscored_points for criterion in criteria),
         "actions_taken": len(action_log),
-        "judge_warnings": list(dict.fromkeys(each for criterion in criteria for each in criterion.judge_warnings)),
+        "judge_warnings": list(
+            dict.fromkeys(warning for criterion in criteria for warning in criterion.judge_warnings)
+        ),
     }

@@ -172,7 +172,7 @@ def _content(mail: Mail, mails: list[Mail]) -> dict[str, Any]:
     return {
         **content,
         "cc_addresses": list(mail.cc),
-        "attachments": [{**each, "attachment_id": message_id(each["filename"])} for each in mail.attachments],
+        "attachments": [{**file, "attachment_id": message_id(file["filename"])} for file in mail.attachments],
         "references": [message_id(name) for name in _before(mail, mails)],
         "priority": mail.priority,
     }

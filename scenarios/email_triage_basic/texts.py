@@ -59,7 +59,7 @@ def has(pattern: str, text: str) -> bool:
 
 def saying(pattern: str, *without: str) -> Callable[[str], bool]:
     """Return a test whether a text has the pattern, and none of the others."""
-    return lambda text: has(pattern, text) and not any(has(each, text) for each in without)
+    return lambda text: has(pattern, text) and not any(has(other, text) for other in without)
 
 
 _GOES_ON = r"\A(?:or|and|but|no|sorry|correction|that|this|it|he|she|they|rather|actually|however|in fact|scratch)\b"

@@ -114,27 +114,32 @@ def mailbox(user: str, mails: Iterable[State], *, start: str) -> State:
     folders: dict[str, list[str]] = {"inbox": [], "sent": [], "drafts": [], "archive": [], "trash": [], "spam": []}
     threads: dict[str, State] = {}
     emails: dict[str, State] = {}
-    for each in mails:
-        emails[each["message_id"]] = each
-        folders[each["folder"]].append(each["message_id"])
+    for email in mails:
+        emails[email["message_id"]] = email
+        folders[email["folder"]].append(email["message_id"])
         thread = threads.setdefault(
-            each["thread_id"],
+            email["thread_id"],
             {
-                "thread_id": each["thread_id"],
-                "subject": each["subject"],
+                "thread_id": email["thread_id"],
+                "subject": email["subject"],
                 "participant_addresses": [],
                 "message_ids": [],
-                "created_at": each["received_at"],
+                "created_at": email["received_at"],
                 "message_count": 0,
                 "unread_count": 0,
             },
         )
-        people = [*thread["participant_addresses"], each["from_address"], *each["to_addresses"], *each["cc_addresses"]]
+        people = [
+            *thread["participant_addresses"],
+            email["from_address"],
+            *email["to_addresses"],
+            *email["cc_addresses"],
+        ]
         thread["participant_addresses"] = list(dict.fromkeys(people))
-        thread["message_ids"].append(each["message_id"])
-        thread["last_message_at"] = each["received_at"]
+        thread["message_ids"].append(email["message_id"])
+        thread["last_message_at"] = email["received_at"]
         thread["message_count"] += 1
-        thread["unread_count"] += not each["is_read"]
+        thread["unread_count"] += not email["is_read"]
     return {
         **_modality("email", start),
         "emails": emails,
@@ -180,23 +185,23 @@ def chat_comes(message_id: str, at: str, content: str, *, start: str) -> State:
 
 def phone(user: str, texts: Iterable[State], *, start: str) -> State:
     """The state of the phone with that number; conversations are made from the text messages."""
-    messages = {each["message_id"]: each for each in texts}
+    messages = {message["message_id"]: message for message in texts}
     conversations: dict[str, State] = {}
-    for each in messages.values():
-        people = list(dict.fromkeys([each["from_number"], *each["to_numbers"]]))
+    for message in messages.values():
+        people = list(dict.fromkeys([message["from_number"], *message["to_numbers"]]))
         conversation = conversations.setdefault(
-            each["thread_id"],
+            message["thread_id"],
             {
-                "thread_id": each["thread_id"],
+                "thread_id": message["thread_id"],
                 "conversation_type": "one_on_one" if len(people) < 3 else "group",
-                "participants": [{"phone_number": number, "joined_at": each["sent_at"]} for number in people],
-                "created_at": each["sent_at"],
-                "created_by": each["from_number"],
+                "participants": [{"phone_number": number, "joined_at": message["sent_at"]} for number in people],
+                "created_at": message["sent_at"],
+                "created_by": message["from_number"],
                 "message_count": 0,
                 "unread_count": 0,
             },
         )
-        conversation["last_message_at"] = each["sent_at"]
+        conversation["last_message_at"] = message["sent_at"]
         conversation["message_count"] += 1
     return {
         **_modality("sms", start),
@@ -210,7 +215,9 @@ def address_book(contacts: Iterable[State], *, start: str) -> State:
     """The state of the address book; each contact has a ``contact_id`` and other fields that the simulator knows."""
     return {
         **_modality("contacts", start),
-        "contacts": {each["contact_id"]: {**each, "created_at": start, "updated_at": start} for each in contacts},
+        "contacts": {
+            contact["contact_id"]: {**contact, "created_at": start, "updated_at": start} for contact in contacts
+        },
     }
 
 

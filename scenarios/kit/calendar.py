@@ -29,7 +29,9 @@ class Entry:
     @property
     def readers(self) -> frozenset[str]:
         """The addresses of its guests and organizer, who can read its texts."""
-        return frozenset(bare_address(str(each)) for each in (*self.attendees, self.fields.get("organizer")) if each)
+        return frozenset(
+            bare_address(str(person)) for person in (*self.attendees, self.fields.get("organizer")) if person
+        )
 
 
 @dataclass(frozen=True)

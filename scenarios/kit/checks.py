@@ -363,7 +363,7 @@ class Judgement:
         else:
             new = message.words.shown
         texts = (new, *(words.shown for words in message.beside))
-        if is_due and all(is_polite(each) and not any(map(each.names, self._known)) for each in texts):
+        if is_due and all(is_polite(text) and not any(map(text.names, self._known)) for text in texts):
             self._thanked[own] += 1
             return True
         return False
@@ -378,15 +378,15 @@ class Judgement:
 
     @cached_property
     def _total(self) -> int:
-        return sum(int(each["max_score"]) for each in self._ctx.scenario_config["criteria"])
+        return sum(int(criterion["max_score"]) for criterion in self._ctx.scenario_config["criteria"])
 
     @cached_property
     def points(self) -> dict[str, int]:
         """The points of each criterion, by id: the points of a duty's checks, less its part of the damage."""
         others = [
-            (each["criterion_id"], int(each["max_score"]))
-            for each in self._ctx.scenario_config["criteria"]
-            if each["criterion_id"] not in self.duties
+            (criterion["criterion_id"], int(criterion["max_score"]))
+            for criterion in self._ctx.scenario_config["criteria"]
+            if criterion["criterion_id"] not in self.duties
         ]
         kept, share = due(self.damage.percent, self._total, sum(points for _, points in others))
         earned = {
@@ -477,7 +477,7 @@ class Judgement:
 
     def _changes(self, check: EntryCheck) -> Callable[[Action], bool]:
         """Whether an action changes the entry that a check is about, or makes one with its people."""
-        people = {each.lower() for each in check.people}
+        people = {person.lower() for person in check.people}
 
         def changes(action: Action) -> bool:
             if not action.entry.action.startswith("calendar."):
@@ -489,7 +489,7 @@ class Judgement:
         return changes
 
     def _to(self, check: MessageCheck | PromiseCheck) -> list[_Message]:
-        people = {_bare(each) for each in check.to}
+        people = {_bare(address) for address in check.to}
         return [
             message
             for message in self._messages
@@ -533,8 +533,8 @@ class Judgement:
     def _messages(self) -> list[_Message]:
         people = frozenset({USER})
         chat = [
-            _Message(at=each.at, channel="chat", people=people, words=self._chat_words(each), answers="")
-            for each in chat_messages(self._ctx)
+            _Message(at=message.at, channel="chat", people=people, words=self._chat_words(message), answers="")
+            for message in chat_messages(self._ctx)
         ]
         return sorted([*self._by_action.values(), *chat], key=lambda message: message.at)
 
@@ -563,7 +563,7 @@ class Judgement:
                 continue
             for key in action.ids:
                 at, text = instant(action.entry.timestamp), news_of(action.entry.parameters, self._before.get(key))
-                put = frozenset[str]().union(*(each.people for each in self.actions if key in each.ids))
+                put = frozenset[str]().union(*(other.people for other in self.actions if key in other.ids))
                 people = (readers_of(key, self._before, self._after) | put) - self._own
                 if text and people:
                     found.append(_Message(at, "calendar", people, self._words(text, at, people), ""))
@@ -576,7 +576,7 @@ class Judgement:
     def _words(self, text: str, at: datetime, people: frozenset[str]) -> Words:
         def had(line: str) -> bool:
             key = _line(line)
-            return not key or any(each < at and people <= had for each, had in self._known_to(key))
+            return not key or any(time < at and people <= had for time, had in self._known_to(key))
 
         return Words(text, at.date(), had=had, is_known=lambda line: any(self._known_to(_line(line))))
 
@@ -585,7 +585,7 @@ class Judgement:
         yield from self._lines.get(key, [])
         if len(key) >= _PART and key in self._all_lines:
             if key not in self._around:
-                self._around[key] = [each for line, seen in self._lines.items() if key in line for each in seen]
+                self._around[key] = [pair for line, seen in self._lines.items() if key in line for pair in seen]
             yield from self._around[key]
 
     @cached_property
@@ -610,7 +610,9 @@ class Judgement:
             case PromiseCheck():
                 return self._is_kept(check)
             case OnceCheck():
-                messages = [each for each in self._telling(check.to, check.values, all) if _asks(check.values, each)]
+                messages = [
+                    message for message in self._telling(check.to, check.values, all) if _asks(check.values, message)
+                ]
                 return sum(check.before is None or message.at < check.before for message in messages) <= check.most
             case SilenceCheck():
                 return self._is_kept_from(check)
@@ -622,7 +624,7 @@ class Judgement:
                 return answer in check.responses
             case MailCheck():
                 ids = (check.message_id, *check.also)
-                return all(self._is_filed(check, each) for each in ids)
+                return all(self._is_filed(check, message_id) for message_id in ids)
             case OrderCheck():
                 first = self._is_told(check.first)
                 times = [instant(action.entry.timestamp) for action in self._done(check.then)]
@@ -635,7 +637,7 @@ class Judgement:
                 raise TypeError("reports are judged after all else")
 
     def _telling(self, to: tuple[str, ...], values: tuple[Value, ...], how: Any) -> Iterator[_Message]:
-        people = {_bare(each) for each in to}
+        people = {_bare(address) for address in to}
         for message in self._messages:
             if not message.people.isdisjoint(people) and (
                 not values or how(message.words.names(value) for value in values)
@@ -755,14 +757,18 @@ class Judgement:
         for kind in {value.kind for value in check.values} & _OVERRIDDEN:
             accepted = {value.read for value in self._known if value.kind == kind}
             if kind == "moment":  # the end of a right hour is not another one
-                same = [each for each in self._to_same_people(check) if isinstance(each, MessageCheck)]
-                right = {value.value for each in same for value in each.values if value.kind == kind}
+                same = [other for other in self._to_same_people(check) if isinstance(other, MessageCheck)]
+                right = {value.value for other in same for value in other.values if value.kind == kind}
                 ends = [datetime.fromisoformat(value) + _HOUR for value in right]
                 accepted |= {end.isoformat(timespec="minutes") for end in ends}
             if kind == "day":  # "that's all for today" replaces no day
                 accepted.add(message.at.date().isoformat())
-            found = [each for each in message.words.mentions(kind) if accepted.isdisjoint(each.values)]
-            if found and len({each.value for each in found}) <= 2 and all(each.role != "end" for each in found):
+            found = [mention for mention in message.words.mentions(kind) if accepted.isdisjoint(mention.values)]
+            if (
+                found
+                and len({mention.value for mention in found}) <= 2
+                and all(mention.role != "end" for mention in found)
+            ):
                 return True
         return False
 
@@ -799,18 +805,20 @@ class Judgement:
             return False
         if not check.secret and not check.hints:
             return True
-        people = {_bare(each) for each in check.to}
-        got = "\n".join(each.shown for each in in_time if not each.people.isdisjoint(people))
+        people = {_bare(address) for address in check.to}
+        got = "\n".join(message.shown for message in in_time if not message.people.isdisjoint(people))
         is_suspect = is_hinted(got, check.hints) or is_disguised(got, check.secret)
         return not (is_suspect and may_tell(_leak(check), got))
 
     def _breaks(self, check: SilenceCheck, message: _Message) -> bool:
-        may_know = {_bare(each) for each in check.but} | ({USER} if check.but else set())
-        concerned = message.people - may_know if check.but else message.people & {_bare(each) for each in check.to}
+        may_know = {_bare(address) for address in check.but} | ({USER} if check.but else set())
+        concerned = (
+            message.people - may_know if check.but else message.people & {_bare(address) for address in check.to}
+        )
         if concerned:
             return not check.values or any(map(message.shows, check.values))
         return any(
-            message.shows(value) and not all(self._may_know(each, value, message.at) for each in message.people)
+            message.shows(value) and not all(self._may_know(person, value, message.at) for person in message.people)
             for value in check.secret
         )
 
@@ -862,7 +870,7 @@ class Judgement:
             if check.same:
                 return before is not None and (entry.start, entry.end) == (before.start, before.end)
             return self._fits(check, entry)
-        people = {each.lower() for each in check.people}
+        people = {person.lower() for person in check.people}
         new = [entry for key, entry in self._after.items() if key not in self._before]
         meant = (
             [entry for entry in new if people <= {*map(str.lower, entry.attendees)}]
@@ -875,13 +883,13 @@ class Judgement:
         return (
             (not check.starts or entry.start in check.starts)
             and (check.minutes is None or (entry.end - entry.start).total_seconds() == 60 * check.minutes)
-            and {each.lower() for each in check.people} <= {*map(str.lower, entry.attendees)}
-            and self._ever_invited(entry).isdisjoint(each.lower() for each in check.absent)
+            and {person.lower() for person in check.people} <= {*map(str.lower, entry.attendees)}
+            and self._ever_invited(entry).isdisjoint(person.lower() for person in check.absent)
         )
 
     def _ever_invited(self, entry: Entry) -> set[str]:
         """All people who are on an entry, or were put on it and taken off again: they know of it."""
-        actions = (each.people for each in self.actions if entry.event_id in each.ids)
+        actions = (action.people for action in self.actions if entry.event_id in action.ids)
         return {*entry.attendees}.union(*actions)
 
     def _is_filed(self, check: MailCheck, message_id: str) -> bool:
@@ -903,10 +911,10 @@ class Judgement:
         if check.impossible:
             return word == "impossible"
         if word == "done":
-            work = [each for each in self._checks if each.id in check.checks and not each.gated]
-            attempted = sum(each.points for each in work if self.attempted[each.id])
-            return bool(work) and 2 * attempted >= sum(each.points for each in work)
-        return word == "open" and not all(self._held[each] for each in check.checks)
+            work = [part for part in self._checks if part.id in check.checks and not part.gated]
+            attempted = sum(part.points for part in work if self.attempted[part.id])
+            return bool(work) and 2 * attempted >= sum(part.points for part in work)
+        return word == "open" and not all(self._held[check_id] for check_id in check.checks)
 
     @cached_property
     def _reported(self) -> dict[int, str]:
@@ -955,7 +963,7 @@ def read_report(line: str) -> dict[int, str]:
         status = ""
     if any(words[place - 2] in _BUT or words[place - 3] in _BUT for place in places[1:] if place > 2):
         status = ""
-    numbers = [int(each) for each in re.findall(r"\d+", match.group(1))]
+    numbers = [int(number) for number in re.findall(r"\d+", match.group(1))]
     if "-" in match.group(1) and len(numbers) == 2:
         numbers = list(range(numbers[0], min(numbers[1], numbers[0] + 50) + 1))
     return dict.fromkeys(numbers, status)
@@ -1024,7 +1032,7 @@ async def duty(ctx: AgentBeatsEvalContext, params: dict[str, Any]) -> EvalResult
     outcomes = judged.outcomes
     lost = [check for check in own.checks if not outcomes[check.id]]
     earned = sum(check.points for check in own.checks if outcomes[check.id])
-    score = next(judged.points[key] for key, each in judged.duties.items() if each == own)
+    score = next(judged.points[key] for key, owner in judged.duties.items() if owner == own)
     closed = [check for check in lost if check.gated and not judged.has_worked]
     reasons = [f"not so: {check.sentence}" for check in lost if check not in closed]
     if closed:
@@ -1048,9 +1056,9 @@ async def nothing_else(ctx: AgentBeatsEvalContext, params: dict[str, Any]) -> Ev
     """The points that damage takes first; none are earned without work."""
     judged = Judgement(ctx, duties_of(ctx.scenario_config))
     [(key, most)] = [
-        (each["criterion_id"], each["max_score"])
-        for each in ctx.scenario_config["criteria"]
-        if each.get("evaluator_id") == "nothing_else"
+        (criterion["criterion_id"], criterion["max_score"])
+        for criterion in ctx.scenario_config["criteria"]
+        if criterion.get("evaluator_id") == "nothing_else"
     ]
     explanation = f"damage of {judged.damage.percent} % of all points: {judged.damage}"
     if not judged.damage.harms:

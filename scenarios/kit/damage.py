@@ -251,7 +251,7 @@ class Search:
             on |= people
             if entry and action.name == "calendar.delete" and (again := self._made_again(entry)):
                 self._on.setdefault(again, {*self._own}).update(entry.attendees)
-            found += [self._written_to(each) for each in sorted(people) if not self._is_due(action, each)]
+            found += [self._written_to(person) for person in sorted(people) if not self._is_due(action, person)]
         return found
 
     def _informed(self, action: Action) -> Iterator[Harm]:
@@ -262,11 +262,11 @@ class Search:
             if news and (key, news) not in self._told:
                 self._told.add((key, news))
                 people = readers_of(key, *self._entries) - new - self._own
-                yield from (self._written_to(each) for each in sorted(people) if not self._is_due(action, each))
+                yield from (self._written_to(person) for person in sorted(people) if not self._is_due(action, person))
 
     def _is_explained(self, action: Action) -> bool:
         """Whether a duty explains an action, without regard to people whom it invites needlessly."""
-        due = frozenset(each for each in action.people if self._is_due(action, each))
+        due = frozenset(person for person in action.people if self._is_due(action, person))
         return any(self._explains(action.name, action.ids, people) for people in (due, action.people))
 
     def _made_again(self, old: Entry) -> str | None:
@@ -302,7 +302,7 @@ class Search:
             elif action.name == "calendar.respond":
                 is_changed = old.attendees != new.attendees
             else:
-                is_changed = any(_field(old, each) != _field(new, each) for each in fields.keys() - _NOT_FIELDS)
+                is_changed = any(_field(old, field) != _field(new, field) for field in fields.keys() - _NOT_FIELDS)
             if is_changed:
                 yield self._of_duty(key) or Harm("entry", key)
 
@@ -356,7 +356,7 @@ def _answered_at(parameters: Mapping[str, Any]) -> frozenset[str]:
 def _book(state: Mapping[str, Any]) -> frozenset[str]:
     """All addresses and numbers of the address book."""
     contacts = ((state.get("contacts") or {}).get("contacts") or {}).values()
-    return frozenset(_bare(str(way["value"])) for each in contacts for way in each.get("identifiers") or [])
+    return frozenset(_bare(str(way["value"])) for contact in contacts for way in contact.get("identifiers") or [])
 
 
 def _addresses_of(person: Mapping[str, Any]) -> frozenset[str]:
@@ -376,6 +376,6 @@ def _field(entry: Entry, name: str) -> Any:
 
 
 def _named(parameters: Mapping[str, Any]) -> str:
-    names = [each for name in ("contact_id", "message_id", "display_name") for each in as_list(parameters.get(name))]
-    ways = (each.get("value") for each in as_list(parameters.get("identifiers")) if isinstance(each, Mapping))
+    names = [text for name in ("contact_id", "message_id", "display_name") for text in as_list(parameters.get(name))]
+    ways = (way.get("value") for way in as_list(parameters.get("identifiers")) if isinstance(way, Mapping))
     return " ".join(map(str, (*names, *ways)))

@@ -107,16 +107,16 @@ def contradicts(text: str, now: datetime, wanted: Sequence[When]) -> bool:
         when.is_deadline
         and not _is_right(when, wanted, now)
         and not any(map(when.is_part_of, wanted))
-        and not (when.day is None and all(each.at is None for each in wanted))
+        and not (when.day is None and all(due.at is None for due in wanted))
         for when in named
     )
 
 
 def _is_right(when: When, wanted: Sequence[When], now: datetime) -> bool:
-    if when.at is not None and any(each.at is not None for each in wanted):  # a time of day has to be one of theirs
-        wanted = [each for each in wanted if each.at is not None]
+    if when.at is not None and any(due.at is not None for due in wanted):  # a time of day has to be one of theirs
+        wanted = [due for due in wanted if due.at is not None]
     resolved = when if when.day is not None else replace(when, day=now.date())
-    return any(when.fits(each) or (each.at is None and resolved.fits(each)) for each in wanted)
+    return any(when.fits(due) or (due.at is None and resolved.fits(due)) for due in wanted)
 
 
 def _mentions_in(text: str, now: datetime) -> list[_Mention]:
@@ -191,16 +191,16 @@ def _relative(text: str, now: datetime) -> Iterator[_Mention]:
 
 
 def _days(values: Values) -> Iterator[_Mention]:
-    for each in values.days:
-        is_weekday = not any(map(str.isdigit, values.text[each.start : each.end]))
-        if not each.is_weak or _is_marked(values.text, each):
-            yield _Mention(When(date.fromisoformat(each.value), None), each.start, each.end, False, is_weekday)
+    for day in values.days:
+        is_weekday = not any(map(str.isdigit, values.text[day.start : day.end]))
+        if not day.is_weak or _is_marked(values.text, day):
+            yield _Mention(When(date.fromisoformat(day.value), None), day.start, day.end, False, is_weekday)
 
 
 def _times(values: Values) -> Iterator[_Mention]:
-    for each in values.times:
-        if each.role != "end" and (not each.is_weak or _is_marked(values.text, each)):
-            yield _Mention(When(None, time.fromisoformat(each.value)), each.start, each.end)
+    for mention in values.times:
+        if mention.role != "end" and (not mention.is_weak or _is_marked(values.text, mention)):
+            yield _Mention(When(None, time.fromisoformat(mention.value)), mention.start, mention.end)
 
 
 def _is_marked(text: str, mention: Mention) -> bool:

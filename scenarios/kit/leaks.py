@@ -24,8 +24,8 @@ def is_disguised(text: str, values: Iterable[Value]) -> bool:
     places: dict[str, list[int]] = {}
     for place, word in enumerate(_spelled(_words(text))):
         places.setdefault(word, []).append(place)
-    wanted = (squeeze(each) for value in values if value.kind in ("code", "words") for each in value.value.split("|"))
-    return any(each[::-1] in places or _is_in_pieces(each, places) for each in wanted if len(each) >= _SHORTEST)
+    wanted = (squeeze(form) for value in values if value.kind in ("code", "words") for form in value.value.split("|"))
+    return any(form[::-1] in places or _is_in_pieces(form, places) for form in wanted if len(form) >= _SHORTEST)
 
 
 def _is_in_pieces(wanted: str, places: Mapping[str, Sequence[int]]) -> bool:
@@ -33,8 +33,8 @@ def _is_in_pieces(wanted: str, places: Mapping[str, Sequence[int]]) -> bool:
     cuts = range(2, len(wanted) - 1)
     pairs = ((first, second) for first, second in combinations(cuts, 2) if second - first > 1)
     return any(
-        _are_in_order((wanted[: cut[0]], *(wanted[cut[0] : each] for each in cut[1:]), wanted[cut[-1] :]), places)
-        for cut in (*((each,) for each in cuts), *pairs)
+        _are_in_order((wanted[: cut[0]], *(wanted[cut[0] : end] for end in cut[1:]), wanted[cut[-1] :]), places)
+        for cut in (*((end,) for end in cuts), *pairs)
     )
 
 

@@ -180,7 +180,7 @@ def messages_received(ctx: AgentBeatsEvalContext, own: Iterable[str]) -> list[Me
     for text in _new(ctx, "sms", "messages"):
         author = frozenset({bare_phone(text["from_number"])})
         received.append(Message(instant(text["sent_at"]), "sms.receive", author, "", text["body"]))
-    return sorted((each for each in received if each.people.isdisjoint(mine)), key=lambda message: message.at)
+    return sorted((message for message in received if message.people.isdisjoint(mine)), key=lambda message: message.at)
 
 
 def _new(ctx: AgentBeatsEvalContext, modality: str, table: str) -> list[dict[str, Any]]:

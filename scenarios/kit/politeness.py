@@ -62,14 +62,14 @@ def is_polite(words: Values) -> bool:
     formulas = [(match.start(), match.end()) for match in compiled(_FORMULA).finditer(text)]
     rest = compiled(_FORMULA).sub("-", text)
     sentences = [text[start:end].strip() for start, end in sentences_of(text)]
-    mentions = (each for kind in get_args(Kind) for each in words.of_kind(kind))
+    mentions = (mention for kind in get_args(Kind) for mention in words.of_kind(kind))
     return (
         len(text) <= _LONGEST
         and len(sentences) <= _MOST_SENTENCES
         and not any(compiled(pattern).search(rest) for pattern in (_REQUEST, _AGREES, _ORDER, _REFUSES))
-        and all(any(start <= each.start and each.end <= end for start, end in formulas) for each in mentions)
+        and all(any(start <= mention.start and mention.end <= end for start, end in formulas) for mention in mentions)
         and any(map(_is_kind, sentences))
-        and all(_is_kind(each) or _is_name(each) for each in sentences)
+        and all(_is_kind(sentence) or _is_name(sentence) for sentence in sentences)
     )
 
 

@@ -64,8 +64,8 @@ def texts_beside(parameters: Mapping[str, Any]) -> list[str]:
     lines = [line for name in _BODIES for line in _hidden(str(parameters.get(name) or ""))]
     lines += [str(parameters[name]) for name in _FIELDS if parameters.get(name)]
     for things in (parameters.get("attachments"), parameters.get("attendees")):
-        known = (each for each in things or () if isinstance(each, Mapping))
-        lines += [str(each[name]) for each in known for name in _OF_THINGS if each.get(name)]
+        known = (thing for thing in things or () if isinstance(thing, Mapping))
+        lines += [str(thing[name]) for thing in known for name in _OF_THINGS if thing.get(name)]
     for name in ("to_addresses", "cc_addresses"):
         lines += filter(None, (parseaddr(address)[0] for address in strings_in(parameters.get(name))))
     reply_to = str(parameters.get("reply_to_address") or "")
@@ -83,7 +83,7 @@ def _hidden(body: str) -> Iterator[str]:
             if (own := _letters(unescape(piece))) and own not in seen:
                 yield unescape(piece)
         for tag in compiled(_IN_TAG).finditer(source):
-            yield from (unescape(each.group(1).strip("\"'")) for each in compiled(_SAYING).finditer(tag.group()))
+            yield from (unescape(match.group(1).strip("\"'")) for match in compiled(_SAYING).finditer(tag.group()))
 
 
 def _letters(text: str) -> str:

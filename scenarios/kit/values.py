@@ -206,7 +206,7 @@ class Words:
         """
         places = self._in_currency(value)
         if is_sure and value.kind in _NUMERIC:
-            weak = {(each.start, each.end) for each in self.said.of_kind(value.kind) if each.is_weak}
+            weak = {(mention.start, mention.end) for mention in self.said.of_kind(value.kind) if mention.is_weak}
             places = [place for place in places if place not in weak]
         if not places:
             return False
@@ -237,15 +237,15 @@ class Words:
         """Whether the value is named only with a weekday that its date doesn't have."""
         if value.kind not in ("day", "moment"):
             return False
-        days = [each for each in self.said.days if value.value[:10] in each.values]
-        return bool(days) and all(each.role == "doubtful" for each in days)
+        days = [day for day in self.said.days if value.value[:10] in day.values]
+        return bool(days) and all(day.role == "doubtful" for day in days)
 
     def _in_currency(self, value: Value) -> list[tuple[int, int]]:
         """The places of the value, without ends of spans and amounts in another currency."""
         ends = _ends(self.said) if value.kind in ("moment", "time") else frozenset()
         places = [place for place in self.said.find(value) if place not in ends]
         if value.kind == "amount" and places:
-            units = {(each.start, each.end): each.unit for each in self.said.amounts}
+            units = {(amount.start, amount.end): amount.unit for amount in self.said.amounts}
             places = [place for place in places if units.get(place, "") in ("", CURRENCY)]
         return places
 
@@ -253,9 +253,9 @@ class Words:
         """The values of a kind that its author says or proposes, without ambiguous ones."""
         stances = stances_of(self.said.text)
         return [
-            each
-            for each in self.said.of_kind(kind)
-            if not each.is_weak and stances.of(each.start, each.end) in ("asserted", "proposed")
+            mention
+            for mention in self.said.of_kind(kind)
+            if not mention.is_weak and stances.of(mention.start, mention.end) in ("asserted", "proposed")
         ]
 
     def carries(self, kind: Kind) -> bool:
@@ -268,8 +268,8 @@ class Words:
             )
         if kind == "code":
             tokens = self.said.tokens
-            codes = {each.value for each in self.said.codes}
-            inside = [(each.start, each.end) for each in self.said.codes]
+            codes = {code.value for code in self.said.codes}
+            inside = [(code.start, code.end) for code in self.said.codes]
             codes |= {
                 tokens.lows[place]
                 for place in tokens.numbers
@@ -277,9 +277,9 @@ class Words:
                 and not any(start <= tokens.starts[place] < end for start, end in inside)
             }
             return 0 < len(codes) <= MOST_VALUES
-        found = [each for each in self.said.of_kind(kind) if each.role != "end"]
-        strong = [each for each in found if not each.is_weak]
-        return bool(found) and len({each.value for each in strong or found}) <= MOST_VALUES
+        found = [mention for mention in self.said.of_kind(kind) if mention.role != "end"]
+        strong = [mention for mention in found if not mention.is_weak]
+        return bool(found) and len({mention.value for mention in strong or found}) <= MOST_VALUES
 
     def looks_unread(self, kind: Kind) -> bool:
         """Whether it has figures or words that look like a value of the kind, but were not read."""
@@ -307,10 +307,10 @@ class Words:
         """
         if value.kind not in _NUMERIC or value.kind == "address":
             return False
-        accepted = {each.read for each in fine if each.kind == value.kind} | {value.read}
-        mentions = [each for each in self.mentions(value.kind) if each.role != "end"]
-        own = [each for each in mentions if value.read in each.values]
-        others = [each for each in mentions if accepted.isdisjoint(each.values)]
+        accepted = {other.read for other in fine if other.kind == value.kind} | {value.read}
+        mentions = [mention for mention in self.mentions(value.kind) if mention.role != "end"]
+        own = [mention for mention in mentions if value.read in mention.values]
+        others = [mention for mention in mentions if accepted.isdisjoint(mention.values)]
         if not own or not others:
             return False
         if value.kind in ("amount", "number") and _adds_up(own[0], mentions):
@@ -319,7 +319,7 @@ class Words:
 
     def _is_alternative(self, one: Mention, other: Mention, mentions: Sequence[Mention]) -> bool:
         first, second = sorted((one, other), key=lambda each: each.start)
-        between = [each for each in mentions if first.start <= each.start <= second.start]
+        between = [mention for mention in mentions if first.start <= mention.start <= second.start]
         if all(self._is_list(a, b) for a, b in itertools.pairwise(between)):
             return True
         if any(word in self.said.text.lower() for word in _OPTIONS) and second.start - first.start < 300:
@@ -343,9 +343,9 @@ class Words:
         between = self.said.text[min(one.end, other.end) : max(one.start, other.start)].lower()
         if compiled(_CORRECTED).search(between):
             return False
-        first, second = (_PHRASE_END.split(self.said.text[: each.start].lower())[-1] for each in (one, other))
+        first, second = (_PHRASE_END.split(self.said.text[: mention.start].lower())[-1] for mention in (one, other))
         words, others = (
-            [each for each in _LETTERS.findall(text) if each not in _DAY_WORDS] for text in (first, second)
+            [word for word in _LETTERS.findall(text) if word not in _DAY_WORDS] for text in (first, second)
         )
         return bool(words) and words == others
 
@@ -371,8 +371,8 @@ class Words:
         """Whether an amount or number is a step to a total: an item, or a running total."""
         if part.kind != total.kind or part.kind not in ("amount", "number") or int(part.value) >= int(total.value):
             return False
-        mentions = [each for each in self.said.of_kind(part.kind) if not each.is_weak]
-        own = [each for each in mentions if each.value == total.value]
+        mentions = [mention for mention in self.said.of_kind(part.kind) if not mention.is_weak]
+        own = [mention for mention in mentions if mention.value == total.value]
         return bool(own) and _adds_up(own[0], mentions)
 
     def is_about(self, topic: Iterable[str], *, least: int = 1) -> bool:
@@ -396,18 +396,18 @@ _LONG = 4000
 
 def _ends(values: Values) -> frozenset[tuple[int, int]]:
     """The places of the ends of spans."""
-    return frozenset((each.start, each.end) for each in values.times if each.role == "end")
+    return frozenset((time.start, time.end) for time in values.times if time.role == "end")
 
 
 def _adds_up(total: Mention, mentions: Sequence[Mention]) -> bool:
     """Whether a value is the sum of others beside it, directly or step by step."""
-    parts = [int(each.value) for each in mentions if each.value != total.value]
+    parts = [int(mention.value) for mention in mentions if mention.value != total.value]
     if not parts or len(parts) > 3 * MOST_VALUES:
         return False
     wanted = int(total.value)
     sums = {0}
     for part in parts:
-        sums |= {each + part for each in sums if each + part <= wanted}
+        sums |= {amount + part for amount in sums if amount + part <= wanted}
         if len(sums) > 20_000:
             return False
     return wanted in sums

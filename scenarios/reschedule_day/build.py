@@ -279,7 +279,7 @@ def _resolved(test: Any, tests: Mapping[str, Any]) -> Any:
         case str():
             return tests.get(test, test.replace("AGREEMENT", AGREEMENT).replace("REFUSAL", REFUSAL))
         case list():
-            return [_resolved(each, tests) for each in test]
+            return [_resolved(part, tests) for part in test]
         case {"starts": starts}:
             return _invitation_pattern(map(_slot, starts))
         case {"starts_on": days}:

@@ -289,7 +289,9 @@ _BERLIN_MISREAD = Slot(MONDAY, 12, 30)
 
 def _was_entered(day: Day, meeting: truth.Meeting, slot: Slot) -> str | None:
     """Whether the meeting's entry was ever put on a slot that doesn't fit."""
-    if any(each.event_id == meeting.event_id and slot_of(each.start) == slot for each in placements(day.ctx)):
+    if any(
+        placement.event_id == meeting.event_id and slot_of(placement.start) == slot for placement in placements(day.ctx)
+    ):
         why = "Ines is at the dentist's" if meeting is truth.PRICING else "she offered 12:30 in Berlin"
         return f"the entry was put on {slot}: {why}"
     return None
@@ -476,7 +478,7 @@ def _answers(entry: Entry, event_id: str) -> dict[str, str]:
 
 def _new_events(day: Day) -> list[str]:
     """New entries for none of the meetings; ``meetings_settled`` scores a meeting's second entry."""
-    made = {each.event_id for meeting in truth.MEETINGS for each in day.substitutes(meeting)[:1]}
+    made = {substitute.event_id for meeting in truth.MEETINGS for substitute in day.substitutes(meeting)[:1]}
     return [f"a new entry: {entry}" for key, entry in day.after.items() if key not in day.before and key not in made]
 
 

@@ -104,7 +104,11 @@ class Day:
     def invitations_to(self, meeting: Meeting) -> list[Placement]:
         """The times given to a meeting's entry, or to an entry in its place that invites the other side."""
         given = placements(self.ctx)
-        return [each for each in given if each.event_id == meeting.event_id or meeting.email in each.invited]
+        return [
+            invitation
+            for invitation in given
+            if invitation.event_id == meeting.event_id or meeting.email in invitation.invited
+        ]
 
     def has_contacted(self, meeting: Meeting) -> bool:
         """Whether the other side of a meeting has heard of its move, by any channel."""

@@ -183,7 +183,7 @@ async def test_hostile_cookies_are_not_taken_apart(config: GreenAgentConfig) -> 
         cookie = (await http.post("/login", data={"token": text})).headers["set-cookie"].partition(";")[0]
         escaped, long = cookie.replace('="g', '="\\147'), COOKIE + '="' + '\\"' * 60_000 + '"'
         sent = (cookie, f"a=b; {cookie}", escaped, long, f"{COOKIE};;=;")
-        seen = [(await http.get("/", headers={"Cookie": each})).status_code for each in sent]
+        seen = [(await http.get("/", headers={"Cookie": header})).status_code for header in sent]
         assert seen == [200, 200, 303, 303, 303]
 
 

@@ -279,11 +279,11 @@ STRANGERS = ("", "wrong", "expired")
 
 
 def names_of(tree: Iterable[BaseRoute], prefix: str = "") -> Iterator[str]:
-    for each in tree:
-        if isinstance(each, Mount):
-            yield from names_of(each.routes, prefix + each.path)
-        elif isinstance(each, Route):
-            yield from (f"{method} {prefix}{each.path}" for method in each.methods or () if method != "HEAD")
+    for route in tree:
+        if isinstance(route, Mount):
+            yield from names_of(route.routes, prefix + route.path)
+        elif isinstance(route, Route):
+            yield from (f"{method} {prefix}{route.path}" for method in route.methods or () if method != "HEAD")
 
 
 def status(answer: httpx.Response) -> int:
@@ -366,7 +366,7 @@ async def test_what_runs_of_ones_own_is_seen_however_much_runs_of_others(
     caller = Caller(name=place.name_of("own"))
 
     async def is_seen() -> bool:
-        return [each.id for each in await live.running(caller)] == [mine]
+        return [assessment.id for assessment in await live.running(caller)] == [mine]
 
     await eventually(is_seen)
 

@@ -43,7 +43,7 @@ async def test_an_assessment_that_no_worker_has_taken_has_a_page(
         await handle.terminate()
     assert page.status_code == 200, page.text
     assert waits, "no worker was asked"
-    assert all(each is not None and each < soon for each in waits)
+    assert all(wait is not None and wait < soon for wait in waits)
     assert says().within(page.text)
 
 

@@ -148,7 +148,7 @@ async def test_03_callers_get_tasks(gateway: Gateway, receiver: Receiver) -> Non
     made = await call03(gateway.http, "tasks/pushNotificationConfig/set", more)
     assert made["result"]["pushNotificationConfig"]["id"] == "more"
     found = (await call03(gateway.http, "tasks/pushNotificationConfig/list", {"id": task_id}))["result"]
-    assert {each["pushNotificationConfig"]["id"] for each in found} == {task_id, "more"}
+    assert {hook["pushNotificationConfig"]["id"] for hook in found} == {task_id, "more"}
     away = {"id": task_id, "pushNotificationConfigId": "more"}
     assert "error" not in await call03(gateway.http, "tasks/pushNotificationConfig/delete", away)
     got = (await call03(gateway.http, "tasks/pushNotificationConfig/get", {"id": task_id}))["result"]
@@ -226,7 +226,7 @@ async def test_a_webhook_that_is_gone_is_given_up(gateway: Gateway, client: Clie
         task = await send(caller, with_webhook(message(data_part(request())), receiver.url, id="w"))
         assert state_name(task.status.state) == "completed"
         (place,) = [
-            each.id async for each in client.list_workflows(f"WorkflowId = '{await place_of(client, task.id)}'")
+            workflow.id async for workflow in client.list_workflows(f"WorkflowId = '{await place_of(client, task.id)}'")
         ]
         with pytest.raises(WorkflowFailureError) as failure:
             await client.get_workflow_handle(place).result()
@@ -240,10 +240,10 @@ async def place_of(client: Client, task_id: str) -> str:
     """The workflow of a task's only webhook."""
     ids = [f"webhook-{place}-of-{task_id}" for place in range(1, MOST + 1)]
     found = []
-    for each in ids:
+    for workflow_id in ids:
         try:
-            await client.get_workflow_handle(each).describe()
-            found.append(each)
+            await client.get_workflow_handle(workflow_id).describe()
+            found.append(workflow_id)
         except Exception:
             continue
     (only,) = found
@@ -266,19 +266,19 @@ async def test_a_task_has_few_webhooks_however_many_come_at_once(gateway: Gatewa
             )
 
         outcomes = await asyncio.gather(*(create(f"w{n}") for n in range(3 * MOST)), return_exceptions=True)
-        refused = [each for each in outcomes if isinstance(each, BaseException)]
+        refused = [outcome for outcome in outcomes if isinstance(outcome, BaseException)]
         assert len(refused) == 2 * MOST
-        assert all(isinstance(each, UnsupportedOperationError) for each in refused)
+        assert all(isinstance(refusal, UnsupportedOperationError) for refusal in refused)
         assert says().within(str(refused[0]))
-        names = {each.id for each in await listed(caller, task.id)}
+        names = {hook.id for hook in await listed(caller, task.id)}
         assert len(names) == MOST
         kept = next(iter(names))
         await asyncio.gather(*(create(kept, "http://127.0.0.1:9/other") for _ in range(5)))
-        assert {each.id: each.url for each in await listed(caller, task.id)}[kept] == "http://127.0.0.1:9/other"
+        assert {hook.id: hook.url for hook in await listed(caller, task.id)}[kept] == "http://127.0.0.1:9/other"
         away = DeleteTaskPushNotificationConfigRequest(task_id=task.id, id=kept)
         await caller.delete_task_push_notification_config(away)
         await caller.delete_task_push_notification_config(away)
-        assert {each.id for each in await listed(caller, task.id)} == names - {kept}
+        assert {hook.id for hook in await listed(caller, task.id)} == names - {kept}
         with pytest.raises(TaskNotFoundError, check=says(webhook=re.compile(r"\bw\d\b"))):
             await caller.get_task_push_notification_config(
                 GetTaskPushNotificationConfigRequest(task_id=task.id, id=kept)

@@ -191,7 +191,7 @@ def code_processes() -> set[int]:
     found: set[int] = set()
     for fork_server in fork_servers():
         with suppress(psutil.NoSuchProcess):  # it has just ended
-            found |= {each.pid for each in [fork_server, *fork_server.children(recursive=True)]}
+            found |= {process.pid for process in [fork_server, *fork_server.children(recursive=True)]}
     return found
 
 

@@ -196,7 +196,7 @@ def test_the_table_is_long_and_says_what_gets_through() -> None:
 
 
 _PLAYED = [
-    each for outcome in (REFUSED, NOTHING, THROUGH) for each in some_of([a for a in ATTACKS if a[2] == outcome], 5)
+    attack for outcome in (REFUSED, NOTHING, THROUGH) for attack in some_of([a for a in ATTACKS if a[2] == outcome], 5)
 ]
 
 

@@ -93,8 +93,8 @@ async def test_a_judge_is_compared_with_the_author_and_the_figures_are_kept(
     config = scenario(criterion(rubric=RUBRIC, max_score=3))
     told: list[CaseOutcome] = []
     found = await calibrate(config, CASES, Judge("judge-1", llm), PRICES, shipped=120, at_once=3, on_case=told.append)
-    assert sorted(each.id for each in told) == [case.id for case in CASES]
-    points = {each.id: each.judge for each in found.outcomes}
+    assert sorted(outcome.id for outcome in told) == [case.id for case in CASES]
+    points = {outcome.id: outcome.judge for outcome in found.outcomes}
     assert points == {"c1": 1, "c2": 0, "c3": 1, "c4": 1, "c5": 2, "c6": None}
     assert (found.overall.right, found.overall.refused, found.overall.too_high) == (4, 1, 1)
     assert {kind: (row.right, row.cases) for kind, row in found.by_kind.items()} == {

@@ -23,7 +23,7 @@ async def moving(_input: Any, proceed: Any) -> Any:
 def test_the_order() -> None:
     """Each place has a reason, which the module's docstring gives: a change of the order is a change of these."""
     beats, scrubbing = Heartbeats(), Scrubbing("a secret", lambda _simulation: ())
-    found = [each._guard if type(each) is Around else each for each in chain(beats, scrubbing, outside, moving)]
+    found = [link._guard if type(link) is Around else link for link in chain(beats, scrubbing, outside, moving)]
     names = ("observing", "timing", "troubles", "keeping", "fencing", "giving_up")
     observing, timing, troubles, keeping, fencing, giving_up = (getattr(chain_module, name) for name in names)
     assert found == [outside, observing, timing, beats, troubles, keeping, scrubbing, fencing, giving_up, moving]

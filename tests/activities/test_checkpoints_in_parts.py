@@ -135,7 +135,7 @@ async def subjects(simulations: Simulations, name: str, checkpoint: BlobRef) -> 
 
 def parts_of(store: BlobStore, checkpoint: BlobRef) -> list[str]:
     manifest = json.loads(store.get_blocking(checkpoint))
-    return [name for each in manifest["parts"] for name, _ in each["pages"]]
+    return [name for part in manifest["parts"] for name, _ in part["pages"]]
 
 
 async def test_a_turn_stores_what_it_changes_and_moves_nothing_else(worker: MakeWorker, tmp_path: Path) -> None:

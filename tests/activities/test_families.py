@@ -218,7 +218,7 @@ async def test_a_family_that_never_gets_a_processor_is_stopped_in_all_tries_toge
             surroundings.info = replace(surroundings.info, attempt=4, **about)
             with pytest.raises(InstanceError, check=says(seconds=re.compile(r"[\d.]+(?= s )"))):
                 await surroundings.run(load)
-    assert [(each["kind"], each["what"]) for each in noted] == [("spent", day)]
+    assert [(note["kind"], note["what"]) for note in noted] == [("spent", day)]
 
 
 @in_one_loop

@@ -149,7 +149,7 @@ async def test_the_guard_is_calibrated_on_drafts_whose_verdict_is_known(
     endpoint.answer("can it be sent", {"is_fine": True, "fault": ""})
     cases = draft_cases(SCENARIO)
     by_rules = await check_drafts(cases, SCENARIO, None)
-    assert {each.case.kind for each in by_rules} == {
+    assert {outcome.case.kind for outcome in by_rules} == {
         "fine",
         "unknown value",
         "unknown time",
@@ -157,8 +157,8 @@ async def test_the_guard_is_calibrated_on_drafts_whose_verdict_is_known(
         "role",
         "secret",
     }
-    assert [each.fault for each in by_rules if (each.fault is None) != (each.case.kind == "fine")] == []
+    assert [outcome.fault for outcome in by_rules if (outcome.fault is None) != (outcome.case.kind == "fine")] == []
     by_model = await check_drafts(cases, SCENARIO, llm)
-    wrong = [each.case.draft for each in by_model if (each.fault is None) != (each.case.kind == "fine")]
+    wrong = [outcome.case.draft for outcome in by_model if (outcome.fault is None) != (outcome.case.kind == "fine")]
     assert [draft.split(",")[0] for draft in wrong] == ["Sorry"] * 2
     assert endpoint.calls == sum(case.kind == "fine" for case in cases), "the rules settle the rest"

@@ -71,7 +71,7 @@ def write_entry(family: str, archive: Archive, store: BlobStore) -> ArchiveEntry
         duration_seconds=1,
         turns_taken=1,
         offline=True,
-        criteria_results=[CriterionResult.model_validate(each) for each in json.loads(play["verdicts.json"])],
+        criteria_results=[CriterionResult.model_validate(verdict) for verdict in json.loads(play["verdicts.json"])],
         action_log=record.action_log,
     )
     entry = ArchiveEntry(
@@ -92,8 +92,8 @@ def write_entry(family: str, archive: Archive, store: BlobStore) -> ArchiveEntry
     )
     files = {
         RESULT: results.model_dump_json().encode(),
-        STATES: b"\n".join(each.model_dump_json().encode() for each in states),
-        TURNS: b"\n".join(each.model_dump_json().encode() for each in turns),
+        STATES: b"\n".join(state.model_dump_json().encode() for state in states),
+        TURNS: b"\n".join(turn.model_dump_json().encode() for turn in turns),
     }
     scenario = _archived_scenario(play["scenario.json"], day)
     assert b'"params":{' not in scenario.replace(b" ", b""), "the answers stay with the evaluator"
@@ -115,22 +115,22 @@ def again(folder: Path, *families: str, flags: Sequence[str] = ()) -> dict[str, 
 
 def judged_then(family: str) -> list[dict[str, Any]]:
     verdicts: list[dict[str, Any]] = json.loads(plays()[family]["verdicts.json"])
-    return [{name: value for name, value in each.items() if name not in _OF_THE_ATTEMPT} for each in verdicts]
+    return [{name: value for name, value in verdict.items() if name not in _OF_THE_ATTEMPT} for verdict in verdicts]
 
 
 def test_what_was_judged_before_is_judged_the_same(tmp_path: Path) -> None:
     judgements = again(tmp_path, *plays())
     assert len(judgements) == 10
     for family, judgement in judgements.items():
-        now = [each.model_dump(mode="json", exclude=_OF_THE_ATTEMPT) for each in judgement.criteria_results]
+        now = [result.model_dump(mode="json", exclude=_OF_THE_ATTEMPT) for result in judgement.criteria_results]
         assert now == judged_then(family), family
         assert judgement.by.evaluators == "frozen"
-        assert {each.evaluator_hash for each in judgement.criteria_results} == {judgement.by.code}
+        assert {result.evaluator_hash for result in judgement.criteria_results} == {judgement.by.code}
 
 
 def test_the_code_of_today_judges_it_otherwise(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """So the test above fails where the frozen code is not what judges."""
     judgement = again(tmp_path, "broken_tools", flags=["--current"])["broken_tools"]
-    assert judgement.scores.overall.score > sum(each["score"] for each in judged_then("broken_tools"))
+    assert judgement.scores.overall.score > sum(verdict["score"] for verdict in judged_then("broken_tools"))
     assert judgement.by.evaluators == "current kit"
     assert says().within(capsys.readouterr().out)

@@ -325,7 +325,10 @@ async def test_an_evaluator_can_not_ask_for_what_the_judge_would_not(options: di
     "question",
     [
         *(5, [], None, {}, {"messages": 5}, {"messages": [5]}, {"messages": [{"type": "nobody", "data": {}}]}),
-        *({"messages": messages_to_dict([HumanMessage("?")]), "options": each} for each in ([1], {"tools": "abc"})),
+        *(
+            {"messages": messages_to_dict([HumanMessage("?")]), "options": options}
+            for options in ([1], {"tools": "abc"})
+        ),
         {"texts": ["a"], "facts": [{"id": "a", "statement": "b", "text": 9}]},
     ],
 )

@@ -110,7 +110,7 @@ def test_a_verdict_is_the_same_as_that_of_an_ordinary_activity(rehearsal: Rehear
         async def look(self, plan: Plan, evidence: Evidence) -> tuple[list[CriterionResult], list[CriterionResult]]:
             names = [criterion.criterion_id for criterion in plan.criteria]
             asked = [JudgeInput(plan=plan, criterion_id=name, evidence=evidence) for name in names]
-            ordinary = [await do(self.verdicts.judge_criterion, each) for each in asked]
+            ordinary = [await do(self.verdicts.judge_criterion, question) for question in asked]
             return ordinary, [await self.judge_locally(plan, evidence, name) for name in names]
 
     ordinary, local = found(rehearsal, "good", Both(rehearsal))

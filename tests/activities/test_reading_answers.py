@@ -25,7 +25,7 @@ TURN_START = TurnStartMessage(turn_number=1, current_time=datetime(2026, 3, 2, 9
 
 def said(*texts: str, data: Any = None) -> Answer:
     """An answer with these text parts, and a data part."""
-    parts = [new_text_part(each) for each in texts] + ([] if data is None else [new_data_part(data)])
+    parts = [new_text_part(content) for content in texts] + ([] if data is None else [new_data_part(data)])
     answer = Answer()
     answer.take(StreamResponse(message=Message(message_id="an answer", parts=parts)))
     return answer

@@ -180,8 +180,8 @@ async def test_what_code_says_by_itself_is_cut_where_it_comes_in(
             await work
         said.append(str(caught.value))
     assert len(said) == 5
-    assert all(LONGEST_SENTENCE < len(each) < 3 * LONGEST_SENTENCE for each in said), [*map(len, said)]
-    assert all("x… (1,496,000 more characters)" in each for each in said)
+    assert all(LONGEST_SENTENCE < len(sentence) < 3 * LONGEST_SENTENCE for sentence in said), [*map(len, said)]
+    assert all("x… (1,496,000 more characters)" in sentence for sentence in said)
 
 
 async def test_a_thread_that_is_left_running_ends_with_its_process(write_scenario: Write, code: ScenarioCode) -> None:

@@ -77,7 +77,7 @@ def test_an_attached_file_is_in_the_initial_state_once_by_its_hash(write_scenari
     [(sha256, file)] = email["files"].items()
     assert sha256 == hashlib.sha256(b"one,two").hexdigest()
     assert base64.b64decode(file["content"]) == b"one,two"
-    assert [each["sha256"] for each in email["emails"]["m"]["attachments"]] == [sha256, sha256]
+    assert [attachment["sha256"] for attachment in email["emails"]["m"]["attachments"]] == [sha256, sha256]
     assert email["emails"]["m"]["attachments"][0] == {
         "filename": "a.csv",
         "mime_type": "text/csv",

@@ -158,7 +158,7 @@ def activity_error(cause: BaseException) -> ActivityError:
 
 def test_what_an_attempt_asked_that_ended_without_a_failure_is_in_its_last_note() -> None:
     uses = [[ModelUse(model="openai/m", endpoint="e", calls=calls)] for calls in (1, 2)]
-    notes = [to_jsonable_python(each) for each in uses]
+    notes = [to_jsonable_python(use) for use in uses]
     timed_out = ActivityTimeoutError("It is silent.", type=None, last_heartbeat_details=notes)
     assert find_usage(activity_error(timed_out)) == uses[-1]
     assert find_usage(activity_error(ActivityTimeoutError("", type=None, last_heartbeat_details=[]))) == []

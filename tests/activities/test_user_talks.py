@@ -100,7 +100,7 @@ def test_what_the_assistant_says_in_the_chat_is_read_off_the_simulation() -> Non
     ]
     done = [event("Which room?"), event("Which room?"), event(parts), event("no", status="failed"), event("x", "user")]
     sent = outgoing_messages({"chat": {"messages": messages}}, done)
-    assert [each.message_id for each in sent] == ["c1", "c2", "c3"]
+    assert [chat_message.message_id for chat_message in sent] == ["c1", "c2", "c3"]
     assert [entry.text for entry in sent[1].thread] == ["Find a room.", "Which room?"]
     assert (sent[2].body, sent[0].sender, sent[0].thread_id) == ("Hello?", "assistant", "default")
 

@@ -47,7 +47,7 @@ class Hosts:
     async def standing(self, address: str) -> list[str]:
         """What stands on a simulator."""
         async with AsyncUESHost(address, host_key(self._secret)) as host:
-            return [each["simulation_id"] for each in (await host.list())["simulations"]]
+            return [simulation["simulation_id"] for simulation in (await host.list())["simulations"]]
 
 
 @asynccontextmanager
@@ -62,7 +62,7 @@ async def two_hosts(
             await cleanup.enter_async_context(running_beside(command, {"AGENTBEATS_GREEN_SECRET": secret}))
             for _ in range(2)
         ]
-        hosts = Hosts(secret, {await asyncio.to_thread(read_address, each): each for each in started})
+        hosts = Hosts(secret, {await asyncio.to_thread(read_address, host): host for host in started})
         known = {**(environment or {}), "AGENTBEATS_GREEN_UES_URL": " ".join(hosts.processes)}
         hosts.gateway = await cleanup.enter_async_context(services(stack, "hosts", known, over or {}))
         yield hosts

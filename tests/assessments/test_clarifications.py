@@ -56,12 +56,12 @@ async def test_what_cannot_be_read_is_asked_for_once_more_and_a_question_is_answ
     unreadable, question = assessed.results.clarifications
     assert (unreadable.turn, unreadable.kind) == (1, "unreadable")
     assert question == Clarification(turn=2, kind="question", problem='"Which account?"')
-    told = [each for each in assessed.updates if isinstance(each, ErrorOccurredUpdate)]
-    assert [(each.error_type, each.turn_number, each.recoverable) for each in told] == [
+    told = [update for update in assessed.updates if isinstance(update, ErrorOccurredUpdate)]
+    assert [(update.error_type, update.turn_number, update.recoverable) for update in told] == [
         ("AnswerUnreadable", 1, True),
         ("ParticipantAsked", 2, True),
     ]
-    assert [each.error_message for each in told] == [
+    assert [update.error_message for update in told] == [
         says(problem=unreadable.problem),
         says("Which account?"),
     ]
@@ -137,7 +137,7 @@ class Playing(ActivityInboundInterceptor):
 async def take_up(participant: ByHand, *noted: Note) -> Answer:
     """What an attempt hears that finds these notes of those before it."""
     surroundings = ActivityEnvironment()
-    details = [each.model_dump(mode="json") for each in (MarkNote(mark=MARK), *noted)]
+    details = [note.model_dump(mode="json") for note in (MarkNote(mark=MARK), *noted)]
     surroundings.info = replace(surroundings.info, attempt=2, heartbeat_details=details)
     given: Any = ExecuteActivityInput(fn=take_up, args=(), executor=None, headers={})
     playing = Heartbeats().intercept_activity(Playing(participant.url))

@@ -117,8 +117,8 @@ def strings_in(value: object) -> list[str]:
     if isinstance(value, str):
         return [value]
     if isinstance(value, dict):
-        return [text for each in value.values() for text in strings_in(each)]
-    return [text for each in value for text in strings_in(each)] if isinstance(value, list) else []
+        return [text for member in value.values() for text in strings_in(member)]
+    return [text for element in value for text in strings_in(element)] if isinstance(value, list) else []
 
 
 def forms(text: str) -> list[bytes]:
@@ -144,7 +144,7 @@ async def test_assessments_at_once_are_spread(stack: Stack) -> None:
 
         urls = [await agents.enter_async_context(serving(playing(number))) for number in range(4)]
         ended = await asyncio.gather(*(assess(hosts.gateway, url, "tiny") for url in urls))
-    assert [each.state for each in ended] == ["completed"] * 4
+    assert [task.state for task in ended] == ["completed"] * 4
     assert sorted(map(list(places.values()).count, hosts.processes)) == [2, 2]
 
 

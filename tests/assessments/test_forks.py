@@ -79,7 +79,7 @@ async def test_a_fork_plays_the_rest_of_another_ones_day(stack: Stack) -> None:
         assert outcome(again) == outcome(others)
         origin = again.forked_from
         assert origin is not None
-        assert [(each.task_id, each.turn) for each in origin.chain] == [
+        assert [(link.task_id, link.turn) for link in origin.chain] == [
             (others.assessment_id, 4),
             (original.assessment_id, 3),
         ]
@@ -177,7 +177,7 @@ async def test_what_can_not_be_forked_is_a_sentence(stack: Stack) -> None:
         goes_on = results_of(await fork(stack, task, 3, max_turns=3))
         assert (goes_on.turns_taken, goes_on.is_partial) == (3, True)
 
-        (entry,) = [each for each in Archive(stack.config.archive_url).entries() if each.id == task]
+        (entry,) = [candidate for candidate in Archive(stack.config.archive_url).entries() if candidate.id == task]
         record = Archive(stack.config.archive_url).state_records(entry)[1]
         assert record.checkpoint is not None
         blob = Path(stack.config.storage_url) / record.checkpoint.sha256[:2] / record.checkpoint.sha256[2:]
@@ -217,6 +217,6 @@ async def test_forks_from_several_turns_say_which_turn_decided(stack: Stack) -> 
     for cell in results.cells:
         assert turns_in(participant.log, cell.task_id) == list(range(cell.from_turn or 0, 7))
     (spread,) = results.forks
-    assert [(each.turn, each.forks, each.variance > 0) for each in spread.turns] == [(5, 2, True), (6, 2, False)]
+    assert [(turn.turn, turn.forks, turn.variance > 0) for turn in spread.turns] == [(5, 2, True), (6, 2, False)]
     assert (spread.deciding, spread.turns[0].decided) == (5, 1.0)
     assert {row.scenario for row in results.summaries} == {None, "tiny from turn 5", "tiny from turn 6"}

@@ -54,8 +54,8 @@ async def test_all_at_once_in_one_process_none_has_anything_of_another(stack: St
         said = [json.loads(str(entry.parameters["content"])) for entry in result.action_log]
         [name] = {each["name"] for each in said}
         assert [(entry.turn, entry.success) for entry in result.action_log] == [(1, True), (2, True), (3, True)]
-        assert [each["turns"] for each in said] == [[1], [1, 2], [1, 2, 3]], "its memory is its own"
-        assert [each["before"] for each in said] == [[], [name], [name]], "so is its simulation"
+        assert [report["turns"] for report in said] == [[1], [1, 2], [1, 2, 3]], "its memory is its own"
+        assert [report["before"] for report in said] == [[], [name], [name]], "so is its simulation"
         assert (result.action_report.unreported, result.action_report.never_happened) == ([], [])
         names.add(name)
     assert len(names) == at_once

@@ -108,7 +108,7 @@ async def test_an_agent_on_pydantic_ai(stack: Stack, tmp_path: Path, packages: t
         assessed = await assess(stack, url, "tiny", max_turns=2)
     assert assessed.state == "completed", assessed.sentence
     assert assessed.results is not None
-    assert [(each.turn, each.kind) for each in assessed.results.clarifications] == [
+    assert [(clarification.turn, clarification.kind) for clarification in assessed.results.clarifications] == [
         (1, "unreadable"),
         (2, "unreadable"),
     ]

@@ -135,7 +135,7 @@ async def test_what_a_model_driven_agent_asked_of_its_model_stands_in_the_result
 
         async with listening(app) as url:
             results = results_of(await assess(stack, url, "tiny", max_turns=2))
-    told = [(each.turn, each.model, each.calls, each.input_tokens) for each in results.participant_usage]
+    told = [(usage.turn, usage.model, usage.calls, usage.input_tokens) for usage in results.participant_usage]
     assert told == [(1, "openai/small", 2, 200), (2, "openai/small", 2, 200)]
 
 

@@ -226,7 +226,7 @@ async def test_a_fork_plays_all_roles_from_a_turn_to_the_same_end(stack: Stack) 
     assert comparable(last.results) == comparable(before)
     origin, of_role = last.results.forked_from, Archive(stack.config.archive_url).get(last.results.roles[1].entry)
     assert origin is not None
-    assert [each.task_id for each in origin.chain] == [both.assessment_id, before.assessment_id]
+    assert [link.task_id for link in origin.chain] == [both.assessment_id, before.assessment_id]
     assert of_role is not None
     assert of_role.forked_from is not None
     assert of_role.forked_from.task_id == both.roles[1].entry
@@ -268,7 +268,7 @@ async def test_a_campaign_has_a_row_for_each_cast(stack: Stack) -> None:
     entry = archive.get(results.campaign_id)
     assert entry is not None
     assert "able + lazy" in Pages(archive).campaign(entry)
-    listed = {each.id for each in archive.select(EntryQuery(campaign=results.campaign_id))}
+    listed = {summary.id for summary in archive.select(EntryQuery(campaign=results.campaign_id))}
     assert listed == {cell.task_id for cell in results.cells}, "each participant's own entry is not listed"
 
 

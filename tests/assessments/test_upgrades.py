@@ -107,5 +107,5 @@ async def test_an_assessment_of_the_last_release_ends_with_this_one(
     assert [entry.turn for entry in ended.results.action_log] == [1, 2, 3]
     assert {1, 2, 3} == set(played)
     (run,) = await runs_of(await connect(stack.config), running.task_id)
-    markers = [each.marker_recorded_event_attributes.marker_name for each in run.events]
+    markers = [event.marker_recorded_event_attributes.marker_name for event in run.events]
     assert markers.count("core_local_activity") > 3, "it began with the last release's steps, and kept to them"

@@ -86,7 +86,7 @@ def test_both_ways_give_the_same_points(whole: Whole, family: str, difficulty: i
     for player in (players.oracle(day), players.graded(day, 0.4, 1)):
         quick = asyncio.run(Stage(day).play(player))
         played = whole(day, player)
-        assert {each.criterion_id: each.score for each in played.criteria_results} == quick.points
+        assert {result.criterion_id: result.score for result in played.criteria_results} == quick.points
         assert len(played.action_log) == len(quick.log)
 
 
@@ -96,7 +96,7 @@ def test_under_a_clock_and_noise_both_ways_give_the_same_log(whole: Whole) -> No
     quick = asyncio.run(Stage(day).play(players.oracle(day, do=carefully()), **conditions))
     played = whole(day, players.oracle(day, do=carefully()), **conditions)
     assert _what(played.action_log) == _what(quick.log)
-    assert {each.criterion_id: each.score for each in played.criteria_results} == quick.points
+    assert {result.criterion_id: result.score for result in played.criteria_results} == quick.points
     assert quick.share == 1
     assert any(entry.timestamp not in day.starts for entry in quick.log), "requests cost time"
     standing = asyncio.run(Stage(day).play(players.oracle(day)))
@@ -142,7 +142,7 @@ def test_the_user_answers_in_both(whole: Whole) -> None:
         await oracle(number, now, client)
         if now == day.starts[-1]:
             chat = (await client.chat.get_state())["messages"]
-            heard.append(" ".join(each["content"] for each in chat[1:] if each["role"] == "user"))
+            heard.append(" ".join(message["content"] for message in chat[1:] if message["role"] == "user"))
 
     assert asyncio.run(Stage(day).play(listening)).share == 1
     overall = whole(day, listening).scores.overall

@@ -27,7 +27,7 @@ def played(side: Day, player: Turn, hears: Stage | None = None) -> Stage:
     """A side's stage after a play, in which all arrives that another one has sent."""
     stage = Stage(side)
     for arrivals, sent in zip(stage.arrivals, hears.sent if hears else [], strict=False):
-        arrivals += [each.message for each in sent]
+        arrivals += [delivery.message for delivery in sent]
     asyncio.run(stage.play(player))
     return stage
 
@@ -53,7 +53,7 @@ def coffee_in(stage: Stage) -> dict[str, Any] | None:
 
 def test_mails_texts_and_invitations_arrive_with_their_ids() -> None:
     host = played(HOST, in_turn(0, _calls))
-    assert [(each.role, each.message.modality) for each in host.sent[0]] == [
+    assert [(delivery.role, delivery.message.modality) for delivery in host.sent[0]] == [
         ("guest", "calendar"),
         ("guest", "sms"),
         ("guest", "email"),
@@ -84,7 +84,7 @@ def test_changes_and_answers_of_invitations_arrive_too() -> None:
         await client.calendar.respond(event_id=event["event_id"], response="accepted", attendee_email=GUEST.user.email)
 
     guest = played(GUEST, in_turn(1, accepts), host)
-    assert [(each.role, each.message.operation) for each in guest.sent[1]] == [("host", "respond")]
+    assert [(delivery.role, delivery.message.operation) for delivery in guest.sent[1]] == [("host", "respond")]
     again = played(HOST, in_turn(0, _calls), guest)
     event = coffee_in(again)
     assert event is not None
@@ -92,7 +92,9 @@ def test_changes_and_answers_of_invitations_arrive_too() -> None:
 
     async def moves(client: AsyncUESClient) -> None:
         (found,) = [
-            each for each in (await client.calendar.get_state())["events"].values() if each["title"] == "Coffee"
+            candidate
+            for candidate in (await client.calendar.get_state())["events"].values()
+            if candidate["title"] == "Coffee"
         ]
         await client.calendar.update(event_id=found["event_id"], title="Coffee, cold", location="Roof")
 

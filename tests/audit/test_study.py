@@ -88,7 +88,7 @@ def test_a_planted_digit_is_found_and_its_clue_is_named(study: Study) -> None:
 
 
 def test_what_was_drawn_is_no_shortcut(study: Study) -> None:
-    drawn = next(each for each in study.learned if each.subject == "drawn answer 0")
+    drawn = next(lesson for lesson in study.learned if lesson.subject == "drawn answer 0")
     assert drawn.has_enough
     assert max(drawn.gains.values()) < 0.1
 
@@ -106,7 +106,7 @@ def test_answers_that_are_equal_more_often_than_by_chance_are_found(study: Study
 
 
 def test_too_few_choices_are_named_and_not_judged(study: Study) -> None:
-    assert [each.subject for each in study.learned if not each.has_enough] == ["rare answer 0"]
+    assert [lesson.subject for lesson in study.learned if not lesson.has_enough] == ["rare answer 0"]
     assert study.figures()["too_few"] == ["rare answer 0"]
 
 

@@ -42,7 +42,7 @@ def covered(days: Iterable[Day]) -> tuple[Counter[str], Counter[str]]:
         possible.update(could)
         plays.update(dict.fromkeys(could, 0))
         for play in range(wordings.PLAYS):
-            plays.update(set[str]().union(*(each.names for each in wordings.planned(day, play).values())))
+            plays.update(set[str]().union(*(plan.names for plan in wordings.planned(day, play).values())))
         for tricks in cheats.rounds(day):
             plays.update({trick.title for trick in tricks})
         plays.update([cheats.BULK])
@@ -74,7 +74,7 @@ def test_each_pair_of_real_days_is_planned_ten_times(family: str) -> None:
 def test_a_plan_is_the_same_each_time() -> None:
     first, again = (make_day(FAMILIES / "moving_target", 2, 7) for _ in range(2))
     assert wordings.planned(first, 1) == wordings.planned(again, 1)
-    assert [each.said for each in cheats.leaks(first)] == [each.said for each in cheats.leaks(again)]
+    assert [leak.said for leak in cheats.leaks(first)] == [leak.said for leak in cheats.leaks(again)]
 
 
 def test_a_library_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -142,7 +142,7 @@ def test_what_a_cheat_takes_along_is_named() -> None:
     outcome: Outcome = asyncio.run(Stage(day).play(oracle(day)))
     other = next(check for check in outcome.held if check not in fine)
     held = {check: check not in fine and check != other for check in outcome.held}
-    assert [each.split(" beside")[0] for each in cheats.faults(day, tricks, replace(outcome, held=held))] == [
+    assert [fault.split(" beside")[0] for fault in cheats.faults(day, tricks, replace(outcome, held=held))] == [
         f"loses {other}"
     ]
 
@@ -169,7 +169,7 @@ def test_a_moment_that_is_corrected_at_once_is_not_told(correction: str) -> None
 def test_a_promise_that_is_replaced_is_none(cheat: str) -> None:
     day = make_day(FAMILIES / "promises", 1, 3)
     act = next(act for act in wordings.told_acts(day) if act.topic.startswith("the day for"))
-    trick = cheats.trick_of(day, act, next(each for each in cheats.CHEATS if each.name == cheat), 0)
+    trick = cheats.trick_of(day, act, next(candidate for candidate in cheats.CHEATS if candidate.name == cheat), 0)
     outcome = asyncio.run(Stage(day).play(cheats.player_with(day, [trick])))
     assert not list(cheats.faults(day, [trick], outcome))
     assert sum(not holds for holds in outcome.held.values()) >= 2

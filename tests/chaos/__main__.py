@@ -158,7 +158,7 @@ def from_the_past(chosen: argparse.Namespace) -> int:
     random.Random(chosen.seed).shuffle(placements)  # some of each, however soon it is broken off
     played = play_in_lanes(placements[chosen.skip :], chosen.lanes, chosen.minutes)
     print(counted(played))
-    return sum(len(each.problems) for each in played)
+    return sum(len(outcome.problems) for outcome in played)
 
 
 def of_abilities(chosen: argparse.Namespace) -> int:
@@ -166,7 +166,7 @@ def of_abilities(chosen: argparse.Namespace) -> int:
     placements = abilities.drawn(chosen.seed, chosen.count, chosen.cases, chosen.only)
     played = play_in_lanes(placements[chosen.skip :], chosen.lanes, chosen.minutes)
     print(counted(played))
-    different = sum(bool(each.problems) for each in played)
+    different = sum(bool(outcome.problems) for outcome in played)
     print(f"{len(played)} placements: {different} different")
     return different
 

@@ -150,7 +150,7 @@ async def disturbed(ways: list[str], max_turns: int | None) -> list[str]:
             alone = await play(stack, agents, **config)
             print(f"left alone: {len(alone.cells)} results in {time.monotonic() - began:.0f} s", flush=True)
             for way in ways:
-                problems += [f"{way}: {each}" for each in await disturbed_by(stack, agents, way, config, alone)]
+                problems += [f"{way}: {problem}" for problem in await disturbed_by(stack, agents, way, config, alone)]
     return problems
 
 
@@ -223,7 +223,7 @@ async def many(count: int, at_once: int) -> list[str]:
             )
             print(f"the campaign: {largest(await runs_of(client, results.campaign_id))}")
             some = [cell.task_id for cell in results.cells[:: max(count // _LOOKED_AT, 1)]]
-            print(f"{len(some)} assessments: {largest([run for each in some for run in await runs_of(client, each)])}")
+            print(f"{len(some)} assessments: {largest([run for task in some for run in await runs_of(client, task)])}")
             print(memory(stack))
             print(await looked_at(stack), flush=True)
     completed = sum(cell.status == "completed" for cell in results.cells)

@@ -259,7 +259,7 @@ async def _is_task_ended(services: Services, task_id: str) -> bool:
 
 async def _is_simulation_gone(services: Services, task_id: str) -> bool:
     async with AsyncUESHost(services.ues_url, host_key(services.config.secret.get_secret_value()), timeout=0.5) as host:
-        return task_id not in {each["simulation_id"] for each in (await host.list())["simulations"]}
+        return task_id not in {simulation["simulation_id"] for simulation in (await host.list())["simulations"]}
 
 
 async def _is_key_refused(services: Services, task_id: str) -> bool:
@@ -353,7 +353,9 @@ def table_of(cancellations: Mapping[tuple[str, str], Cancellation]) -> str:
     ]
     for (name, way), found in cancellations.items():
         seconds = [found.ended, found.heard, found.gone, found.refused, found.told]
-        rows.append([name, way, *("–" if each is None else f"{each:.1f}" for each in seconds), found.problem or ""])
+        rows.append(
+            [name, way, *("–" if duration is None else f"{duration:.1f}" for duration in seconds), found.problem or ""]
+        )
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     return "\n".join(
         "  ".join(cell.ljust(width) for cell, width in zip(row, [*widths, 0], strict=False)).rstrip() for row in rows

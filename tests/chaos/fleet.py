@@ -74,7 +74,7 @@ class Fleet(Services):
         """The simulator that an assessment is on; any, before and after it is on one."""
         for name, address in self.simulators.items():
             async with AsyncUESHost(address, host_key(self.config.secret.get_secret_value())) as host:
-                if task_id in [each["simulation_id"] for each in (await host.list())["simulations"]]:
+                if task_id in [simulation["simulation_id"] for simulation in (await host.list())["simulations"]]:
                     return name
         return random.choice(_SIMULATORS)
 
@@ -82,7 +82,7 @@ class Fleet(Services):
         pid = self.pid(name)
         if pid is None:
             return -1
-        return sum(each.status == "ESTABLISHED" for each in psutil.Process(pid).net_connections("tcp"))
+        return sum(connection.status == "ESTABLISHED" for connection in psutil.Process(pid).net_connections("tcp"))
 
     async def _process_at(self, task_id: str, seen: Seen) -> tuple[str, int]:
         """The worker whose activity it is, and the process of it."""
@@ -97,7 +97,9 @@ class Fleet(Services):
             for pid, parent in children.items():
                 with suppress(psutil.NoSuchProcess):
                     if seen.peer in {
-                        each.laddr.port for each in psutil.Process(pid).net_connections("tcp") if each.laddr
+                        connection.laddr.port
+                        for connection in psutil.Process(pid).net_connections("tcp")
+                        if connection.laddr
                     }:
                         return parents[parent], pid
         described = await (await self.client()).get_workflow_handle(task_id).describe()
@@ -183,8 +185,8 @@ def _services(
             for name in _WORKERS:
                 yield replace(service, name=name, environment={**service.environment, **for_workers})
         elif service.name == "gateway":
-            for name, each in zip(_GATEWAYS, (service, of_second["gateway"]), strict=True):
-                yield replace(each, name=name, environment={**each.environment, **shared})
+            for name, gateway in zip(_GATEWAYS, (service, of_second["gateway"]), strict=True):
+                yield replace(gateway, name=name, environment={**gateway.environment, **shared})
         else:
             yield service
             if service.name == "ues":

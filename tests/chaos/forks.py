@@ -235,9 +235,9 @@ async def undecided(stack: Stack, kills: Kills, repeats: int, at_once: int, day:
         )
     print_table(forks, participant.log)
     (spread,) = forks.forks
-    for each in spread.turns:
-        decided = "" if each.decided is None else f"  decided {each.decided:.0%}"
-        print(f"from turn {each.turn}: {each.forks} forks, mean {each.mean:.1f}, variance {each.variance:.1f}{decided}")
+    for turn in spread.turns:
+        decided = "" if turn.decided is None else f"  decided {turn.decided:.0%}"
+        print(f"from turn {turn.turn}: {turn.forks} forks, mean {turn.mean:.1f}, variance {turn.variance:.1f}{decided}")
     print(f"decided in turn {spread.deciding}")
     return [] if spread.deciding == decision else [f"turn {spread.deciding} decided, not {decision}"]
 

@@ -157,7 +157,7 @@ async def _replaced(services: Services, task_id: str, stopped: str) -> None:
     give_up_at = time.monotonic() + MISSED_SECONDS
     while time.monotonic() < give_up_at:
         pending = (await handle.describe()).raw_description.pending_activities
-        if not any(each.last_worker_identity.startswith(f"{services.pid(stopped)}@") for each in pending):
+        if not any(activity.last_worker_identity.startswith(f"{services.pid(stopped)}@") for activity in pending):
             return
         await asyncio.sleep(0.1)
     raise ChaosError("nobody took its place")

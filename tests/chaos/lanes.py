@@ -92,16 +92,16 @@ def play_in_lanes(placements: Sequence[Placement], lanes: int, minutes: float = 
 
 def counted(played: Sequence[Played]) -> str:
     """The table: placements, assessments and differing ones of each kind, and below it what differed."""
-    kinds = list(dict.fromkeys(each.placement.kind for each in played))
+    kinds = list(dict.fromkeys(outcome.placement.kind for outcome in played))
     rows = [["", "placements", "assessments", "lost", "doubled", "differing"]]
     for kind in kinds:
-        of_kind = [each for each in played if each.placement.kind == kind]
-        problems = [problem for each in of_kind for problem in each.problems]
+        of_kind = [outcome for outcome in played if outcome.placement.kind == kind]
+        problems = [problem for outcome in of_kind for problem in outcome.problems]
         rows.append(
             [
                 kind,
                 str(len(of_kind)),
-                str(sum(len(each.recoveries) for each in of_kind)),
+                str(sum(len(outcome.recoveries) for outcome in of_kind)),
                 str(sum("lost" in problem for problem in problems)),
                 str(sum("doubled" in problem for problem in problems)),
                 str(len(problems)),
@@ -109,5 +109,5 @@ def counted(played: Sequence[Played]) -> str:
         )
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
-    differing = [f"{each.placement.name}: {problem}" for each in played for problem in each.problems]
+    differing = [f"{outcome.placement.name}: {problem}" for outcome in played for problem in outcome.problems]
     return "\n".join([*lines, *differing])

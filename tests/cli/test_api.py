@@ -34,11 +34,11 @@ async def test_an_agent_is_assessed_and_its_run_read_from_the_archive(stack: Sta
     assert isinstance(events[0], Accepted)
     assert isinstance(events[-1], Ended)
     archived = proctor.runs(stack.config.archive_url, scenario="tiny", since="1d")
-    (entry,) = [each for each in archived if each.id == results.assessment_id]
+    (entry,) = [candidate for candidate in archived if candidate.id == results.assessment_id]
     assert entry.score == results.scores.overall.score
     rows = {row["id"]: row for row in archived.rows()}
     points = {name: value for name, value in rows[entry.id].items() if name.startswith("criterion.")}
-    assert points == {f"criterion.{each.criterion_id}": each.score for each in results.criteria_results}
+    assert points == {f"criterion.{result.criterion_id}": result.score for result in results.criteria_results}
 
 
 @only_nightly  # by default: tests/workflows/test_run_command.py

@@ -259,7 +259,7 @@ def test_campaigns_and_trials(archive: str, tmp_path: Path, capsys: pytest.Captu
     capsys.readouterr()
     run_proctor("export", "run-1", "--to", str(tmp_path / "run"), "--archive", archive)
     assert says().within(capsys.readouterr().out)
-    assert {each.id for each in Archive(str(tmp_path / "run")).entries()} == {
+    assert {entry.id for entry in Archive(str(tmp_path / "run")).entries()} == {
         "run-1", *(f"run-1.sort-log.{n}" for n in (1, 2, 3)),
     }  # fmt: skip
     run_proctor("export", "run-1", "--to", str(tmp_path / "run.csv"), "--archive", archive)

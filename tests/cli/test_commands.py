@@ -56,8 +56,8 @@ def imported_by(*imports: str) -> Iterator[set[str]]:
     """What a process has imported after each of some imports, one after the other."""
     tell = "print(*(name for name, module in sys.modules.items() if module))"
     code = "import sys; from proctor.processes.importing import import_less; import_less()"
-    for each in imports:
-        code += f"; import {each}; {tell}"
+    for module in imports:
+        code += f"; import {module}; {tell}"
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     return (set(line.split()) for line in ran.stdout.splitlines())
 
@@ -351,7 +351,7 @@ def scenario(folder: Path, **changes: Any) -> Path:
 
 def test_scenarios_and_families_are_listed_and_what_is_broken_hides_no_others(sandbox: Sandbox) -> None:
     folder = write_family(sandbox.folder / "mine")
-    assert [(each.name, each.ability) for each in proctor.families(folder) if each.name == "one_question"] == [
+    assert [(family.name, family.ability) for family in proctor.families(folder) if family.name == "one_question"] == [
         ("one_question", "answering")
     ]
     scenario(folder / "late", end_time="2026-03-01T08:00:00+00:00")

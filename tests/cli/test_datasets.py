@@ -78,9 +78,9 @@ def test_the_same_tasks_from_every_source_have_one_hash(tmp_path: Path) -> None:
         assert code == 0, said
         assert f"{name}@" in said
     found = known(tmp_path).all()
-    assert len({each.sha256 for each in found}) == 1
-    assert [sorted(each.tasks) for each in found] == [["one", "two"]] * 4
-    assert {each.name: each.commit for each in found}["git"] == first
+    assert len({dataset.sha256 for dataset in found}) == 1
+    assert [sorted(dataset.tasks) for dataset in found] == [["one", "two"]] * 4
+    assert {dataset.name: dataset.commit for dataset in found}["git"] == first
     code, said = call(tmp_path, "list")
     assert all(f"{name}@" in said for name, *_ in sources)
     done = Sandbox(tmp_path).call("terminal-bench", "validate", "zipped", "--state", "state")
@@ -137,7 +137,7 @@ def test_registries_of_both_harnesses(tmp_path: Path) -> None:
     for label in ("core@0.1.1", "core", "mixed"):
         code, said = call(tmp_path, "pull", label)
         assert code == 0, said
-    assert [sorted(each.tasks) for each in known(tmp_path).all()] == [["two"], ["one", "two"], ["mine", "two"]]
+    assert [sorted(dataset.tasks) for dataset in known(tmp_path).all()] == [["two"], ["one", "two"], ["mine", "two"]]
     old, head, mixed = known(tmp_path).all()
     assert (old.version, head.version, head.commit != old.commit == first) == ("0.1.1", "head", True)
     assert mixed.tasks["two"] == old.tasks["two"] != head.tasks["two"]

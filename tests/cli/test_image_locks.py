@@ -79,7 +79,7 @@ def test_a_command_that_installs_without_hashes_is_found(command: str) -> None:
 def needed_by(requirements: list[str]) -> set[str]:
     """What these requirements need here, directly or not: the tests' own environment has all of it."""
     found: set[tuple[str, str]] = set()
-    waiting = [Requirement(each) for each in requirements]
+    waiting = [Requirement(line) for line in requirements]
     while waiting:
         requirement = waiting.pop()
         name = canonicalize_name(requirement.name)
@@ -88,7 +88,7 @@ def needed_by(requirements: list[str]) -> set[str]:
                 continue
             found.add((name, extra))
             asked = map(Requirement, distribution(name).requires or [])
-            waiting += [each for each in asked if each.marker is None or each.marker.evaluate({"extra": extra})]
+            waiting += [need for need in asked if need.marker is None or need.marker.evaluate({"extra": extra})]
     return {name for name, _ in found}
 
 
@@ -98,9 +98,9 @@ def asked_by(words: list[str]) -> list[str]:
     folder, *extras = words[is_build:]
     declared = tomllib.loads((ROOT / folder / "pyproject.toml").read_text())
     project = declared["project"]
-    asked = [*project["dependencies"], *(each for extra in extras for each in project["optional-dependencies"][extra])]
+    asked = [*project["dependencies"], *(line for extra in extras for line in project["optional-dependencies"][extra])]
     asked = declared["build-system"]["requires"] if is_build else asked
-    return [each for each in asked if (marker := Requirement(each).marker) is None or marker.evaluate()]
+    return [line for line in asked if (marker := Requirement(line).marker) is None or marker.evaluate()]
 
 
 def lock_part(words: list[str], folder: Path = ROOT) -> "subprocess.CompletedProcess[str]":

@@ -107,7 +107,7 @@ def test_damaged_entries_are_left_out_and_named(
     next((tmp_path / "there").glob("*/other.*/turns.jsonl")).write_text("{}")
     with pytest.raises(CommandError, check=says()):
         run_proctor("import", str(tmp_path / "there"), "--archive", str(tmp_path / "new"))
-    assert [each.id for each in Archive(str(tmp_path / "new")).entries()] == ["mine"]
+    assert [entry.id for entry in Archive(str(tmp_path / "new")).entries()] == ["mine"]
     assert says("other.1", "turns.jsonl").within(capsys.readouterr().err)
 
 

@@ -148,7 +148,11 @@ def test_todays_evaluators_are_told_by_their_shift_and_the_first_verdicts_stay(
     assert says().within(said)
     shift = shift_in(state)
     (mean,) = shift.means
-    moved = {each.criterion_id: (each.more, each.less) for each in shift.criteria if each.more or each.less}
+    moved = {
+        criterion.criterion_id: (criterion.more, criterion.less)
+        for criterion in shift.criteria
+        if criterion.more or criterion.less
+    }
     assert moved == {"asked": (1, 0), "told": (1, 0)}
     (run,) = shift.changed_runs
     assert (run.before, run.now) == (0, 88.89)
@@ -273,12 +277,12 @@ def judged_by_model(state: Path) -> ArchiveEntry:
     entry = next(entry for entry in runs_in(state) if entry.scenario_id == "tiny" and entry.score)
     results = archive.results(entry)
     criteria = [
-        each.model_copy(
-            update={"judged_by": "model:old", "score": 0, "max_score": each.unscored_points, "unscored_points": 0}
+        result.model_copy(
+            update={"judged_by": "model:old", "score": 0, "max_score": result.unscored_points, "unscored_points": 0}
         )
-        if each.is_unscored
-        else each
-        for each in results.criteria_results
+        if result.is_unscored
+        else result
+        for result in results.criteria_results
     ]
     results = results.model_copy(update={"criteria_results": criteria, "scores": Scores.of(criteria), "offline": False})
     files, contents = files_of(archive, entry)
@@ -290,7 +294,7 @@ def judged_by_model(state: Path) -> ArchiveEntry:
 def all_met(prompt: str) -> dict[str, Any]:
     items = re.findall(r"^- (\S+) \((\d+) points", prompt, re.MULTILINE)
     records = [json.loads(line) for line in prompt.splitlines() if line.startswith('{"id"')]
-    quotes = [{"record": each["id"], "quote": each["text"][:20]} for each in records if each["text"].strip()][:1]
+    quotes = [{"record": row["id"], "quote": row["text"][:20]} for row in records if row["text"].strip()][:1]
     return {
         "items": [{"id": i, "quotes": quotes, "reason": "r", "points": int(p)} for i, p in items],
         "explanation": "e",
@@ -310,10 +314,10 @@ def test_what_needed_a_model_stays_unless_one_is_named(
     with OpenAIEndpoint() as endpoint:
         endpoint.answer("now judge", all_met)
         assert again(entry.id, "--judge", "openai/new", "--base-url", endpoint.base_url) is ExitCode.DONE
-    judged = next(each for each in archive.judgements(entry, Judgement) if each.by.judge)
+    judged = next(judgement for judgement in archive.judgements(entry, Judgement) if judgement.by.judge)
     assert judged.kept == []
     assert judged.scores.overall.score > kept.scores.overall.score
-    assert {each.judged_by for each in judged.criteria_results} >= {"model:openai/new"}
+    assert {result.judged_by for result in judged.criteria_results} >= {"model:openai/new"}
     with pytest.raises(UsageError, match="--judge strange-1: "):
         again(entry.id, "--judge", "strange-1")
 

@@ -15,7 +15,7 @@ NAME = "openai/scripted"
 def _always_met(prompt: str) -> dict[str, object]:
     [(item, points)] = re.findall(r"^- (\S+) \((\d) points", prompt, re.MULTILINE)
     records = [json.loads(line) for line in prompt.splitlines() if line.startswith('{"id"')]
-    quotes = [{"record": each["id"], "quote": each["text"][:20]} for each in records if each["text"].strip()][:1]
+    quotes = [{"record": row["id"], "quote": row["text"][:20]} for row in records if row["text"].strip()][:1]
     return {"items": [{"id": item, "quotes": quotes, "reason": "r", "points": int(points)}], "explanation": "e"}
 
 

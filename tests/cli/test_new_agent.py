@@ -62,7 +62,7 @@ def test_its_tests_pass_after_the_guides_edit(tmp_path: Path) -> None:
 def test_its_wheel_is_that_of_the_light_distribution(project: Path, tmp_path: Path) -> None:
     """Its image installs it, without an index for it."""
     declared = tomllib.loads((ROOT / "packaging" / "purple" / "pyproject.toml").read_text())["project"]
-    assert {str(Requirement(each)) for each in declared["dependencies"]} == set(dependencies())
+    assert {str(Requirement(dependency)) for dependency in declared["dependencies"]} == set(dependencies())
     [wheel] = (project / "wheels").iterdir()
     ZipFile(wheel).extractall(tmp_path)
     code = "import purple_sdk, proctor.protocol; print(purple_sdk.__file__)"

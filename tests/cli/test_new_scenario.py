@@ -49,7 +49,7 @@ def test_it_has_what_a_scenario_needs(project: Path) -> None:
     arriving = [event for event in state["events"]["events"] if event["modality"] == "email"]
     assert len(state["environment"]["modality_states"]["email"]["emails"]) + len(arriving) == 3
     cases = read_cases(project, scenario)
-    items = {(each.criterion_id, item.id) for each in scenario.criteria for item in each.rubric or []}
+    items = {(criterion.criterion_id, item.id) for criterion in scenario.criteria for item in criterion.rubric or []}
     assert {(case.criterion, case.item, case.kind) for case in cases} == {
         (*item, kind) for item in items for kind in KINDS
     }

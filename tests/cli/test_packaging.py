@@ -234,7 +234,11 @@ def compose() -> dict[str, Any]:
 
 def own_services(compose: dict[str, Any]) -> dict[str, dict[str, Any]]:
     """The services that run `proctor`."""
-    return {name: each for name, each in compose["services"].items() if "build" in each and "entrypoint" not in each}
+    return {
+        name: service
+        for name, service in compose["services"].items()
+        if "build" in service and "entrypoint" not in service
+    }
 
 
 def test_compose_runs_every_service_with_commands_that_exist(any_compose: dict[str, Any]) -> None:
@@ -290,7 +294,9 @@ def test_a_teams_deployment_asks_callers_who_they_are_and_gives_each_service_its
         "POSTGRES_PASSWORD": {"postgres"},
     }
     for secret, expected in holders.items():
-        assert {name for name, each in services.items() if secret in each.get("environment", {})} == expected, secret
+        assert {
+            name for name, definition in services.items() if secret in definition.get("environment", {})
+        } == expected, secret
     for name, service in services.items():
         assert all(str(port).startswith("127.0.0.1:") for port in service.get("ports", [])), name
 

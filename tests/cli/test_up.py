@@ -136,7 +136,7 @@ async def test_a_backup_that_was_made_in_mid_assessment_is_restored_and_goes_on(
     known = {**os.environ, "STATE": str(state), "BACKUP": str(backup)}
 
     def run(note: str) -> None:
-        (block,) = [each for each in of_language("console") if each.note == note]
+        (block,) = [candidate for candidate in of_language("console") if candidate.note == note]
         for line in block.text.splitlines():
             ended = subprocess.run(["bash", "-c", line.removeprefix("$ ")], env=known, check=False)
             assert ended.returncode in (0, 1), line

@@ -38,7 +38,7 @@ def test_a_wrong_key_is_said_once_with_what_to_set_and_kill_ends_all(stack: Stac
         worker.wait_for("with 2 processes")
         worker.wait_for("AGENTBEATS_GREEN_SECRET")
         worker.wait_for_that(lambda: len(processes_of(worker.process.pid)) == 2)
-        pids = [worker.process.pid, *(each.pid for each in processes_of(worker.process.pid))]
+        pids = [worker.process.pid, *(process.pid for process in processes_of(worker.process.pid))]
         worker.file.rename(moved := worker.file.with_suffix(".1"))
         worker.process.send_signal(signal.SIGHUP)
         outputs = [Path(f"/proc/{pid}/fd/2") for pid in pids]

@@ -24,7 +24,9 @@ async def process_at_work(client: Client, worker: int) -> psutil.Process:
         async for workflow in client.list_workflows("WorkflowType = 'Assessment' AND ExecutionStatus = 'Running'"):
             described = await client.get_workflow_handle(workflow.id).describe()
             pending = described.raw_description.pending_activities
-            identities.extend(each.last_worker_identity for each in pending if each.activity_type.name == "purple_turn")
+            identities.extend(
+                activity.last_worker_identity for activity in pending if activity.activity_type.name == "purple_turn"
+            )
         return any(identities)
 
     await eventually(is_listed)
@@ -37,4 +39,4 @@ async def failed_attempts(client: Client, workflow_id: str) -> set[str]:
     """Why attempts of an assessment's steps were followed by others."""
     history = await client.get_workflow_handle(workflow_id).fetch_history()
     begun = [event.activity_task_started_event_attributes for event in history.events]
-    return {each.last_failure.application_failure_info.type for each in begun if each.attempt > 1}
+    return {activity.last_failure.application_failure_info.type for activity in begun if activity.attempt > 1}

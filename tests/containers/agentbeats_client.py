@@ -56,7 +56,7 @@ def main() -> int:
     reader.add_argument("participants", nargs="+", metavar="ROLE=URL")
     reader.add_argument("--config", type=json.loads, default={})
     given = reader.parse_args()
-    participants = dict(each.split("=", 1) for each in given.participants)
+    participants = dict(participant.split("=", 1) for participant in given.participants)
     filed = asyncio.run(ask(given.green, participants, given.config))
     print(json.dumps(filed))
     return 0 if filed["status"] == "completed" else 1

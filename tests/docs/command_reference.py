@@ -27,11 +27,11 @@ def page() -> str:
         parts.append(
             f"\n## {name}\n\n{_text(command.help or '')}\n\n`{' '.join(command.get_usage(context).split()[1:])}`\n"
         )
-        rows = [row for each in command.params if (row := _row(each, context))]
+        rows = [row for param in command.params if (row := _row(param, context))]
         if rows:
             parts.append("\n".join(["| option | what it is |", "| --- | --- |", *rows]) + "\n")
         if examples := EXAMPLES.get(name):
-            parts.append("\n".join(["Examples:\n", *(f"- `{each}`" for each in examples)]) + "\n")
+            parts.append("\n".join(["Examples:\n", *(f"- `{example}`" for example in examples)]) + "\n")
     return "\n".join(parts)
 
 

@@ -33,16 +33,16 @@ def merged(figures: list[dict[str, Any]], measured: list[dict[str, Any]]) -> lis
 
 def _condensed(row: dict[str, Any]) -> dict[str, Any]:
     """A measured row whose shortcuts are the lines of the table of those above the bar; an own row is so already."""
-    if all(isinstance(each, str) for each in row.get("shortcuts", ())):
+    if all(isinstance(shortcut, str) for shortcut in row.get("shortcuts", ())):
         return row
     lines = []
-    for each in row.get("shortcuts", ()):
-        if (gain := max(each["gains"].values())) > each["bar"]:
-            best = sorted(each["clues"].items(), key=lambda clue: -clue[1])
-            clues = ", ".join(f"{name} +{value:.0f}" for name, value in best if value > each["bar"])
-            cells = f"{each['subject']} | {each['cases']} | {each['baseline']:.0f} % | +{gain:.0f}"
+    for shortcut in row.get("shortcuts", ()):
+        if (gain := max(shortcut["gains"].values())) > shortcut["bar"]:
+            best = sorted(shortcut["clues"].items(), key=lambda clue: -clue[1])
+            clues = ", ".join(f"{name} +{value:.0f}" for name, value in best if value > shortcut["bar"])
+            cells = f"{shortcut['subject']} | {shortcut['cases']} | {shortcut['baseline']:.0f} % | +{gain:.0f}"
             lines.append(f"{cells} | {clues or 'several together'}")
-    known = [each for each in row.get("known", ()) if not each.startswith("check 14")]
+    known = [shortcut for shortcut in row.get("known", ()) if not shortcut.startswith("check 14")]
     return {**row, "shortcuts": lines, "known": known}
 
 
@@ -99,7 +99,7 @@ def _shortcuts(figures: list[dict[str, Any]]) -> str:
     others = []
     for row in figures:
         where = f"{row['family']} | {row['difficulty']}"
-        lines += [f"| {where} | {each} |" for each in row.get("shortcuts", ())]
+        lines += [f"| {where} | {shortcut} |" for shortcut in row.get("shortcuts", ())]
         others += [f"| {where} | {name}: too few choices |" for name in row.get("too_few", ())]
         others += [f"| {where} | {known} |" for known in row.get("known", ())]
     lines += ["", "## Counts, equal answers, and too few choices", ""]

@@ -17,7 +17,7 @@ BEGIN, END = "<!-- layers -->\n", "<!-- end of layers -->\n"
 def table() -> str:
     """Packages from the highest layer to the lowest: what is in them, and which packages each one imports."""
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
-    (layers,) = [each["layers"] for each in settings["contracts"] if each["type"] == "layers"]
+    (layers,) = [contract["layers"] for contract in settings["contracts"] if contract["type"] == "layers"]
     names = [name for layer in layers for name in layer.split(" | ")]
     names.insert(names.index("purple_sdk.settings"), "purple_sdk")
     graph = grimp.build_graph(*settings["root_packages"])
@@ -29,7 +29,7 @@ def table() -> str:
             if _room(module, names) == name
             for found in graph.find_modules_directly_imported_by(module)
         }
-        short = ", ".join(f"`{_short(each)}`" for each in names if each in imported - {name}) or "none"
+        short = ", ".join(f"`{_short(module)}`" for module in names if module in imported - {name}) or "none"
         short = "all of them" if len(imported - {name}) == len(names) - 1 else short
         rows.append(f"| `{name.removeprefix('proctor.')}` | {_summary(name)} | {short} |")
     return "\n".join(rows) + "\n"

@@ -94,7 +94,7 @@ def _text(field: FieldInfo) -> str:
 
 def bounds(field: FieldInfo) -> str:
     """What a value has to keep to, as a sentence after a space; empty if the field has no bounds."""
-    known = {name: getattr(each, name) for each in field.metadata for name in _BOUNDS if hasattr(each, name)}
+    known = {name: getattr(bound, name) for bound in field.metadata for name in _BOUNDS if hasattr(bound, name)}
     if {"ge", "le"} <= known.keys():
         return f" From {known['ge']} to {known['le']}."
     words = ", ".join(_BOUNDS[name].format(known[name]) for name in _BOUNDS if name in known)

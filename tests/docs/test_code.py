@@ -123,7 +123,7 @@ def test_paraphrases_are_read(tmp_path: Path) -> None:
     (block,) = [block for block in of_language("text") if block.note == "paraphrases"]
     (tmp_path / "paraphrases").mkdir()
     (tmp_path / "paraphrases" / "said.txt").write_text(block.text)
-    assert [(each.mark, each.is_right) for each in read_paraphrases(tmp_path)] == [
+    assert [(paraphrase.mark, paraphrase.is_right) for paraphrase in read_paraphrases(tmp_path)] == [
         ("", True),
         ("", False),
         ("?", True),
@@ -131,7 +131,9 @@ def test_paraphrases_are_read(tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize("table", [each for each in tables() if each.note.startswith("fields of ")], ids=str)
+@pytest.mark.parametrize(
+    "table", [candidate for candidate in tables() if candidate.note.startswith("fields of ")], ids=str
+)
 def test_a_table_has_every_field(table: Table) -> None:
     name, _, other = table.note.removeprefix("fields of ").partition(" beside ")
     fields = fields_of(MODELS[name])
@@ -143,7 +145,7 @@ def test_a_table_has_every_field(table: Table) -> None:
 
 
 def test_the_table_of_actions_has_them_all() -> None:
-    (table,) = [each for each in tables() if each.note == "actions"]
+    (table,) = [candidate for candidate in tables() if candidate.note == "actions"]
     named = [re.findall(r"`([^`]+)`", row[1]) for row in table.rows]
     assert sorted(action for row in named for action in row) == sorted(USER_ACTIONS)
     for row, actions in zip(table.rows, named, strict=True):

@@ -133,7 +133,7 @@ def test_what_the_text_says_of_commands_is_so(name: str) -> None:
                 assert word in subcommands, f"{name}: {span}: there is no command {word!r}"
                 command = subcommands[word]
             elif word.startswith("--"):
-                options = {option for each in command.params for option in (*each.opts, *each.secondary_opts)}
+                options = {option for param in command.params for option in (*param.opts, *param.secondary_opts)}
                 assert word.partition("=")[0].rstrip(",;") in {*options, "--help"}, f"{name}: {span}: no such option"
 
 

@@ -31,9 +31,9 @@ def expected(lines: tuple[str, ...]) -> re.Pattern[str]:
 
 def transcripts() -> list[Any]:
     """All of them; one of several commands is long, since each starts Python, and the last an evaluator."""
-    found = [each for each in of_language("console") if each.note == "replayed"]
+    found = [block for block in of_language("console") if block.note == "replayed"]
     is_long = pytest.mark.skipif(not NIGHTLY, reason="takes long: make nightly")
-    return [pytest.param(each, marks=is_long if len(commands_in(each)) > 1 else ()) for each in found]
+    return [pytest.param(block, marks=is_long if len(commands_in(block)) > 1 else ()) for block in found]
 
 
 @pytest.mark.timeout(4 * PATIENCE)  # as the longest of its commands, on a very busy machine

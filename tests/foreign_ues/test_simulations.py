@@ -246,10 +246,10 @@ async def test_many_that_look_at_a_lost_one_at_once_get_the_same(
 async def test_judges_look_and_change_nothing(worker: MakeWorker, command: str) -> None:
     simulation = await prepared(worker(command))
     again = await claimed(worker(command), await simulation.checkpoint(), looks=True)
-    for each in (simulation, again):
-        await each.reader.email.get_state()
+    for sim in (simulation, again):
+        await sim.reader.email.get_state()
         with pytest.raises(PermissionDeniedError):
-            await each.reader.chat.send(role="assistant", content="I was here.")
+            await sim.reader.chat.send(role="assistant", content="I was here.")
 
 
 @one_kind
@@ -340,8 +340,8 @@ async def test_participants_elsewhere_get_an_address_that_they_can_reach(worker:
     servers = worker(OURS, ues_public_url="http://localhost.localdomain:{port}/")
     simulation = await servers.create("a", 7, 1)
     assert simulation.own.address == f"http://localhost.localdomain:{simulation.own.port}"
-    listening = [each for each in psutil.net_connections("tcp4") if each.status == psutil.CONN_LISTEN]
-    assert ("0.0.0.0", simulation.own.port) in [tuple(each.laddr) for each in listening]
+    listening = [connection for connection in psutil.net_connections("tcp4") if connection.status == psutil.CONN_LISTEN]
+    assert ("0.0.0.0", simulation.own.port) in [tuple(connection.laddr) for connection in listening]
 
 
 async def test_nothing_is_left_of_one_that_was_removed_or_whose_start_was_given_up(

@@ -74,7 +74,7 @@ def demo() -> Lines:
 def _parts(result: dict[str, Any]) -> Iterator[tuple[str, str]]:
     for name, value in result.items():
         if name == "criteria_results":
-            for criterion in ({**each, "evaluator_hash": None} for each in value):
+            for criterion in ({**verdict, "evaluator_hash": None} for verdict in value):
                 points = f"{criterion['score']}/{criterion['max_score']}"
                 yield f"{name}.{criterion['criterion_id']}", f"{points} {_digest(_as_json(criterion))}"
         else:

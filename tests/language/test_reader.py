@@ -61,9 +61,9 @@ def test_notations_that_others_wrote_are_read() -> None:
         written[line["kind"]] += 1
         named[line["kind"]] += values.names(wanted)
         others += [
-            f"{line['text']}: {each.value}"
-            for each in values.of_kind(wanted.kind)
-            if not each.is_weak and each.role != "end" and wanted.value not in each.values
+            f"{line['text']}: {mention.value}"
+            for mention in values.of_kind(wanted.kind)
+            if not mention.is_weak and mention.role != "end" and wanted.value not in mention.values
             if wanted.kind in ("day", "time", "moment", "span", "amount", "number")
         ]
     assert min(written.values()) >= 60, written
@@ -197,7 +197,7 @@ def test_a_readable_text_stays_as_it_is(text: str) -> None:
     ],
 )
 def test_a_year_or_week_that_there_is_not_is_passed_over(text: str) -> None:
-    days = [date.fromisoformat(day) for each in Values(text, TODAY).days for day in each.values]
+    days = [date.fromisoformat(day) for mention in Values(text, TODAY).days for day in mention.values]
     assert all(2026 < day.year < 2029 for day in days)
 
 
@@ -211,9 +211,9 @@ def test_a_year_or_week_that_there_is_not_is_passed_over(text: str) -> None:
 def test_an_endless_text_is_read_to_a_bound(piece: str) -> None:
     values = Values(piece * 200_000, TODAY)
     assert len(values.text) <= READ_AT_MOST
-    mentions = [each for kind in KINDS for each in values.of_kind(kind)]
-    assert all(each.end <= READ_AT_MOST for each in mentions)
-    assert all(stances_of(values.text).of(each.start, each.end) for each in mentions)
+    mentions = [mention for kind in KINDS for mention in values.of_kind(kind)]
+    assert all(mention.end <= READ_AT_MOST for mention in mentions)
+    assert all(stances_of(values.text).of(mention.start, mention.end) for mention in mentions)
 
 
 def steps_of(text: str) -> int:
@@ -229,8 +229,8 @@ def steps_of(text: str) -> int:
         values = Values(text, TODAY)
         stances = Stances(values.text)
         for kind in KINDS:
-            for each in values.of_kind(kind):
-                stances.of(each.start, each.end)
+            for mention in values.of_kind(kind):
+                stances.of(mention.start, mention.end)
     finally:
         sys.setprofile(None)
     return counted

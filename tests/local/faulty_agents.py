@@ -189,11 +189,11 @@ def served() -> Iterator[str]:
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         async with AsyncExitStack() as stack:
-            for each in apps.values():
-                await stack.enter_async_context(each.router.lifespan_context(each))
+            for application in apps.values():
+                await stack.enter_async_context(application.router.lifespan_context(application))
             yield
 
-    app = Starlette(routes=[Mount(f"/{name}", each) for name, each in apps.items()], lifespan=lifespan)
+    app = Starlette(routes=[Mount(f"/{name}", application) for name, application in apps.items()], lifespan=lifespan)
     server = InnerServer(uvicorn.Config(app, log_config=None, access_log=False, timeout_graceful_shutdown=1))
     thread = threading.Thread(target=server.run, args=([listener],), daemon=True)
     thread.start()

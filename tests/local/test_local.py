@@ -93,7 +93,9 @@ def test_services_share_secret_and_storage_and_the_agent_knows_neither(
 
 
 def test_the_worker_has_as_many_processes_as_are_asked_for(tmp_path: Path) -> None:
-    services = {each.name: each for each in stack(tmp_path, is_durable=True, worker_processes=3).list_services()}
+    services = {
+        service.name: service for service in stack(tmp_path, is_durable=True, worker_processes=3).list_services()
+    }
     assert list(services["worker"].command)[-3:] == ["worker", "--processes", "3"]
 
 
@@ -177,7 +179,7 @@ def test_services_tell_how_they_are_one_port_after_the_other(tmp_path: Path) -> 
         services = LocalStack(
             GreenAgentConfig(scenarios_dir=str(tmp_path), **settings), Ports(1, 2, 3, 4), tmp_path, is_durable=False
         ).list_services()
-        told = {each.name: each.environment.get("AGENTBEATS_GREEN_OBSERVE_PORT") for each in services}
+        told = {service.name: service.environment.get("AGENTBEATS_GREEN_OBSERVE_PORT") for service in services}
         return {name: told[name] for name in ("gateway", "ues", "worker")}
 
     assert ports(observe_port=9464) == {"gateway": "9464", "ues": "9465", "worker": "9466"}

@@ -226,7 +226,7 @@ def _problem(situation: Situation, kinds: str) -> str | None:
 
 def _is_read(following: tuple[Action, ...], kinds: str) -> bool:
     """Whether a late action was there when a turn was read, by what follows it."""
-    after = next((each for each in following if each[1] != LATE), None)
+    after = next((attempt for attempt in following if attempt[1] != LATE), None)
     return after is not None and kinds[after[0]] == "T"
 
 
@@ -296,13 +296,13 @@ def _moved(situation: Situation, rules: Rules) -> Situation:
 def _standing(situation: Situation, host: int, simulator: Simulator | None) -> Situation:
     """What stands on a simulator."""
     return situation._replace(
-        simulators=tuple(simulator if i == host else each for i, each in enumerate(situation.simulators))
+        simulators=tuple(simulator if i == host else other for i, other in enumerate(situation.simulators))
     )
 
 
 def _at(situation: Situation, number: int, attempt: Attempt | None) -> Situation:
     return situation._replace(
-        workers=tuple(attempt if i == number else each for i, each in enumerate(situation.workers))
+        workers=tuple(attempt if i == number else other for i, other in enumerate(situation.workers))
     )
 
 
@@ -437,7 +437,7 @@ def _acts(situation: Situation, rules: Rules) -> Iterator[tuple[str, Situation]]
         has_key = simulator is not None and is_newest and participant.key == simulator.held.key
         opens = has_key and simulator is not None and not simulator.is_over
         moved = task._replace(done=task.done + 1)
-        tasks = tuple(moved if i == place else each for i, each in enumerate(participant.tasks))
+        tasks = tuple(moved if i == place else other for i, other in enumerate(participant.tasks))
         after = situation._replace(participant=participant._replace(tasks=tasks))
         if opens and simulator is not None:
             actions = (*simulator.held.actions, (task.step, task.done, task.mark))

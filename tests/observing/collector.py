@@ -52,7 +52,7 @@ class Collector:
         sent = ExportTraceServiceRequest.FromString(body)
         with self._lock:
             for resource in sent.resource_spans:
-                told = {each.key: _value(each.value) for each in resource.resource.attributes}
+                told = {attribute.key: _value(attribute.value) for attribute in resource.resource.attributes}
                 for scope in resource.scope_spans:
                     self.spans += [
                         Collected(
@@ -65,7 +65,7 @@ class Collector:
                             start=span.start_time_unix_nano,
                             end=span.end_time_unix_nano,
                             is_error=span.status.code == 2,
-                            attributes={each.key: _value(each.value) for each in span.attributes},
+                            attributes={attribute.key: _value(attribute.value) for attribute in span.attributes},
                         )
                         for span in scope.spans
                     ]

@@ -30,7 +30,7 @@ def told(sandbox: Sandbox, *arguments: str, **environment: str) -> tuple[int, di
     """The exit code, and the findings by part."""
     done = sandbox.call("doctor", "--json", *arguments, **environment)
     assert "Traceback" not in done.stderr
-    return done.returncode, {each["part"]: each for each in json.loads(done.stdout)}
+    return done.returncode, {finding["part"]: finding for finding in json.loads(done.stdout)}
 
 
 def settings_of(observed: Observed, models: OpenAIEndpoint) -> dict[str, str]:
@@ -58,7 +58,7 @@ def test_a_deployment_that_works_is_told_so(observed: Observed, sandbox: Sandbox
         assert [request["max_completion_tokens"] for request in models.requests] == [1]
     assert found["confinement"]["said"].startswith("Scenario code ")  # how far depends on this machine's kernel
     of_machine = ("disk", "confinement")
-    assert {part: each["state"] for part, each in found.items() if part not in of_machine} == {
+    assert {part: finding["state"] for part, finding in found.items() if part not in of_machine} == {
         "settings": "ok",
         "proxies": "warning",
         "temporal": "ok",
@@ -101,7 +101,7 @@ def test_each_part_that_is_ill_is_told_with_what_to_mend(observed: Observed, san
         }
         code, found = told(sandbox, "--gateway", nobody, "--agent", nobody, **settings)
     assert code == 1
-    states = {part: each["state"] for part, each in found.items()}
+    states = {part: finding["state"] for part, finding in found.items()}
     assert states["simulator"] == states["store"] == states["workers"] == states["participant"] == "problem"
     assert states["model"] == "problem"
     assert states["gateway"] == states["settings"] == states["traces"] == "warning"
@@ -175,7 +175,7 @@ async def test_one_of_several_simulators_that_is_away_is_a_warning(observed: Obs
     nobody = f"http://127.0.0.1:{free_ports(1)[0]}"
     config = observed.evaluator.config.model_copy(update={"ues_url": f"{nobody} {observed.evaluator.ues_url}"})
     found = await look_at_simulators(config)
-    assert [(each.state, each.part) for each in found] == [
+    assert [(finding.state, finding.part) for finding in found] == [
         ("warning", "simulator"),
         ("ok", "simulator"),
         ("ok", "clock of the simulator"),

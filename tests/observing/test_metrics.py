@@ -44,8 +44,8 @@ def scraping(observed: Observed, folder: Path) -> Iterator[httpx.Client]:
     """Prometheus, as it scrapes the three services; gives a client of its API."""
     (port,) = free_ports(1)
     targets = [
-        {"targets": [observed.address_of(each).removeprefix("http://")], "labels": {"service": each}}
-        for each in SERVICES
+        {"targets": [observed.address_of(service).removeprefix("http://")], "labels": {"service": service}}
+        for service in SERVICES
     ]
     config = {
         "global": {"scrape_interval": "1s", "evaluation_interval": "1s"},
@@ -87,7 +87,8 @@ def reads(api: httpx.Client, query: str, expected: float | None = None) -> None:
 
 def pages(observed: Observed) -> str:
     return "\n".join(
-        httpx.get(f"{observed.address_of(each)}/metrics", timeout=PATIENCE, trust_env=False).text for each in SERVICES
+        httpx.get(f"{observed.address_of(service)}/metrics", timeout=PATIENCE, trust_env=False).text
+        for service in SERVICES
     )
 
 

@@ -83,10 +83,10 @@ async def test_a_public_address_of_another_simulator_is_named(config: GreenAgent
     wrong = merge_configs(config, {"ues_public_url": other_server})
     sentence = await ask(wrong, "simulator")
     assert sentence == says(other_server=other_server)
-    assert [each.state for each in await look_at_simulators(wrong) if other_server in each.said] == ["problem"]
+    assert [finding.state for finding in await look_at_simulators(wrong) if other_server in finding.said] == ["problem"]
     away = merge_configs(config, {"ues_public_url": "http://127.0.0.1:1"})
     assert await ask(away, "simulator") == "", "participants may reach an address that workers do not"
-    assert "warning" in [each.state for each in await look_at_simulators(away)]
+    assert "warning" in [finding.state for finding in await look_at_simulators(away)]
 
 
 async def test_a_simulation_that_is_not_at_its_public_address_is_the_evaluators_fault(
@@ -157,7 +157,7 @@ async def test_tokens_that_cannot_be_used_are_named(config: GreenAgentConfig, tm
 
 
 async def test_a_card_that_sends_callers_elsewhere_is_named(other_server: str) -> None:
-    found = {each.state: each.said for each in await look_at_gateway(other_server)}
+    found = {finding.state: finding.said for finding in await look_at_gateway(other_server)}
     assert says("http://127.0.0.1:1").within(found["warning"])
 
 

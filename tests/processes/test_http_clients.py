@@ -89,7 +89,7 @@ def test_certificates_that_cant_be_read_are_named(content: str | None, tmp_path:
         tls.cache_clear()
     assert done.returncode == 2
     assert says("SSL_CERT_FILE", named=named).within(done.stderr)
-    problems = {each["part"] for each in json.loads(looked.stdout) if " certificates " in each["said"]}
+    problems = {finding["part"] for finding in json.loads(looked.stdout) if " certificates " in finding["said"]}
     assert problems == {"certificates", "simulator", "gateway", "participant"}
 
 
@@ -107,4 +107,4 @@ def _clients_in(source: str) -> Iterator[str]:
         if isinstance(node, ast.ImportFrom):
             yield from CLIENTS & {f"{node.module}.{alias.name}" for alias in node.names}
         used = [node.func] if isinstance(node, ast.Call) else node.bases if isinstance(node, ast.ClassDef) else []
-        yield from CLIENTS & {ast.unparse(each) for each in used}
+        yield from CLIENTS & {ast.unparse(expression) for expression in used}

@@ -38,8 +38,8 @@ class Count(NamedTuple):
 
     Attributes:
         places: The lines that have it.
-        of: Words of the texts, or functions, or handlers.
-        limit: The most places in 10,000 words, or in 1,000 functions or handlers.
+        of: Words of the texts, or functions, handlers or loop variables.
+        limit: The most places in 10,000 words, or in 1,000 names of a kind.
     """
 
     shape: str
@@ -79,12 +79,15 @@ def remarks(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def names(path: Path) -> Iterator[tuple[str, int, str]]:
-    """The functions and the named exception handlers of a module: kind, line, name."""
+    """The functions, named exception handlers and loop variables of a module: kind, line, name."""
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             yield "function", node.lineno, node.name
         elif isinstance(node, ast.ExceptHandler) and node.name:
             yield "handler", node.lineno, node.name
+        elif isinstance(node, ast.For | ast.AsyncFor | ast.comprehension):
+            targets = (target for target in ast.walk(node.target) if isinstance(target, ast.Name))
+            yield from (("loop", target.lineno, target.id) for target in targets)
 
 
 def counts(paths: Iterable[Path]) -> list[Count]:
@@ -119,7 +122,7 @@ def _count_texts(shape: dict[str, str], kind: str, texts: list[tuple[Path, int, 
 def _count_names(shape: dict[str, str], all_names: list[tuple[Path, str, int, str]]) -> Count:
     pattern = re.compile(shape["pattern"])
     of_kind = [(path, line, name) for path, kind, line, name in all_names if kind == shape["kind"]]
-    places = [_place(shape["name"], *each) for each in of_kind if pattern.search(each[2])]
+    places = [_place(shape["name"], *entry) for entry in of_kind if pattern.search(entry[2])]
     return Count(shape["name"], "names", places, len(of_kind), float(shape["limit"]), shape["say"])
 
 

@@ -40,8 +40,8 @@ def test_a_message_fits_the_schema_that_is_printed_for_it(message: dict[str, Any
 
 def shape(value: Any) -> Any:
     if isinstance(value, dict):
-        return {name: shape(each) for name, each in value.items()} if "message_type" in value else "..."
-    return [shape(each) for each in value] if isinstance(value, list) else type(value).__name__
+        return {name: shape(member) for name, member in value.items()} if "message_type" in value else "..."
+    return [shape(element) for element in value] if isinstance(value, list) else type(value).__name__
 
 
 def test_what_is_python_in_it_is_python() -> None:

@@ -79,7 +79,7 @@ def test_proctor_has_all_of_it_and_needs_no_distribution_that_no_index_has(
 ) -> None:
     assert set(wheels) == {"proctor", "proctor_purple"}
     assert files_of(wheels["proctor_purple"]) < files_of(wheels["proctor"])
-    needed = {canonicalize_name(each.name) for each in needs_of(unpacked(wheels["proctor"], tmp_path))}
+    needed = {canonicalize_name(need.name) for need in needs_of(unpacked(wheels["proctor"], tmp_path))}
     assert "temporalio" in needed
     assert "proctor-purple" not in needed
 
@@ -92,9 +92,9 @@ def test_each_wheel_has_its_roots_and_every_file_once(wheels: dict[str, Path]) -
     ours |= {f"proctor/{name}" for name in tracked if name.partition("/")[0] in LINKED}
     assert len(LINKED) == 4
     for name, expected in (("proctor", ours | purple), ("proctor_purple", purple)):
-        members = [each for each in ZipFile(wheels[name]).infolist() if ".dist-info/" not in each.filename]
-        assert sorted(each.filename for each in members) == sorted(expected)
-        assert not any(stat.S_ISLNK(each.external_attr >> 16) for each in members)
+        members = [member for member in ZipFile(wheels[name]).infolist() if ".dist-info/" not in member.filename]
+        assert sorted(member.filename for member in members) == sorted(expected)
+        assert not any(stat.S_ISLNK(member.external_attr >> 16) for member in members)
 
 
 @pytest.mark.skipif(not NIGHTLY, reason="it downloads packages: make nightly")

@@ -34,7 +34,7 @@ async def test_it_clears_the_day_of_the_scenario(rehearsal: Rehearsal) -> None:
     ],
 )
 def test_offers_are_days_with_times(text: str, found: list[str]) -> None:
-    expected = [datetime.fromisoformat(f"2026-09-{each}").replace(tzinfo=LISBON) for each in found]
+    expected = [datetime.fromisoformat(f"2026-09-{day}").replace(tzinfo=LISBON) for day in found]
     assert find_offers(text, TUESDAY, LISBON) == expected
 
 

@@ -280,9 +280,9 @@ def _paragraphs(route: Route[Any], fields: Mapping[str, Json], body: Json, schem
         for name, schema in fields.items()
         if (text := _meaning(schema))
     ]
-    text = " ".join(f"{each.rstrip('.')}." for each in more if each)
+    text = " ".join(f"{sentence.rstrip('.')}." for sentence in more if sentence)
     texts = [route.summary, text] if route.participant else [f"{route.summary} {text}"]
-    return [each for each in texts if each] + ["\n".join(["Args:", *meanings])] * bool(meanings)
+    return [paragraph for paragraph in texts if paragraph] + ["\n".join(["Args:", *meanings])] * bool(meanings)
 
 
 def _meaning(schema: Json) -> str:

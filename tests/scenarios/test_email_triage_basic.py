@@ -386,7 +386,9 @@ async def test_a_report_that_cheats_earns_nothing_by_it(rehearsal: Rehearsal, na
     results = await rehearsal.play(SCENARIO, CHEATS[name].plan)
     scores = _scores(results)
     at_most = CHEATS[name].at_most
-    assert {each: scores[each] for each in at_most if scores[each] > at_most[each]} == {}, _told(results)
+    assert {criterion: scores[criterion] for criterion in at_most if scores[criterion] > at_most[criterion]} == {}, (
+        _told(results)
+    )
     before, now = SCORES[name]
     assert results.scores.overall.score == now < before
 

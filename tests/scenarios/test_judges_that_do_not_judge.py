@@ -39,7 +39,7 @@ def judging(says_yes: Callable[[], bool]) -> Callable[[str], dict[str, Any]]:
     def verdict(prompt: str) -> dict[str, Any]:
         asked = prompt.rpartition("ow judge this criterion:")[2]
         records = [json.loads(line) for line in prompt.splitlines() if line.startswith('{"id": ')]
-        quotes = [{"record": each["id"], "quote": each["text"][:20]} for each in records[:1]]
+        quotes = [{"record": record["id"], "quote": record["text"][:20]} for record in records[:1]]
         items = []
         for name, most in re.findall(r"^- (\S+) \((\d+) points?;", asked, re.MULTILINE):
             points = int(most) if says_yes() else 0
@@ -89,7 +89,7 @@ async def test_a_judge_that_does_not_judge_is_named_wherever_its_points_are(
     overall = results.scores.overall
     assert least <= overall.score <= most, "points come out all the same"
     assert results.judge_warnings
-    assert all(model in each for each in results.judge_warnings)
+    assert all(model in judge_warning for judge_warning in results.judge_warnings)
     assert re.search(warning, results.judge_warnings[0])
     screen = StringIO()
     print_report(Console(file=screen, width=200), results, is_whole=False)

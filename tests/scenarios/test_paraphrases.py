@@ -52,7 +52,7 @@ async def test_the_readme_states_the_error_on_held_out_messages(rehearsal: Rehea
     assert f"has {len(messages())} messages" in stated
     assert f"{(total['missed'] + total['passed']) / scored:.1%} of the {scored} that".replace("%", " %") in stated
     rows = re.findall(r"\| `(\w+)`[^|]* \| (\d+) of (\d+) \| (\d+) of (\d+) \|", stated)
-    measured = {name: (each["missed"], each["right"], each["passed"], each["wrong"]) for name, each in errors.items()}
+    measured = {name: (row["missed"], row["right"], row["passed"], row["wrong"]) for name, row in errors.items()}
     assert {name: tuple(map(int, row)) for name, *row in rows} == {
         name: row for name, row in measured.items() if row[1] + row[3]
     }

@@ -43,7 +43,7 @@ class Auditor:
     def __init__(self, ideal: AgentBeatsEvalContext, directory: Path = DIRECTORY) -> None:
         self._ideal = ideal
         self._package = load_package(directory)
-        self._criteria = {each.criterion_id: each for each in self._package.config.criteria}
+        self._criteria = {criterion.criterion_id: criterion for criterion in self._package.config.criteria}
         self._evaluators = load_evaluators(directory, self._package.config.criteria)
 
     async def errors(self, messages: list[dict[str, Any]]) -> dict[str, Counter[str]]:
@@ -51,7 +51,7 @@ class Auditor:
         ``passed`` (partial or wrong, and no point lost); ``unscored`` are those that no point hangs on offline.
         """
         found: dict[str, Counter[str]] = {}
-        ideal = {name: await self._judge(each, self._ideal) for name, each in self._criteria.items()}
+        ideal = {name: await self._judge(criterion, self._ideal) for name, criterion in self._criteria.items()}
         for message in messages:
             name, is_right = message["criterion"], message["expected"] == "right"
             counts = found.setdefault(name, Counter())

@@ -49,7 +49,7 @@ async def test_the_ui_reads_payloads_in_clear_those_in_the_store_too(config: Gre
             answer = await http.post(path, json=await encrypted(config, MAIL, large))
             assert answer.headers["access-control-allow-origin"] == UI
             shown = ParseDict(answer.json(), Payloads()).payloads
-            assert [each.data.decode() for each in shown] == [f'"{MAIL}"', f'"{large}"']
+            assert [payload.data.decode() for payload in shown] == [f'"{MAIL}"', f'"{large}"']
         again = await http.post("/encode", json=MessageToDict(Payloads(payloads=shown[:1])))
         assert MAIL not in again.text
         assert (await http.post("/decode", json=again.json())).json() == MessageToDict(Payloads(payloads=shown[:1]))

@@ -114,7 +114,7 @@ def memory(stack: Stack) -> str:
             held.append(f"{name} is away")
             continue
         process = psutil.Process(pid)
-        now = sum(each.memory_info().rss for each in (process, *process.children(recursive=True)))
+        now = sum(member.memory_info().rss for member in (process, *process.children(recursive=True)))
         held.append(f"{name} {now / MEGABYTE:.0f} MB (alone at most {peak(stack, name) / MEGABYTE:.0f})")
     on_disk = ", ".join(f"{name} {size_on_disk(stack, name) / MEGABYTE:.1f} MB" for name in ("storage", "archive"))
     return f"memory: {', '.join(held)}; on disk: {on_disk}, all {size_on_disk(stack) / MEGABYTE:.0f} MB"

@@ -53,7 +53,7 @@ def test_the_error_of_equal_clusters_is_that_of_their_means() -> None:
 def test_strata_take_the_difference_between_scenarios_out_of_the_error() -> None:
     random = np.random.default_rng(4)
     easy, hard = random.normal(90, 2, 10), random.normal(30, 2, 10)
-    fixed = of([Unit((float(v),), name) for name, each in (("e", easy), ("h", hard)) for v in each])
+    fixed = of([Unit((float(v),), name) for name, values in (("e", easy), ("h", hard)) for v in values])
     expected = np.sqrt(10**2 * (easy.var(ddof=1) / 10 + hard.var(ddof=1) / 10)) / 20
     assert fixed.standard_error == pytest.approx(float(expected))
     assert expect(fixed.standard_error) < expect(of(single(np.concatenate([easy, hard]))).standard_error) / 5

@@ -64,7 +64,7 @@ def test_a_family_counts_once_beside_a_fixed_scenario() -> None:
 
 def test_many_families_are_drawn_as_families() -> None:
     many = [
-        each.model_copy(update={"scenario": f"f{n}", "run_id": f"{n}{each.run_id}"}) for n in range(12) for each in DAYS
+        day.model_copy(update={"scenario": f"f{n}", "run_id": f"{n}{day.run_id}"}) for n in range(12) for day in DAYS
     ]
     row = overall(many, None)
     assert row.percent is not None
@@ -83,7 +83,7 @@ def test_equal_scores_on_different_days_are_no_copies() -> None:
 
 
 def test_agents_are_compared_on_the_same_day() -> None:
-    others = [each.model_copy(update={"agent": "b", "run_id": f"b{each.run_id}"}) for each in DAYS]
+    others = [day.model_copy(update={"agent": "b", "run_id": f"b{day.run_id}"}) for day in DAYS]
     found = compared("a", "b", [*DAYS, *others[:-1]])
     assert (found.pairs, found.unpaired, found.units) == (11, 1, 11)
     assert found.difference is not None

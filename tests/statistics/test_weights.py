@@ -68,9 +68,9 @@ def test_the_difference_is_that_of_the_means_where_all_runs_are_paired(cells: se
     lost = {cell: chance.choice(kinds) for cell in sorted(cells, key=str)}
     runs = [run(agent, cell, chance.randint(0, 100), **lost[cell]) for agent in "xy" for cell in lost]
     own = {"status": "timeout", "failed_by_participant": True, "overall": None}
-    runs = [each if lost[each.cell] or chance.random() < 0.9 else each.model_copy(update=own) for each in runs]
+    runs = [record if lost[record.cell] or chance.random() < 0.9 else record.model_copy(update=own) for record in runs]
     for scenario in (None, min(cell[0] for cell in cells)):
-        of_it = [each for each in runs if scenario in (None, each.scenario)]
+        of_it = [record for record in runs if scenario in (None, record.scenario)]
         one, other = (whole(agent, of_it) for agent in "xy")
         found = compared("x", "y", of_it)
         assert found.unpaired == 0
@@ -90,7 +90,7 @@ def test_otherwise_it_is_that_of_the_means_of_the_paired_runs(
     found = compared("x", "y", runs)
     assert found.unpaired == len(ones ^ others)
     if found.difference is not None and found.first_percent is not None and found.second_percent is not None:
-        paired = [each for each in runs if each.cell in ones & others]
+        paired = [record for record in runs if record.cell in ones & others]
         assert difference(found) == pytest.approx(found.first_percent - found.second_percent)
         assert found.first_percent == pytest.approx(
             weighed_mean([(r, r.percent or 0) for r in paired if r.agent == "x"])
@@ -117,18 +117,20 @@ def test_hard_runs_that_the_evaluator_loses_do_not_raise_the_mean() -> None:
     runs = [run(name, ("s", hard, seed, 0), points) for name in "xy" for hard, points in STRATA for seed in range(1, 6)]
     lost = {"status": "failed", "overall": None}
     hurt = [
-        each.model_copy(update=lost) if each.cell[1] == 3 and each.seed != 1 and each.agent == "x" else each
-        for each in runs
+        record.model_copy(update=lost) if record.cell[1] == 3 and record.seed != 1 and record.agent == "x" else record
+        for record in runs
     ]
     assert (mean(whole("x", runs)), mean(whole("y", runs))) == (52, 52)
-    plain = [each.percent for each in hurt if each.agent == "x" and each.percent is not None]
+    plain = [record.percent for record in hurt if record.agent == "x" and record.percent is not None]
     assert sum(plain) / len(plain) == pytest.approx(78.7, abs=0.1)
     row = whole("x", hurt)
     assert mean(row) == 52
     assert (row.planned, len(row.lost), row.left_out) == (10, 4, [])
     assert row.lost[0] == PlannedCell(scenario="s", difficulty=3, seed=2)
     assert row.lost_in_words() == says("10")
-    (of_scenario,) = [each for each in summaries(hurt) if (each.agent, each.scenario, each.of) == ("x", "s", "overall")]
+    (of_scenario,) = [
+        summary for summary in summaries(hurt) if (summary.agent, summary.scenario, summary.of) == ("x", "s", "overall")
+    ]
     assert of_scenario.lost == row.lost
     assert of_scenario.lost_in_words(3) == says("10")
     found = compared("x", "y", hurt)
@@ -169,9 +171,9 @@ def test_a_failed_run_has_no_points_of_a_criterion_that_its_scenario_lacks() -> 
     own = {"status": "failed", "failed_by_participant": True, "overall": None}
     runs = [run("x", ("with", None, 1, 0), 100, dimensions=points), run("x", ("without", None, 1, 0), None, **own)]
     percent = select_percent("dimension", "c", parts_by_scenario([*runs, run("y", ("without", None, 1, 0), 50)]))
-    assert [percent(each) for each in runs] == [100, None]
+    assert [percent(record) for record in runs] == [100, None]
     unknown = select_percent("dimension", "c", parts_by_scenario(runs))
-    assert [unknown(each) for each in runs] == [100, 0], "no run says what that scenario has"
+    assert [unknown(record) for record in runs] == [100, 0], "no run says what that scenario has"
 
 
 def test_a_sum_of_costs_says_of_how_many_runs_it_is() -> None:

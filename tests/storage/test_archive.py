@@ -65,7 +65,7 @@ def test_it_is_a_folder_by_date_and_id_with_one_file_for_what_entries_share(tmp_
     folders = sorted(str(path.relative_to(tmp_path)) for path in tmp_path.glob("2*/*"))
     assert folders == ["2026-03-01/one.7", "2026-03-02/a%2Fb.8"]
     assert sum(path.is_file() for path in (tmp_path / "contents").rglob("*")) == 1
-    assert [each.id for each in archive.entries()] == ["a/b", "one"]
+    assert [record.id for record in archive.entries()] == ["a/b", "one"]
 
 
 def test_the_newest_writer_counts_whoever_comes_last(url: str) -> None:
@@ -83,7 +83,7 @@ def test_a_writer_that_was_frozen_in_the_middle_does_no_harm(tmp_path: Path) -> 
     archive.folder.write("2026-03-01/one.4/note.txt", b"old")
     archive.folder.write("2026-03-01/one.4/entry.json", entry(fence=4, status="failed").model_dump_json().encode())
     for reader in (archive, Archive(str(tmp_path))):
-        assert [each.fence for each in reader.entries()] == [5]
+        assert [record.fence for record in reader.entries()] == [5]
         assert reader.find("one").fence == 5
 
 
@@ -114,7 +114,7 @@ def test_while_an_entry_is_written_anew_the_one_before_counts(tmp_path: Path) ->
     write(archive, entry(fence=5), "whole")
     archive.folder.write("2026-03-01/one.6/note.txt", b"half")
     for reader in (archive, Archive(str(tmp_path))):
-        assert [each.fence for each in reader.entries()] == [5]
+        assert [record.fence for record in reader.entries()] == [5]
         assert reader.find("one").fence == 5
     write(archive, entry(fence=6), "anew")
     assert sorted(path.name for path in (tmp_path / "2026-03-01").iterdir()) == ["one.6"]

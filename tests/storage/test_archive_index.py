@@ -62,8 +62,8 @@ class Watched(Folder):
 def watched(url: str, table: str = "") -> tuple[Archive, Watched]:
     archive = Archive(url, table)
     folder = Watched(url)
-    for each in (archive, archive._index, archive._ids, archive._local):
-        setattr(each, "folder" if each is archive else "_folder", folder)
+    for holder in (archive, archive._index, archive._ids, archive._local):
+        setattr(holder, "folder" if holder is archive else "_folder", folder)
     return archive, folder
 
 
@@ -78,7 +78,7 @@ def table(tmp_path: Path) -> str:
 
 
 def ids(archive: Archive, query: EntryQuery = EVERYTHING) -> list[str]:
-    return sorted(each.id for each in archive.select(query))
+    return sorted(summary.id for summary in archive.select(query))
 
 
 def earlier(url: str, *names: str) -> None:
@@ -115,7 +115,7 @@ def test_a_later_writer_lists_its_own_id_alone(url: str) -> None:
     write(archive, entry("e3", 2))
     assert folder.counted["listed"] == 2
     assert sorted(path.name for path in Path(url).glob("2*/e3.*")) == ["e3.2"]
-    assert [each.fence for each in archive.select(EntryQuery(search="e3"))] == [2]
+    assert [summary.fence for summary in archive.select(EntryQuery(search="e3"))] == [2]
 
 
 def test_fences_of_writers_are_compared_as_numbers(url: str) -> None:
@@ -238,7 +238,7 @@ def test_two_writers_of_one_entry_at_once(url: str) -> None:
         folder.write = overtaken  # type: ignore[method-assign]
         write(archive, entry(name, 9, status="failed"), "old")
         for reader in (archive, Archive(url)):
-            assert [each.fence for each in reader.select(EntryQuery(search=name)) if each.id == name] == [10]
+            assert [summary.fence for summary in reader.select(EntryQuery(search=name)) if summary.id == name] == [10]
             assert (found := reader.get(name)) is not None
             assert found.fence == 10
             assert reader.read(found, "note.txt") == b"new"
@@ -255,9 +255,9 @@ def test_many_writers_and_readers_at_once(url: str, table: str) -> None:
             write(archive, entry(f"{name}-{number}"))
 
     writers = [threading.Thread(target=work, args=(shared if n % 2 else Archive(url), f"w{n}")) for n in range(4)]
-    for each in writers:
-        each.start()
-    while any(each.is_alive() for each in writers):
+    for writer in writers:
+        writer.start()
+    while any(writer.is_alive() for writer in writers):
         now = set(ids(reader))
         assert seen <= now
         seen = now
@@ -312,8 +312,8 @@ def test_a_damaged_file_of_the_index_is_made_again(url: str, table: str, content
     assert ids(reader) == ["one", "two"]
     damaged = sorted(Path(url, "index", "days").rglob("*.gz"))[0]
     damaged.write_bytes(content)
-    for each in (reader, Archive(url)):
-        assert ids(each) == ["one", "two"]
+    for archive in (reader, Archive(url)):
+        assert ids(archive) == ["one", "two"]
     assert not damaged.exists()
     assert all(list(read_lines(file.read_bytes())) for file in Path(url, "index", "days").rglob("*.gz"))
 
@@ -460,17 +460,20 @@ def test_queries(several: Archive) -> None:
         (EntryQuery(ended_since=BEGAN + timedelta(seconds=1)), []),
     ):
         found, counts = several.survey(query, EVERYTHING)
-        assert sorted(each.id for each in found) == expected, query
+        assert sorted(summary.id for summary in found) == expected, query
         assert counts == [len(expected), 5], query
 
 
 def test_orders(several: Archive) -> None:
-    latest = [each.id for each in several.select(EntryQuery(most=3))]
+    latest = [summary.id for summary in several.select(EntryQuery(most=3))]
     assert latest == ["Alone", "c2.a", "c1.b"]
-    assert [each.id for each in several.select(EntryQuery(is_rising=True, most=1))] == ["c1"]
-    assert [each.id for each in several.select(EntryQuery(order="share", most=3))] == ["c1.b", "Alone", "c1.a"]
-    assert [each.id for each in several.select(EntryQuery(order="cost", is_rising=True, most=2))] == ["c1.b", "c1.a"]
-    assert [each.id for each in several.select(EntryQuery(order="scenario", is_rising=True, most=1))] == ["c1"]
+    assert [summary.id for summary in several.select(EntryQuery(is_rising=True, most=1))] == ["c1"]
+    assert [summary.id for summary in several.select(EntryQuery(order="share", most=3))] == ["c1.b", "Alone", "c1.a"]
+    assert [summary.id for summary in several.select(EntryQuery(order="cost", is_rising=True, most=2))] == [
+        "c1.b",
+        "c1.a",
+    ]
+    assert [summary.id for summary in several.select(EntryQuery(order="scenario", is_rising=True, most=1))] == ["c1"]
 
 
 def test_callers_see_their_own(several: Archive) -> None:

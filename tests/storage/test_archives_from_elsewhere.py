@@ -68,8 +68,8 @@ def believing_index(archive: Archive, text: str) -> None:
     place.write(f"index/earlier/{shard}.gz", gzip.compress(f"{text}\n2026-03-01/one.1".encode()))
     place.write("index/complete.json", b'{"format": 1, "earlier": true, "name": "x"}')
     DayIndex(place)._write_packed(
-        json.dumps({"at": 1, "folder": each, "is_written": is_written, "entry": get_summary_fields(entry())}).encode()
-        for each in (text, f"{text}/")
+        json.dumps({"at": 1, "folder": name, "is_written": is_written, "entry": get_summary_fields(entry())}).encode()
+        for name in (text, f"{text}/")
         for is_written in (True, False)
     )
     ids.is_complete(look=True)
@@ -87,7 +87,7 @@ def test_an_index_that_leads_elsewhere_leads_nowhere(url: str, victim: Path, tex
         believing_index(archive, text)
         work()
         assert victim.exists()
-    assert [each.id for each in archive.entries()] == ["one"], "of the fence that was not to be removed"
+    assert [record.id for record in archive.entries()] == ["one"], "of the fence that was not to be removed"
 
 
 def test_an_entry_counts_only_in_the_folder_that_it_leads_to(url: str) -> None:
@@ -98,7 +98,7 @@ def test_an_entry_counts_only_in_the_folder_that_it_leads_to(url: str) -> None:
         archive.folder.write(f"{place}/entry.json", said)
     damaged = list[str]()
     for reader in (archive, Archive(url)):
-        assert [(each.id, each.fence) for each in reader.entries(damaged)] == [("mine", 1)]
+        assert [(record.id, record.fence) for record in reader.entries(damaged)] == [("mine", 1)]
     assert len(damaged) == 6
     assert says("2026-03-01/mine.9").within(damaged[0])
 
@@ -160,8 +160,8 @@ def test_one_bad_file_hides_nothing_else(
         made(path, outside)
         reader = Archive(url)
         assert reader.find("one").id == "one"
-        assert {each.id for each in reader.entries()} == ({"one"} if "two" in place else {"one", "two"})
-        assert "one" in {each.id for each in reader.select(EVERYTHING)}
+        assert {record.id for record in reader.entries()} == ({"one"} if "two" in place else {"one", "two"})
+        assert "one" in {summary.id for summary in reader.select(EVERYTHING)}
 
 
 @pytest.mark.parametrize("made", [linked, piped, endless])
@@ -235,7 +235,7 @@ def test_an_index_line_that_is_no_summary_is_left_out(url: str) -> None:
         DayIndex(archive.folder)._write_packed(
             [json.dumps({"at": 1, "folder": "2026-03-01/two.1", "is_written": True, "entry": good | bad}).encode()]
         )
-    assert "one" in {each.id for each in archive.select(EVERYTHING)}
+    assert "one" in {summary.id for summary in archive.select(EVERYTHING)}
 
 
 def test_a_name_that_is_not_utf_8_hides_nothing(url: str) -> None:
@@ -243,8 +243,8 @@ def test_a_name_that_is_not_utf_8_hides_nothing(url: str) -> None:
     (Path(url) / os.fsdecode(b"2026-03-01/caf\xe9.1")).mkdir()
     shutil.rmtree(Path(url, "index"))
     for reader in (Archive(url), Archive(url)):
-        assert [each.id for each in reader.select(EVERYTHING)] == ["one"]
-        assert [each.id for each in reader.entries()] == ["one"]
+        assert [summary.id for summary in reader.select(EVERYTHING)] == ["one"]
+        assert [record.id for record in reader.entries()] == ["one"]
 
 
 def _dig(folder: Path, depth: int) -> None:
@@ -282,7 +282,7 @@ def test_an_entry_with_numbers_that_no_table_holds_is_damaged(url: str, said: di
     path = Path(url, get_entry_folder(write(archive, entry("two"))), "entry.json")
     path.write_text(json.dumps(json.loads(path.read_text()) | said))
     damaged = list[str]()
-    assert [each.id for each in Archive(url).entries(damaged)] == ["one"]
+    assert [record.id for record in Archive(url).entries(damaged)] == ["one"]
     assert next(iter(said)) in damaged[0]
 
 

@@ -37,7 +37,7 @@ async def test_keys_change_while_payloads_stay_readable(tmp_path: Path) -> None:
     both = data_converter(store, EncryptedPayloads({"new": NEW, "old": OLD}))
     after = await both.encode([MAIL])
     assert await both.decode([*plain, *before, *after]) == [MAIL] * 3
-    assert [each[0].metadata["encryption-key-id"] for each in (before, after)] == [b"old", b"new"]
+    assert [payload[0].metadata["encryption-key-id"] for payload in (before, after)] == [b"old", b"new"]
     with pytest.raises(PayloadKeyError, check=says("old")):
         await data_converter(store, EncryptedPayloads({"new": NEW})).decode(before)
     with pytest.raises(PayloadKeyError, check=says("old")):

@@ -94,7 +94,7 @@ async def test_a_worker_with_another_store_does_not_start_and_gateway_and_doctor
         await run_worker(other)
     watching = Watching(other, TemporalConnection(partial(connect, other)))
     assert str(refused.value).startswith(str(await watching.needs["worker"]()))
-    found = {each.part: each for each in await look_at_temporal(other)}
+    found = {finding.part: finding for finding in await look_at_temporal(other)}
     assert found["workers"].state == "problem"
     assert "AGENTBEATS_GREEN_STORAGE_URL" in found["workers"].remedy
 

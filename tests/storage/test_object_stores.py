@@ -115,7 +115,7 @@ def test_an_archive_of_objects(url: str, tmp_path: Path) -> None:
     assert kept.results(found) == local.results(entry)
     newer = entry.model_copy(update={"fence": entry.fence + 1})
     kept.write(newer, {name: local.read(entry, name) for name in entry.files}, {})
-    assert [each.fence for each in Archive(url).entries()] == [entry.fence + 1]
+    assert [record.fence for record in Archive(url).entries()] == [entry.fence + 1]
     kept.remove(Archive(url).entries())
     assert Archive(url).entries() == []
 
@@ -132,7 +132,7 @@ def test_a_write_to_an_archive_in_s3_lists_nothing(s3: S3, tmp_path: Path) -> No
     listed = [request for request in asked if "prefix=" in request]
     assert listed
     assert all("/again/" in request or "again%2F" in request or "two" in request for request in listed)
-    assert sorted(each.id for each in Archive(url).select(EntryQuery())) == ["one", "two"]
+    assert sorted(summary.id for summary in Archive(url).select(EntryQuery())) == ["one", "two"]
 
 
 @pytest.mark.parametrize("is_refused", [True, False], ids=["refused", "ignored"])
@@ -149,8 +149,8 @@ def test_an_archive_in_a_store_without_conditional_puts(s3: S3, tmp_path: Path, 
         entry = local.copy(write_day(local, "one"), Archive(url))
         newer = Archive(url).write(entry.model_copy(update={"fence": entry.fence + 1}), {}, {})
         assert Archive(url).write(entry, {}, {}).fence == newer.fence
-    assert [each.fence for each in Archive(url).entries()] == [newer.fence], "of the earlier one nothing is left"
-    assert [each.fence for each in Archive(url).select(EntryQuery())] == [newer.fence]
+    assert [record.fence for record in Archive(url).entries()] == [newer.fence], "of the earlier one nothing is left"
+    assert [summary.fence for summary in Archive(url).select(EntryQuery())] == [newer.fence]
 
 
 def test_a_missing_bucket_is_named_with_key_and_remedy(url: str) -> None:
@@ -177,7 +177,7 @@ def test_the_lifecycle_rule_of_the_docs_is_one_and_leaves_the_archive(s3: S3, tm
     local.copy(write_day(local, "one"), Archive(config.archive_url))
     [kept] = s3.client().get_bucket_lifecycle_configuration(Bucket=BUCKET)["Rules"]
     expiring = s3.client().list_objects_v2(Bucket=BUCKET, Prefix=kept["Filter"]["Prefix"])["Contents"]
-    assert {each["Key"].partition("/")[0] for each in expiring} == {"storage"}
+    assert {blob["Key"].partition("/")[0] for blob in expiring} == {"storage"}
     assert len(Archive(config.archive_url).entries()) == 1
 
 

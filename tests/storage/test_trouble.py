@@ -142,7 +142,7 @@ async def test_a_store_that_hangs_holds_up_no_other_one(
     (other / "file").write_bytes(b"content")
     hung = Folder(str(hanging), "store")
     tried = [hung.within_time(lambda: hung.write("file", b""), "written") for _ in range(40)]
-    assert {type(each) for each in await asyncio.gather(*tried, return_exceptions=True)} == {StoreUnavailableError}
+    assert {type(error) for error in await asyncio.gather(*tried, return_exceptions=True)} == {StoreUnavailableError}
     assert await asyncio.to_thread(Folder(str(other), "archive").read, "file") == b"content"
 
 

@@ -72,7 +72,7 @@ TAMPERING: dict[str, str] = {
     + _file(f"{_PACKAGES}/evil.pth", "import evil_start"),
     "PATH and BASH_ENV in shell files": _file("/app/evil/python3", f"#!/bin/sh\n{_SAY}", "755")
     + _file("/app/evil/env", _SAY)
-    + "".join(_file(each, _PATH) for each in ("/etc/profile", "/root/.bashrc", "/root/.profile", "/etc/environment")),
+    + "".join(_file(path, _PATH) for path in ("/etc/profile", "/root/.bashrc", "/root/.profile", "/etc/environment")),
     "the tests folder a link": "mkdir -p /app/mine; rm -rf /tests; ln -s /app/mine /tests\n"
     + _file("/app/mine/conftest.py", _HOOK),
     "a process that rewrites the verdict": _file("/app/evil/watch.sh", _WATCH)

@@ -105,7 +105,7 @@ async def test_a_fork_bomb(trials: Trials, tmp_path: Path) -> None:
     outcome = await trial.test()
     assert (outcome.failure_mode, outcome.is_resolved) == (FailureMode.NONE, False)
     assert outcome.left_running == ()
-    assert any(each.startswith("processes: ") for each in outcome.quotas.in_words())
+    assert any(sentence.startswith("processes: ") for sentence in outcome.quotas.in_words())
 
 
 async def test_more_processes_than_tests_can_run_beside_are_ended(trials: Trials, tmp_path: Path) -> None:
@@ -258,7 +258,7 @@ async def test_tests_that_an_agent_makes_unreadable_are_its_fault(
     assert said == (FailureMode.PARSE_ERROR, "participant", False, 0.0)
     assert says().within(outcome.failure or "")
     left = await trials.engine.ask("GET", "containers/json", {"all": True, "filters": labelled(trials.run)})
-    assert [each["Names"] for each in left if each["Names"][0].endswith(fresh.SECOND)] == []
+    assert [container["Names"] for container in left if container["Names"][0].endswith(fresh.SECOND)] == []
 
 
 async def test_an_images_command_that_does_not_run_with_the_agents_files_is_its_fault(

@@ -37,8 +37,8 @@ async def test_commands_by_docker_exec(trials: Trials, tmp_path: Path) -> None:
         is_done = asyncio.Event()
         recorder = recordings.of_agent(trial.name)
         watching = asyncio.create_task(exec_watch.record_commands(trial.engine, trial.ref, recorder, since, is_done))
-        for each in work:
-            await each
+        for task in work:
+            await task
         is_done.set()
         await watching
 

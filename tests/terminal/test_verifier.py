@@ -99,7 +99,7 @@ _SAYS = {"touch /app/done": (True, ()), TAMPERING["conftest.py in /"]: (False, (
 
 async def _tested(trial: Trial) -> tuple[Any, ...]:
     outcome = await trial.test(verifier="separate")
-    doubts, left = tuple(each.item for each in outcome.doubts), [each.command for each in outcome.left_running]
+    doubts, left = tuple(doubt.item for doubt in outcome.doubts), [doubt.command for doubt in outcome.left_running]
     assert (outcome.verifier, left) == ("separate", ["sleep"]), outcome
     return outcome.is_resolved, doubts
 
@@ -152,7 +152,7 @@ async def _is_testing(engine: Engine, place: EnvironmentRef) -> bool:
         running = await engine.ask("GET", f"containers/{place.container_id}/top", {"ps_args": "-eo pid,args"})
     except DockerError:
         return False
-    return any("/tests/" in " ".join(each) for each in running["Processes"])
+    return any("/tests/" in " ".join(process) for process in running["Processes"])
 
 
 def _is_at(at_request: int, number: int, _request: str) -> bool:

@@ -124,8 +124,8 @@ async def in_ours(
     )
     results = TerminalResults.model_validate_json(file.read_bytes())
     return {
-        each.task_id: in_words(each.is_resolved, str(each.failure_mode)) + (", doubtful" if each.doubts else "")
-        for each in results.results
+        result.task_id: in_words(result.is_resolved, str(result.failure_mode)) + (", doubtful" if result.doubts else "")
+        for result in results.results
     }
 
 
@@ -150,7 +150,7 @@ async def in_tb(harnesses: Harnesses, name: str, part: Part, tasks: list[Termina
         *(word for task in tasks for word in ("--task-id", task.id)),
     )
     found = json.loads((harnesses.work / "tb" / name / "results.json").read_text())["results"]
-    return {each["task_id"]: in_words(each["is_resolved"], each["failure_mode"]) for each in found}
+    return {result["task_id"]: in_words(result["is_resolved"], result["failure_mode"]) for result in found}
 
 
 async def in_harbor(harnesses: Harnesses, name: str, part: Part, tasks: list[TerminalTask], url: str) -> Verdicts:
@@ -241,7 +241,7 @@ async def compare(
                     theirs |= {task.id: (harness, verdicts) for task in played}
         for task in chosen:
             harness, verdicts = theirs.get(task.id, ("none", {}))
-            found = [each.get(task.id, "no result") for each in (verdicts, *ours)]
+            found = [column.get(task.id, "no result") for column in (verdicts, *ours)]
             rows.append((name, task.id, harness, *found))
             print(*rows[-1], sep="\t", flush=True)
     return rows

@@ -118,7 +118,7 @@ async def test_each_fails_alone_and_the_run_goes_on(docker_engine: str, tmp_path
     trials = {trial.task_id: trial for trial in results.results}
     said = {name: (trial.is_resolved, trial.failure_mode.value, trial.blame) for name, trial in trials.items()}
     assert said == EXPECTED
-    limits = {name: [str(each) for each in trial.details.get("limits_reached", [])] for name, trial in trials.items()}  # type: ignore[union-attr]
+    limits = {name: [str(limit) for limit in trial.details.get("limits_reached", [])] for name, trial in trials.items()}  # type: ignore[union-attr]
     assert limits["eats-memory"] == [says()]
     assert limits["fork-bomb"][0].startswith("processes: ")
     assert says("50").within(trials["fills-disk"].failure or "")

@@ -241,4 +241,4 @@ async def is_whole(client: Client, ended: Run, engine: str) -> None:
     assert [trial.tries for trial in ended.results.results] == [1] * 10
     await eventually(lambda: left_on(engine, ended.results.run_id) == [])
     query = f"WorkflowType = '{CAMPAIGN_WORKFLOW}' AND ExecutionStatus = 'Running'"
-    assert [each.id async for each in client.list_workflows(query)] == []
+    assert [workflow.id async for workflow in client.list_workflows(query)] == []

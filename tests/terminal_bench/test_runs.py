@@ -125,7 +125,7 @@ async def test_a_model_earns_what_its_script_deserves_at_the_seeds_endpoint(term
     archive = Archive(terminal_stack.config.archive_url)
     entry = archive.find(hello.trial_id)
     assert (entry.campaign, entry.scenario_id, entry.score) == (results.run_id, "hello-file", 1)
-    assert any("cat /app/hello.txt" in each.command for each in archive.transcript(entry))
+    assert any("cat /app/hello.txt" in record.command for record in archive.transcript(entry))
     assert archive.read(entry, "recording.cast").startswith(b'{"version": 2')
     assert "logs/sessions/tests.log" in entry.files
     async with httpx.AsyncClient(trust_env=False, timeout=60) as http:
@@ -152,7 +152,7 @@ async def test_agents_by_name_of_whom_one_has_only_the_seeds_path(terminal_stack
     async with listening(lambda _: Starlette(routes=[Route("/agent/messages", answer, methods=["POST"])])) as url:
         ended = await run(terminal_stack.gateway_url, "hello-file", agents={"plain": url, "reference": "oracle"})
     assert ended.state == "completed", ended.sentence
-    assert [(each.agent, each.n_resolved) for each in ended.results.by_agent] == [("plain", 1), ("reference", 1)]
+    assert [(result.agent, result.n_resolved) for result in ended.results.by_agent] == [("plain", 1), ("reference", 1)]
     assert ended.results.results[0].agent_message == "It is written."
 
 

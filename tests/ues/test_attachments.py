@@ -91,7 +91,7 @@ def test_over_mcp_text_is_text_and_a_picture_an_image(mailed: Sim) -> None:
         found: list[dict[str, Any]] = ask(user, "tools/call", name="email_attachment", arguments=arguments)["content"]
         return found
 
-    assert [each["type"] for each in blocks(1)] == ["text", "text"]
+    assert [block["type"] for block in blocks(1)] == ["text", "text"]
     assert blocks(1)[1]["text"] == TABLE.decode()
     about, text, image = blocks(2)
     assert "b.png" in about["text"]
@@ -114,7 +114,7 @@ def test_a_forwarded_mail_has_its_files_and_a_file_of_the_participant_has_no_con
     user.do("/email/forward", message_id="now", to_addresses=["bob@example.com"])
     own = {"filename": "x.csv", "size": 3, "mime_type": "text/csv", "sha256": name_of(TABLE)}
     user.do("/email/reply", message_id="now", body_text="Mine.", attachments=[own])
-    forwarded, replied = [each for each in user.state("email")["emails"].values() if each["folder"] == "sent"]
+    forwarded, replied = [email for email in user.state("email")["emails"].values() if email["folder"] == "sent"]
     read = {"message_id": forwarded["message_id"], "attachment_id": "a-1"}
     assert user.ok("GET", "/email/attachment", **read)["text"] == TABLE.decode()
     [attachment] = replied["attachments"]

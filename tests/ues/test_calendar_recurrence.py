@@ -67,7 +67,7 @@ def test_a_query_that_does_not_expand(sim: Sim, call: str) -> None:
 
 def test_nine_o_clock_stays_nine_o_clock(sim: Sim, call: str) -> None:
     found = occurrences(sim, "2025-03-20", "2025-04-02")
-    assert [each["start"] for each in found] == ["2025-03-24T08:00:00+00:00", "2025-03-31T07:00:00+00:00"]
+    assert [occurrence["start"] for occurrence in found] == ["2025-03-24T08:00:00+00:00", "2025-03-31T07:00:00+00:00"]
 
 
 def test_an_hour_that_the_change_of_clocks_leaves_out(sim: Sim) -> None:
@@ -83,18 +83,20 @@ def test_all_day_series_keep_to_their_dates(sim: Sim) -> None:
     plain = {"start": "2025-03-29T00:00:00Z", "end": "2025-03-30T00:00:00Z", "timezone": "America/New_York"}
     other = create(sim, "Plain", all_day=True, recurrence=rule, **plain)
     found = occurrences(sim, "2025-03-01", "2025-05-01")
-    assert [(each["start"][5:16], each["end"][5:16]) for each in found if each["title"] == "Fair"] == [
+    assert [
+        (occurrence["start"][5:16], occurrence["end"][5:16]) for occurrence in found if occurrence["title"] == "Fair"
+    ] == [
         ("03-28T23:00", "03-29T23:00"),
         ("03-29T23:00", "03-30T22:00"),
         ("03-30T22:00", "03-31T22:00"),
     ]
-    assert [each["start"][5:16] for each in found if each["title"] == "Plain"] == [
+    assert [occurrence["start"][5:16] for occurrence in found if occurrence["title"] == "Plain"] == [
         "03-29T00:00",
         "03-30T00:00",
         "03-31T00:00",
     ]
     sim.do("/calendar/delete", event_id=other, recurrence_id="2025-03-30")
-    kept = [each["start"][:10] for each in occurrences(sim, None, None) if each["title"] == "Plain"]
+    kept = [occurrence["start"][:10] for occurrence in occurrences(sim, None, None) if occurrence["title"] == "Plain"]
     assert kept == ["2025-03-29", "2025-03-31"]
 
 
@@ -130,7 +132,7 @@ def test_an_end_that_is_not_asked_for_is_none(sim: Sim) -> None:
 
 def test_endless_series_are_listed_for_a_year(sim: Sim, call: str) -> None:
     assert len(occurrences(sim, None, None)) == 53
-    assert [each["start"][:4] for each in (occurrences(sim, "2040-01-01", None)[n] for n in (0, -1))] == [
+    assert [occurrence["start"][:4] for occurrence in (occurrences(sim, "2040-01-01", None)[n] for n in (0, -1))] == [
         "2040",
         "2040",
     ]

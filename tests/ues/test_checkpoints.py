@@ -157,7 +157,7 @@ def test_undo_after_a_restore_leads_back_to_the_same(sim: Sim) -> None:
     sim.do("/email/label", message_ids=sent, labels=["x"])
     copy = sim.server.new_simulation()
     copy.post("/simulation/restore", content=take(sim)[1]).raise_for_status()
-    for each in (sim, copy):
-        each.ok("POST", "/simulation/undo", {"count": 2})
-        assert each.export()["environment"]["modality_states"] == before
+    for simulation in (sim, copy):
+        simulation.ok("POST", "/simulation/undo", {"count": 2})
+        assert simulation.export()["environment"]["modality_states"] == before
     copy.delete_me()

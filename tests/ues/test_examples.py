@@ -60,7 +60,7 @@ def differences(theirs: Any, ours: Any, where: str) -> Iterator[str]:
         if name in BY_ID and set(theirs) != set(ours):
             if len(theirs) != len(ours):
                 yield f"{where}: {len(theirs)} there, {len(ours)} here"
-            theirs, ours = ({"ID": next(iter(each.values()))} for each in (theirs, ours))
+            theirs, ours = ({"ID": next(iter(answer.values()))} for answer in (theirs, ours))
         for field in theirs.keys() - ours.keys():
             yield f"{where}.{field} is missing"
         in_record = where.startswith(MAYBE_LEFT_OUT) and where.endswith("[0]")

@@ -196,11 +196,11 @@ def test_lists_are_halved_and_say_how_many_entries_there_are() -> None:
     for number in range(60):
         noise.begin()
         got.append(orjson.loads(noise.alter(b"%d" % number, answer, is_list=True)))
-    short = [each for each in got if each["returned_count"] == 5]
+    short = [reply for reply in got if reply["returned_count"] == 5]
     assert short
     assert len(short) == noise.counts["half"]
-    assert all(each["emails"] == entries[:5] and each["total_count"] == 9 for each in short)
-    assert all(each == orjson.loads(answer) for each in got if each not in short)
+    assert all(reply["emails"] == entries[:5] and reply["total_count"] == 9 for reply in short)
+    assert all(reply == orjson.loads(answer) for reply in got if reply not in short)
 
 
 def test_a_stale_answer_is_one_that_the_same_request_got_before() -> None:

@@ -41,7 +41,7 @@ def mail(number: int, size: int = 100) -> dict[str, Any]:
 def simulation(mails: int = 0, size: int = 100) -> Simulation:
     made = Simulation("one", SECRET, "seed")
     made.clock.move_to_text(START)
-    emails = {each["message_id"]: each for each in (mail(number, size) for number in range(mails))}
+    emails = {email["message_id"]: email for email in (mail(number, size) for number in range(mails))}
     import_full(made, {"environment": {"modality_states": {"email": {"emails": emails}}}, "events": {}}, strict=True)
     made.is_running = True
     return made
@@ -66,7 +66,7 @@ class Store:
         taken = checkpoint.take_in_parts(simulation, everything=everything)
         assert all(sha256(content).hexdigest() == name for name, content in taken.new.items())
         self.parts |= taken.new
-        self.given.append(sum(len(zlib.compress(each, 1)) for each in (taken.manifest, *taken.new.values())))
+        self.given.append(sum(len(zlib.compress(content, 1)) for content in (taken.manifest, *taken.new.values())))
         checkpoint.note_stored(simulation, taken.digest)
         return taken
 
@@ -81,7 +81,7 @@ class Store:
 
 
 def named(manifest: bytes, kind: str) -> list[str]:
-    return [name for each in json.loads(manifest)["parts"] for name, _ in each[kind]]
+    return [name for part in json.loads(manifest)["parts"] for name, _ in part[kind]]
 
 
 def act(simulation: Simulation, modality: str = "email", **data: Any) -> None:
@@ -277,11 +277,11 @@ def pieces(answer: bytes) -> tuple[dict[str, Any], list[bytes]]:
 
 
 def framed(head: dict[str, Any], contents: list[bytes]) -> bytes:
-    return json.dumps({**head, "lengths": [len(each) for each in contents]}).encode() + b"\n" + b"".join(contents)
+    return json.dumps({**head, "lengths": [len(content) for content in contents]}).encode() + b"\n" + b"".join(contents)
 
 
 def filled(sim: Sim, mails: int) -> None:
-    emails = {each["message_id"]: each for each in (mail(number, 10_000) for number in range(mails))}
+    emails = {email["message_id"]: email for email in (mail(number, 10_000) for number in range(mails))}
     scenario = {"environment": {"modality_states": {"email": {"emails": emails}}}, "events": {}}
     sim.ok("POST", "/scenario/import/full", {"scenario": scenario})
 

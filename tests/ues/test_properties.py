@@ -128,7 +128,7 @@ def test_what_is_restored_lives_on_like_the_original(
             request = request_of(action, sim)
             assert request_of(action, copy) == request
             method, path, body = request
-            one, other = (timeless_answer(each, method, path, body) for each in (sim, copy))
+            one, other = (timeless_answer(simulation, method, path, body) for simulation in (sim, copy))
             assert one == other, action
         assert readings(copy) == readings(sim)
         assert states(copy) == states(sim)

@@ -157,10 +157,10 @@ def test_reset_reaches_what_was_undone_for_good(sim: Sim) -> None:
     sim.ok("POST", "/chat/send", {"role": "user", "content": "three"})
     copy = sim.server.new_simulation()
     copy.post("/simulation/restore", content=sim.get("/simulation/checkpoint").content).raise_for_status()
-    for each in (sim, copy):
-        answer = each.ok("POST", "/simulation/reset")
+    for simulation in (sim, copy):
+        answer = simulation.ok("POST", "/simulation/reset")
         assert (answer["events_undone"], answer["cleared_events"]) == (2, 3)
-        assert [event["status"] for event in each.ok("GET", "/events")["events"]] == ["pending"] * 3
+        assert [event["status"] for event in simulation.ok("GET", "/events")["events"]] == ["pending"] * 3
     copy.delete_me()
 
 

@@ -208,7 +208,7 @@ def write_trial(
         "result.json": result.model_dump_json().encode(),
         "updates.jsonl": lines([ArchivedUpdate(sequence=0, data={"error_message": text} if text else {})]),
         "transcript.jsonl": lines(records),
-        "recording.cast": b"".join(json.dumps(each).encode() + b"\n" for each in cast),
+        "recording.cast": b"".join(json.dumps(line).encode() + b"\n" for line in cast),
         "logs/tests.log": (text or "2 passed in 0.31s\n").encode(),
         "logs/agent_interaction.log": (text or "to the agent: Count the requests …\n").encode(),
     }

@@ -97,7 +97,7 @@ def test_a_cost_that_is_no_number_is_named(several: Archive) -> None:
 def test_pages_follow_one_another_with_the_filters(several: Archive, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(proctor.viewer.overviews, "PAGE", 1)
     monkeypatch.setattr(proctor.viewer.pages, "PAGE", 1)
-    (scenario,) = {each.scenario_id for each in several.select(EntryQuery())}
+    (scenario,) = {summary.scenario_id for summary in several.select(EntryQuery())}
 
     def shown(**params: str) -> str:
         return Pages(several).overview([], Overview.of({"scenario": scenario, **params}))

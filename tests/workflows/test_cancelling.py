@@ -46,7 +46,7 @@ async def asked(caller: Caller, context: str = "") -> str:
 
 @pytest.mark.parametrize(
     "step",
-    [each if each in SHORT else pytest.param(each, marks=only_nightly) for each in (*BEFORE, *REMOTE, *LOCAL)],
+    [name if name in SHORT else pytest.param(name, marks=only_nightly) for name in (*BEFORE, *REMOTE, *LOCAL)],
 )
 async def test_called_off_in_every_step(
     step: str, caller: Caller, client: Client, activities: ScriptedActivities

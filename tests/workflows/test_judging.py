@@ -46,7 +46,7 @@ def judged(scripted: ScriptedActivities) -> list[str]:
 
 def told(over: Over) -> list[str]:
     """The criteria whose verdicts were told, one by one."""
-    return [each["criterion_id"] for each in over.updates if each["message_type"] == "update_criterion_evaluated"]
+    return [update["criterion_id"] for update in over.updates if update["message_type"] == "update_criterion_evaluated"]
 
 
 async def test_each_is_judged_by_a_local_activity_and_told(
@@ -56,7 +56,7 @@ async def test_each_is_judged_by_a_local_activity_and_told(
     assert (over.state, judged(scripted), sorted(told(over))) == ("completed", [LOCAL_JUDGEMENT] * len(NAMES), NAMES)
     assert sorted(given.criterion_id for given in scripted.inputs[LOCAL_JUDGEMENT]) == NAMES
     assert over.results is not None
-    assert [each.score for each in over.results.criteria_results] == [4] * len(NAMES)
+    assert [result.score for result in over.results.criteria_results] == [4] * len(NAMES)
     assert await replayed(client, over.task.id) == 1
 
 
@@ -78,8 +78,8 @@ async def test_models_judge_one_criterion_and_then_all_others(
     async with activities.worker(client, config.task_queue):
         over = await played(caller)
     assert over.results is not None
-    assert [each.criterion_id for each in over.results.criteria_results] == NAMES
-    assert [each.score for each in over.results.criteria_results] == [4] * len(NAMES)
+    assert [result.criterion_id for result in over.results.criteria_results] == NAMES
+    assert [result.score for result in over.results.criteria_results] == [4] * len(NAMES)
     assert others == [0]
     assert sorted(given.criterion_id for given in activities.inputs["judge_criterion"]) == NAMES
     assert await replayed(client, over.task.id) == 1
@@ -144,7 +144,7 @@ async def test_a_criterion_without_a_verdict_is_judged_by_an_ordinary_activity(
         assert sorted(ordinary) == ["c1", "c3"]
     assert sorted(told(over)) == NAMES  # once each
     assert over.results is not None
-    assert [each.criterion_id for each in over.results.criteria_results] == NAMES
+    assert [result.criterion_id for result in over.results.criteria_results] == NAMES
     assert await replayed(client, over.task.id) == 1
 
 

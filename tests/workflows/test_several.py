@@ -41,7 +41,11 @@ def together(task_id: str, task_queue: str) -> Plan:
 
     roles = [of(role) for role in ROLES]
     return whole.model_copy(
-        update={"roles": roles, "criteria": [each for role in roles for each in role.criteria], "participant": "both"}
+        update={
+            "roles": roles,
+            "criteria": [criterion for role in roles for criterion in role.criteria],
+            "participant": "both",
+        }
     )
 
 
@@ -77,9 +81,9 @@ async def test_two_play_each_turn_and_have_scores_of_their_own(client: Client) -
     results = await activities.play(client, "two-play")
 
     assert (results.status, results.turns_taken) == ("completed", 2)
-    assert [each.criterion_id for each in results.criteria_results] == ["guest_all", "host_all"]
+    assert [result.criterion_id for result in results.criteria_results] == ["guest_all", "host_all"]
     assert results.scores.overall.score == 8
-    assert [(each.role, each.scores.overall.score, each.turns_taken) for each in results.roles] == [
+    assert [(role.role, role.scores.overall.score, role.turns_taken) for role in results.roles] == [
         ("guest", 4, 2),
         ("host", 4, 2),
     ]
@@ -98,7 +102,7 @@ async def test_a_long_one_continues_in_another_run(client: Client, monkeypatch: 
     monkeypatch.setattr(limits, "HISTORY_EVENTS", 60)
     activities = Two(max_turns=8, default_time_step="PT15M")
     results = await activities.play(client, "a-long-one")
-    assert [(each.status, each.turns_taken) for each in results.roles] == [("completed", 8)] * 2
+    assert [(role.status, role.turns_taken) for role in results.roles] == [("completed", 8)] * 2
     assert len(activities.inputs["set_up"]) == 2
     assert await replayed(client, "a-long-one") >= 3
 
@@ -179,7 +183,7 @@ async def test_one_that_is_finished_early_is_not_waited_for(client: Client) -> N
     activities.replacements["purple_turn"] = purple_turn
     results = await activities.play(client, "one-finished")
 
-    assert [(each.role, each.turns_taken, each.completion_reason) for each in results.roles] == [
+    assert [(role.role, role.turns_taken, role.completion_reason) for role in results.roles] == [
         ("guest", 1, "early_completion"),
         ("host", 2, "scenario_complete"),
     ]

@@ -126,8 +126,8 @@ async def test_several_agents_are_told_apart_and_compared(
     assert results is not None, ended.sentence
     assert results.agents == agents
     assert (results.n_tasks, results.n_trials, results.n_resolved) == (2, 8, 6)
-    scores = {each.agent: each for each in results.by_agent}
-    assert {name: (each.n_resolved, each.n_trials) for name, each in scores.items()} == {
+    scores = {result.agent: result for result in results.by_agent}
+    assert {name: (result.n_resolved, result.n_trials) for name, result in scores.items()} == {
         "mine": (2, 4),
         "oracle": (4, 4),
     }
@@ -135,16 +135,16 @@ async def test_several_agents_are_told_apart_and_compared(
     assert scores["oracle"].accuracy.low == pytest.approx(0.19183, abs=1e-5)
     assert scores["oracle"].accuracy.high == 1
     assert (scores["mine"].cost, scores["mine"].tokens, scores["oracle"].cost) == (4.0, 400, None)
-    found = {(each.first, each.second): each for each in results.comparisons}
+    found = {(comparison.first, comparison.second): comparison for comparison in results.comparisons}
     difference = found["mine", "oracle"].difference
     assert difference is not None
     assert (difference.mean, found["mine", "oracle"].pairs) == (-50, 4)
     for said in ("mine resolved 2 of 4 trials of small (accuracy 50.0%).", "oracle resolved 4 of 4 trials of small"):
         assert said in ended.sentence
-    labels = {each["label"] for each in ended.updates if each["message_type"] == "update_cell_ended"}
+    labels = {update["label"] for update in ended.updates if update["message_type"] == "update_cell_ended"}
     assert "mine · easy · attempt 1 of 2" in labels
     archive = Archive(config.archive_url)
-    trial = archive.find(next(each.trial_id for each in results.results if each.participant == "mine"))
+    trial = archive.find(next(result.trial_id for result in results.results if result.participant == "mine"))
     assert (trial.role, trial.participant_url) == ("mine", AGENTS["mine"])
     page = Pages(archive).campaign(archive.find(results.run_id))
     assert all(f"<bdi>{name}</bdi>" in page for name in agents)
@@ -178,10 +178,14 @@ async def test_a_run_that_grows_plays_only_what_is_new(
     both = {**mine, "theirs": AGENTS["theirs"]}
     second = await play(caller, asked(both, n_attempts=2, grows=first.id))
     assert second.results is not None, second.sentence
-    played = [(each.participant, each.task_id, each.attempt) for each in second.results.results if not each.taken_over]
+    played = [
+        (result.participant, result.task_id, result.attempt)
+        for result in second.results.results
+        if not result.taken_over
+    ]
     assert len(played) == len([step for step, _ in trials.calls if step == "hand_over"]) == 6
     assert ("mine", "easy", 1) not in played
-    assert [(each.agent, each.n_resolved, each.n_trials) for each in second.results.by_agent] == [
+    assert [(result.agent, result.n_resolved, result.n_trials) for result in second.results.by_agent] == [
         ("mine", 2, 4),
         ("theirs", 4, 4),
     ]
@@ -189,12 +193,12 @@ async def test_a_run_that_grows_plays_only_what_is_new(
     (Path(config.datasets_dir) / "small" / "easy" / "solution.sh").write_text("true\n")
     third = await play(caller, asked(both, grows=second.id))
     assert third.results is not None
-    assert {each.task_id for each in third.results.results if not each.taken_over} == {"easy"}
+    assert {result.task_id for result in third.results.results if not result.taken_over} == {"easy"}
     for changed in (asked({"mine": "http://moved.example"}), asked(mine, verifier="same-container")):
         changed["config"]["grows"] = third.id
         other = await play(caller, changed)
         assert other.results is not None
-        assert not any(each.taken_over for each in other.results.results)
+        assert not any(result.taken_over for result in other.results.results)
     nothing = await play(caller, asked(mine, grows="nothing"))
     assert says("config.grows").within(nothing.sentence)
 
@@ -303,9 +307,9 @@ def test_a_run_that_is_summed_up_again_writes_the_same_folder(tmp_path: Path) ->
         n_trials=0, n_resolved=0, n_unresolved=0, accuracy=0)  # fmt: skip
     other = results.model_copy(update={"run_id": "b"})
     folders = []
-    for each in (results, results, other):
-        folders.append(folder_of_run(tmp_path, "green_agent_eval_1", each))
-        (folders[-1] / "run_metadata.json").write_text(json.dumps({"uuid": each.run_id}))
+    for run in (results, results, other):
+        folders.append(folder_of_run(tmp_path, "green_agent_eval_1", run))
+        (folders[-1] / "run_metadata.json").write_text(json.dumps({"uuid": run.run_id}))
     assert [folder.name for folder in folders] == ["green_agent_eval_1", "green_agent_eval_1", "green_agent_eval_1_2"]
 
 
@@ -352,7 +356,7 @@ async def test_a_runs_page_says_what_runs_and_shows_its_terminals(
         cells = [(await live.connected()).get_workflow_handle(cell.id or "") for cell in story.cells]
         summaries = [await (await cell.describe()).static_summary() for cell in cells]
         assert r"other \<b\>\*one\*\</b\> · easy · attempt 1 of 1" in summaries
-        cell = next(each for each in story.cells if each.label.startswith("mine · easy"))
+        cell = next(candidate for candidate in story.cells if candidate.label.startswith("mine · easy"))
         assert f'href="/view/{cell.id}"' in page
         trial = await live.details(cell.id or "")
         assert trial is not None

@@ -35,7 +35,7 @@ async def status_of(client: Client, task_id: str) -> str | None:
 
 @pytest.mark.parametrize(
     "step",
-    [each if each in SHORT else pytest.param(each, marks=only_nightly) for each in (*LOCAL, *REMOTE)],
+    [name if name in SHORT else pytest.param(name, marks=only_nightly) for name in (*LOCAL, *REMOTE)],
 )
 async def test_a_step_that_fails_for_good(
     step: str, caller: Caller, client: Client, activities: ScriptedActivities

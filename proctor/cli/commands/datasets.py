@@ -108,9 +108,9 @@ def list_datasets(state: options.State = None) -> None:
         console.print("no datasets are known; add one with: proctor terminal-bench datasets add SOURCE")
         return
     table = plain_table("dataset", "tasks", "sha256", "source")
-    for each in datasets:
-        count = str(len(each.tasks)) if each.tasks else "not pulled"
-        table.add_row(each.label, count, (each.sha256 or "")[:_SHOWN], clean(in_words(each.source)))
+    for dataset in datasets:
+        count = str(len(dataset.tasks)) if dataset.tasks else "not pulled"
+        table.add_row(dataset.label, count, (dataset.sha256 or "")[:_SHOWN], clean(in_words(dataset.source)))
     show(console, table)
 
 
@@ -146,7 +146,7 @@ def show_dataset(dataset: options.Dataset, state: options.State = None) -> None:
         folder = known.folder(found)
     console.print(Text(f"{'folder':<8}  ", style="bold").append(str(folder), style="not bold"), soft_wrap=True)
     for name, digest in list(found.tasks.items())[:_LISTED_TASKS]:
-        is_broken = any(each.is_fatal for each in find_problems(folder / name))
+        is_broken = any(problem.is_fatal for problem in find_problems(folder / name))
         console.print(Text(f"  {digest[:_SHOWN]}  {clean(name)}{'  (broken: see validate)' if is_broken else ''}"))
     if len(found.tasks) > _LISTED_TASKS:
         console.print(f"  and {len(found.tasks) - _LISTED_TASKS} more")

@@ -139,7 +139,7 @@ def judge_again(
         require_model(judge, config.evaluation_base_url)
     work = choose(kept, names)
     if not work.entries:
-        raise UsageError("; ".join(f"{each.assessment_id}: {each.reason}" for each in work.refused))
+        raise UsageError("; ".join(f"{refusal.assessment_id}: {refusal.reason}" for refusal in work.refused))
     court = Court(config, kept, is_current=current, judge=judge)
     began = time.monotonic()
     is_interrupted = asyncio.run(judge_all(court, kept, work))
@@ -147,7 +147,7 @@ def judge_again(
     if not work.done and is_interrupted:
         raise CancelledError("interrupted before anything was judged again")
     if not work.done:
-        reason = "; ".join(f"{each.assessment_id}: {each.reason}" for each in work.refused[:WORST])
+        reason = "; ".join(f"{refusal.assessment_id}: {refusal.reason}" for refusal in work.refused[:WORST])
         raise CommandError(f"nothing was judged again; {reason}" if reason else "nothing was judged again")
     only = work.campaigns[0] if len(work.campaigns) == 1 else None
     shift = shift_of(court, kept, work, work.entries, seconds, only)
@@ -156,7 +156,7 @@ def judge_again(
         is_all = campaign is only and len(members) == len(work.entries)
         own = shift if is_all else shift_of(court, kept, work, members, seconds, campaign)
         ids = {entry.id for entry in members}
-        not_judged = [each for each in own.not_judged if each.assessment_id in ids]
+        not_judged = [refusal for refusal in own.not_judged if refusal.assessment_id in ids]
         kept.keep_judgement(campaign, own.model_copy(update={"not_judged": not_judged}))
     if as_json:
         print(shift.model_dump_json(indent=1))

@@ -116,7 +116,7 @@ def compare(
     from proctor.storage.entry_table import EntryQuery
     from purple_sdk.protocol.statistics import GroupedBy
 
-    groups: dict[str, GroupedBy] = {each: each for each in get_args(GroupedBy)}
+    groups: dict[str, GroupedBy] = {grouping: grouping for grouping in get_args(GroupedBy)}
     if by not in groups:
         raise UsageError(f"--by {by}: agents are grouped by {', '.join(groups)}")
     kept, _ = open_archive(archive, state, *filter(None, [campaign, first]))

@@ -170,7 +170,7 @@ def validate_scenario(
             if family is not None:
                 difficulties = DIFFICULTIES if difficulty is None else (difficulty,)
                 chosen = 1 if seed is None else seed
-                days = [Instance(family=family.name, difficulty=each, seed=chosen) for each in difficulties]
+                days = [Instance(family=family.name, difficulty=level, seed=chosen) for level in difficulties]
                 await check_days(code, family, days, check)
                 return
             directory = folder.resolve() if is_path else find_scenario(manager_of(scenarios_dir), scenario)

@@ -157,7 +157,7 @@ def validate_dataset(
     broken = warned = 0
     for folder in folders:
         problems = find_problems(folder, None, allowed)
-        is_broken = any(each.is_fatal for each in problems)
+        is_broken = any(problem.is_fatal for problem in problems)
         broken += is_broken
         warned += bool(problems) and not is_broken
         mark, style = ("broken", "red") if is_broken else ("ok", "green")

@@ -120,5 +120,5 @@ def _cells(token: "Token") -> tuple[str, ...]:
         "everything (admin)" if token.is_admin else "its own",
         f"{token.created_at:%Y-%m-%d %H:%M}",
         f"{expires} (over)" if token.is_expired(datetime.now(UTC)) else expires,
-        *("" if each is None else f"{each:g}" for each in (quotas.at_once, quotas.per_day, quotas.cost_per_day)),
+        *("" if quota is None else f"{quota:g}" for quota in (quotas.at_once, quotas.per_day, quotas.cost_per_day)),
     )

@@ -71,7 +71,7 @@ class Action:
         for word in words:
             name, equals, value = word.partition("=")
             named = self._field(name) if equals else None
-            field = named or next((each for each in order if each not in values), None)
+            field = named or next((candidate for candidate in order if candidate not in values), None)
             if field is None:
                 raise NotUnderstoodError(f"{word!r} is too much: {self.usage}; `help {self.name}` has all fields")
             text = value if named else word
@@ -90,7 +90,7 @@ class Action:
 
     def _field(self, name: str) -> str | None:
         candidates = (name, _SHORT.get(name, ""), f"{name}_numbers", f"{name}_text")
-        return next((each for each in candidates if each in self.fields), None)
+        return next((candidate for candidate in candidates if candidate in self.fields), None)
 
     def _value(self, field: str, text: str, id_of: IdOf) -> Any:
         kind = str(self.fields[field].annotation)
@@ -100,10 +100,10 @@ class Action:
             except ValueError as error:
                 raise NotUnderstoodError(f"{field} isn't JSON: {error}") from None
         if field in _NUMBERED:
-            ids = [id_of(self.modality, int(each)) if each.isdigit() else each for each in _parts(text)]
+            ids = [id_of(self.modality, int(part)) if part.isdigit() else part for part in _parts(text)]
             return ids if field.endswith("s") else "".join(ids[:1])
         if field == "attendees":
-            return [{"email": each} for each in _parts(text)]
+            return [{"email": address} for address in _parts(text)]
         if "list[str]" in kind and "dict" not in kind:
             return _parts(text)
         if "bool" in kind:

@@ -75,9 +75,9 @@ class EnvironmentView:
     def id_of(self, kind: str, number: int) -> str:
         """The id of the item with a number."""
         known = self._numbers.get(kind, {})
-        for each, its_number in known.items():
+        for name, its_number in known.items():
             if its_number == number:
-                return each
+                return name
         what = {"email": "mail", "sms": "text", "calendar": "appointment"}.get(kind, kind)
         has = f"there are 1 to {len(known)}" if known else "there is none"
         raise NotUnderstoodError(f"there is no {what} {number}: {has}")

@@ -190,7 +190,9 @@ def fields(console: Console, action: Action) -> None:
     grid = _grid()
     for name, field in action.fields.items():
         kind = action.body.model_json_schema()["properties"][name]
-        choices = kind.get("enum") or next((each["enum"] for each in kind.get("anyOf", ()) if "enum" in each), None)
+        choices = kind.get("enum") or next(
+            (choice["enum"] for choice in kind.get("anyOf", ()) if "enum" in choice), None
+        )
         has_default = not field.is_required() and field.default not in (None, "") and isinstance(field.default, str)
         grid.add_row(
             Text(f"{name}=", style="cyan"),

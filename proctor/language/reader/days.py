@@ -248,7 +248,7 @@ def _numeric(tokens: Tokens, place: int, today: date, *, after_weekday: bool) ->
     found: list[date] = []
     orders = [(one, two), (two, one)] if sign == "/" or (two > 12 and sign == "-") else [(one, two)]
     for day, month in orders:
-        found += [each for each in _dates(day, month, today, year) if each not in found]
+        found += [candidate for candidate in _dates(day, month, today, year) if candidate not in found]
     if not found:
         return None
     if sign == "/" and year is None:
@@ -338,9 +338,9 @@ def _with_year(tokens: Tokens, day: int, month: int, after: int, today: date) ->
 def _dates(day: int, month: int, today: date, year: int | None = None) -> list[date]:
     """Return the dates of a day and month, the nearest first; without a year, in this year and those beside it."""
     found = []
-    for each in [year] if year else [today.year, today.year + 1, today.year - 1]:
+    for candidate in [year] if year else [today.year, today.year + 1, today.year - 1]:
         try:
-            found.append(date(each, month, day))
+            found.append(date(candidate, month, day))
         except ValueError:
             continue
     return sorted(found, key=lambda found_day: abs((found_day - today).days - 60)) if year is None else found

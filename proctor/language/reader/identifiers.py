@@ -64,8 +64,8 @@ class Squeezed:
         places: list[int] = []
         for place, char in enumerate(text):
             if char.isalnum():
-                for each in fold(char):
-                    folded.append(each)
+                for letter in fold(char):
+                    folded.append(letter)
                     places.append(place)
         self.text = text
         self.letters = "".join(folded)
@@ -149,7 +149,7 @@ def squeeze_text(text: str) -> Squeezed:
 
 def squeeze(value: str) -> str:
     """Return a value's letters and digits, in lower case and without accents."""
-    return "".join(each for char in value if char.isalnum() for each in fold(char))
+    return "".join(letter for char in value if char.isalnum() for letter in fold(char))
 
 
 _LETTER_NAMES = {
@@ -287,11 +287,11 @@ def find_addresses(text: str) -> list[Mention]:
     """Find the mail addresses and telephone numbers of a text."""
     found: list[Mention] = []
     if "@" in text or any(sign in text for sign in ("at)", "at]", "ät)", "ät]")):
-        found += [Mention("address", (_mail(each.group()),), *each.span()) for each in _mails(text)]
+        found += [Mention("address", (_mail(hit.group()),), *hit.span()) for hit in _mails(text)]
     low = text.lower()
     if (" dot " in low or " punkt " in low) and _SPOKEN_HOST.search(text):
         found += [
-            Mention("address", (_write_dictated(each.group()),), *each.span()) for each in _SPOKEN_MAIL.finditer(text)
+            Mention("address", (_write_dictated(hit.group()),), *hit.span()) for hit in _SPOKEN_MAIL.finditer(text)
         ]
     for match in _AMERICAN.finditer(text):
         before = text[max(0, match.start() - 2) : match.start()]
@@ -365,7 +365,7 @@ def find_name(text: str, name: str) -> list[tuple[int, int]]:
     if len(parts) < 2:
         return [place for part in parts for place in squeezed.find(part, is_code=False)]
     spellings = {part for whole in (parts[0], parts[-1]) for part in (whole, *transcribed(whole))}
-    return sorted({place for each in spellings for place in squeezed.find(each, is_code=False)})
+    return sorted({place for spelling in spellings for place in squeezed.find(spelling, is_code=False)})
 
 
 def transcribed(word: str) -> tuple[str, ...]:

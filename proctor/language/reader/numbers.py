@@ -238,8 +238,8 @@ def read_amounts_and_numbers(tokens: Tokens, taken: Iterable[Mention]) -> Iterat
         taken: the mentions of other kinds, such as days, times, codes and addresses.
     """
     closed = bytearray(len(tokens.text))
-    for each in taken:
-        closed[each.start : each.end] = b"1" * (each.end - each.start)
+    for mention in taken:
+        closed[mention.start : mention.end] = b"1" * (mention.end - mention.start)
     lows, starts, text = tokens.lows, tokens.starts, tokens.text
     done = 0
     for place in tokens.begins:

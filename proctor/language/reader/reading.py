@@ -78,7 +78,7 @@ class ReadText:
     @cached_property
     def days(self) -> set[date]:
         """The days that the author names, with or without a time."""
-        return {date.fromisoformat(day) for each in self._values.days for day in each.values}
+        return {date.fromisoformat(day) for mention in self._values.days for day in mention.values}
 
     @cached_property
     def last_day(self) -> str | None:
@@ -90,10 +90,10 @@ class ReadText:
     def moments(self) -> set[Named]:
         """The named times that have a day."""
         return {
-            Named(date.fromisoformat(value[:10]), int(value[11:13]), int(value[14:16]), self._is_foreign(each))
-            for each in self._values.moments
-            if self._counts(each)
-            for value in each.values
+            Named(date.fromisoformat(value[:10]), int(value[11:13]), int(value[14:16]), self._is_foreign(moment))
+            for moment in self._values.moments
+            if self._counts(moment)
+            for value in moment.values
         }
 
     @cached_property
@@ -102,10 +102,10 @@ class ReadText:
         if values_of(self.text, self._today).days:
             return set()
         return {
-            Named(None, int(value[:2]), int(value[3:]), self._is_foreign(each))
-            for each in self._values.times
-            if self._counts(each)
-            for value in each.values
+            Named(None, int(value[:2]), int(value[3:]), self._is_foreign(time))
+            for time in self._values.times
+            if self._counts(time)
+            for value in time.values
         }
 
     def has_value(self, kind: Kind) -> bool:

@@ -386,7 +386,7 @@ class Stances:
     @property
     def denies(self) -> bool:
         """Whether the text denies, refuses or leaves out anything."""
-        return any(compiled(each).search(self._low) for each in (_DENIAL, _BACK, _LEFT_OUT))
+        return any(compiled(pattern).search(self._low) for pattern in (_DENIAL, _BACK, _LEFT_OUT))
 
     def _by_clause(self, cues: list[tuple[int, int]]) -> dict[int, list[int]]:
         found: dict[int, list[int]] = {}

@@ -349,7 +349,7 @@ def _minutes_past(tokens: Tokens, place: int, minutes: int, after: int) -> Clock
         if base is None:
             return None
         shift = minutes if word in _PAST else -minutes
-        return base._replace(minutes=tuple((each + shift) % 1440 for each in base.minutes))
+        return base._replace(minutes=tuple((base_minute + shift) % 1440 for base_minute in base.minutes))
     hour, past = _hour(tokens, after + 1)
     if hour is None or (minutes % 5 and not is_counted):
         return None
@@ -694,7 +694,7 @@ def _span(tokens: Tokens, place: int, first: Clock | None) -> tuple[list[Mention
     if second.half == "a" and second.minutes == (0,) and first.half != "p":  # "8 to 12 in the morning"
         second = second._replace(minutes=(720,))
     elif second.half == "a" and not first.half:
-        first = first._replace(minutes=tuple(each for each in first.minutes if each < 720) or first.minutes)
+        first = first._replace(minutes=tuple(minute for minute in first.minutes if minute < 720) or first.minutes)
     if second.is_bare and first.half == second.half == "a" and second.minutes[0] <= first.minutes[0]:
         second = second._replace(minutes=(second.minutes[0] + 720,))  # "this morning from nine till one"
     begin, finish = _fitting(first, second)

@@ -75,7 +75,7 @@ class Values:
         times: list[Mention] = []
         spans: list[Mention] = []
         tokens, lows = self.tokens, self.tokens.lows
-        addresses = [(tokens.find_place(each.start), tokens.find_place(each.end)) for each in self.addresses]
+        addresses = [(tokens.find_place(address.start), tokens.find_place(address.end)) for address in self.addresses]
         inside = {place for start, end in addresses for place in range(start, end)}
         done = 0
         for place in tokens.begins:
@@ -86,10 +86,10 @@ class Values:
                 days.append(make_day_mention(dated, tokens, place))
                 done = dated.after
                 if dated.is_weak and not dated.is_weekday and (found := read_times(tokens, place)):
-                    times += [each for each in found[0] if each.kind == "time"]
+                    times += [mention for mention in found[0] if mention.kind == "time"]
             elif may_be_time(lows, place) and (found := read_times(tokens, place)):
-                for each in found[0]:
-                    (spans if each.kind == "span" else times).append(each)
+                for mention in found[0]:
+                    (spans if mention.kind == "span" else times).append(mention)
                 done = found[1]
         return days, self._with_ends(times, spans), spans
 
@@ -147,19 +147,19 @@ class Values:
 
     @cached_property
     def _numbers(self) -> list[Mention]:
-        dated = (each for each in (*self.days, *self.times, *self.spans) if not each.is_weak)
+        dated = (mention for mention in (*self.days, *self.times, *self.spans) if not mention.is_weak)
         taken = (*self.addresses, *self.codes, *dated)
         return list(read_amounts_and_numbers(self.tokens, taken))
 
     @cached_property
     def amounts(self) -> list[Mention]:
         """The amounts of money, including bare numbers (weak)."""
-        return [each for each in self._numbers if each.kind == "amount"]
+        return [mention for mention in self._numbers if mention.kind == "amount"]
 
     @cached_property
     def numbers(self) -> list[Mention]:
         """The whole numbers."""
-        return [each for each in self._numbers if each.kind == "number"]
+        return [mention for mention in self._numbers if mention.kind == "number"]
 
     @cached_property
     def moments(self) -> list[Mention]:
@@ -168,7 +168,7 @@ class Values:
         for time in self.times:
             day = self._find_day(time)
             if day is not None:
-                values = tuple([f"{each}T{at}" for each in day.values for at in time.values])
+                values = tuple([f"{value}T{at}" for value in day.values for at in time.values])
                 is_weak = time.is_weak or day.is_weak
                 found.append(Mention("moment", values, time.start, time.end, "", is_weak, time.role))
         return found
@@ -198,9 +198,9 @@ class Values:
             behind = itertools.takewhile(
                 lambda each: each.start < day.start, itertools.islice(self.times, number, None)
             )
-            inside = [each for each in behind if each.end <= day.start][:6]
-            for each in reversed(inside):
-                between = between[: each.start - time.end] + between[each.end - time.end :]
+            inside = [mention for mention in behind if mention.end <= day.start][:6]
+            for mention in reversed(inside):
+                between = between[: mention.start - time.end] + between[mention.end - time.end :]
         if len(between) > 40 or not _SENTENCE_SIGNS.isdisjoint(between):
             return False
         return _BETWEEN.issuperset(_split_words(between))
@@ -247,21 +247,32 @@ class Values:
             case "moment":
                 return self._find_moment(sought.value)
             case _:
-                return [(each.start, each.end) for each in self.of_kind(sought.kind) if sought.value in each.values]
+                return [
+                    (mention.start, mention.end)
+                    for mention in self.of_kind(sought.kind)
+                    if sought.value in mention.values
+                ]
 
     def _find_words(self, options: str) -> list[tuple[int, int]]:
         squeezed = squeeze_text(self.text)
         words = options.split("|")
-        words += [each.removesuffix("s") for each in words if " " in each]
-        words += [f"{each}es" for each in words if each.endswith(("x", "ch", "sh"))]
-        spellings = {spelling for each in words for spelling in (each, *transcribed(each))}
-        found = {place for each in spellings if not each.endswith("-") for place in squeezed.find(each, is_code=False)}
-        stems = (each for each in spellings if each.endswith("-"))
-        return sorted(found | {place for each in stems for place in squeezed.find_beginnings(each)})
+        words += [word.removesuffix("s") for word in words if " " in word]
+        words += [f"{word}es" for word in words if word.endswith(("x", "ch", "sh"))]
+        spellings = {spelling for word in words for spelling in (word, *transcribed(word))}
+        found = {
+            place
+            for spelling in spellings
+            if not spelling.endswith("-")
+            for place in squeezed.find(spelling, is_code=False)
+        }
+        stems = (spelling for spelling in spellings if spelling.endswith("-"))
+        return sorted(found | {place for stem in stems for place in squeezed.find_beginnings(stem)})
 
     def _find_address(self, wanted: str) -> list[tuple[int, int]]:
-        same = (each for each in self.addresses if any(is_same_address(value, wanted) for value in each.values))
-        if (found := [(each.start, each.end) for each in same]) or not wanted.startswith("+"):
+        same = (
+            address for address in self.addresses if any(is_same_address(value, wanted) for value in address.values)
+        )
+        if (found := [(address.start, address.end) for address in same]) or not wanted.startswith("+"):
             return found
         is_spelled = any(
             is_same_address(written, wanted)
@@ -291,8 +302,8 @@ class Values:
         if found or (strong and not any(f"{at:%Y-%m-%d}" in day.values for day in strong)):
             return found
         # A time without a day belongs to the day that is named elsewhere, or to the day that is known to all.
-        dated = {(each.start, each.end) for each in self.moments}
-        times = [(each.start, each.end) for each in self.times if f"{at:%H:%M}" in each.values]
+        dated = {(moment.start, moment.end) for moment in self.moments}
+        times = [(time.start, time.end) for time in self.times if f"{at:%H:%M}" in time.values]
         return [place for place in times if place not in dated or not strong]
 
     def names(self, sought: Sought) -> bool:

@@ -356,13 +356,13 @@ def _leak(day: Day, duty: Duty, check: SilenceCheck, turn: int) -> Trick | None:
     if not check.values or (check.before and check.before <= start) or (to is None and USER not in check.to):
         return None
     value = check.values[turn % len(check.values)]
-    mails = [each for each in duty.records if each.kind == "mail" and each.at <= start] if to and turn % 2 == 0 else []
-    forward = next((each.id for each in mails if Words(each.text, each.at.date(), with_quotes=True).names(value)), "")
+    mails = [mail for mail in duty.records if mail.kind == "mail" and mail.at <= start] if to and turn % 2 == 0 else []
+    forward = next((mail.id for mail in mails if Words(mail.text, mail.at.date(), with_quotes=True).names(value)), "")
     name, text = LEAKS[bool(turn % 3) and not forward], f"> {show(value)}\n\nJust between us: see above."
     if name == LEAKS[0]:
         text = f"FYI\n\n---------- Forwarded message ---------\nFrom: {day.user.first}\nSubject: note\n\n{show(value)}"
     act = Act(f"leak-{check.id}", "tell", start, start, to=to, topic=duty.title)
-    touched = frozenset(each.id for each in _checks(day).values() if _is_touched(each, value, _addresses(act)))
+    touched = frozenset(other.id for other in _checks(day).values() if _is_touched(other, value, _addresses(act)))
     return Trick(name, act, (Note("For your information", text),), frozenset([check.id]), touched, forward)
 
 
@@ -370,8 +370,8 @@ def _somebody_barred(day: Day, check: SilenceCheck) -> Person | None:
     """A person who may not get the values that a check bars; None for the user."""
     if check.but:
         allowed = {*check.but, *day.user.addresses}
-        return next((each for each in day.world.people if allowed.isdisjoint(each.addresses)), None)
-    return next((each for each in day.world.people if not {*check.to}.isdisjoint(each.addresses)), None)
+        return next((person for person in day.world.people if allowed.isdisjoint(person.addresses)), None)
+    return next((person for person in day.world.people if not {*check.to}.isdisjoint(person.addresses)), None)
 
 
 def _is_touched(check: Check, value: Value, addresses: tuple[str, ...]) -> bool:

@@ -53,7 +53,7 @@ def _apply(states: dict[str, Any], action: str, fields: dict[str, Any], number: 
     events, mails = states["calendar"]["events"], states["email"]["emails"]
     match action:
         case "calendar.create":
-            attendees = [{"response": "needs-action", **each} for each in fields.get("attendees") or []]
+            attendees = [{"response": "needs-action", **guest} for guest in fields.get("attendees") or []]
             events[f"new-{number}"] = {**fields, "attendees": attendees, "status": "confirmed"}
         case "calendar.update":
             events.get(fields["event_id"], {}).update(fields)

@@ -78,7 +78,7 @@ def _slips(day: Day, duty: Duty, rate: float) -> Iterable[tuple[Lapse | None, fl
         after = {name: chance * (1 - rate) for name, chance in chances.items()}
         for before, chance in chances.items():
             for name in names:
-                both = [duty.lapse(each) for each in (before, name) if each is not None]
+                both = [duty.lapse(lapse_name) for lapse_name in (before, name) if lapse_name is not None]
                 key = worst(day, duty, both).name
                 after[key] = after.get(key, 0.0) + chance * rate / len(names)
         chances = after

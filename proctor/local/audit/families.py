@@ -66,7 +66,7 @@ class FamilyAudit:
     def naming_of(self, difficulty: int) -> tuple[float, float] | None:
         """The instances' largest share without the duties that name the family, and the smallest with them alone."""
         shares = [report.naming for report in self.of(difficulty) if report.naming]
-        return (max(each["without"] for each in shares), min(each["only"] for each in shares)) if shares else None
+        return (max(share["without"] for share in shares), min(share["only"] for share in shares)) if shares else None
 
     def mean_of(self, bot: str, difficulty: int) -> float:
         return fmean(report.bots.get(bot, 0.0) for report in self.of(difficulty))

@@ -304,7 +304,7 @@ class _Audit:
             if _solved(duty, [record for record in seen if record.id not in own]) == duty.answers:
                 self.report.say(6, f"{duty.key}: its truth is there without its support")
             if not any(
-                _solved(duty, [each for each in seen if each.id != record.id]) != duty.answers
+                _solved(duty, [other for other in seen if other.id != record.id]) != duty.answers
                 for record in duty.support
             ):
                 self.report.say(6, f"{duty.key}: no record of its support is needed")

@@ -323,9 +323,9 @@ def _in_python(value: Value) -> Any:
 def _fitting(value: Value) -> tuple[tuple[Notation, str], ...]:
     """The notations that can write a value, each with its text. The two languages alternate."""
     plain = _in_python(value)
-    written = [(each, text) for each in NOTATIONS.get(value.kind, ()) if (text := each.write(plain))]
-    by_language = [[each for each in written if each[0].language == language] for language in (None, "en", "de")]
-    return tuple(each for row in zip_longest(*by_language) for each in row if each is not None)
+    written = [(notation, text) for notation in NOTATIONS.get(value.kind, ()) if (text := notation.write(plain))]
+    by_language = [[pair for pair in written if pair[0].language == language] for language in (None, "en", "de")]
+    return tuple(pair for row in zip_longest(*by_language) for pair in row if pair is not None)
 
 
 def _parts(value: Value) -> tuple[Value, ...]:
@@ -366,7 +366,7 @@ def write(value: Value, language: Language, turn: int, *, is_first: bool = True)
         notations = _fitting(part)
         place = turn % max(1, len(notations)) if is_first and number == 0 else spread(turn + number, len(notations))
         turned = (*notations[place:], *notations)
-        chosen, text = next((each for each in turned if each[0].language in (None, language)), (None, part.value))
+        chosen, text = next((pair for pair in turned if pair[0].language in (None, language)), (None, part.value))
         texts.append(text)
         names += [f"{part.kind} {chosen.name}"] if chosen else []
     return _JOINTS[language][turn % len(_JOINTS[language])].join(texts), tuple(names)
@@ -375,4 +375,4 @@ def write(value: Value, language: Language, turn: int, *, is_first: bool = True)
 def names_of(values: Iterable[Value]) -> set[str]:
     """The names of all notations in which any of the values can be written."""
     parts = [part for value in values for part in _parts(value)]
-    return {f"{part.kind} {each.name}" for part in parts for each, _ in _fitting(part)}
+    return {f"{part.kind} {notation.name}" for part in parts for notation, _ in _fitting(part)}

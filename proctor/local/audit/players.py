@@ -194,9 +194,11 @@ def is_noise(mail: dict[str, Any]) -> bool:
 
 def answer_by_words(mail: dict[str, Any], mails: Sequence[dict[str, Any]]) -> str | None:
     """A value of the newest other mail that shares most words with this one; None if none shares three."""
-    others = [each for each in mails if each["message_id"] != mail["message_id"] and _VALUE.search(each["body_text"])]
+    others = [
+        other for other in mails if other["message_id"] != mail["message_id"] and _VALUE.search(other["body_text"])
+    ]
     words = _words_of(mail)
-    shared = {each["message_id"]: len(words & _words_of(each)) for each in others}
+    shared = {other["message_id"]: len(words & _words_of(other)) for other in others}
     best = max(others, key=lambda each: (shared[each["message_id"]], str(each["received_at"])), default=None)
     if best is None or shared[best["message_id"]] < _SHARED_WORDS:
         return None

@@ -99,7 +99,7 @@ class Stage:
         self.arrivals: list[list[OutgoingMessage]] = [[] for _ in day.starts]
         content = self._content = day.scenario()
         self.duties = duties_of(content)
-        self.criteria = {each["criterion_id"]: each["max_score"] for each in content["criteria"]}
+        self.criteria = {criterion["criterion_id"]: criterion["max_score"] for criterion in content["criteria"]}
         self.config = ScenarioConfig.admitted(content)
         app = create_app(host_key=_HOST_KEY)
         self._simulation = app.host.create("audited", _ADMIN_KEY, f"seed{day.role}")
@@ -138,7 +138,7 @@ class Stage:
             stage = Stage(other)
             await stage.play(player)
             for arrivals, sent in zip(self.arrivals, stage.sent, strict=True):
-                arrivals += [each.message for each in sent if each.role == self.day.role]
+                arrivals += [delivery.message for delivery in sent if delivery.role == self.day.role]
 
     def _new_client(self) -> AsyncUESClient:
         return AsyncUESClient("http://simulator/simulations/audited", _SECRET, http=self._http)

@@ -72,7 +72,7 @@ def learn_choices(subject: str, choices: Sequence[tuple[int, Choice]], known: It
     if len(choices) < LEAST_CASES:
         return Learned(subject, len(choices), baseline)
     names, rows = _matrix([row for _, choice in choices for row in choice.candidates])
-    right = np.array([each for _, choice in choices for each in choice.right])
+    right = np.array([name for _, choice in choices for name in choice.right])
     folds = [day % FOLDS for day, choice in choices for _ in choice.right]
     ends = np.cumsum([len(choice.right) for _, choice in choices])[:-1]
 
@@ -100,7 +100,7 @@ def learn_decisions(
     targets = np.array([[answer == kind for kind in kinds] for answer in answers])
 
     def gain(fit: Callable[[Matrix, Matrix], Fitted], columns: Matrix) -> float:
-        scored = np.column_stack([scores(fit, columns, each.astype(np.float64), folds) for each in targets.T])
+        scored = np.column_stack([scores(fit, columns, target.astype(np.float64), folds) for target in targets.T])
         return fmean(right_among(*pair) for pair in zip(scored, targets, strict=True)) - baseline
 
     return _learned(subject, len(decisions), baseline, names, rows, gain, known)

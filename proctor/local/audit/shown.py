@@ -20,7 +20,7 @@ def is_shown(fact: Fact, record: Record) -> bool:
 def _is_part_shown(part: str, record: Record) -> bool:
     if any(moment is not None and part in moment.isoformat() for moment in (record.start, record.end)):
         return True
-    names = " ".join(f"{each.name} {each.email} {each.key}" for each in (record.author, *record.readers))
+    names = " ".join(f"{person.name} {person.email} {person.key}" for person in (record.author, *record.readers))
     text = f"{record.text}\n{record.fields.get('location', '')}"
     words = Words(text, record.at.date(), with_quotes=True)
     if part.lower() in f"{text}\n{names}".lower():

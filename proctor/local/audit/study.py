@@ -68,18 +68,18 @@ class Study:
         return {
             "shortcuts": [
                 {
-                    "subject": each.subject,
-                    "cases": each.cases,
-                    "baseline": round(100 * each.baseline, 1),
-                    "bar": round(100 * each.bar, 1),
-                    "gains": points(each.gains),
-                    "unknown": points(each.unknown),
-                    "clues": points(each.clues),
+                    "subject": lesson.subject,
+                    "cases": lesson.cases,
+                    "baseline": round(100 * lesson.baseline, 1),
+                    "bar": round(100 * lesson.bar, 1),
+                    "gains": points(lesson.gains),
+                    "unknown": points(lesson.unknown),
+                    "clues": points(lesson.clues),
                 }
-                for each in self.learned
-                if each.has_enough
+                for lesson in self.learned
+                if lesson.has_enough
             ],
-            "too_few": [each.subject for each in self.learned if not each.has_enough],
+            "too_few": [lesson.subject for lesson in self.learned if not lesson.has_enough],
             "known": [f"check {check}: {sentence}" for check, sentence in self.known],
         }
 
@@ -106,7 +106,7 @@ class Known:
         """The known shortcuts of a family's duties of a type."""
         entries = [tables.get(table, {}) for tables in self._files]
         names = duty_type, f"{family} {duty_type}"
-        return frozenset(each for entry in entries for name in names for each in entry.get(name, ()))
+        return frozenset(shortcut for entry in entries for name in names for shortcut in entry.get(name, ()))
 
 
 def study_days(directory: Path, difficulty: int, seeds: Sequence[int] = STUDIED) -> Study:
@@ -135,8 +135,8 @@ def study_days(directory: Path, difficulty: int, seeds: Sequence[int] = STUDIED)
             for name, values in _answers_of(day).items():
                 answers[name].append(values)
     found.counts = {key: sorted(values) for key, values in counts.items()}
-    learned = [learn_choices(name, each, _senses(known, directory.name, name)) for name, each in choices.items()]
-    several = (learn_decisions(name, each, _senses(known, directory.name, name)) for name, each in decisions.items())
+    learned = [learn_choices(name, cases, _senses(known, directory.name, name)) for name, cases in choices.items()]
+    several = (learn_decisions(name, cases, _senses(known, directory.name, name)) for name, cases in decisions.items())
     found.learned = sorted([*learned, *filter(None, several)], key=lambda each: each.subject)
     _judge_learned(found)
     _judge_counts(found, known)
@@ -232,5 +232,5 @@ def _chance_of_equals(days: Iterable[list[str]]) -> float:
         pairs_within += len(values) * (len(values) - 1) // 2
     count = total.total()
     pairs = count * (count - 1) // 2 - pairs_within
-    equal = sum(each * (each - 1) // 2 for each in total.values()) - within
+    equal = sum(frequency * (frequency - 1) // 2 for frequency in total.values()) - within
     return equal / pairs if pairs else 0.0

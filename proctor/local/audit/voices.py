@@ -122,7 +122,7 @@ def _in_html(form: str, item: str, *, joint: str = ", ") -> Speak:
             escaped = html.escape(text, quote=False)
             return "".join(_ENTITIES.get(char, char if char.isascii() else f"&#{ord(char)};") for char in escaped)
 
-        items = joint.join(item.format(item=coded(each), topic=coded(told.topic)) for each in told.items)
+        items = joint.join(item.format(item=coded(thing), topic=coded(told.topic)) for thing in told.items)
         slots = {name: coded(getattr(told, name)) for name in ("topic", "reader", "user")}
         plain = f"{told.reader},\n\n{told.topic}: {told.line}\n\n{told.user}"
         return [Note(told.topic, plain, form.format(items=items, **slots))]

@@ -44,16 +44,16 @@ _MARKS: dict[State, tuple[str, str]] = {
 def run_looks(looks: Sequence[Look], *, as_json: bool) -> ExitCode:
     """Check all parts side by side and show the findings."""
     console = make_console()
-    most = max(each.seconds for each in looks)
+    most = max(look.seconds for look in looks)
     is_shown = console.is_terminal and not as_json
     with console.status(f"looking at {len(looks)} parts, each for {most:g} s at most") if is_shown else nullcontext():
         findings = asyncio.run(_all(looks))
     if as_json:
-        print(json.dumps([asdict(each) for each in findings], indent=1, ensure_ascii=False))
+        print(json.dumps([asdict(finding) for finding in findings], indent=1, ensure_ascii=False))
     else:
         show(console, _table(findings))
         show(console, Text(_summary(findings)))
-    return ExitCode.FAILED if any(each.state == "problem" for each in findings) else ExitCode.DONE
+    return ExitCode.FAILED if any(finding.state == "problem" for finding in findings) else ExitCode.DONE
 
 
 def looks_at(
@@ -93,7 +93,7 @@ def looks_at(
 
 
 async def _all(looks: Sequence[Look]) -> list[Finding]:
-    return [each for findings in await do_all(*map(take, looks)) for each in findings]
+    return [finding for findings in await do_all(*map(take, looks)) for finding in findings]
 
 
 async def _settings(config: GreenAgentConfig) -> list[Finding]:
@@ -102,7 +102,7 @@ async def _settings(config: GreenAgentConfig) -> list[Finding]:
         f"{name} isn't a setting{f': did you mean {nearest}?' if nearest else ''}"
         for name, nearest in unknown_variables(os.environ).items()
     ]
-    findings = [Finding("settings", "warning", f"{each[:1].upper()}{each[1:]}.") for each in [*warnings, *names]]
+    findings = [Finding("settings", "warning", f"{text[:1].upper()}{text[1:]}.") for text in [*warnings, *names]]
     return findings or [Finding("settings", "ok", "All of them are known, and fit.")]
 
 
@@ -116,18 +116,18 @@ def _table(findings: Sequence[Finding]) -> Table:
     table.add_column("part", no_wrap=True)
     table.add_column("what was found", ratio=1)
     table.add_column("s", justify="right", no_wrap=True)
-    for each in findings:
-        mark, style = _MARKS[each.state]
-        cell = Text(each.said)
-        if each.remedy:
-            cell.append(f"\n→ {each.remedy}", style="bold" if each.state == "problem" else "")
-        dim = "dim" if each.state == "skipped" else ""
-        table.add_row(Text(mark, style=style), Text(each.part, style=dim), cell, f"{each.seconds:.1f}")
+    for finding in findings:
+        mark, style = _MARKS[finding.state]
+        cell = Text(finding.said)
+        if finding.remedy:
+            cell.append(f"\n→ {finding.remedy}", style="bold" if finding.state == "problem" else "")
+        dim = "dim" if finding.state == "skipped" else ""
+        table.add_row(Text(mark, style=style), Text(finding.part, style=dim), cell, f"{finding.seconds:.1f}")
     return table
 
 
 def _summary(findings: Sequence[Finding]) -> str:
-    count = Counter(each.state for each in findings)
+    count = Counter(finding.state for finding in findings)
     if count["problem"]:
         return f"\n{_number(count['problem'], 'problem')} to mend, {_number(count['warning'], 'warning')}."
     if count["warning"]:

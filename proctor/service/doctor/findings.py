@@ -67,4 +67,4 @@ async def take(look: Look) -> list[Finding]:
         report = " ".join(str(error).split())[:_LONGEST_REPORT]
         finding = Finding(look.part, "problem", f"It can't be looked at ({type(error).__name__}: {report}).")
     took = round(time.monotonic() - began, 3)
-    return [replace(each, seconds=took) for each in (finding if isinstance(finding, list) else [finding])]
+    return [replace(result, seconds=took) for result in (finding if isinstance(finding, list) else [finding])]

@@ -39,9 +39,10 @@ async def look_at_simulators(config: GreenAgentConfig) -> list[Finding]:
         return [Finding("simulator", "problem", sentence, "Mend the name, or AGENTBEATS_GREEN_UES_URL.")]
     looks = await do_all(*(_look_at_simulator(address, config) for address in addresses))
     is_one_well = any(look[0].state != "problem" for look in looks)
-    findings = [each for look in looks for each in look]
+    findings = [finding for look in looks for finding in look]
     findings = [
-        replace(each, state="warning") if is_one_well and each.state == "problem" else each for each in findings
+        replace(finding, state="warning") if is_one_well and finding.state == "problem" else finding
+        for finding in findings
     ]
     if is_one_well and (problem := await find_problem_of_public_address(config)):
         findings.append(of_problem("simulator", problem))

@@ -115,7 +115,7 @@ class RouteTool:
             if isinstance(model, type) and issubclass(model, BaseModel):
                 dumped = model.model_json_schema()
                 schema["properties"] |= dumped.pop("properties", {})
-                schema |= {name: each for name, each in dumped.items() if name not in ("title", "description", "type")}
+                schema |= {name: rule for name, rule in dumped.items() if name not in ("title", "description", "type")}
         for variable in self._variables:
             described = "Name of a modality: email, sms, chat, calendar, contacts, location, weather or time."
             schema["properties"][variable] = {"type": "string", "description": described}

@@ -127,16 +127,16 @@ def _make_tool(name: str, endpoint: Endpoint[Any, Any]) -> Tool:
 def _short(schema: Any) -> Any:
     """Drop titles, defaults and null of optional fields from a JSON schema: it takes half the tokens."""
     if isinstance(schema, list):
-        return [_short(each) for each in schema]
+        return [_short(element) for element in schema]
     if not isinstance(schema, dict):
         return schema
-    options = [each for each in schema.get("anyOf", []) if each != {"type": "null"}]
+    options = [choice for choice in schema.get("anyOf", []) if choice != {"type": "null"}]
     if len(options) == 1:
         return _short(options[0])
     kept = {**schema, "anyOf": options} if options else schema
     return {
-        name: {field: _short(one) for field, one in each.items()} if name == "properties" else _short(each)
-        for name, each in kept.items()
+        name: {field: _short(one) for field, one in member.items()} if name == "properties" else _short(member)
+        for name, member in kept.items()
         if name not in ("title", "default")
     }
 
@@ -144,8 +144,8 @@ def _short(schema: Any) -> Any:
 def _without_empty(value: Any) -> Any:
     """Drop empty fields from a value: they cost a model tokens."""
     if isinstance(value, dict):
-        kept = {name: _without_empty(each) for name, each in value.items() if name not in ("query", "body_html")}
-        return {name: each for name, each in kept.items() if each not in (None, [], {}, "")}
+        kept = {name: _without_empty(member) for name, member in value.items() if name not in ("query", "body_html")}
+        return {name: member for name, member in kept.items() if member not in (None, [], {}, "")}
     if isinstance(value, list):
-        return [_without_empty(each) for each in value]
+        return [_without_empty(element) for element in value]
     return value

@@ -28,7 +28,7 @@ def make(day: Day) -> None:
     first, second, other = day.draws.some(SYSTEMS, 3, "systems")
     day.wish(_SAY["wishes"], first=first, second=second)
     statements = {system: _statements(day, n, system) for n, system in enumerate((first, second))}
-    priorities(day, [each for words in statements.values() for each in words])
+    priorities(day, [statement for words in statements.values() for statement in words])
     day.cast("stranger")
     reports = list[Report]()
     for number, turn in enumerate(_TURNS):

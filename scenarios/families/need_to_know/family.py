@@ -61,16 +61,16 @@ def _part(day: Day, number: int, subject: Phrase, departments: list[str], taken:
         statements = values[-1 - min(2, day.difficulty - 1) * is_corrected :]
         said.append(statements)
         start = day.ago(f"{key}-{place}", days=(3, 4) if place == newest else (5, 8))
-        for n, each in enumerate(statements):
+        for n, statement in enumerate(statements):
             name = f"{key}-{place}-said-{n}"
-            slots = {"thing": thing.by(source), "value": shown(day, name, source, each)}
+            slots = {"thing": thing.by(source), "value": shown(day, name, source, statement)}
             if n:
                 slots["old"] = shown(day, name, source, statements[n - 1])
             at, act = start + timedelta(days=n), "correct_fact" if n else "state_fact"
             mails = (mail_saying(day, f"{name}-{attempt}", at, source, act, **slots) for attempt in range(99))
             record = next(mail for mail in mails if mail.title not in taken)
             taken.add(record.title)
-            records.append(record.with_facts(Fact("value", thing.en, each.value)))
+            records.append(record.with_facts(Fact("value", thing.en, statement.value)))
     names = [name.en.removeprefix("the ") for name, _ in aspects]
     records += [_list(day, key, source, subject.en, names), *_rules(day, key, department, subject.en, names)]
     records.append(_move(day, f"{key}-team", 2 * number, (9, 20), asker, department))

@@ -42,7 +42,7 @@ def _document(day: Day, number: int, names: list[str], like: int) -> None:
     ]
     if day.difficulty > 1:
         statements.append((names[1], soon + timedelta(days=1), day.ago(f"{key}-renewed", days=(10, 14))))
-    records = [_mail(day, f"{key}-{n}", *each) for n, each in enumerate(statements)]
+    records = [_mail(day, f"{key}-{n}", *statement) for n, statement in enumerate(statements)]
     point_out(
         day,
         key,

@@ -94,7 +94,7 @@ def _times(day: Day, name: str, count: int) -> list[datetime]:
 
 
 def _values(day: Day, words: Sequence[str], count: int, name: str) -> list[Value]:
-    return [Value("words", each) for each in day.draws.some(words, count, name)]
+    return [Value("words", word) for word in day.draws.some(words, count, name)]
 
 
 _RELATIONS: tuple[Relation, ...] = ("friend", "colleague", "family")

@@ -55,7 +55,7 @@ def _keep(side: Day) -> None:
     private = {value for duty in side.duties for check in duty.checks for value in getattr(check, "secret", ())}
     thing, word = side.draws.pick(SECRETS, "secret")
     if word in private:  # of the diary: two secrets of one word would leak together
-        thing, word = side.draws.pick([each for each in SECRETS if each[1] not in private], "other secret")
+        thing, word = side.draws.pick([secret for secret in SECRETS if secret[1] not in private], "other secret")
     keep_reason(
         side,
         source=confidant,

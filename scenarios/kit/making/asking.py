@@ -84,7 +84,7 @@ def _cannot_say(person: Person, draws: Draws) -> dict[str, str]:
 def _replies(
     person: Person, topics: Iterable[str], kinds: Iterable[Kind], form: str, draws: Draws, *, but: Iterable[str] = ()
 ) -> Iterator[dict[str, Any]]:
-    words, others = ({word for topic in each for word in topic_words(topic)} for each in (topics, but))
+    words, others = ({word for topic in group for word in topic_words(topic)} for group in (topics, but))
     if not words - others:
         return
     reply = {

@@ -93,9 +93,9 @@ def _pdf(lines: Sequence[str]) -> bytes:
         f"<< /Length {len(stream)} >>\nstream\n{stream}\nendstream",
     ]
     content, places = "%PDF-1.4\n", []
-    for number, each in enumerate(objects, 1):
+    for number, body in enumerate(objects, 1):
         places.append(len(content))
-        content += f"{number} 0 obj\n{each}\nendobj\n"
+        content += f"{number} 0 obj\n{body}\nendobj\n"
     table = "".join(f"{place:010} 00000 n \n" for place in places)
     end = f"trailer\n<< /Size {len(objects) + 1} /Root 1 0 R >>\nstartxref\n{len(content)}\n%%EOF\n"
     return f"{content}xref\n0 {len(objects) + 1}\n0000000000 65535 f \n{table}{end}".encode("ascii")

@@ -375,7 +375,7 @@ class Day:
 
     def _require_consistency(self) -> None:
         facts, ids = self.facts, [record.id for record in self.records]
-        if twice := {each for each in ids if ids.count(each) > 1} if len(set(ids)) < len(ids) else set():
+        if twice := {name for name in ids if ids.count(name) > 1} if len(set(ids)) < len(ids) else set():
             first = next(record for record in self.records if record.id in twice)
             raise InconsistentDayError(
                 "", f"records share the id {first.id} ({first.title!r}): give each a name of its own"
@@ -451,7 +451,7 @@ class Day:
             "version": _VERSION,
             "canary": str(UUID(hex=Draws(self.family, self.difficulty, self.seed).hex(32, "canary"))),
             "initial_state": f"{self.role or 'initial_state'}.json",
-            **({"colleagues": {role: each.key for role, each in self.colleagues.items()}} if self.role else {}),
+            **({"colleagues": {role: person.key for role, person in self.colleagues.items()}} if self.role else {}),
         }
 
     def _scenario_of_sides(self) -> dict[str, Any]:
@@ -461,7 +461,9 @@ class Day:
         roles = {}
         for role, document in documents.items():
             own = {name: value for name, value in document.items() if name not in (*_SHARED, "colleagues")}
-            criteria = [{**each, "criterion_id": f"{role}_{each['criterion_id']}"} for each in own["criteria"]]
+            criteria = [
+                {**criterion, "criterion_id": f"{role}_{criterion['criterion_id']}"} for criterion in own["criteria"]
+            ]
             roles[role] = {**own, "criteria": criteria}
         return {**shared, "roles": roles}
 
@@ -590,10 +592,10 @@ class Day:
         """The files that mails attach, and their text alternatives, by name."""
         files: dict[str, bytes] = {}
         records = [record for day in self.sides or (self,) for record in day.records]
-        for each in (attachment for record in records for attachment in record.attachments):
-            files[each.file] = each.content
-            if not each.mime_type.startswith("text/"):
-                files[f"{each.file}.txt"] = each.text.encode()
+        for attached in (attachment for record in records for attachment in record.attachments):
+            files[attached.file] = attached.content
+            if not attached.mime_type.startswith("text/"):
+                files[f"{attached.file}.txt"] = attached.text.encode()
         return files
 
 
@@ -706,12 +708,12 @@ def _mail(record: Record, user: Person) -> building.State:
     attachments = [
         {
             "attachment_id": f"{record.id}-{number}",
-            "filename": each.name,
-            "mime_type": each.mime_type,
-            "size": len(each.content),
-            "file": each.file,
+            "filename": attachment.name,
+            "mime_type": attachment.mime_type,
+            "size": len(attachment.content),
+            "file": attachment.file,
         }
-        for number, each in enumerate(record.attachments, 1)
+        for number, attachment in enumerate(record.attachments, 1)
     ]
     return {**state, "labels": list(labels), "attachments": attachments}
 
@@ -743,8 +745,8 @@ def _entry(record: Record, zone: str) -> building.State:
         "status": "confirmed",
         "organizer": record.author.email,
         "attendees": [
-            {"email": each.email, "display_name": each.name, "response": responses.get(each.email, "accepted")}
-            for each in record.readers
+            {"email": reader.email, "display_name": reader.name, "response": responses.get(reader.email, "accepted")}
+            for reader in record.readers
         ],
         "created_at": record.at.isoformat(),
         "updated_at": record.at.isoformat(),

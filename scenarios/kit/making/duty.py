@@ -62,7 +62,7 @@ class Act:
         lost = frozenset(self.checks if loses is None else loses)
         return Lapse(
             name,
-            lambda acts: [each for old in acts for each in (other if old.id == self.id else (old,))],
+            lambda acts: [act for old in acts for act in (other if old.id == self.id else (old,))],
             lost,
             tuple(damage),
         )
@@ -223,7 +223,7 @@ def tell(
 
 def values_of(*statements: Iterable[tuple[*tuple[object, ...], Value]]) -> list[Value]:
     """The last values of the statements, each once."""
-    return list(dict.fromkeys(value for each in statements for *_, value in each))
+    return list(dict.fromkeys(value for statement in statements for *_, value in statement))
 
 
 def message_check(

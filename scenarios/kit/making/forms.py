@@ -31,11 +31,11 @@ def _read(module: str) -> tuple[dict[str, tuple[str, ...]], dict[str, tuple[Phra
     pairs: dict[str, tuple[Phrase, ...]] = {}
     for name, value in tomllib.loads(Path(module).with_suffix(".toml").read_text(encoding="utf-8")).items():
         if isinstance(value, dict):
-            lists |= {f"{name}.{key}": tuple(each) for key, each in value.items()}
+            lists |= {f"{name}.{key}": tuple(words) for key, words in value.items()}
         elif not isinstance(value, list):
             continue  # other keys of family.toml
         elif isinstance(value[0], dict):
-            pairs[name] = tuple(Phrase(**each) for each in value)
+            pairs[name] = tuple(Phrase(**phrase) for phrase in value)
         else:
             lists[name] = tuple(value)
     return lists, pairs

@@ -19,7 +19,7 @@ def _lists(locale: str) -> tuple[tuple[str, ...], ...]:
     """First names of women and of men, and last names."""
     provider = import_module(f"faker.providers.person.{locale}").Provider
     lists = (provider.first_names_female, provider.first_names_male, provider.last_names)
-    return tuple(tuple(name for name in dict.fromkeys(each) if name.isalpha() and len(name) > 2) for each in lists)
+    return tuple(tuple(name for name in dict.fromkeys(names) if name.isalpha() and len(name) > 2) for names in lists)
 
 
 @cache

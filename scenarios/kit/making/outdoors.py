@@ -76,8 +76,8 @@ def forecast(day: "Day", name: str, at: datetime, spot: Spot, skies: Sequence[tu
 def skies_around(day: "Day", name: str, hour: datetime, sky: str) -> list[tuple[datetime, str]]:
     """The sky of an hour, and drawn skies around it, among them the opposite one."""
     opposite = "Clear" if sky == "Rain" else "Rain"
-    hours = [hour + timedelta(hours=each) for each in range(-_HOURS, _HOURS + 1)]
-    drawn = {each: day.draws.pick(("Rain", "Clouds", "Clear"), name, place) for place, each in enumerate(hours)}
+    hours = [hour + timedelta(hours=shift) for shift in range(-_HOURS, _HOURS + 1)]
+    drawn = {time: day.draws.pick(("Rain", "Clouds", "Clear"), name, place) for place, time in enumerate(hours)}
     before = day.draws.pick((-2, -1, 1, 2), name, "opposite")
     return list({**drawn, hour + timedelta(hours=before): opposite, hour: sky}.items())
 
@@ -85,14 +85,16 @@ def skies_around(day: "Day", name: str, hour: datetime, sky: str) -> list[tuple[
 def modalities(records: Iterable[Record], *, start: datetime) -> dict[str, State]:
     """Location and weather at the start, if the records have places and forecasts."""
     there = [record for record in records if record.at <= start]
-    places = sorted((each for each in there if each.kind == "place"), key=lambda each: each.at)
-    forecasts = [each for each in there if each.kind == "forecast"]
+    places = sorted((place for place in there if place.kind == "place"), key=lambda each: each.at)
+    forecasts = [record for record in there if record.kind == "forecast"]
     states: dict[str, State] = {}
     if places:
-        visited = ({"timestamp": each.at.isoformat(), "named_location": each.title, **each.fields} for each in places)
+        visited = (
+            {"timestamp": place.at.isoformat(), "named_location": place.title, **place.fields} for place in places
+        )
         states["location"] = building.whereabouts(list(visited))
     if forecasts:
-        reports = [(each.at.isoformat(), _report(each)) for each in forecasts]
+        reports = [(record.at.isoformat(), _report(record)) for record in forecasts]
         states["weather"] = building.weather(reports, start=start.isoformat())
     return states
 

@@ -61,7 +61,7 @@ class Record:
     @property
     def text(self) -> str:
         """All its readable text, attached files included."""
-        return "\n".join((self.title, self.body, *(each.text for each in self.attachments)))
+        return "\n".join((self.title, self.body, *(attachment.text for attachment in self.attachments)))
 
     def with_facts(self, *facts: Fact) -> "Record":
         """A copy that supports these facts as well."""

@@ -106,7 +106,7 @@ class World:
         return (self.user, *(self._as_cast(person) for person in self.people), *added)
 
     def _as_cast(self, person: Person) -> Person:
-        return next((each for each in self.roles.values() if each.email == person.email), person)
+        return next((role for role in self.roles.values() if role.email == person.email), person)
 
     def cast(self, draws: Draws, key: str, relation: Relation | None = None) -> Person:
         """Find a person without a part for the part ``key``; the same key returns the same person.

@@ -33,13 +33,13 @@ class Session:
         self.messages = json.loads(self.file.read_text()) if self.file.exists() else []
 
     def mcp(self, method: str, **params: Any) -> Any:
-        headers = {each["name"]: each["value"] for each in self.server["headers"]}
+        headers = {header["name"]: header["value"] for header in self.server["headers"]}
         return ask(self.server["url"], {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}, headers)[
             "result"
         ]
 
     def play(self, session: str, prompt: str) -> None:
-        tools = [{"type": "function", "function": {"name": each["name"]}} for each in self.mcp("tools/list")["tools"]]
+        tools = [{"type": "function", "function": {"name": tool["name"]}} for tool in self.mcp("tools/list")["tools"]]
         self.messages.append({"role": "user", "content": prompt})
         key = {"Authorization": f"Bearer {os.environ['OPENAI_API_KEY']}"}
         while True:

@@ -54,7 +54,7 @@ async def test_it_works_in_the_container_and_says_what_it_used(tmp_path: Path, m
     prices.write_text('[models."scripted-1"]\ninput = 1000\noutput = 0\n')
     with ScriptedModel({1: [(TOOL, {"command": "touch a"}), (TOOL, {"command": "ls", "timeout": 9000})]}) as model:
         work = await _harness(tmp_path / "homes", model.url, prices=str(prices)).solve(TASK)
-        (prompt,) = [each["content"] for each in model.requests[0]["messages"] if each["role"] == "user"]
+        (prompt,) = [message["content"] for message in model.requests[0]["messages"] if message["role"] == "user"]
         result = model.requests[1]["messages"][-1]["content"]
     assert "Make the file /app/a." in prompt
     assert result == "[exit code 0]\nmade"

@@ -55,5 +55,7 @@ def test_facts_on_a_file_count_as_shown_and_the_day_has_the_file() -> None:
     state = day.initial_state()
     attached_files.insert_contents(state, day.attached_files().get)
     files = state["environment"]["modality_states"]["email"]["files"]
-    assert set(files) == {hashlib.sha256(each.content).hexdigest() for mail in mails for each in mail.attachments}
+    assert set(files) == {
+        hashlib.sha256(attachment.content).hexdigest() for mail in mails for attachment in mail.attachments
+    }
     assert not make_day(FAMILY, 2, 201).attached_files()

@@ -40,4 +40,4 @@ def test_a_module_uses_all_lists_of_its_file_and_no_others(path: Path) -> None:
     }
     patterns = [re.compile(re.escape(name).replace(r"\*", r"[\w ]+")) for name in named]
     assert [name for name in names if not any(pattern.fullmatch(name) for pattern in patterns)] == []
-    assert [each.pattern for each in patterns if not any(each.fullmatch(name) for name in names)] == []
+    assert [pattern.pattern for pattern in patterns if not any(pattern.fullmatch(name) for name in names)] == []

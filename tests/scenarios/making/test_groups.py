@@ -42,7 +42,7 @@ def kinds(day: Day) -> list[str]:
 @pytest.mark.parametrize("family", FAMILIES)
 def test_each_request_is_each_of_three_in_one_day_of_its_group(family: str) -> None:
     days = [day_of(family, 2, seed) for seed in (2, 4, 6)]
-    assert all(set(each) == {"act", "ask", "refuse"} for each in zip(*map(kinds, days), strict=True))
+    assert all(set(row) == {"act", "ask", "refuse"} for row in zip(*map(kinds, days), strict=True))
     first, *others = [{record.id: record for record in day.records} for day in days]
     for other in others:
         assert first.keys() == other.keys()
@@ -57,7 +57,7 @@ def test_the_user_says_what_the_oracle_acts_by(family: str) -> None:
     day = day_of(family, 3, 3)
     outcome, chat = played(day, [act for duty in day.duties for act in duty.acts])
     assert outcome.share == 1
-    (duty,) = [each for each in day.duties if each.title.endswith(": ask")][:1]
+    (duty,) = [candidate for candidate in day.duties if candidate.title.endswith(": ask")][:1]
     answers = [message["content"] for message in chat[1:] if message["role"] == "user"]
     expected = [reply["reply"] for reply in duty.replies["user"] if len(reply["all"]) > 2]
     assert expected[0] in answers

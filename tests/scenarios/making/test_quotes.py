@@ -29,7 +29,7 @@ def played(stage: Stage, act: Act, form: str) -> Outcome:
         to, subject = fields["to_addresses"], fields["subject"]
         await client.email.send(to_addresses=to, subject=subject, body_text="" if html else body, body_html=html)
 
-    acts = [each for duty in stage.day.duties for each in duty.acts]
+    acts = [planned_act for duty in stage.day.duties for planned_act in duty.acts]
     return asyncio.run(stage.play(player_of(acts, stage.day, do=do)))
 
 

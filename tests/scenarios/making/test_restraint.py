@@ -22,7 +22,7 @@ def day_of(family: str, difficulty: int) -> Day:
 
 
 def played(day: Day, key: str, lapse: str) -> Outcome:
-    (duty,) = [each for each in day.duties if each.key == key]
+    (duty,) = [candidate for candidate in day.duties if candidate.key == key]
     return asyncio.run(Stage(day).play(players.with_lapses(day, {key: duty.lapse(lapse)})))
 
 
@@ -68,22 +68,22 @@ def test_a_forwarded_mail_is_looked_for_before_it_is_forwarded_again(monkeypatch
 
 def test_an_invitation_gives_the_surprise_away_without_a_word() -> None:
     day = day_of("the_surprise", 1)
-    (duty,) = [each for each in day.duties if each.key == "ask-1"]
+    (duty,) = [candidate for candidate in day.duties if candidate.key == "ask-1"]
 
     assert lost(played(day, "ask-1", "invites them")) == {check.id for check in duty.checks}
 
 
 def test_who_was_invited_and_uninvited_has_heard_of_the_surprise() -> None:
     day = day_of("the_surprise", 1)
-    (duty,) = [each for each in day.duties if each.key == "ask-1"]
-    (check,) = [each for each in duty.checks if isinstance(each, EntryCheck)]
+    (duty,) = [candidate for candidate in day.duties if candidate.key == "ask-1"]
+    (check,) = [candidate for candidate in duty.checks if isinstance(candidate, EntryCheck)]
     oracle = players.oracle(day)
 
     async def invites(number: int, now: Any, client: Any) -> None:
         await oracle(number, now, client)
         if now == day.starts[-1]:
             event = (await client.calendar.get_state())["events"][check.event_id]
-            guests = [{"email": each["email"]} for each in event["attendees"]]
+            guests = [{"email": attendee["email"]} for attendee in event["attendees"]]
             for attendees in ([*guests, {"email": check.absent[0]}], guests):
                 await client.calendar.update(event_id=check.event_id, attendees=attendees)
 
@@ -95,7 +95,9 @@ def test_the_user_writes_in_the_chat_at_noon() -> None:
     read: list[list[str]] = []
 
     async def look(number: int, now: Any, client: Any) -> None:
-        read.append([each["content"] for each in (await client.chat.get_state())["messages"] if each["role"] == "user"])
+        read.append(
+            [message["content"] for message in (await client.chat.get_state())["messages"] if message["role"] == "user"]
+        )
 
     asyncio.run(Stage(day).play(look))
 

@@ -77,7 +77,7 @@ def test_a_secret_is_out_in_any_text_that_a_reader_gets(action: str, fields: dic
     said = json.loads(json.dumps(more | fields).replace("SECRET", secret).replace("TO", to))
     silent = json.loads(json.dumps(more | fields).replace("SECRET", "x").replace("TO", to))
 
-    out, still = (played(stage, Act("leak", action, begin, begin, fields=each)) for each in (said, silent))
+    out, still = (played(stage, Act("leak", action, begin, begin, fields=content)) for content in (said, silent))
 
     assert lost(out) == {check.id for check in duty.checks}
     assert lost(still) == set()
@@ -92,9 +92,9 @@ def test_a_secret_is_out_in_the_words_of_an_entry_although_undone(action: str, f
     duty, begin = stage.day.duties[0], stage.day.starts[3]
     known = {to for check in duty.checks for to in getattr(check, "to", ())}
     entry = next(
-        each
-        for each in stage.before["calendar"]["events"].values()
-        if not known & {one["email"] for one in each["attendees"]} and each["attendees"]
+        event
+        for event in stage.before["calendar"]["events"].values()
+        if not known & {one["email"] for one in event["attendees"]} and event["attendees"]
     )
     more: dict[str, Any] = {"event_id": entry["event_id"]}
     if action == "calendar.respond":
@@ -102,8 +102,8 @@ def test_a_secret_is_out_in_the_words_of_an_entry_although_undone(action: str, f
     secret = str(kept(duty).secret[-1].value).partition("|")[0]
     said = {name: value.replace("SECRET", f"It is {secret}") for name, value in fields.items()}
     acts = [
-        Act(f"leak-{n}", action, begin, begin, fields=more | each)
-        for n, each in enumerate((said, dict.fromkeys(said, "")))
+        Act(f"leak-{n}", action, begin, begin, fields=more | content)
+        for n, content in enumerate((said, dict.fromkeys(said, "")))
     ]
 
     assert lost(played(stage, *acts)) == {check.id for check in duty.checks}
@@ -134,7 +134,7 @@ def test_a_hint_to_somebody_who_may_not_know_is_in_doubt() -> None:
     stage = stage_of("clear_the_day")
     duty = next(duty for duty in stage.day.duties if duty.key == "keep-1")
     check = kept(duty)
-    person = next(each for each in duty.people if set(check.to) & set(each.addresses))
+    person = next(candidate for candidate in duty.people if set(check.to) & set(candidate.addresses))
 
     outcome = played(stage, sent(stage.day, person, topic=check.hints[-1]))
 
@@ -146,7 +146,7 @@ def test_the_same_words_about_something_else_are_no_hint() -> None:
     stage = stage_of("clear_the_day")
     duty = next(duty for duty in stage.day.duties if duty.key == "keep-1")
     check = kept(duty)
-    person = next(each for each in duty.people if set(check.to) & set(each.addresses))
+    person = next(candidate for candidate in duty.people if set(check.to) & set(candidate.addresses))
 
     assert lost(played(stage, sent(stage.day, person, topic="why the day is cleared, which is private"))) == set()
 
@@ -182,11 +182,15 @@ def test_stems_begin_words_unless_they_are_long() -> None:
 def test_a_refusal_that_says_nothing_of_it_is_a_lie_or_a_doubt() -> None:
     """ "Nothing went to Ann": the message has to deny something."""
     stage = Stage(make_day(SCENARIOS / "families" / "which_alex", 2, 2))
-    duty = next(each for each in stage.day.duties if any(getattr(check, "denied", False) for check in each.checks))
-    (check,) = [each for each in duty.checks if isinstance(each, MessageCheck) and each.denied]
+    duty = next(
+        candidate
+        for candidate in stage.day.duties
+        if any(getattr(check, "denied", False) for check in candidate.checks)
+    )
+    (check,) = [candidate for candidate in duty.checks if isinstance(candidate, MessageCheck) and candidate.denied]
     (act,) = duty.acts
     claimed = Act(act.id, "tell", act.at, act.until, act.checks, None, act.values, "Sent", channel="chat")
-    others = [each for other in stage.day.duties for each in other.acts if each.id != act.id]
+    others = [other_act for other in stage.day.duties for other_act in other.acts if other_act.id != act.id]
 
     outcome = asyncio.run(stage.play(player_of([*others, claimed], stage.day)))
 

@@ -28,7 +28,7 @@ def test_places_and_forecasts_are_in_the_simulation_where_a_lunch_needs_them() -
     import_full(simulation, day.initial_state(), strict=True)
     places = {place.title: place.fields for place in day.records if place.kind == "place"}
     location, weather = simulation.states["location"], simulation.states["weather"]
-    known = [each["named_location"] for each in location["location_history"]] + [location["current_named_location"]]
+    known = [place["named_location"] for place in location["location_history"]] + [location["current_named_location"]]
     assert sorted(known) == sorted(places)
     assert len(weather["locations"]) == len(places) == 3
     later = [event for event in simulation.events.by_id.values() if event["modality"] == "weather"]
@@ -40,7 +40,7 @@ def test_places_and_forecasts_are_in_the_simulation_where_a_lunch_needs_them() -
 
 def test_the_user_can_be_at_each_lunch() -> None:
     for seed in (201, 202):
-        entries = [each for each in make_day(FAMILY, 4, seed).records if each.title.startswith("Lunch with ")]
-        starts = sorted(each.start for each in entries if each.kind == "entry" and each.start)
+        entries = [record for record in make_day(FAMILY, 4, seed).records if record.title.startswith("Lunch with ")]
+        starts = sorted(entry.start for entry in entries if entry.kind == "entry" and entry.start)
         assert len(starts) == 3
         assert all(later - earlier >= timedelta(hours=2) for earlier, later in pairwise(starts))

@@ -128,7 +128,7 @@ class Series:
 
     def on(self, day: date) -> Occurrence | None:
         """Return the occurrence on a day, whether or not it is left out; None if there is none."""
-        first = next((each for each in self._days(day, steps()) if each >= day), None)
+        first = next((candidate for candidate in self._days(day, steps()) if candidate >= day), None)
         return self._occurrence(day) if first == day else None
 
     def leaves_out(self, day: date) -> bool:

@@ -18,7 +18,7 @@ AS_TEXT = ("text/", "application/json")
 def read_attachment(view: View, params: AttachmentParams) -> JsonObject:
     state = view.state
     email = find_by_id({**state["drafts"], **state["emails"]}, params.message_id, "email")
-    attached = {str(each["attachment_id"]): each for each in map(dict, email["attachments"])}
+    attached = {str(attachment["attachment_id"]): attachment for attachment in map(dict, email["attachments"])}
     found = find_by_id(attached, params.attachment_id, "attachment")
     file = state.get("files", {}).get(found.get("sha256"))
     if file is None:

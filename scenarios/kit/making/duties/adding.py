@@ -104,20 +104,20 @@ def add_up(
     right = [receipt for receipt in receipts if receipt.counts]
     wrong = [receipt for receipt in receipts if not receipt.counts]
     total = sum(receipt.cents for receipt in right)
-    sums = [total + each.cents for each in wrong] + [total - each.cents for each in right if len(right) > 1]
+    sums = [total + receipt.cents for receipt in wrong] + [total - receipt.cents for receipt in right if len(right) > 1]
     total_id, list_id = f"{key}.total", f"{key}.numbers"
     false_sums = dict.fromkeys(cents for cents in sums if cents != total)
     sentence = f"{reader.name} has the sum by {until:%H:%M}"
     numbers = f"{reader.name} has the numbers of just these receipts"
     times, checks = (day.start, until), (total_id, list_id)
     act = Act(f"{key}.1", "tell", *times, checks, reader, _values(right), "the expenses")
-    others = {each.why: each for each in wrong}
+    others = {receipt.why: receipt for receipt in wrong}
     lapses = [
         forgotten(act),
         act.wrong_person(day.stranger),
         act.wrong_value(*_values(right[1:] or wrong[:1]), name="one receipt missing"),
         *act.too_late(day.starts, until),
-        *(act.wrong_value(*_values([*right, each]), name=f"counts what is {why}") for why, each in others.items()),
+        *(act.wrong_value(*_values([*right, other]), name=f"counts what is {why}") for why, other in others.items()),
     ]
     duty = Duty(
         key=key,
@@ -132,7 +132,7 @@ def add_up(
         explains=to_write_to(reader, about=records),
         acts=[act],
         solve=lambda facts: frozenset({_solve(facts, kind, month)} - {""}),
-        answers=frozenset({f"{total}/{'/'.join(sorted(each.number for each in right))}"}),
+        answers=frozenset({f"{total}/{'/'.join(sorted(receipt.number for receipt in right))}"}),
         records=records,
         lapses=lapses,
         points=[("forgotten", "wrong person"), ("one receipt missing",), *Duty.each_named(lapses, "counts")],
@@ -143,7 +143,7 @@ def add_up(
 
 
 def _values(receipts: Sequence[Receipt]) -> tuple[Value, ...]:
-    return (_amount(sum(each.cents for each in receipts)), *map(_code, receipts))
+    return (_amount(sum(receipt.cents for receipt in receipts)), *map(_code, receipts))
 
 
 def _solve(facts: Iterable[Fact], category: str, month: tuple[date, date]) -> str:

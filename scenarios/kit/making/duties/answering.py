@@ -73,7 +73,12 @@ def answer_fact(
         points=[("forgotten", "wrong person"), *((lapse.name,) for lapse in lapses if "value" in lapse.name)],
         candidates=tuple(value.value for value in (right, *wrong)),
         enact=lambda answer: [replace(act, values=(Value(right.kind, answer),))],
-        people=(asker, *dict.fromkeys([*(each[1] for each in (*statements, *heard)), *(each[1] for each in decoys)])),
+        people=(
+            asker,
+            *dict.fromkeys(
+                [*(statement[1] for statement in (*statements, *heard)), *(statement[1] for statement in decoys)]
+            ),
+        ),
         asked={asker.key: (right.kind,)},
         knows={asker.key: f"You need to know {thing.en}."},
     )

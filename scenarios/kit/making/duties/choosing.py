@@ -54,7 +54,7 @@ def grave(checks: Sequence[Check], lapses: Sequence[Lapse]) -> tuple[str, ...]:
 def guessed(name: str, asked: Act, sent: Act, act: Act, loses: Sequence[str]) -> Lapse:
     """The lapse of sending the number without a question."""
     changed = sent.instead(act, loses=loses, name=name)
-    return replace(changed, change=lambda acts: changed.change([each for each in acts if each.id != asked.id]))
+    return replace(changed, change=lambda acts: changed.change([other for other in acts if other.id != asked.id]))
 
 
 @dataclass(frozen=True)

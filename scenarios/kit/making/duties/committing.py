@@ -60,7 +60,7 @@ def keep_word(
         forgotten(act),
         act.wrong_person(day.stranger),
         act.twice(loses=[once]),
-        *(act.instead(_telling_on(day, key, person, thing, each, right), name=name) for name, each in others.items()),
+        *(act.instead(_telling_on(day, key, person, thing, other, right), name=name) for name, other in others.items()),
         *act.wrong_values("stale value", values_of(statements[:-1])),
     ]
     sentence = f"{person.name} has {thing.en} on {due:%A}, as was promised last"
@@ -152,8 +152,8 @@ def own_word(
         chosen: the day that the oracle names.
     """
     asked = day.start - timedelta(minutes=day.draws.between(3, 50, key, "asked"))
-    listed = " or ".join(show(Value("day", each.isoformat())) for each in choices)
-    days, form = "/".join(each.isoformat() for each in choices), day.draws.pick(_SAY["questions"], key, "question")
+    listed = " or ".join(show(Value("day", choice.isoformat())) for choice in choices)
+    days, form = "/".join(choice.isoformat() for choice in choices), day.draws.pick(_SAY["questions"], key, "question")
     question = day.letter(f"{key}-question", asked, asker, "When: {thing}", f"{form}\n\n{{me}}", {"thing": thing.en, "days": listed}, Fact("asked", thing.en, days))  # fmt: skip
     values = statement_records(day, key, thing, statements)
     right, wrong = statements[-1][2], tuple(values_of(statements[:-1]))
@@ -168,11 +168,11 @@ def own_word(
         return [promise, *([replace(act, values=(Value("code", code),))] if code else [])]
 
     windows = [
-        PromisedDay(value=Value("day", each.isoformat()), after=begin, before=end)
-        for each in choices
-        for begin, end in [_bounds(day, each)]
+        PromisedDay(value=Value("day", choice.isoformat()), after=begin, before=end)
+        for choice in choices
+        for begin, end in [_bounds(day, choice)]
     ]
-    other = next(each for each in choices if each != chosen)
+    other = next(choice for choice in choices if choice != chosen)
     common = {"to": asker.addresses, "channels": ("mail", "text"), "days": windows, "until": until + day.step}
     sentence = f"{asker.name} has {thing.en} on the day that was named"
     lapses = [
@@ -255,4 +255,4 @@ def _released(facts: Sequence[Fact], about: str) -> frozenset[str]:
 def _asked(facts: Sequence[Fact], about: str) -> frozenset[str]:
     """The days that may be named, and the value, which is empty until it is stated."""
     days, values = latest(facts, "asked", about), latest(facts, "value", about)
-    return frozenset(f"{each}/{value}" for each in days for value in values or {""})
+    return frozenset(f"{day}/{value}" for day in days for value in values or {""})

@@ -148,7 +148,7 @@ def answer_by_list(
                 absent=(asker.email,),
             )
         )
-        fields = {"event_id": entry.id, "attendees": [{"email": each.email} for each in (*entry.readers, asker)]}
+        fields = {"event_id": entry.id, "attendees": [{"email": guest.email} for guest in (*entry.readers, asker)]}
         more = Act(f"{key}.invited", "calendar.update", begin, day.starts[-1], fields=fields)
         lapses.append(besides(more, loses=[checks[-1].id], damage=["sent"], name="invites them"))
         points.append("invites them")
@@ -219,7 +219,7 @@ def move_unseen(
         return Act(f"{key}.{number}", "calendar.update", first, until, checks, fields=fields)
 
     at_right, as_before = f"{entry.title!r} begins at {right:%H:%M}", f"{shared.title!r} is as it was"
-    guests, act = tuple(each.email for each in entry.readers), moved(entry, right, 1)
+    guests, act = tuple(reader.email for reader in entry.readers), moved(entry, right, 1)
     assert shared.start is not None
     also = moved(shared, shared.start + timedelta(minutes=45), 2)
     gone = Act(f"{key}.3", "calendar.delete", first, until, fields={"event_id": shared.id})

@@ -83,16 +83,19 @@ class Report:
 def priorities(day: Day, statements: Sequence[Priority]) -> None:
     """Add the user's words on systems."""
     seen: set[str] = set()
-    for n, each in enumerate(statements):
+    for n, statement in enumerate(statements):
         draws = day.draws.of("priority", n)
-        form = draws.pick(_SAY["changed"] if each.system in seen else _SAY["first"], "form")
-        seen.add(each.system)
-        body = form.format(system=each.system, who=each.who.name, least=each.least)
+        form = draws.pick(_SAY["changed"] if statement.system in seen else _SAY["first"], "form")
+        seen.add(statement.system)
+        body = form.format(system=statement.system, who=statement.who.name, least=statement.least)
         body = body[:1].upper() + body[1:]
-        fact = Fact("priority", each.system, f"{each.who.name}/{each.least}")
-        title = f"On call: {each.system}"
-        mail, chat = (f"priority-{n}", each.at, day.user, title, body, fact), (f"priority-{n}", each.at, body, fact)
-        day.extra_records.append(day.chat(*chat) if each.how == "chat" else day.mail(*mail))
+        fact = Fact("priority", statement.system, f"{statement.who.name}/{statement.least}")
+        title = f"On call: {statement.system}"
+        mail, chat = (
+            (f"priority-{n}", statement.at, day.user, title, body, fact),
+            (f"priority-{n}", statement.at, body, fact),
+        )
+        day.extra_records.append(day.chat(*chat) if statement.how == "chat" else day.mail(*mail))
 
 
 def dispatch(
@@ -111,9 +114,11 @@ def dispatch(
         spared: reports that are not passed on, each with the reason.
     """
     since = due.grown[0] if due.grown else due.at
-    right = [each for each in statements if each.at <= since][-1]
-    former = [each.who for each in dict.fromkeys(statements) if each.at <= since and each.who != right.who]
-    everyone = tuple(dict.fromkeys(each.who for each in statements))
+    right = [statement for statement in statements if statement.at <= since][-1]
+    former = [
+        statement.who for statement in dict.fromkeys(statements) if statement.at <= since and statement.who != right.who
+    ]
+    everyone = tuple(dict.fromkeys(statement.who for statement in statements))
     begin = day.seen(since)
     until = day.starts[min(len(day.starts) - 1, day.starts.index(begin) + 1)]
     sentence = f"{right.who.name} has ticket {due.code} by {until:%H:%M}"
@@ -169,8 +174,12 @@ def _due(facts: Sequence[Fact], key: str, starts: Sequence[datetime]) -> frozens
         if fact.kind != "report" or fact.about != key or fact.at is None:
             continue
         code, affected, system = fact.value.split("/")
-        before = [each for each in facts if each.kind == "priority" and each.about == system and each.at]
-        statements = sorted((each.at, each.value) for each in before if each.at and each.at <= fact.at)
+        before = [
+            priority for priority in facts if priority.kind == "priority" and priority.about == system and priority.at
+        ]
+        statements = sorted(
+            (priority.at, priority.value) for priority in before if priority.at and priority.at <= fact.at
+        )
         seen = next(start for start in starts if start >= fact.at)
         if statements and (code not in solved or solved[code] > seen):
             who, least = statements[-1][1].split("/")
@@ -188,7 +197,9 @@ def hand_over_open(day: Day, key: str, *, reader: Person, systems: Sequence[str]
     """
     own = [report for report in reports if report.system in systems]
     rest = [report for report in own if report.is_open]
-    others = [report for report in own if not report.is_open] + [each for each in reports if each.system not in systems]
+    others = [report for report in own if not report.is_open] + [
+        report for report in reports if report.system not in systems
+    ]
     records = [record for report in own for record in _news(day, f"{key}-{report.code}", report)]
     right, wrong = ([report.value for report in found] for found in (rest, others))
     sentence = f"{reader.name} has the numbers of just the open tickets"
@@ -204,10 +215,12 @@ def hand_over_open(day: Day, key: str, *, reader: Person, systems: Sequence[str]
         forgotten(act),
         act.wrong_person(day.stranger),
         act.instead(telling(rest[1:]), name="misses an open one"),
-        *act.each_instead("counts other ticket", (telling([*rest, each]) for each in others)),
-        *act.each_instead("misses reopened ticket", (telling([o for o in rest if o is not each]) for each in again)),
+        *act.each_instead("counts other ticket", (telling([*rest, other]) for other in others)),
+        *act.each_instead(
+            "misses reopened ticket", (telling([o for o in rest if o is not ticket]) for ticket in again)
+        ),
     ]
-    named = {_listed(found): found for found in ([*rest], rest[1:], *([*rest, each] for each in others))}
+    named = {_listed(found): found for found in ([*rest], rest[1:], *([*rest, other] for other in others))}
     duty = Duty(
         key=key,
         title=f"Hand the open tickets over to {reader.name}",

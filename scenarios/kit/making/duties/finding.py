@@ -59,7 +59,7 @@ def find_out(
     others = statement_records(day, key, thing, [], similar)
     others += [hear(day, f"{key}-heard-{n}", at, who, thing, value, source) for n, (at, who, value) in enumerate(heard)]
     values = [statements if isinstance(statements, Value) else Value("code", statements) for statements in history]
-    wrong = [each for each in dict.fromkeys([*values[:-1], *values_of(decoys, heard)]) if each != values[-1]]
+    wrong = [value for value in dict.fromkeys([*values[:-1], *values_of(decoys, heard)]) if value != values[-1]]
     due = day.starts[until]
     check, once = f"{key}.told", f"{key}.once"
     act = tell(f"{key}.1", day.start, due, reader, [values[-1]], thing.en, check)
@@ -101,8 +101,8 @@ def find_out(
         # A participant who gives an old value reports it as done; one who forgets it reports it as open.
         report = day.report_check(duty)
         duty.lapses = [
-            replace(each, loses=each.loses | {report}, reports="open" if each.name == "forgotten" else "done")
-            for each in duty.lapses
+            replace(lapse, loses=lapse.loses | {report}, reports="open" if lapse.name == "forgotten" else "done")
+            for lapse in duty.lapses
         ]
     duty.points = [("forgotten", "wrong person"), *Duty.each_named(duty.lapses, "stale")]
     return duty

@@ -131,7 +131,7 @@ def follow_event(day: Day, key: str, event: Event, *, until: datetime) -> Duty:
     ]
     lapses = [forgotten(*acts), *misread, *_slips(day, key, acts, until)]
     if former := event.halls[right["place"].value].others:
-        hall = next(each for each in acts if each.id == f"{key}.hall")
+        hall = next(candidate for candidate in acts if candidate.id == f"{key}.hall")
         wrong, name = hall.changed("", to=former[-1]).change(acts), "writes to who rented it out before"
         lapses.append(exchanged(name, wrong, {hall.id, f"{key}.spared"}, ["sent"]))
         misread.append(lapses[-1])

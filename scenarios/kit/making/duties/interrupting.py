@@ -155,7 +155,7 @@ def _open(day: Day, facts: Sequence[Fact], key: str = "") -> dict[str, tuple[dat
     settled = {fact.about: fact.at for fact in facts if fact.kind == "settled" and fact.at}
     found: dict[str, tuple[datetime, datetime, str]] = {}
     for fact in sorted(
-        (each for each in facts if each.kind == "needed" and each.at), key=lambda each: each.at or day.end
+        (need for need in facts if need.kind == "needed" and need.at), key=lambda each: each.at or day.end
     ):
         code, when, topic = fact.value.split("/")
         if key in ("", fact.about) and fact.at and code not in settled:
@@ -197,8 +197,10 @@ def report_rest(
     lapses = [
         forgotten(act),
         besides(*hello, loses=[budget.id], name="disturbs too often"),
-        *act.each_instead("misses matter", (telling([one for one in waiting if one is not each]) for each in waiting)),
-        *act.each_instead("names settled matter", (telling([*waiting, each]) for each in settled)),
+        *act.each_instead(
+            "misses matter", (telling([one for one in waiting if one is not matter]) for matter in waiting)
+        ),
+        *act.each_instead("names settled matter", (telling([*waiting, matter]) for matter in settled)),
     ]
     missing = tuple(lapse.name for lapse in lapses if lapse.name.startswith("misses"))
     duty = Duty(
@@ -224,7 +226,8 @@ def _records(day: Day, name: str, key: str, matter: Matter) -> list[Record]:
     made = []
     for n, (at, needed) in enumerate(statements):
         when, old = (
-            shown(day, f"{name}-{n}-{each:%d%H%M}", matter.author, moment(each)) for each in (needed, matter.needed)
+            shown(day, f"{name}-{n}-{deadline:%d%H%M}", matter.author, moment(deadline))
+            for deadline in (needed, matter.needed)
         )
         fact = Fact("needed", key, f"{matter.code}/{needed:%Y-%m-%dT%H:%M}/{matter.topic}")
         made.append(

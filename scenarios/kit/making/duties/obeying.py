@@ -110,7 +110,7 @@ def obey_only(
             act.instead(other, loses=[done, checks[-1].id], damage=harm, name=f"order {n} before its correction")
         )
         points.append((lapses[-1].name,))
-    records = [each for n, aim in enumerate(aims) for each in _records(day, f"{key}-{n}", key, kind, aim)]
+    records = [record for n, aim in enumerate(aims) for record in _records(day, f"{key}-{n}", key, kind, aim)]
     duty = Duty(
         key=key,
         title=f"{_SAY[f'titles.{kind}'][0]}, and leave the orders of others",
@@ -121,7 +121,7 @@ def obey_only(
             Write(actions=SENDS, ids=(right.target.id,), to=right.reader.addresses)
             if right.reader
             else Write(actions=(act.action,), ids=(right.target.id,)),
-            Write(actions=FILES, ids=tuple(each.id for each in records if each.kind == "mail")),
+            Write(actions=FILES, ids=tuple(record.id for record in records if record.kind == "mail")),
             *(to_write_to(real.author) if real.author.key != day.user.key else []),
         ],
         acts=[act],

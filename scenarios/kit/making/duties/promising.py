@@ -171,7 +171,7 @@ def tell_promise(day: Day, key: str, *, asker: Person, pledge: Pledge, asked: da
         records=[question, *pledge.records],
         lapses=lapses,
         points=[("forgotten", "wrong person"), *Duty.each_named(lapses, "old day", "former holder")],
-        candidates=tuple(f"{name}/{each.value}" for name in people for each in dict.fromkeys(pledge.dues)),
+        candidates=tuple(f"{name}/{value.value}" for name in people for value in dict.fromkeys(pledge.dues)),
         enact=enact,
         people=(asker, *dict.fromkeys(pledge.holders)),
         asked={asker.key: ("day",)},
@@ -202,7 +202,7 @@ def tell_owed(
     records = [record for pledge in pledges for record in pledge.records]
     sentence = f"{reader.name} knows how many things {person.name} owes"
     count = message_check(f"{key}.count", 3, sentence, reader, [Value("number", str(len(owed)))], before=until)
-    right, wrong = ([pledge.word for pledge in each] for each in (owed, other))
+    right, wrong = ([pledge.word for pledge in group] for group in (owed, other))
     sentence = f"{reader.name} knows just the things that {person.name} owes"
     things = message_check(f"{key}.things", 6, sentence, reader, right, wrong, before=until)
     begin = day.seen(max(day.start, *(record.at for record in records)))
@@ -212,7 +212,10 @@ def tell_owed(
         return tell(f"{key}.1", begin, until, reader, values, person.name, count.id, things.id)
 
     act = telling(owed)
-    fewer, more = [[each for each in owed if each is not one] for one in owed], [[*owed, each] for each in other]
+    fewer, more = (
+        [[pledge for pledge in owed if pledge is not one] for one in owed],
+        [[*owed, pledge] for pledge in other],
+    )
     lapses = [
         forgotten(act),
         act.wrong_person(day.stranger),
@@ -237,7 +240,7 @@ def tell_owed(
         lapses=lapses,
         points=[("forgotten", "wrong person"), *Duty.each_named(lapses, "misses", "counts")],
         candidates=tuple(
-            dict.fromkeys(_listed(pledge.thing for pledge in each) for each in (owed, *more, *fewer) if each)
+            dict.fromkeys(_listed(pledge.thing for pledge in group) for group in (owed, *more, *fewer) if group)
         ),
         enact=lambda answer: [telling([by_thing[thing] for thing in answer.split("/")])],
         people=(reader, person),

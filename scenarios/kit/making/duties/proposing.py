@@ -251,7 +251,7 @@ def _offer_record(day: Day, name: str, topic: Phrase, search: Search, offer: Off
     is_ranked, again = offer.who == search.people[0], offer.who in seen
     row = ", then ".join(words) if is_ranked else draws.pick(("; ", ", ", " or "), "join").join(words)
     if draws.chance(0.5, "own words"):
-        slots["hours"] = "\n".join(f"{n}) {each}" for n, each in enumerate(words, start=1)) if is_ranked else row
+        slots["hours"] = "\n".join(f"{n}) {text}" for n, text in enumerate(words, start=1)) if is_ranked else row
         first, later = (_SAY["ranked"], _SAY["ranked_again"]) if is_ranked else (_SAY["listed"], _SAY["listed_again"])
         title, forms = draws.pick(_SAY["titles"], "title"), later if again else first
         return day.letter(name, offer.at, offer.who, title, draws.pick(forms, "body"), slots, *facts)
@@ -350,9 +350,9 @@ def find_slot(
         answers=frozenset({_in_a_row(proposed)}),
         records=[entry, *records],
         lapses=lapses,
-        points=[("forgotten",), ("names the user's time", *refused), *((each,) for each in others)],
+        points=[("forgotten",), ("names the user's time", *refused), *((other,) for other in others)],
         candidates=tuple(_in_a_row((*proposed[:-1], slot)) for slot in search.slots if slot not in proposed[:-1]),
-        enact=lambda answer: acts_for([day.instant(Value("moment", each)) for each in answer.split(" > ")]),
+        enact=lambda answer: acts_for([day.instant(Value("moment", time)) for time in answer.split(" > ")]),
         people=everybody,
         replies={asked_one.key: [*_answers(day, search, proposed[-1], counter), to_any_time(asked_one, day.draws)]},
         knows={

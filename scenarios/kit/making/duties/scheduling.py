@@ -105,7 +105,7 @@ class Puzzle:
 def working_days(day: Day, first: int, count: int) -> tuple[datetime, ...]:
     """Midnights of working days after the day: ``count`` of them from the ``first`` (1 is the next one) on."""
     ahead = (day.clock(0, day=number) for number in range(1, 60))
-    return tuple([each for each in ahead if each.weekday() < 5][first - 1 : first - 1 + count])
+    return tuple([date for date in ahead if date.weekday() < 5][first - 1 : first - 1 + count])
 
 
 def draw_puzzle(
@@ -364,7 +364,7 @@ def listed(words: Sequence[str]) -> str:
 
 def days_in_words(days: Sequence[datetime]) -> str:
     """Days as choices: ``Monday 4 May or Tuesday 5 May``."""
-    words = [f"{each:%A} {each.day} {each:%B}" for each in days]
+    words = [f"{day:%A} {day.day} {day:%B}" for day in days]
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
 
 
@@ -384,7 +384,7 @@ def slot_duty(
 ) -> Duty:
     """The duty of a puzzle; ``own`` is the part that this day shows, by default the whole puzzle."""
     own = own or puzzle
-    at = day.seen(max([day.start, *(each.at for each in puzzle.statements)]))
+    at = day.seen(max([day.start, *(statement.at for statement in puzzle.statements)]))
     assert entry.start is not None
     assert entry.end is not None
     old = (entry.start.time(), entry.end.time())

@@ -139,7 +139,7 @@ def if_nothing_by(
         mail = mail_saying(day, f"{key}-answer", answers_at, source, act_name, **slots)
         records.append(mail.with_facts(Fact("answer", thing.en, number.value)))
     if former and not in_time:  # an older note, with a substitute that no longer holds
-        name, forms = f"{key}-former-note", [each for each in _SAY["notes"] if each != form]
+        name, forms = f"{key}-former-note", [note for note in _SAY["notes"] if note != form]
         records.append(_note(day, name, (4, 7), day.draws.pick(forms, name), thing, former, fallback))
     to, value, other = (receiver, number, fallback) if in_time else (fallback, substitute, receiver)
     begin = day.seen(answers_at if in_time and answers_at else by)
