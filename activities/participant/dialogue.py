@@ -20,7 +20,7 @@ from proctor.activities.participant.answer import OnEvent
 from proctor.activities.participant.clarifications import (
     find_clarification,
     noted_clarifications,
-    text_of,
+    word_clarification,
     with_clarifications,
 )
 from proctor.activities.participant.earlier_tasks import CANCEL_SECONDS, cancel_all, end_all
@@ -300,7 +300,7 @@ class Dialogue:
             await self._attempt.look()
         try:
             return await self._participant.tell(
-                text_of(clarification),
+                word_clarification(clarification),
                 self._attempt.message_id(clarification.kind),
                 _note_task,
                 fence=own_fence(),

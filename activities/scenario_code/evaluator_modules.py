@@ -213,14 +213,14 @@ class _ScenarioImport:
         if fromlist:
             return module
         root, inner = name.split(".")[:2]
-        return self._with_frozen() if root == "proctor" else _with(ModuleType(root), [inner], module)
+        return self._with_frozen() if root == "proctor" else _add_module(ModuleType(root), [inner], module)
 
     def _with_frozen(self) -> ModuleType:
         """The package ``proctor``; its kit and reader are those that were frozen with the scenario, if it has any."""
         root = proctor
         for package, folder in FROZEN.items():
             if (module := sys.modules.get(f"{self._package_name}.{folder}")) is not None:
-                root = _with(root, package.split(".")[1:], module)
+                root = _add_module(root, package.split(".")[1:], module)
         return root
 
     def _import_sibling(self, name: str, fromlist: Sequence[str] | None) -> Any:
@@ -237,10 +237,10 @@ class _ScenarioImport:
             raise
 
 
-def _with(package: ModuleType, place: Sequence[str], module: ModuleType) -> ModuleType:
+def _add_module(package: ModuleType, place: Sequence[str], module: ModuleType) -> ModuleType:
     """A package that has this module in that place below it."""
     first, *rest = place
-    inner = _with(getattr(package, first, ModuleType(first)), rest, module) if rest else module
+    inner = _add_module(getattr(package, first, ModuleType(first)), rest, module) if rest else module
     return _module(package.__name__, package, **{first: inner})
 
 

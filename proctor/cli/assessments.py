@@ -45,7 +45,7 @@ class AssessOptions:
     has_warned: bool = False
 
 
-def participants_in(agents: Sequence[str]) -> str | dict[str, str]:
+def read_participants(agents: Sequence[str]) -> str | dict[str, str]:
     """The address of the one agent; of several, ``ROLE=ADDRESS`` each, their addresses by their roles."""
     named = [_WITH_ROLE.fullmatch(agent) for agent in agents]
     if not agents or not all(named):

@@ -60,12 +60,12 @@ class FamilyAudit:
     def of(self, difficulty: int) -> list[Report]:
         return [report for report in self.reports if report.difficulty == difficulty]
 
-    def naming_of(self, difficulty: int) -> tuple[float, float] | None:
+    def find_naming(self, difficulty: int) -> tuple[float, float] | None:
         """The largest share without the duties that name the family, and the smallest with only them."""
         shares = [report.naming for report in self.of(difficulty) if report.naming]
         return (max(each["without"] for each in shares), min(each["only"] for each in shares)) if shares else None
 
-    def mean_of(self, bot: str, difficulty: int) -> float:
+    def average_shares(self, bot: str, difficulty: int) -> float:
         return fmean(report.bots.get(bot, 0.0) for report in self.of(difficulty))
 
     @property
@@ -206,7 +206,7 @@ def _sum_up(audit: FamilyAudit, difficulty: int, quick: bool) -> None:
 
 def _judge_naming(audit: FamilyAudit, difficulty: int) -> None:
     """Whether the duties that name the family weigh enough (check 13)."""
-    without, only = audit.naming_of(difficulty) or (0.0, 1.0)
+    without, only = audit.find_naming(difficulty) or (0.0, 1.0)
     if without > MOST_WITHOUT:
         sentence = f"without the duties that name the family {without:.0%} can be had, above {MOST_WITHOUT:.0%}"
         audit.violations.append((13, difficulty, None, sentence))
