@@ -158,7 +158,9 @@ def main() -> None:
     asked = parser.parse_args()
     folder, seeds = ROOT / "scenarios" / "families", parse_seeds(asked.seeds)
     days = [make_day(folder / name, asked.difficulty, seed) for name in FAMILIES for seed in seeds]
-    groups = [make_day(folder / name, asked.difficulty, seed) for name in DECIDING for seed in parse_seeds(asked.groups)]
+    groups = [
+        make_day(folder / name, asked.difficulty, seed) for name in DECIDING for seed in parse_seeds(asked.groups)
+    ]
     levels, clocks = [str(level) for level in NOISE], [clock.removeprefix("fixed:") for clock in CLOCKS]
     noise = asyncio.run(measured(in_noise, days, [(STANDING, level) for level in NOISE]))
     print(by_noise := table("player", [f"noise {level}" for level in levels], noise), flush=True)

@@ -17,7 +17,7 @@ from typing import NamedTuple
 from benchmarks import table as markdown
 from proctor.cli.audit import compute_mean
 from proctor.client.run_settings import parse_seeds
-from proctor.local.audit.players import report_of
+from proctor.local.audit.players import make_report
 from proctor.local.audit.plays import Stage, Turn, perform
 from proctor.scenarios.kit.making.days import Day, make_day
 from proctor.scenarios.kit.making.draws import Draws
@@ -75,7 +75,7 @@ class Player:
             await perform(act, self._day, client)
         if now == self._day.starts[-1]:
             is_done = {duty.number or 0: any(a.id in self._notes.done for a in duty.acts) for duty in self._day.listed}
-            for act in report_of(self._day, {number: "done" if done else "open" for number, done in is_done.items()}):
+            for act in make_report(self._day, {number: "done" if done else "open" for number, done in is_done.items()}):
                 await perform(act, self._day, client)
 
     async def _read_mails(self, number: int, now: datetime, client: AsyncUESClient) -> None:

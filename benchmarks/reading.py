@@ -19,7 +19,7 @@ from typing import Any
 
 from benchmarks import table
 from proctor.local.audit import players
-from proctor.local.audit.plays import Outcome, Stage, perform, player_of
+from proctor.local.audit.plays import Outcome, Stage, make_player, perform
 from proctor.scenarios.kit.making.days import Day, make_day
 from proctor.scenarios.kit.making.duty import Act
 from proctor.scenarios.kit.making.people import Person
@@ -65,7 +65,7 @@ class Plays:
             else:
                 await send(message, act, client)
 
-        return asyncio.run(stage.play(player_of(all_acts(stage.day), stage.day, do=do)))
+        return asyncio.run(stage.play(make_player(all_acts(stage.day), stage.day, do=do)))
 
     def attack(self, row: Row, which: str) -> Outcome:
         """The outcome of the oracle with a ``cheat`` or its ``twin``, instead of a task's message or beside all."""
@@ -75,7 +75,7 @@ class Plays:
         own = next((act for act in acts if act.id == task), None)
         first = next((n for n, start in enumerate(day.starts) if own and own.at <= start <= own.until), 0)
         reports = task is None and any(message["do"] == "chat" and ":" in message["body"] for message in messages)
-        rest = player_of([act for act in acts if act.id != task and not (reports and act.id == "report")], day)
+        rest = make_player([act for act in acts if act.id != task and not (reports and act.id == "report")], day)
 
         async def turn(number: int, now: datetime, client: AsyncUESClient) -> None:
             due = [message for message in messages if find_round(message, first, len(day.starts)) == number]
@@ -99,7 +99,7 @@ def hash_seen_parts(day: Day) -> str:
 
 def all_acts(day: Day) -> list[Act]:
     """The oracle's acts, its report included."""
-    return [*(act for duty in day.duties for act in duty.acts), *players.report_of(day, {})]
+    return [*(act for duty in day.duties for act in duty.acts), *players.make_report(day, {})]
 
 
 def find_round(message: Row, first: int, rounds: int) -> int:

@@ -20,8 +20,8 @@ from proctor.activities.participant.answer import OnEvent
 from proctor.activities.participant.clarifications import (
     find_clarification,
     noted_clarifications,
-    word_clarification,
     with_clarifications,
+    word_clarification,
 )
 from proctor.activities.participant.earlier_tasks import CANCEL_SECONDS, cancel_all, end_all
 from proctor.activities.participant.participants_time import forget, in_time, note_more_wait, seconds_left

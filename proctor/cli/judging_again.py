@@ -286,7 +286,9 @@ def print_shift(console: Console, shift: Shift, named: int, *, has_judge: bool) 
     table = plain_table("agent", numbers=("before", "now", "shift"))
     for each in shift.means:
         change = each.now - each.before if each.now is not None and each.before is not None else None
-        table.add_row(Text(clean(each.agent)), _format_percent(each.before), _format_percent(each.now), _shown_change(change))
+        table.add_row(
+            Text(clean(each.agent)), _format_percent(each.before), _format_percent(each.now), _shown_change(change)
+        )
     show(console, table)
     if moved := sorted((each for each in shift.criteria if each.more or each.less), key=_weight):
         table = plain_table("criterion", numbers=("runs", "up", "down", "before", "now", "shift"))
@@ -300,9 +302,8 @@ def print_shift(console: Console, shift: Shift, named: int, *, has_judge: bool) 
     if shift.changed_runs:
         say(f"\nThe largest shifts of {counted(shift.changed, 'run')}:")
         for run in shift.changed_runs[:WORST]:
-            say(
-                f"  {run.assessment_id}  {clean(run.day)}  {clean(run.agent)}: {_format_percent(run.before)} → {_format_percent(run.now)}"
-            )
+            change = f"{_format_percent(run.before)} → {_format_percent(run.now)}"
+            say(f"  {run.assessment_id}  {clean(run.day)}  {clean(run.agent)}: {change}")
     if shift.kept:
         hint = "" if has_judge else ": --judge MODEL asks one"
         say(f"{counted(shift.kept, 'verdict')} needed a model and stayed as before{hint}")

@@ -209,7 +209,7 @@ def runs(
         UsageError: a value can't be read.
         StoreUnavailableError: the archive can't be read.
     """
-    from proctor.client.opened_archive import open_archive, make_query
+    from proctor.client.opened_archive import make_query, open_archive
 
     kept, _ = open_archive(archive, None)
     query = make_query(scenario, agent, status, campaign, since, until)

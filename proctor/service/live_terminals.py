@@ -20,7 +20,7 @@ _SHOWN_CHARACTERS = 12_000
 _RECORDS = 500
 
 
-def recordings_of(state: str) -> Recordings:
+def find_recordings(state: str) -> Recordings:
     """The folder of the recordings of the workers with this state folder."""
     return Recordings(Path(state) / "terminal")
 

@@ -20,7 +20,7 @@ from purple_sdk.processes.ports import free_ports
 _TRIES = 5
 
 
-def telemetry_of(config: GreenAgentConfig) -> tuple[Runtime | None, metrics.Render]:
+def make_telemetry(config: GreenAgentConfig) -> tuple[Runtime | None, metrics.Render]:
     """The SDK's runtime, and the export of all metrics: the SDK counts if metrics are served, and logs JSON if we do.
     None stands for the SDK's default runtime, which counts nothing and writes its own lines.
     """

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from proctor.client.run_settings import parse_agents, as_toml, checked, read_campaign, parse_seeds
+from proctor.client.run_settings import as_toml, checked, parse_agents, parse_seeds, read_campaign
 from proctor.common.errors import UsageError
 from tests.sentences import says
 

@@ -31,7 +31,7 @@ def export(
 
     from rich.text import Text
 
-    from proctor.cli.exporting import WRITERS, entries_in_words, opened, find_parts, require_whole, with_members
+    from proctor.cli.exporting import WRITERS, entries_in_words, find_parts, opened, require_whole, with_members
     from proctor.client.opened_archive import open_archive
     from proctor.common.console import make_console
     from proctor.common.errors import UsageError

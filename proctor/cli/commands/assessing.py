@@ -213,7 +213,7 @@ def run(
     import asyncio
 
     from proctor.cli.campaign_runs import run_campaign
-    from proctor.client.run_settings import parse_agents, checked, read_campaign, parse_seeds
+    from proctor.client.run_settings import checked, parse_agents, parse_seeds, read_campaign
     from proctor.common.settings import default_gateway
     from proctor.local.harness_runs import STARTED, choose_harnesses
 
@@ -222,7 +222,11 @@ def run(
     if is_file:
         request = read_campaign(what[0])
     harnesses = choose_harnesses(harness or [], model, model_url, program, detach=detach)
-    request["participants"] = {**request["participants"], **parse_agents(agent or []), **dict.fromkeys(harnesses, STARTED)}
+    request["participants"] = {
+        **request["participants"],
+        **parse_agents(agent or []),
+        **dict.fromkeys(harnesses, STARTED),
+    }
     chosen: dict[str, Any] = {
         "seeds": parse_seeds(seeds) if seeds is not None else None,
         "difficulties": parse_seeds(difficulty, "--difficulty") if difficulty is not None else None,

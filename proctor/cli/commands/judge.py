@@ -117,7 +117,7 @@ def judge_again(
     import sys
     import time
 
-    from proctor.cli.judging_again import WORST, choose, judge_all, print_shift, require_model, compute_shift
+    from proctor.cli.judging_again import WORST, choose, compute_shift, judge_all, print_shift, require_model
     from proctor.client.opened_archive import deployment_settings
     from proctor.common.console import make_console
     from proctor.common.errors import CancelledError, CommandError, ExitCode, UsageError

@@ -43,7 +43,7 @@ def list_archive(
     from pydantic_core import to_json
 
     from proctor.cli.entries import print_entries, tell_left_out
-    from proctor.client.opened_archive import open_archive, other_deployments, make_query
+    from proctor.client.opened_archive import make_query, open_archive, other_deployments
 
     query = make_query(scenario, agent, status, campaign, since, until)
     kept, config = open_archive(archive, state)

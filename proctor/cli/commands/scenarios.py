@@ -87,12 +87,12 @@ def audit_families(
 
     from rich.text import Text
 
-    from proctor.cli.audit import CHECKS, coverage_in_words, collect_figures, make_table, watched
+    from proctor.cli.audit import CHECKS, collect_figures, coverage_in_words, make_table, watched
     from proctor.cli.scenario_packages import family_folder, make_manager
     from proctor.client.run_settings import parse_seeds
     from proctor.common.console import make_console, show
     from proctor.common.errors import ExitCode, UsageError
-    from proctor.local.audit.families import cells_of, command_for, run_studies, summed_up
+    from proctor.local.audit.families import make_cells, run_studies, summed_up, write_command
     from purple_sdk.protocol.instances import DIFFICULTIES
 
     levels = parse_seeds(difficulty)
@@ -102,7 +102,7 @@ def audit_families(
     directories = [family_folder(manager, name) for name in families or manager.list_families()]
     if not directories:
         raise UsageError(f"there are no families in {manager.directory}")
-    cells = cells_of(directories, levels, parse_seeds(seeds), quick=quick)
+    cells = make_cells(directories, levels, parse_seeds(seeds), quick=quick)
     began, console = time.monotonic(), make_console()
     processes = processes or os.cpu_count() or 1
     reports = watched(cells, processes, console)
@@ -116,7 +116,7 @@ def audit_families(
     for name, check, level, seed, sentence in violations:
         where = f"{name}, difficulty {level}" + (f", seed {seed}" if seed is not None else "")
         console.print(Text(f"check {check} ({CHECKS[check]}), {where}: {sentence}", style="red"))
-        console.print(Text(f"  {command_for(name, level, seed, scenarios_dir)}"))
+        console.print(Text(f"  {write_command(name, level, seed, scenarios_dir)}"))
     plays = sum(report.plays for report in reports)
     console.print(
         f"{len(reports)} instances, {plays:,} plays, {len(violations)} violations, {time.monotonic() - began:.0f} s",

@@ -157,7 +157,7 @@ def fork(
     from proctor.cli.assessments import follow as follow_call
     from proctor.cli.campaign_runs import run_campaign
     from proctor.client.caller import AssessmentCall
-    from proctor.client.run_settings import parse_agents, checked
+    from proctor.client.run_settings import checked, parse_agents
     from proctor.common.errors import UsageError
     from proctor.common.interrupts import interruption
     from proctor.common.settings import default_gateway

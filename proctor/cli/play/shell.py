@@ -146,7 +146,9 @@ class Shell:
             "sms": self._sms,
             "text": self._sms,
             "calendar": self._calendar,
-            "say": lambda text: self._do(_find_action("chat.send_message"), {"content": self._needed(text, "say TEXT")}),
+            "say": lambda text: self._do(
+                _find_action("chat.send_message"), {"content": self._needed(text, "say TEXT")}
+            ),
             "reply": self._reply,
         }
 

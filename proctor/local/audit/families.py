@@ -100,7 +100,7 @@ def audit_cell(cell: Cell) -> Report:
         return report
 
 
-def cells_of(
+def make_cells(
     directories: Sequence[Path], difficulties: Sequence[int], seeds: Sequence[int], *, quick: bool = False
 ) -> list[Cell]:
     """The instances to audit; the memoriser knows the audited seeds and the next ones, a hundred in all."""
@@ -226,7 +226,7 @@ def _compare_difficulties(audit: FamilyAudit) -> None:
                 audit.violations.append((11, hard, None, sentence))
 
 
-def command_for(family: str, difficulty: int, seed: int | None, scenarios_dir: str | None = None) -> str:
+def write_command(family: str, difficulty: int, seed: int | None, scenarios_dir: str | None = None) -> str:
     """The command that shows a violation again; ``scenarios_dir`` is the flag's value, if given."""
     seeds = "" if seed is None else f" --seeds {seed}"
     folder = "" if scenarios_dir is None else f" --scenarios-dir {shlex.quote(scenarios_dir)}"

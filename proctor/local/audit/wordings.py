@@ -7,7 +7,7 @@ of them (a covering array). The combinations are known without a play.
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from proctor.local.audit.notations import language_of, names_of, spread, write
+from proctor.local.audit.notations import choose_language, list_names, spread, write
 from proctor.local.audit.players import oracle
 from proctor.local.audit.plays import Outcome, Turn, perform
 from proctor.local.audit.voices import VOICES, Told, Voice, deliver
@@ -36,7 +36,7 @@ class Wording:
         return {f"voice {self.voice.name}", *(f"notation {name}" for name in self.notations)}
 
 
-def number_of(day: Day) -> int:
+def number_day(day: Day) -> int:
     """The day's number among those of its family: neighbouring seeds and difficulties follow each other."""
     return 4 * day.seed + day.difficulty - 1
 
@@ -48,7 +48,7 @@ def told_acts(day: Day) -> list[Act]:
 
 def planned(day: Day, play: int) -> dict[str, Wording]:
     """The wording of each act that tells values, in one of the plays, by the act's id."""
-    start = number_of(day) * PLAYS + play
+    start = number_day(day) * PLAYS + play
     return {act.id: _wording(day, act, start + _STEP * place) for place, act in enumerate(told_acts(day))}
 
 
@@ -58,7 +58,7 @@ def possible(day: Day) -> set[str]:
     for act in told_acts(day):
         voices = _fitting(day, act)
         names |= {f"voice {voice.name}" for voice in voices}
-        names |= {f"notation {name}" for name in names_of(act.values)}
+        names |= {f"notation {name}" for name in list_names(act.values)}
     return names
 
 
@@ -76,7 +76,7 @@ def _fitting(day: Day, act: Act) -> list[Voice]:
 
 
 def _wording(day: Day, act: Act, turn: int) -> Wording:
-    language = language_of(act.values, turn)
+    language = choose_language(act.values, turn)
     voices = [voice for voice in _fitting(day, act) if voice.language == language]
     voice = voices[spread(turn, len(voices))]
     written = [write(value, language, turn + n, is_first=n == 0) for n, value in enumerate(act.values)]
