@@ -12,8 +12,8 @@ from datetime import datetime
 from pathlib import Path
 
 from benchmarks import table as markdown
-from proctor.cli.audit import mean_of
-from proctor.client.run_settings import seeds_in
+from proctor.cli.audit import compute_mean
+from proctor.client.run_settings import parse_seeds
 from proctor.local.audit import players
 from proctor.local.audit.conditions import carefully
 from proctor.local.audit.plays import Perform, Stage, Turn, perform
@@ -82,7 +82,7 @@ def by_the_clock(day: Day) -> dict[str, Turn]:
     return {"prompt": players.oracle(day), "reader": reading(players.oracle(day))}
 
 
-def kind_of(duty: Duty) -> str | None:
+def find_kind(duty: Duty) -> str | None:
     """The right choice of acting, asking and refusing, for duties that depend on it."""
     word = duty.title.rpartition(": ")[2]
     return word if word in TURNS else None
@@ -100,10 +100,10 @@ HABITS: dict[str, dict[str, tuple[str, ...]]] = {
 """Each player's lapse if another choice is right: names of lapses, of which a duty has one."""
 
 
-def lapses_of(habit: str, duties: Sequence[Duty]) -> dict[str, Lapse]:
+def find_lapses(habit: str, duties: Sequence[Duty]) -> dict[str, Lapse]:
     found: dict[str, Lapse] = {}
     for duty in duties:
-        names = HABITS[habit].get(kind_of(duty) or "", ())
+        names = HABITS[habit].get(find_kind(duty) or "", ())
         found.update((duty.key, lapse) for lapse in duty.lapses if lapse.name in names)
     return found
 
@@ -119,7 +119,7 @@ async def measured(
             for name, player in of(day).items():
                 by_place = shares.setdefault(name, [[] for _ in conditions])
                 by_place[place].append((await stage.play(player, clock=clock, noise=noise)).share)
-    return {name: [mean_of(values) for values in by_place] for name, by_place in shares.items()}
+    return {name: [compute_mean(values) for values in by_place] for name, by_place in shares.items()}
 
 
 async def decided(days: Sequence[Day]) -> tuple[Means, dict[str, float]]:
@@ -130,12 +130,12 @@ async def decided(days: Sequence[Day]) -> tuple[Means, dict[str, float]]:
         passed: dict[tuple[str, int], list[bool]] = {}
         for day in days:
             stage = Stage(day)
-            outcome = await stage.play(players.with_lapses(day, lapses_of(habit, day.duties)))
+            outcome = await stage.play(players.with_lapses(day, find_lapses(habit, day.duties)))
             passed.setdefault((day.family, group_of(day.seed, day.group)), []).append(outcome.share == 1)
             for duty in day.duties:
-                if kind := kind_of(duty):
+                if kind := find_kind(duty):
                     shares[kind].append(outcome.points[duty.key] / stage.criteria[duty.key])
-        means[habit] = [mean_of(shares[kind]) for kind in TURNS]
+        means[habit] = [compute_mean(shares[kind]) for kind in TURNS]
         whole[habit] = 100 * sum(map(all, passed.values())) / len(passed)
     return means, whole
 
@@ -156,9 +156,11 @@ def main() -> None:
     parser.add_argument("--difficulty", type=int, default=2, help="of all days (2)")
     parser.add_argument("--write", action="store_true", help="write docs/conditions.md and its plots")
     asked = parser.parse_args()
-    folder, seeds = ROOT / "scenarios" / "families", seeds_in(asked.seeds)
+    folder, seeds = ROOT / "scenarios" / "families", parse_seeds(asked.seeds)
     days = [make_day(folder / name, asked.difficulty, seed) for name in FAMILIES for seed in seeds]
-    groups = [make_day(folder / name, asked.difficulty, seed) for name in DECIDING for seed in seeds_in(asked.groups)]
+    groups = [
+        make_day(folder / name, asked.difficulty, seed) for name in DECIDING for seed in parse_seeds(asked.groups)
+    ]
     levels, clocks = [str(level) for level in NOISE], [clock.removeprefix("fixed:") for clock in CLOCKS]
     noise = asyncio.run(measured(in_noise, days, [(STANDING, level) for level in NOISE]))
     print(by_noise := table("player", [f"noise {level}" for level in levels], noise), flush=True)

@@ -107,13 +107,13 @@ async def tried_again(client: Client, task_ids: list[str]) -> Counter[str]:
         async with free:
             steps: dict[int, str] = {}
             async for event in client.get_workflow_handle(task_id).fetch_history_events():
-                causes.update(_causes_in(event, steps))
+                causes.update(_find_causes(event, steps))
 
     await asyncio.gather(*map(read, task_ids))
     return causes
 
 
-def _causes_in(event: HistoryEvent, steps: dict[int, str]) -> Iterator[str]:
+def _find_causes(event: HistoryEvent, steps: dict[int, str]) -> Iterator[str]:
     """The causes of earlier attempts in one event of a history; ``steps`` are the activities by their events."""
     if event.HasField("activity_task_scheduled_event_attributes"):
         steps[event.event_id] = event.activity_task_scheduled_event_attributes.activity_type.name

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from benchmarks import table as markdown
-from proctor.cli.audit import mean_of
-from proctor.client.run_settings import seeds_in
-from proctor.local.audit.players import report_of
+from proctor.cli.audit import compute_mean
+from proctor.client.run_settings import parse_seeds
+from proctor.local.audit.players import make_report
 from proctor.local.audit.plays import Stage, Turn, perform
 from proctor.scenarios.kit.making.days import Day, make_day
 from proctor.scenarios.kit.making.draws import Draws
@@ -69,16 +69,16 @@ class Player:
     async def play(self, number: int, now: datetime, client: AsyncUESClient) -> None:
         if number and now.date() > self._day.starts[number - 1].date() and self._memory != MEMORIES[0]:
             self._notes = Notes(looked=None if self._memory == MEMORIES[2] else self._notes.looked)
-        await self._read(number, now, client)
-        for act in self._due(now):
+        await self._read_mails(number, now, client)
+        for act in self._find_due_acts(now):
             self._notes.done.add(act.id)
             await perform(act, self._day, client)
         if now == self._day.starts[-1]:
             is_done = {duty.number or 0: any(a.id in self._notes.done for a in duty.acts) for duty in self._day.listed}
-            for act in report_of(self._day, {number: "done" if done else "open" for number, done in is_done.items()}):
+            for act in make_report(self._day, {number: "done" if done else "open" for number, done in is_done.items()}):
                 await perform(act, self._day, client)
 
-    async def _read(self, number: int, now: datetime, client: AsyncUESClient) -> None:
+    async def _read_mails(self, number: int, now: datetime, client: AsyncUESClient) -> None:
         notes, offset = self._notes, 0
         while True:
             found = await client.email.query(received_after=notes.looked, limit=1000, offset=offset)
@@ -90,7 +90,7 @@ class Player:
                 break
         notes.looked = now
 
-    def _due(self, now: datetime) -> Iterator[Act]:
+    def _find_due_acts(self, now: datetime) -> Iterator[Act]:
         known = [
             fact
             for record in self._records.values()
@@ -128,7 +128,7 @@ async def measured(family: str, difficulty: int, seeds: Sequence[int], miss: flo
             turn: Turn = player.play
             shares[memory].append((await stage.play(turn)).share)
             mails[memory] += player.mails
-    return {memory: Cell(*mean_of(shares[memory]), mails[memory] / len(seeds)) for memory in MEMORIES}
+    return {memory: Cell(*compute_mean(shares[memory]), mails[memory] / len(seeds)) for memory in MEMORIES}
 
 
 def table(cells: dict[tuple[str, int], dict[str, Cell]]) -> list[str]:
@@ -162,7 +162,7 @@ def main() -> None:
     parser.add_argument("--miss", type=float, default=0.05, help="how likely a mail is passed over (0.05)")
     parser.add_argument("--write", action="store_true", help="write docs/memory.md and docs/memory.svg")
     asked = parser.parse_args()
-    seeds, difficulties = seeds_in(asked.seeds), seeds_in(asked.difficulty)
+    seeds, difficulties = parse_seeds(asked.seeds), parse_seeds(asked.difficulty)
     cells = {
         (family, difficulty): asyncio.run(measured(family, difficulty, seeds, asked.miss))
         for family in FAMILIES

@@ -19,7 +19,7 @@ from typing import Any
 
 from benchmarks import table
 from proctor.local.audit import players
-from proctor.local.audit.plays import Outcome, Stage, perform, player_of
+from proctor.local.audit.plays import Outcome, Stage, make_player, perform
 from proctor.scenarios.kit.making.days import Day, make_day
 from proctor.scenarios.kit.making.duty import Act
 from proctor.scenarios.kit.making.people import Person
@@ -52,7 +52,7 @@ class Plays:
         """Whether a family's day is the one whose messages were written."""
         difficulty, seed = self._of
         day = make_day(ROOT / "scenarios" / "families" / family, difficulty, seed)
-        return WRITTEN.get(f"{family}-{difficulty}-{seed}") == seen_of(day)
+        return WRITTEN.get(f"{family}-{difficulty}-{seed}") == hash_seen_parts(day)
 
     def honest(self, family: str, role: str, messages: dict[str, Row]) -> Outcome:
         """The outcome of the oracle with these messages instead of the oracle's, by the ids of acts."""
@@ -65,7 +65,7 @@ class Plays:
             else:
                 await send(message, act, client)
 
-        return asyncio.run(stage.play(player_of(all_acts(stage.day), stage.day, do=do)))
+        return asyncio.run(stage.play(make_player(all_acts(stage.day), stage.day, do=do)))
 
     def attack(self, row: Row, which: str) -> Outcome:
         """The outcome of the oracle with a ``cheat`` or its ``twin``, instead of a task's message or beside all."""
@@ -75,10 +75,10 @@ class Plays:
         own = next((act for act in acts if act.id == task), None)
         first = next((n for n, start in enumerate(day.starts) if own and own.at <= start <= own.until), 0)
         reports = task is None and any(message["do"] == "chat" and ":" in message["body"] for message in messages)
-        rest = player_of([act for act in acts if act.id != task and not (reports and act.id == "report")], day)
+        rest = make_player([act for act in acts if act.id != task and not (reports and act.id == "report")], day)
 
         async def turn(number: int, now: datetime, client: AsyncUESClient) -> None:
-            due = [message for message in messages if round_of(message, first, len(day.starts)) == number]
+            due = [message for message in messages if find_round(message, first, len(day.starts)) == number]
             if task is None:
                 await rest(number, now, client)
             for message in due:
@@ -89,7 +89,7 @@ class Plays:
         return asyncio.run(stage.play(turn))
 
 
-def seen_of(day: Day) -> str:
+def hash_seen_parts(day: Day) -> str:
     """A hash of the parts of a day that participants see."""
     digest = hashlib.sha256()
     for side in day.sides or (day,):
@@ -99,10 +99,10 @@ def seen_of(day: Day) -> str:
 
 def all_acts(day: Day) -> list[Act]:
     """The oracle's acts, its report included."""
-    return [*(act for duty in day.duties for act in duty.acts), *players.report_of(day, {})]
+    return [*(act for duty in day.duties for act in duty.acts), *players.make_report(day, {})]
 
 
-def round_of(message: Row, first: int, rounds: int) -> int:
+def find_round(message: Row, first: int, rounds: int) -> int:
     """The round in which a message is sent: its task's, the next one, or a round that is named by number."""
     at = message.get("at", "same")
     return first if at == "same" else min(first + 1 if at == "next" else int(at), rounds - 1)
@@ -123,7 +123,7 @@ async def send(message: Row, act: Act | None, client: AsyncUESClient) -> None:
         await client.email.forward(message["message_id"], to_addresses=[str(to)], body_text=body)
         return
     # A mail that comes during the day has another id in each play: the answer is a new mail then.
-    if message["do"] == "reply" and await _is_from(message["message_id"], reader, client):
+    if message["do"] == "reply" and await _has_author(message["message_id"], reader, client):
         await client.email.reply(message["message_id"], body_text=body)
         return
     subject = message.get("subject") or (f"About {act.topic}" if act else "Note")
@@ -131,7 +131,7 @@ async def send(message: Row, act: Act | None, client: AsyncUESClient) -> None:
     await client.email.send(to_addresses=[str(to)], subject=subject, body_text="" if html else body, body_html=html)
 
 
-async def _is_from(message_id: str, author: Person | None, client: AsyncUESClient) -> bool:
+async def _has_author(message_id: str, author: Person | None, client: AsyncUESClient) -> bool:
     """Whether such a mail of this author exists; of any author if none is named."""
     try:
         mail = await client.email.get(message_id)

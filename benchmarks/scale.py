@@ -64,7 +64,7 @@ class Need:
     reads: float
 
 
-def need_of(bill: Bill, play: Play, settings: SimpleNamespace) -> Need:
+def compute_need(bill: Bill, play: Play, settings: SimpleNamespace) -> Need:
     """The needs of an assessment like a measured play, in a night."""
     night, thinking, waiting = settings.night, play.thinking, bill.waiting
     participant = play.turns * mean(night.turn_seconds)
@@ -128,7 +128,7 @@ def plan(bill: Bill, settings: SimpleNamespace) -> Night:
     """The night of the settings; a LookupError names a scenario or participant that was not measured."""
     night = settings.night
     plays = [bill.play(name, night.participant, with_models=night.with_models) for name in night.scenarios]
-    return Night(settings, [need_of(bill, play, settings) for play in plays], bill)
+    return Night(settings, [compute_need(bill, play, settings) for play in plays], bill)
 
 
 def walls(night: Night) -> list[tuple[str, float, str]]:
@@ -194,7 +194,7 @@ def tables(night: Night) -> dict[str, str]:
     of, bill, fleet = night.settings.night, night.bill, night.settings.fleet
     machine, trial, whole = bill.machine, bill.trial, sum(night.cpu(name) for name in EVALUATOR)
     busy = "" if machine.load < 1 else f", which others used, too (a load of {machine.load:g})"
-    plays = [need_of(bill, play, night.settings) for play in bill.plays if play.participant == of.participant]
+    plays = [compute_need(bill, play, night.settings) for play in bill.plays if play.participant == of.participant]
     columns = [f"{need.play.scenario}{', with models' if need.play.with_models else ', offline'}" for need in plays]
     per: dict[str, Callable[[Need], str]] = {
         "turns; activities": lambda n: f"{n.play.turns}; {n.play.activities:.0f}",

@@ -9,7 +9,7 @@ import urllib.request
 from pathlib import Path
 
 
-def port_of(words: list[str]) -> str:
+def find_port(words: list[str]) -> str:
     """The port that a command line and the environment name."""
     for word, following in zip(words, [*words[1:], ""], strict=True):
         if word == "--port":
@@ -21,7 +21,7 @@ def port_of(words: list[str]) -> str:
 
 
 if __name__ == "__main__":
-    port = port_of(Path("/proc/1/cmdline").read_text().split("\0"))
+    port = find_port(Path("/proc/1/cmdline").read_text().split("\0"))
     try:
         direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
         direct.open(f"http://127.0.0.1:{port}/.well-known/agent-card.json", timeout=20)

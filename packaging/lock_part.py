@@ -35,21 +35,21 @@ def part(lock: str, asked: list[str]) -> str:
     Raises:
         SystemExit: the lock has no entry for one of them.
     """
-    entries = [(name_of(block), block) for block in re.findall(r"^\w.*\n(?: .*\n)*", lock, re.MULTILINE)]
-    needed = set(map(name_of, asked))
+    entries = [(read_name(block), block) for block in re.findall(r"^\w.*\n(?: .*\n)*", lock, re.MULTILINE)]
+    needed = set(map(read_name, asked))
     if missing := needed - dict(entries).keys():
         raise SystemExit(f"requirements.lock has no {', '.join(sorted(missing))}: run make lock")
-    while more := {name for name, entry in entries if name not in needed and needed & parents_in(entry)}:
+    while more := {name for name, entry in entries if name not in needed and needed & find_parents(entry)}:
         needed |= more
     return "".join(entry for name, entry in entries if name in needed)
 
 
-def name_of(requirement: str) -> str:
+def read_name(requirement: str) -> str:
     """The package name of a requirement or an entry, in the spelling of locks."""
     return re.sub(r"[-_.]+", "-", re.split(r"[^\w.-]", requirement)[0]).lower()
 
 
-def parents_in(entry: str) -> set[str]:
+def find_parents(entry: str) -> set[str]:
     """The names of the packages that ask for this one."""
     return set(entry.partition("# via ")[2].strip().split(", "))
 

@@ -134,13 +134,13 @@ def _schema_page(title: str, intro: str, known: Mapping[str, Mapping[str, Any]])
 def _section(name: str, schema: Mapping[str, Any], level: int = 2) -> Iterable[str]:
     yield f"{'#' * level} {name}"
     if description := schema.get("description"):
-        yield _plain(description)
+        yield _convert_docstring(description)
     if fields := schema.get("properties"):
         required = schema.get("required", ())
         rows = ["| field | type | required | default | meaning |", "| --- | --- | --- | --- | --- |"]
         for field, rule in fields.items():
             default = f"`{json.dumps(rule['default'])}`" if "default" in rule else ""
-            meaning = _plain(rule.get("description", "")).replace("\n", " ").replace("|", "\\|")
+            meaning = _convert_docstring(rule.get("description", "")).replace("\n", " ").replace("|", "\\|")
             needed = "yes" if field in required else ""
             rows.append(f"| `{field}` | {_type(rule)} | {needed} | {default} | {meaning} |")
         yield "\n".join(rows)
@@ -174,6 +174,6 @@ def _type(rule: Mapping[str, Any]) -> str:
             return " or ".join(kinds)
 
 
-def _plain(docstring: str) -> str:
+def _convert_docstring(docstring: str) -> str:
     """A docstring as Markdown: ``x`` becomes `x`."""
     return docstring.replace("``", "`").replace("<", "&lt;")

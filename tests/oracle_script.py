@@ -9,7 +9,7 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
-from proctor.local.audit.players import report_of
+from proctor.local.audit.players import make_report
 from proctor.scenarios.kit.making.days import Day, make_day
 from proctor.scenarios.kit.making.duty import Act
 from proctor.scenarios.kit.making.wording import message
@@ -29,7 +29,7 @@ def oracle_script(family: str, difficulty: int, seed: int) -> dict[int, Calls]:
     """Turn numbers, from 1, to the calls of that turn."""
     day = make_day(FAMILIES / family, difficulty, seed)
     script: dict[int, list[tuple[str, dict[str, Any]]]] = defaultdict(list)
-    for act in [*(act for duty in day.duties for act in duty.acts), *report_of(day, {})]:
+    for act in [*(act for duty in day.duties for act in duty.acts), *make_report(day, {})]:
         fitting = [number for number, start in enumerate(day.starts, start=1) if act.at <= start <= act.until]
         if fitting:
             name, fields = _as_call(act, day)

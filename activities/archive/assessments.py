@@ -69,7 +69,7 @@ class ArchiveActivities:
         cost, currency = _cost([*provenance.judges, *provenance.characters])
         began_at = provenance.started_at or info.started_time
         return ArchiveEntry(
-            **ArchiveEntry.fields_of(results),
+            **ArchiveEntry.pick_fields(results),
             id=plan.assessment_id,
             fence=own_fence(),
             run_id=info.workflow_run_id,

@@ -48,7 +48,7 @@ def characters_addressed(message: OutgoingMessage, scenario: ScenarioConfig) -> 
     user, user_talks = scenario.user_character, message.modality in scenario.user_talks
     reached: dict[str, None] = {user: None} if message.modality == "chat" else {}
     for address in message.recipients:
-        character_id = character_at(address, message.modality, scenario)
+        character_id = find_character(address, message.modality, scenario)
         is_senders = message.modality != "calendar" and address == message.bare_sender
         # A change to the calendar is the user's own action, whoever organizes the event.
         if character_id is not None and (not is_senders or character_id == user):
@@ -75,7 +75,7 @@ def roles_reached(messages: Iterable[OutgoingMessage], scenario: ScenarioConfig)
         if message.modality == "chat":
             continue
         addresses = [message.bare_sender] if message.operation == "respond" else message.recipients
-        characters = (character_at(address, message.modality, scenario) for address in addresses)
+        characters = (find_character(address, message.modality, scenario) for address in addresses)
         for user in dict.fromkeys(character for character in characters if character in roles):
             received[user] += 1
             if received[user] <= ANSWERED_IN_A_TURN:
@@ -83,7 +83,7 @@ def roles_reached(messages: Iterable[OutgoingMessage], scenario: ScenarioConfig)
     return reached
 
 
-def character_at(address: str, modality: Written, scenario: ScenarioConfig) -> str | None:
+def find_character(address: str, modality: Written, scenario: ScenarioConfig) -> str | None:
     """Return the id of the character at a normalized address."""
     for key, person in scenario.characters.items():
         if address and address == (person.bare_phone if modality == "sms" else person.bare_email):

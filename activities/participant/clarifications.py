@@ -40,7 +40,7 @@ def noted_clarifications() -> list[Clarification]:
     return [note.clarification for note in notes.noted(notes.ClarificationNote)]
 
 
-def text_of(clarification: Clarification) -> str:
+def word_clarification(clarification: Clarification) -> str:
     """Return the sentence to send to the participant."""
     return _NO_ANSWER if clarification.kind == "question" else _ASKED_AGAIN.format(problem=clarification.problem)
 

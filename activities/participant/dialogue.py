@@ -20,8 +20,8 @@ from proctor.activities.participant.answer import OnEvent
 from proctor.activities.participant.clarifications import (
     find_clarification,
     noted_clarifications,
-    text_of,
     with_clarifications,
+    word_clarification,
 )
 from proctor.activities.participant.earlier_tasks import CANCEL_SECONDS, cancel_all, end_all
 from proctor.activities.participant.participants_time import forget, in_time, note_more_wait, seconds_left
@@ -301,7 +301,7 @@ class Dialogue:
             await self._attempt.look()
         try:
             return await self._participant.tell(
-                text_of(clarification),
+                word_clarification(clarification),
                 self._attempt.message_id(clarification.kind),
                 _note_task,
                 fence=own_fence(),

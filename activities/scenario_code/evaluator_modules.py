@@ -217,7 +217,7 @@ class _ScenarioImport:
         if fromlist:
             return module
         root, inner = name.split(".")[:2]
-        return self._with_frozen() if root == "proctor" else _with(ModuleType(root), [inner], module)
+        return self._with_frozen() if root == "proctor" else _add_module(ModuleType(root), [inner], module)
 
     def _with_frozen(self) -> ModuleType:
         """Return the package ``proctor`` with the kit and the reader that were frozen with the scenario, if it has
@@ -226,7 +226,7 @@ class _ScenarioImport:
         root = proctor
         for package, folder in FROZEN.items():
             if (module := sys.modules.get(f"{self._package_name}.{folder}")) is not None:
-                root = _with(root, package.split(".")[1:], module)
+                root = _add_module(root, package.split(".")[1:], module)
         return root
 
     def _import_sibling(self, name: str, fromlist: Sequence[str] | None) -> Any:
@@ -243,10 +243,10 @@ class _ScenarioImport:
             raise
 
 
-def _with(package: ModuleType, place: Sequence[str], module: ModuleType) -> ModuleType:
+def _add_module(package: ModuleType, place: Sequence[str], module: ModuleType) -> ModuleType:
     """Return a copy of a package that has ``module`` at ``place`` below it."""
     first, *rest = place
-    inner = _with(getattr(package, first, ModuleType(first)), rest, module) if rest else module
+    inner = _add_module(getattr(package, first, ModuleType(first)), rest, module) if rest else module
     return _module(package.__name__, package, **{first: inner})
 
 

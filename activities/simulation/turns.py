@@ -43,7 +43,7 @@ class TurnActivities:
             payload.checkpoint,
             Step(
                 events=(
-                    *(_event_of(reply, scenario, payload.turn) for reply in payload.replies),
+                    *(_plan_event(reply, scenario, payload.turn) for reply in payload.replies),
                     *(event for message in payload.arrivals for event in arrival_events(message)),
                 ),
                 to=payload.to,
@@ -56,7 +56,7 @@ class TurnActivities:
         )
 
 
-def _event_of(planned: payloads.PlannedReply, scenario: ScenarioConfig, turn: int) -> PlannedEvent:
+def _plan_event(planned: payloads.PlannedReply, scenario: ScenarioConfig, turn: int) -> PlannedEvent:
     modality, data = generator.reply_event(planned.reply, planned.message, scenario)
     return PlannedEvent(
         scheduled_time=planned.message.sent_at + timedelta(seconds=planned.reply.delay_seconds),

@@ -55,7 +55,7 @@ async def read_counters(metrics_url: str) -> tuple[Counter[str], Counter[str]]:
         return requests_and_actions((await http.get(metrics_url)).text)
 
 
-def stored_in(folder: Path) -> Stored:
+def measure_store(folder: Path) -> Stored:
     sizes = []
     for file in folder.rglob("*"):
         with suppress(FileNotFoundError):  # a file that is being written under a temporary name
@@ -68,8 +68,8 @@ class _Watched:
     def __init__(self, evaluator: Evaluator, requests: Counter[str], actions: Counter[str]) -> None:
         self.cpu = evaluator.cpu()
         self.requests, self.actions = requests, actions
-        self.store = stored_in(evaluator.local.state / "storage")
-        self.archive = stored_in(evaluator.local.state / "archive")
+        self.store = measure_store(evaluator.local.state / "storage")
+        self.archive = measure_store(evaluator.local.state / "archive")
 
 
 async def _watch(evaluator: Evaluator) -> _Watched:
@@ -120,8 +120,8 @@ async def measure_play(
         requests=_per(repetitions, after.requests, before.requests),
         store=store,
         archive=archive,
-        judges=_counted(judged),
-        characters=_counted(spoken),
+        judges=_count_tokens(judged),
+        characters=_count_tokens(spoken),
         thinking=thinking,
     )
     say(
@@ -143,13 +143,13 @@ async def _measure_thinking(
     of_one = quick[:1]
     figures = {}
     for who, activity in (("characters", "respond"), ("judges", "judge_criterion")):
-        (depth, waits), (least_depth, least_waits) = waited_for(slow, activity), waited_for(of_one, activity)
+        (depth, waits), (least_depth, least_waits) = measure_waits(slow, activity), measure_waits(of_one, activity)
         figures[f"{who}_depth"] = max(depth - least_depth, 0) / LATENCY
         figures[f"{who}_waits"] = max(waits - least_waits, 0) / LATENCY
     return Thinking(**figures)
 
 
-def waited_for(histories: Iterable[WorkflowHistory], activity: str | None = None) -> tuple[float, float]:
+def measure_waits(histories: Iterable[WorkflowHistory], activity: str | None = None) -> tuple[float, float]:
     """How long activities (of a kind, or all) ran, in seconds: by the clock, and as the sum of all."""
     spans = sorted(span for history in histories for span in _spans(history, activity))
     clock, until = 0.0, float("-inf")
@@ -189,7 +189,7 @@ def _script(endpoint: OpenAIEndpoint) -> None:
     endpoint.answer("Would you answer this", {"should_respond": True, "reason": "It is a question."})
 
 
-def _counted(prompts: list[str]) -> Tokens:
+def _count_tokens(prompts: list[str]) -> Tokens:
     counts = counted(prompts)
     return Tokens(calls=counts.calls, input=counts.all, uncached=counts.uncached)
 

@@ -47,7 +47,7 @@ class AssessOptions:
     has_warned: bool = False
 
 
-def participants_in(agents: Sequence[str]) -> str | dict[str, str]:
+def read_participants(agents: Sequence[str]) -> str | dict[str, str]:
     """The address of a single agent. Several agents are given as ``ROLE=ADDRESS``: their roles to their addresses."""
     named = [_WITH_ROLE.fullmatch(agent) for agent in agents]
     if not agents or not all(named):

@@ -99,13 +99,13 @@ def make_table(audits: Sequence[FamilyAudit]) -> Table:
                 str(difficulty),
                 str(len(audit.of(difficulty))),
                 Text(str(len(bad)), style="red" if bad else ""),
-                f"{audit.mean_of('keywords', difficulty):.0%}",
-                f"{audit.mean_of('memoriser', difficulty):.0%}",
+                f"{audit.average_shares('keywords', difficulty):.0%}",
+                f"{audit.average_shares('memoriser', difficulty):.0%}",
                 f"{audit.shared.get(difficulty, 0):.1%}",
                 *(f"{audit.means.get((difficulty, rate), 0):.0%}" for rate in _RATES_SHOWN),
                 f"{min(values):.2f}" if values else "",
-                *(f"{share:.0%}" for share in audit.naming_of(difficulty) or ()),
-                *([] if audit.naming_of(difficulty) else ["", ""]),
+                *(f"{share:.0%}" for share in audit.find_naming(difficulty) or ()),
+                *([] if audit.find_naming(difficulty) else ["", ""]),
                 *_learned(audit, difficulty),
             )
     return table
@@ -129,7 +129,7 @@ def _learned(audit: FamilyAudit, difficulty: int) -> tuple[str, str]:
     return (f"{100 * study.gain:+.0f}", str(len(study.known))) if study else ("", "")
 
 
-def figures_of(audits: Sequence[FamilyAudit]) -> list[dict[str, Any]]:
+def collect_figures(audits: Sequence[FamilyAudit]) -> list[dict[str, Any]]:
     """The figures for the families' pages. A mean has half the width of its 95 % interval (1.96 standard errors)."""
     return [
         {
@@ -138,9 +138,9 @@ def figures_of(audits: Sequence[FamilyAudit]) -> list[dict[str, Any]]:
             "instances": len(reports := [report for report in audit.of(difficulty) if report.bots]),
             "first_day": {"seed": reports[0].seed, "digest": reports[0].digest},
             "violations": sum(violation[1] == difficulty for violation in audit.violations),
-            "bots": {name: mean_of([report.bots[name] for report in reports]) for name in reports[0].bots},
+            "bots": {name: compute_mean([report.bots[name] for report in reports]) for name in reports[0].bots},
             "graded": {
-                f"{rate:g}": mean_of([play["total"] for report in reports for play in report.graded[rate]])
+                f"{rate:g}": compute_mean([play["total"] for report in reports for play in report.graded[rate]])
                 for rate in reports[0].graded
             },
             "shared_8_grams": round(audit.shared.get(difficulty, 0.0), 4),
@@ -150,7 +150,7 @@ def figures_of(audits: Sequence[FamilyAudit]) -> list[dict[str, Any]]:
             },
             **(
                 {"naming": dict(zip(("without", "only"), naming, strict=True))}
-                if (naming := audit.naming_of(difficulty))
+                if (naming := audit.find_naming(difficulty))
                 else {}
             ),
             **(audit.studies[difficulty].figures() if difficulty in audit.studies else {}),
@@ -160,7 +160,7 @@ def figures_of(audits: Sequence[FamilyAudit]) -> list[dict[str, Any]]:
     ]
 
 
-def mean_of(shares: Sequence[float]) -> tuple[float, float]:
+def compute_mean(shares: Sequence[float]) -> tuple[float, float]:
     """The mean of shares in percent, and half the width of its 95 % interval."""
     error = 1.96 * stdev(shares) / len(shares) ** 0.5 if len(shares) > 1 else 0.0
     return round(100 * fmean(shares), 1), round(100 * error, 1)

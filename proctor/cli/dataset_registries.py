@@ -106,10 +106,10 @@ def read_registry(source: str) -> list[KnownDataset]:
             "have it"
         )
     folder = Path.cwd() if is_remote else Path(source).absolute().parent
-    return [_known(row, f"{source}: entry {number}", folder) for number, row in enumerate(rows, 1)]
+    return [_read_row(row, f"{source}: entry {number}", folder) for number, row in enumerate(rows, 1)]
 
 
-def _known(row: Any, where: str, folder: Path) -> KnownDataset:
+def _read_row(row: Any, where: str, folder: Path) -> KnownDataset:
     if not isinstance(row, dict):
         raise UsageError(f"{where} is {show_value(row)}: it must be an object with name, version and the tasks' place")
     if isinstance(row.get("name"), str):

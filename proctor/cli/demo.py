@@ -36,7 +36,7 @@ async def play_demo(config: GreenAgentConfig, scenario_id: str, seed: int, keep:
     console = make_console()
     # The supervisor's guard removes the folder even if this process is killed. Before the guard runs, the context does.
     with tempfile.TemporaryDirectory(prefix="proctor-demo-", ignore_cleanup_errors=True) as folder:
-        archive = _archive_of(config)
+        archive = _prepare_archive(config)
         stack = throwaway_stack(config, Path(folder), with_agent=True, archive=archive, has_links=keep)
         async with started(stack, console, interrupted) as supervisor:
             if interrupted.is_set():
@@ -49,7 +49,7 @@ async def play_demo(config: GreenAgentConfig, scenario_id: str, seed: int, keep:
     return archive is not None
 
 
-def _archive_of(config: GreenAgentConfig) -> str | None:
+def _prepare_archive(config: GreenAgentConfig) -> str | None:
     """The user's archive. If the user can't write there, print a warning and return None."""
     if "://" in config.archive_url:
         return config.archive_url

@@ -6,7 +6,7 @@ from datetime import datetime
 from pathlib import Path
 
 from proctor.cli.entries import require_assessments, size_in_words, tell_left_out
-from proctor.client.tables import columns_of, rows_of, write_parquet
+from proctor.client.tables import list_columns, make_rows, write_parquet
 from proctor.common.errors import CommandError, UsageError
 from proctor.common.phrases import counted
 from proctor.protocol.archive import ArchiveEntry
@@ -36,7 +36,7 @@ def with_members(kept: Archive, entries: Sequence[ArchiveEntry], damaged: list[s
     return [*entries, *(member for some in members for member in some if member.id not in named)]
 
 
-def parts_of(kept: Archive, entries: Sequence[ArchiveEntry]) -> list[ArchiveEntry]:
+def find_parts(kept: Archive, entries: Sequence[ArchiveEntry]) -> list[ArchiveEntry]:
     """The entries of single participants, for assessments with several participants."""
     names = [name_of_role(entry.id, role) for entry in entries for role in entry.roles]
     return [part for name in names if (part := kept.get(name)) is not None]
@@ -68,8 +68,8 @@ def _write_page(kept: Archive, entries: Sequence[ArchiveEntry], path: Path) -> s
 def _write_csv(kept: Archive, entries: Sequence[ArchiveEntry], path: Path) -> str:
     import csv
 
-    rows = rows_of(kept, entries)
-    columns = columns_of(rows)
+    rows = make_rows(kept, entries)
+    columns = list_columns(rows)
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, columns)
         writer.writeheader()
@@ -89,9 +89,9 @@ def _cell(value: object) -> object:
 
 
 def _write_parquet(kept: Archive, entries: Sequence[ArchiveEntry], path: Path) -> str:
-    rows = rows_of(kept, entries)
+    rows = make_rows(kept, entries)
     write_parquet(rows, path)
-    return _count_rows(rows, columns_of(rows))
+    return _count_rows(rows, list_columns(rows))
 
 
 WRITERS: dict[str, Callable[[Archive, Sequence[ArchiveEntry], Path], str]] = {

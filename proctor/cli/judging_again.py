@@ -163,7 +163,7 @@ class _Watched:
             print(f"judged {self._count} of {self._total} runs{problems}", file=sys.stderr, flush=True)
 
 
-def shift_of(
+def compute_shift(
     court: Court,
     kept: Archive,
     work: Work,
@@ -289,12 +289,14 @@ def print_shift(console: Console, shift: Shift, named: int, *, has_judge: bool) 
     table = plain_table("agent", numbers=("before", "now", "shift"))
     for mean in shift.means:
         change = mean.now - mean.before if mean.now is not None and mean.before is not None else None
-        table.add_row(Text(clean(mean.agent)), _shown(mean.before), _shown(mean.now), _shown_change(change))
+        table.add_row(
+            Text(clean(mean.agent)), _format_percent(mean.before), _format_percent(mean.now), _shown_change(change)
+        )
     show(console, table)
     if moved := sorted((criterion for criterion in shift.criteria if criterion.more or criterion.less), key=_weight):
         table = plain_table("criterion", numbers=("runs", "up", "down", "before", "now", "shift"))
         for row in moved[:_SHOWN]:
-            cells = (str(row.runs), str(row.more), str(row.less), _shown(row.before), _shown(row.now))
+            cells = (str(row.runs), str(row.more), str(row.less), _format_percent(row.before), _format_percent(row.now))
             table.add_row(Text(clean(f"{row.scenario}: {row.name}")), *cells, _shown_change(row.now - row.before))
         console.print()
         show(console, table)
@@ -303,9 +305,8 @@ def print_shift(console: Console, shift: Shift, named: int, *, has_judge: bool) 
     if shift.changed_runs:
         say(f"\nThe largest shifts of {counted(shift.changed, 'run')}:")
         for run in shift.changed_runs[:WORST]:
-            say(
-                f"  {run.assessment_id}  {clean(run.day)}  {clean(run.agent)}: {_shown(run.before)} → {_shown(run.now)}"
-            )
+            change = f"{_format_percent(run.before)} → {_format_percent(run.now)}"
+            say(f"  {run.assessment_id}  {clean(run.day)}  {clean(run.agent)}: {change}")
     if shift.kept:
         hint = "" if has_judge else ": --judge MODEL asks one"
         say(f"{counted(shift.kept, 'verdict')} needed a model and stayed as before{hint}")
@@ -322,7 +323,7 @@ def _weight(row: CriterionShift) -> tuple[int, float]:
     return -(row.more + row.less), -abs(row.now - row.before)
 
 
-def _shown(percent: float | None) -> str:
+def _format_percent(percent: float | None) -> str:
     return "-" if percent is None else f"{percent:.1f} %"
 
 

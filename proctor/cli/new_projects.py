@@ -30,7 +30,7 @@ def write_project(kind: str, name: str, folder: Path, example: str, values: Mapp
     target = folder / name
     if target.exists():
         raise UsageError(f"{target} is there already: choose another name, or another --folder")
-    title = " ".join(words_of(name)).capitalize()
+    title = " ".join(split_name(name)).capitalize()
     try:
         _write(files("proctor.cli") / "templates" / kind, target, {"name": name, "title": title, **values})
     except OSError as error:
@@ -43,7 +43,7 @@ def say_next(kind: str, **values: object) -> None:
     print(Template(text).substitute(values), end="")
 
 
-def words_of(name: str) -> list[str]:
+def split_name(name: str) -> list[str]:
     return re.split(r"[-_]", name)
 
 

@@ -32,7 +32,7 @@ async def connect_to_engine(gateway_url: str, temporal_address: str | None) -> C
     config = with_connection(read_settings(GreenAgentConfig, temporal_address=temporal_address), temporal_address)
     is_named = "temporal_address" in config.model_fields_set
     if not is_named:
-        config = merge_configs(config, await _temporal_of(gateway_url))
+        config = merge_configs(config, await _fetch_temporal_address(gateway_url))
     try:
         return await connect(config)
     except TemporalUnreachableError as error:
@@ -40,7 +40,7 @@ async def connect_to_engine(gateway_url: str, temporal_address: str | None) -> C
         raise UnreachableError(f"{error}{remedy}") from None
 
 
-async def _temporal_of(gateway_url: str) -> dict[str, str]:
+async def _fetch_temporal_address(gateway_url: str) -> dict[str, str]:
     """The settings of the gateway's Temporal, as the gateway reports them."""
     try:
         async with make_http_client(timeout=_GATEWAY_SECONDS, headers=authorization()) as http:

@@ -30,12 +30,12 @@ _UNSCORED_WITHOUT_WARNING = 0.1  # the share of a scenario's points that may sta
 
 async def check_package(package: ScenarioPackage, name: str, settings: GreenAgentConfig, code: ScenarioCode) -> None:
     """Check a scenario that can be loaded, and print that it can be played."""
-    from proctor.local.scenario_data import data_problems, initial_state_of
+    from proctor.local.scenario_data import data_problems, read_initial_state
     from proctor.local.scenario_trial import try_evaluators
 
     sides, faults = package.sides, _case_problems(package)
     for role in sides:
-        problems = data_problems(initial_state_of(package.directory, role))
+        problems = data_problems(read_initial_state(package.directory, role))
         faults += [f"role {role}: {problem}" if role else problem for problem in problems]
     warnings = [*package.warnings, *_lacks(package)]
     for side in sides.values() if not faults else ():

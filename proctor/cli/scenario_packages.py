@@ -71,5 +71,5 @@ def family_folder(manager: ScenarioManager, name: str) -> Path:
     return folder
 
 
-def manager_of(scenarios_dir: str | None) -> ScenarioManager:
+def make_manager(scenarios_dir: str | None) -> ScenarioManager:
     return ScenarioManager(read_settings(GreenAgentConfig, scenarios_dir=scenarios_dir).scenarios_dir)

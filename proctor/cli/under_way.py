@@ -30,7 +30,7 @@ async def show_task(gateway_url: str, task_id: str, console: Console, output: st
 
 def _conclude(console: Console, ended: Ended, gateway_url: str, workflow_url: str | None, output: str | None) -> str:
     assert ended.results is not None
-    match _kind_of(ended.results):
+    match _read_kind(ended.results):
         case "run_results":
             conclude_run(console, ended.results, output, datetime.now(), gateway_url)
             return "campaign"
@@ -42,7 +42,7 @@ def _conclude(console: Console, ended: Ended, gateway_url: str, workflow_url: st
             return "assessment"
 
 
-def _kind_of(exact: bytes) -> str:
+def _read_kind(exact: bytes) -> str:
     try:
         return str(json.loads(exact).get("message_type", ""))
     except (ValueError, AttributeError):

@@ -28,7 +28,7 @@ def chosen_agent(name: str, entries: Sequence[ArchiveEntry]) -> list[ArchiveEntr
     Raises:
         UsageError: several agents have the name; the message lists unambiguous names.
     """
-    agents = _agents_in(entries)
+    agents = _group_entries(entries)
     label, _, which = name.partition("=")
     labelled = [who for who in agents if who[0] == name]
     if not labelled:
@@ -67,7 +67,7 @@ def runs_of_agents(
 
 def agent_names(entries: Iterable[ArchiveEntry]) -> dict[str, str]:
     """Entries' ids to their agents' names: the label, or ``LABEL=ADDRESS`` if several agents have that label."""
-    agents = _agents_in(entries)
+    agents = _group_entries(entries)
     labels = Counter(label for label, _, _ in agents)
     return {
         entry.id: who[0] if labels[who[0]] == 1 else _full_name(who, agents)
@@ -76,7 +76,7 @@ def agent_names(entries: Iterable[ArchiveEntry]) -> dict[str, str]:
     }
 
 
-def _agents_in(entries: Iterable[ArchiveEntry]) -> dict[Who, list[ArchiveEntry]]:
+def _group_entries(entries: Iterable[ArchiveEntry]) -> dict[Who, list[ArchiveEntry]]:
     agents: dict[Who, list[ArchiveEntry]] = {}
     for entry in entries:
         if entry.kind != "campaign":

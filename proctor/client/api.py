@@ -18,7 +18,7 @@ from proctor.client.agent_names import agent_names, runs_of_agents
 from proctor.client.caller import AssessmentCall, CallEvent, Ended
 from proctor.client.following import require_completed
 from proctor.client.run_settings import checked
-from proctor.client.tables import Rows, rows_of, write_parquet
+from proctor.client.tables import Rows, make_rows, write_parquet
 from proctor.common.errors import CommandError
 from proctor.common.settings import default_gateway
 from proctor.protocol.archive import ArchiveEntry
@@ -137,7 +137,7 @@ class Runs(Sequence[ArchiveEntry]):
 
         ``percent`` is the run's counted score. ``weight`` is the run's share in the mean of its agent.
         """
-        return rows_of(self._archive, self._entries)
+        return make_rows(self._archive, self._entries)
 
     def summaries(self) -> list[Summary]:
         """Each agent's means with their intervals, by scenario, dimension and criterion, as in a campaign's results.
@@ -211,10 +211,10 @@ def runs(
         UsageError: a value can't be read.
         StoreUnavailableError: the archive can't be read.
     """
-    from proctor.client.opened_archive import open_archive, query_of
+    from proctor.client.opened_archive import make_query, open_archive
 
     kept, _ = open_archive(archive, None)
-    query = query_of(scenario, agent, status, campaign, since, until)
+    query = make_query(scenario, agent, status, campaign, since, until)
     damaged = list[str]()
     entries = kept.in_full(kept.select(replace(query, most=most)), damaged)
     for sentence in damaged:

@@ -170,7 +170,7 @@ class AssessmentCall:
                         if lost_since:
                             pause, lost_since = _FIRST_PAUSE, 0.0
                             yield ConnectionBack()
-                        for event in self._read(response):
+                        for event in self._read_response(response):
                             if isinstance(event, Ended):
                                 yield await self._with_results(event)
                                 return
@@ -277,7 +277,7 @@ class AssessmentCall:
             return f"{text.rstrip('.')}. The agent card of {self.gateway_url} sends callers to {self._goes_to}"
         return text
 
-    def _read(self, response: a2a.StreamResponse) -> Iterator[CallEvent]:
+    def _read_response(self, response: a2a.StreamResponse) -> Iterator[CallEvent]:
         if response.HasField("task"):
             yield from self._read_task(response.task)
         elif response.HasField("artifact_update"):

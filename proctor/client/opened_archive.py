@@ -22,7 +22,7 @@ _NAMED = 3  # deployments in a sentence
 _UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
 
 
-def query_of(
+def make_query(
     scenario: str | None,
     agent: str | None,
     status: str | None,
@@ -90,10 +90,10 @@ def deployment_settings(*names: str, **flags: str | None) -> GreenAgentConfig:
         deployment = read_deployment(Path(config.state))
         settled = deployment.settle(config, chosen) if deployment.settings else config
         return settled if deployment.is_running else with_connection(settled)
-    return with_connection(config) if chosen & PLACES else _found(config, names)
+    return with_connection(config) if chosen & PLACES else _choose_deployment(config, names)
 
 
-def _found(config: GreenAgentConfig, names: Sequence[str]) -> GreenAgentConfig:
+def _choose_deployment(config: GreenAgentConfig, names: Sequence[str]) -> GreenAgentConfig:
     running, places = _places(config)
     if not names and len(running) > 1 and running[0].state != Path(config.state).resolve():
         raise UsageError(f"several deployments run: name one with {_flags(running)}")

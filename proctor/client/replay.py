@@ -60,7 +60,7 @@ async def reset_points(client: Client, task_id: str) -> list[ResetPoint]:
     """All points from which an assessment may continue, in order; a later run's point replaces an earlier run's."""
     points: dict[str, ResetPoint] = {}
     try:
-        described, runs = await _runs(client, task_id)
+        described, runs = await _list_runs(client, task_id)
         for run_id in runs:
             points |= await _points_of_run(client, task_id, run_id, is_first=not points)
     except RPCError as error:
@@ -74,7 +74,7 @@ async def reset_points(client: Client, task_id: str) -> list[ResetPoint]:
     return list(points.values())
 
 
-async def _runs(client: Client, task_id: str) -> tuple[WorkflowExecutionDescription, list[str]]:
+async def _list_runs(client: Client, task_id: str) -> tuple[WorkflowExecutionDescription, list[str]]:
     """The current run, and the ids of the runs that continued as new before it, earliest first."""
     described = await client.get_workflow_handle(task_id).describe()
     if described.workflow_type != ASSESSMENT_WORKFLOW:
@@ -97,7 +97,7 @@ async def _points_of_run(client: Client, task_id: str, run_id: str, *, is_first:
         step = begun.activity_type.name
         name, turn = (_BEGIN | _WITHIN)[step], None
         if "{}" in name:
-            turn = await _turn_of(client, begun.input)
+            turn = await _read_turn(client, begun.input)
         whole = turn if step in _BEGIN else None
         return ResetPoint(run_id, begun.workflow_task_completed_event_id, name.format(turn), whole)
 
@@ -119,7 +119,7 @@ async def _points_of_run(client: Client, task_id: str, run_id: str, *, is_first:
     return points
 
 
-async def _turn_of(client: Client, payloads: Payloads) -> int:
+async def _read_turn(client: Client, payloads: Payloads) -> int:
     try:
         (played,) = await client.data_converter.decode(list(payloads.payloads), [_Turn])
     except (BlobNotFoundError, OSError) as error:

@@ -17,7 +17,7 @@ _MOST_SEEDS = 10_000
 _RANGE = re.compile(r"(-?\d+)(?:\s*-\s*(-?\d+))?", re.ASCII)
 
 
-def seeds_in(words: str, flag: str = "--seeds") -> list[int]:
+def parse_seeds(words: str, flag: str = "--seeds") -> list[int]:
     """Parse numbers such as ``1-5,9``. Error messages name the ``flag``."""
     seeds: list[int] = []
     for word in filter(None, (word.strip() for word in words.split(","))):
@@ -32,7 +32,7 @@ def seeds_in(words: str, flag: str = "--seeds") -> list[int]:
     return seeds
 
 
-def agents_in(words: Sequence[str], unnamed: str = "agent", known: Sequence[str] = ()) -> dict[str, str]:
+def parse_agents(words: Sequence[str], unnamed: str = "agent", known: Sequence[str] = ()) -> dict[str, str]:
     """Parse agents such as ``mine=http://localhost:8001``; return names to addresses.
 
     Args:

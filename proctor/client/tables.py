@@ -28,7 +28,7 @@ COLUMNS = (*_FIRST, *(name for name in EntrySummary.marked(OF_RESULT) if name no
 Rows = Sequence[Mapping[str, Any]]
 
 
-def rows_of(archive: Archive, entries: Sequence[ArchiveEntry]) -> list[dict[str, Any]]:
+def make_rows(archive: Archive, entries: Sequence[ArchiveEntry]) -> list[dict[str, Any]]:
     """A row for each assessment and trial. A campaign has no row, but its members do.
 
     Raises:
@@ -67,7 +67,7 @@ def _shares(entries: Sequence[ArchiveEntry], names: Mapping[str, str]) -> dict[s
     return shares
 
 
-def columns_of(rows: Rows) -> list[str]:
+def list_columns(rows: Rows) -> list[str]:
     return list(dict.fromkeys(name for row in rows for name in row)) or list(COLUMNS)
 
 
@@ -79,7 +79,7 @@ def write_parquet(rows: Rows, path: Path) -> None:
     except ImportError:
         raise CommandError("a .parquet file needs pyarrow: pip install pyarrow, or write .csv") from None
     try:
-        table = pyarrow.table({name: [row.get(name) for row in rows] for name in columns_of(rows)})
+        table = pyarrow.table({name: [row.get(name) for row in rows] for name in list_columns(rows)})
     except OverflowError:
         raise CommandError(f"{path}: a result has a number of more than 64 bits; write .csv") from None
     parquet.write_table(table, path)

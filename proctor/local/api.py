@@ -27,9 +27,9 @@ def families(scenarios_dir: str | Path | None = None) -> "list[Family]":
     Raises:
         CommandError: a family's description is missing or broken.
     """
-    from proctor.local.families import families_in
+    from proctor.local.families import load_families
 
-    return families_in(scenarios_dir)
+    return load_families(scenarios_dir)
 
 
 def rehearse(

@@ -130,7 +130,7 @@ class Court:
         by = (await self.who(entry)).model_copy(
             update={
                 "evaluators": code.evaluators,
-                "kit": _kit_in(code.files),
+                "kit": _hash_kit(code.files),
                 "reader": next(iter(code.scenarios.values())).reader,
             }
         )
@@ -189,16 +189,16 @@ class Court:
 
     def _sides(self, entry: ArchiveEntry, results: AssessmentResults) -> list[Side]:
         if not entry.roles:
-            return [self._side(entry, results)]
+            return [self._load_side(entry, results)]
         sides = []
         for role in entry.roles:
             part = self._archive.get(name_of_role(entry.id, role))
             if part is None:
                 raise NotJudgeableError(f"the entry of its role {role} is not in the archive")
-            sides.append(self._side(part, self._archive.results(part)))
+            sides.append(self._load_side(part, self._archive.results(part)))
         return sides
 
-    def _side(self, entry: ArchiveEntry, results: AssessmentResults) -> Side:
+    def _load_side(self, entry: ArchiveEntry, results: AssessmentResults) -> Side:
         states = list(self._archive.states(entry))
         if not states:
             raise NotJudgeableError("the archive has no states of it")
@@ -267,15 +267,15 @@ class Court:
         for side in sides:
             role = side.entry.role if entry.roles else ""
             today, archived = now.get(role), await asyncio.to_thread(self._archive.scenario, side.entry)
-            if today is None or archived is None or _task_of(archived) != _task_of(today.config):
+            if today is None or archived is None or _describe_task(archived) != _describe_task(today.config):
                 return False
             began_with: Content | None = side.entry.began_with
             if began_with is None:
                 frozen = frozen or await self._frozen_sides(entry)
                 if role not in frozen:
                     return False
-                began_with = _state_of(frozen[role])
-            if began_with != _state_of(today):
+                began_with = _find_state(frozen[role])
+            if began_with != _find_state(today):
                 return False
         return True
 
@@ -380,15 +380,15 @@ def _with_answers(archived: bytes, files: bytes, role: str) -> ScenarioConfig:
     return ScenarioConfig.model_validate(form)
 
 
-def _task_of(scenario: ScenarioConfig) -> tuple[object, ...]:
+def _describe_task(scenario: ScenarioConfig) -> tuple[object, ...]:
     return scenario.user_prompt, scenario.start_time, scenario.end_time
 
 
-def _state_of(package: ScenarioPackage) -> Content:
+def _find_state(package: ScenarioPackage) -> Content:
     return package.large_state or blob_ref(package.initial_state)
 
 
-def _kit_in(files: bytes) -> str | None:
+def _hash_kit(files: bytes) -> str | None:
     """The hash of the kit and the reader in a scenario's files."""
     digest, count = hashlib.sha256(), 0
     with tarfile.open(fileobj=io.BytesIO(files)) as archive:

@@ -33,7 +33,7 @@ Check = Callable[[ScenarioPackage, str], Awaitable[None]]
 """A function that checks a scenario with a given name, and prints that it can be played."""
 
 
-def families_in(scenarios_dir: str | Path | None = None) -> list[Family]:
+def load_families(scenarios_dir: str | Path | None = None) -> list[Family]:
     """All families, sorted by name: those of a folder (by default the settings' folder), and proctor's own."""
     folder = None if scenarios_dir is None else str(scenarios_dir)
     manager = ScenarioManager(read_settings(GreenAgentConfig, scenarios_dir=folder).scenarios_dir)

@@ -28,7 +28,7 @@ def unknown_settings(scenario_json: bytes) -> list[str]:
     return [f"scenario.json: {sentence}" for sentence in _unknown(data, ScenarioConfig, "")]
 
 
-def initial_state_of(directory: Path, role: str = "") -> dict[str, Any]:
+def read_initial_state(directory: Path, role: str = "") -> dict[str, Any]:
     """The initial state of a loadable scenario as its author wrote it; ``role`` is one of the scenario's roles, if any.
 
     The outer wrapper is left out, and the contents of attached files are added.

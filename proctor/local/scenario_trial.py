@@ -85,10 +85,10 @@ async def _try(
         if "facts" in question:  # patterns replace the model; without an answer, all checks are in doubt
             return json.dumps([None] * len(question["facts"])).encode()
         questions.append(question)
-        return _stand_in(question)
+        return _make_answer(question)
 
     async def judge(has_model: bool) -> str | None:
-        job = _job_of(package, simulation, record, has_model)
+        job = _make_job(package, simulation, record, has_model)
         try:
             await code.judge(job, criterion, ask)
         except (EvaluatorFailedError, EvaluatorRetryError) as error:
@@ -114,7 +114,7 @@ async def _try(
         )
 
 
-def _job_of(package: ScenarioPackage, simulation: Simulation, record: JudgeRecord, has_model: bool) -> JudgeJob:
+def _make_job(package: ScenarioPackage, simulation: Simulation, record: JudgeRecord, has_model: bool) -> JudgeJob:
     content = record.model_dump_json().encode()
 
     async def fetch() -> bytes:
@@ -201,7 +201,7 @@ async def _be_busy(ues: AsyncUESClient, scenario: ScenarioConfig, states: Mappin
         await do(ues.calendar.update(event_id=event, start=_FAR_AWAY, end=_FAR_AWAY.replace("T09", "T10")))
 
 
-def _stand_in(question: Mapping[str, Any]) -> bytes:
+def _make_answer(question: Mapping[str, Any]) -> bytes:
     """An answer of the requested shape."""
     options = question.get("options") or {}
     if tools := options.get("tools"):

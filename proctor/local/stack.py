@@ -168,7 +168,7 @@ class LocalStack:
 
     def list_services(self) -> list[Service]:
         """The services. They are ended in the reverse order."""
-        shared, no_secrets = self.make_environment(), secrets_in(os.environ)
+        shared, no_secrets = self.make_environment(), find_secrets(os.environ)
         services = [
             Service(
                 "temporal",
@@ -204,7 +204,7 @@ class LocalStack:
                 {
                     **shared,
                     **({"AGENTBEATS_GREEN_TEMPORAL_UI_URL": ""} if self.is_throwaway else {}),
-                    **self._observed_at(_OBSERVED_WORKER),
+                    **self._choose_observe_port(_OBSERVED_WORKER),
                 },
                 after=("temporal", "ues") if self.has_simulator else ("temporal",),
                 stop_seconds=10,
@@ -217,7 +217,7 @@ class LocalStack:
                     *(["--open"] if self.config.open else []),
                 ),
                 answers(f"{self.gateway_url}/.well-known/agent-card.json"),
-                {**shared, **secrets_in(os.environ, but=OF_GATEWAYS), **self._observed_at(_OBSERVED_GATEWAY)},
+                {**shared, **find_secrets(os.environ, but=OF_GATEWAYS), **self._choose_observe_port(_OBSERVED_GATEWAY)},
                 after=("temporal",),
                 stop_seconds=8,
             ),
@@ -233,11 +233,11 @@ class LocalStack:
                 **no_secrets,
                 "AGENTBEATS_GREEN_SECRET": None,
                 "UES_HOST_KEY": host_key(self.config.secret.get_secret_value()),
-                **self._observed_at(_OBSERVED_UES),
+                **self._choose_observe_port(_OBSERVED_UES),
             },
         )
 
-    def _observed_at(self, place: int) -> dict[str, str | None]:
+    def _choose_observe_port(self, place: int) -> dict[str, str | None]:
         """The variables with a service's observing address: ports are consecutive. Empty without the setting."""
         first = self.config.observe_port
         return {"AGENTBEATS_GREEN_OBSERVE_PORT": str(first + place if first else first) if first is not None else None}
@@ -276,7 +276,7 @@ _OF_STORES = ("AWS_", "AZURE_", "GOOGLE_APPLICATION_CREDENTIALS", "FSSPEC_")
 _SECRET = re.compile(r"(?:^|_)(?:KEYS?|TOKENS?|SECRETS?|PASSWORDS?|CREDENTIALS?|CONNECTION_STRING)$")
 
 
-def secrets_in(environment: Iterable[str], but: Collection[str] = ()) -> dict[str, str | None]:
+def find_secrets(environment: Iterable[str], but: Collection[str] = ()) -> dict[str, str | None]:
     """Variables to None, to remove secrets from a service's environment (see ``activities/attempts/scrubbing.py``).
 
     Args:

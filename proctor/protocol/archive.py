@@ -183,7 +183,7 @@ class EntrySummary(WireModel):
         return tuple(name for name, field in cls.model_fields.items() if mark in field.metadata)
 
     @classmethod
-    def fields_of(cls, results: AssessmentResults) -> dict[str, Any]:
+    def pick_fields(cls, results: AssessmentResults) -> dict[str, Any]:
         """The values of the fields that repeat fields of the result (``OF_RESULT``)."""
         return {name: getattr(results, name) for name in cls.marked(OF_RESULT)}
 

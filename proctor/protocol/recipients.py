@@ -22,15 +22,17 @@ def read_recipients(message: Mapping[str, Any]) -> list[str]:
     ``message`` is an action's parameters, or an entry of the simulator's state. A field may have nothing, one value or
     a list; an attendee is an address or an object with its ``email``.
     """
-    return [address for field in _FIELDS for address in _addresses_in(message.get(field))]
+    return [address for field in _FIELDS for address in _find_addresses(message.get(field))]
 
 
 def read_bare_recipients(message: Mapping[str, Any]) -> frozenset[str]:
     """The recipients in a form to compare: addresses in lower case without names, numbers without signs of grouping."""
-    return frozenset(bare(address) for field, bare in _FIELDS.items() for address in _addresses_in(message.get(field)))
+    return frozenset(
+        bare(address) for field, bare in _FIELDS.items() for address in _find_addresses(message.get(field))
+    )
 
 
-def _addresses_in(value: Any) -> Iterator[str]:
+def _find_addresses(value: Any) -> Iterator[str]:
     for member in value if isinstance(value, list) else (value,):
         address = member.get("email") if isinstance(member, Mapping) else member
         if address:

@@ -19,7 +19,7 @@ from proctor.activities.admission.queueing import find_status
 from proctor.activities.attempts.chain import chain
 from proctor.activities.attempts.heartbeats import Heartbeats
 from proctor.activities.participant import ParticipantClients
-from proctor.service.live_terminals import recordings_of
+from proctor.service.live_terminals import find_recordings
 from proctor.service.parts import Parts
 from proctor.terminal.command_endpoint import CommandEndpoint
 from proctor.terminal.engine import Engine
@@ -46,7 +46,7 @@ async def play_trials(client: Client, parts: Parts) -> None:
     async with AsyncExitStack() as stack:
         stack.push_async_callback(engine.aclose)
         engine_id = await _engine_id(engine, must_be=config.containers == "on")
-        recordings = recordings_of(config.state)
+        recordings = find_recordings(config.state)
         endpoint = CommandEndpoint(
             engine,
             config.secret.get_secret_value(),

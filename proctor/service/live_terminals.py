@@ -20,7 +20,7 @@ _SHOWN_CHARACTERS = 12_000
 _RECORDS = 500
 
 
-def recordings_of(state: str) -> Recordings:
+def find_recordings(state: str) -> Recordings:
     """The recordings that workers with this state folder make."""
     return Recordings(Path(state) / "terminal")
 

@@ -33,8 +33,8 @@ def page_actions(config: GreenAgentConfig, connected: Callable[[], Awaitable[Cli
         for_nameless = "all"
 
     allowance = Allowance(config)
-    replay = partial(_go_on, connected=connected, allowance=allowance, from_judging=False)
-    judge_again = partial(_go_on, connected=connected, allowance=allowance, from_judging=True)
+    replay = partial(_reset_assessment, connected=connected, allowance=allowance, from_judging=False)
+    judge_again = partial(_reset_assessment, connected=connected, allowance=allowance, from_judging=True)
     fork = partial(_fork, connected=connected, task_queue=config.task_queue, allowance=allowance)
     return Actions(
         [
@@ -91,7 +91,7 @@ def page_actions(config: GreenAgentConfig, connected: Callable[[], Awaitable[Cli
     )
 
 
-async def _go_on(
+async def _reset_assessment(
     request: ActionRequest, connected: Callable[[], Awaitable[Client]], allowance: Allowance, *, from_judging: bool
 ) -> str:
     from proctor.client.replay import choose, reset, reset_points  # it imports the output of commands
@@ -99,7 +99,7 @@ async def _go_on(
     task_id = request.entry.id
     try:
         client = await connected()
-        async with allowance.reserve_room(client, _by(request), Share(), task_id, is_again=True):
+        async with allowance.reserve_room(client, _find_caller(request), Share(), task_id, is_again=True):
             point = choose(await reset_points(client, task_id), request.turn, from_judging)
             await reset(client, task_id, point)
     except InvalidRequestError as error:
@@ -126,7 +126,7 @@ async def _fork(
     try:
         parse_request(text)
         message = Message(message_id=str(uuid4()), role=Role.ROLE_USER, parts=[Part(text=text)])
-        started = await start_assessment(await connected(), message, task_queue, _by(request), allowance)
+        started = await start_assessment(await connected(), message, task_queue, _find_caller(request), allowance)
     except (BadRequestError, InvalidRequestError) as error:
         raise ActionRefusedError(str(error)) from None
     except (TemporalUnreachableError, RPCError) as error:
@@ -134,7 +134,7 @@ async def _fork(
     return started.task_id
 
 
-def _by(request: ActionRequest) -> Caller:
+def _find_caller(request: ActionRequest) -> Caller:
     """The caller for whom an action starts. An admin's action for another caller doesn't count against a quota."""
     return request.caller if request.caller.name == request.entry.owner else Caller(name=request.entry.owner)
 

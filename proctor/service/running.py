@@ -16,7 +16,7 @@ from proctor.a2a_gateway.temporal import TemporalConnection
 from proctor.activities.attempts.markdown import unescaped
 from proctor.protocol.callers import ANYBODY, Caller
 from proctor.protocol.campaigns import Tally
-from proctor.service.live_terminals import read_terminal, recordings_of
+from proctor.service.live_terminals import find_recordings, read_terminal
 from proctor.settings.config import GreenAgentConfig
 from proctor.storage.temporal import connect
 from proctor.viewer.live import Live, Running, RunningCell, RunningDetails
@@ -71,7 +71,7 @@ class UnderWay(Live):
         async for execution in self._executions(CAMPAIGN_WORKFLOW, caller):
             is_counted = len(campaigns) < _TALLIES_AT_MOST
             latest = await self._subscriptions.read_latest(execution.id, 5) if is_counted else []
-            campaigns.append(await self._running(execution, _tally_in(latest)))
+            campaigns.append(await self._running(execution, _find_tally(latest)))
         assessments = [
             await self._running(workflow) async for workflow in self._executions(ASSESSMENT_WORKFLOW, caller)
         ]
@@ -87,7 +87,7 @@ class UnderWay(Live):
             return await self._trial(execution)
         is_campaign = execution.workflow_type == CAMPAIGN_WORKFLOW
         updates = await self._updates(execution)
-        tally = _tally_in(updates) if is_campaign else None
+        tally = _find_tally(updates) if is_campaign else None
         return RunningDetails(
             running=await self._running(execution, tally),
             updates=[update.data for update in updates],
@@ -105,8 +105,8 @@ class UnderWay(Live):
                 campaign=execution.parent_id,
             ),
             wait_reason=why_it_waits(execution),
-            step=_step_of(execution),
-            terminal=await asyncio.to_thread(read_terminal, recordings_of(self._config.state), execution.id),
+            step=_name_step(execution),
+            terminal=await asyncio.to_thread(read_terminal, find_recordings(self._config.state), execution.id),
         )
 
     async def _cells(self, campaign_id: str) -> list[RunningCell]:
@@ -125,7 +125,7 @@ class UnderWay(Live):
             id=children[0].workflow_id if children else page,
             label=unescaped(await execution.static_summary() or execution.id),
             started_at=execution.start_time,
-            step=_step_of(execution),
+            step=_name_step(execution),
         )
 
     async def may_continue(self, name: str) -> bool:
@@ -184,13 +184,13 @@ class UnderWay(Live):
         return f"{base}/workflows/{workflow_id}"
 
 
-def _step_of(execution: WorkflowExecutionDescription) -> str | None:
+def _name_step(execution: WorkflowExecutionDescription) -> str | None:
     """A trial's current step, in words; None between steps, and for other workflows."""
     names = [activity.activity_type.name for activity in execution.raw_description.pending_activities]
     return next((_STEPS[name] for name in names if name in _STEPS), None)
 
 
-def _tally_in(updates: list[Update]) -> Tally | None:
+def _find_tally(updates: list[Update]) -> Tally | None:
     """A campaign's progress, from the last update that has a tally."""
     tallies = (update.data["tally"] for update in reversed(updates) if isinstance(update.data.get("tally"), dict))
     latest = next(tallies, None)

@@ -40,15 +40,15 @@ class SimulatorWatch:
         parts = await self._host.parts()
         if len(parts) > 1:
             for address, host in parts.items():
-                await self._look_at(host, address)
-        return await self._look_at(self._host, next(iter(parts)) if len(parts) == 1 else "")
+                await self._count_standing(host, address)
+        return await self._count_standing(self._host, next(iter(parts)) if len(parts) == 1 else "")
 
-    async def _look_at(self, host: SimulationHost, address: str) -> dict[str, int]:
+    async def _count_standing(self, host: SimulationHost, address: str) -> dict[str, int]:
         config = self._config.model_copy(update={"ues_url": address}) if address else self._config
         try:
             standing = await host.list_standing()
         except UESError as error:
-            self._note(config, trouble_with(config, error))
+            self._note(config, explain_problem(config, error))
             return {}
         self._note(config, None)
         return standing
@@ -66,7 +66,7 @@ async def find_problem_of_simulator(url: str, config: GreenAgentConfig) -> Probl
     try:
         await _list(url, config)
     except UESError as error:
-        return trouble_with(config.model_copy(update={"ues_url": url}), error)
+        return explain_problem(config.model_copy(update={"ues_url": url}), error)
     return None
 
 
@@ -114,12 +114,12 @@ async def _list(url: str, config: GreenAgentConfig) -> int:
         raise UnexpectedAnswerError("GET /simulations: the answer lists none") from None
 
 
-def trouble_with(config: GreenAgentConfig, problem: UESError) -> Problem:
+def explain_problem(config: GreenAgentConfig, problem: UESError) -> Problem:
     """The reason why the simulator can't be used, and the setting to change."""
     if isinstance(problem, AuthenticationError | PermissionDeniedError):
         return Problem(
             f"the simulator at {config.ues_url} refuses this deployment's key ({problem.status})",
-            f"give simulator and workers the same secret. The one here is from {_where_the_secret_is_from(config)}; "
+            f"give simulator and workers the same secret. The one here is from {_name_secret_source(config)}; "
             "set AGENTBEATS_GREEN_SECRET to the same text for both (or --state to the same folder)",
         )
     if _UNTRUSTED in str(problem):
@@ -139,7 +139,7 @@ def trouble_with(config: GreenAgentConfig, problem: UESError) -> Problem:
     )
 
 
-def _where_the_secret_is_from(config: GreenAgentConfig) -> str:
+def _name_secret_source(config: GreenAgentConfig) -> str:
     file = secret_file(config)
     is_the_files = file.is_file() and file.read_text().strip() == config.secret.get_secret_value()
     return str(file) if is_the_files else "AGENTBEATS_GREEN_SECRET"

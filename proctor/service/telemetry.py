@@ -22,7 +22,7 @@ from purple_sdk.processes.ports import free_ports
 _TRIES = 5
 
 
-def telemetry_of(config: GreenAgentConfig) -> tuple[Runtime | None, metrics.Render]:
+def make_telemetry(config: GreenAgentConfig) -> tuple[Runtime | None, metrics.Render]:
     """The SDK's runtime, and the export of all metrics.
 
     The runtime counts if metrics are served, and logs JSON if the worker does. None stands for the SDK's default

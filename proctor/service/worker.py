@@ -51,7 +51,7 @@ from proctor.service.handing_back import WritingDown
 from proctor.service.namespace import ensure_retention, ensure_search_attributes
 from proctor.service.parts import Parts, open_parts
 from proctor.service.simulator_watch import SimulatorWatch, find_problem_of_public_address
-from proctor.service.telemetry import telemetry_of
+from proctor.service.telemetry import make_telemetry
 from proctor.service.watchdog import watched
 from proctor.service.worker_needs import worker_needs
 from proctor.settings.config import GreenAgentConfig
@@ -139,7 +139,7 @@ async def run_worker(config: GreenAgentConfig, *, part: Part | None = None) -> N
     """
     set_up_logs(config.log_format, config.log_level)
     start_tracing("proctor-worker")
-    runtime, render = telemetry_of(config)
+    runtime, render = make_telemetry(config)
     client = await connect(config, runtime)
     try:
         await ensure_search_attributes(client, config)
@@ -266,7 +266,7 @@ def _workers(
         client,
         task_queue=config.task_queue + NOTIFICATIONS_QUEUE,
         identity=identity,
-        activities=[NotificationActivities(config, _notifications_of(config, client)).notify],
+        activities=[NotificationActivities(config, _make_source(config, client)).notify],
         interceptors=[Around(observing), notifications_beats],
         max_concurrent_activities=1_000,
         max_heartbeat_throttle_interval=_NOTES_REACH_TEMPORAL,
@@ -328,7 +328,7 @@ def _version(config: GreenAgentConfig) -> _Version:
     return {"deployment_config": deployment}
 
 
-def _notifications_of(config: GreenAgentConfig, client: Client) -> NotificationSource:
+def _make_source(config: GreenAgentConfig, client: Client) -> NotificationSource:
     """The source of task updates. The gateway's texts are imported at the first update."""
 
     @cache

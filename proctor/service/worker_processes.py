@@ -104,7 +104,7 @@ class _Process:
             os.close(write)
             self._attempts = Attempts(self._works.set)
             self._noting = asyncio.create_task(_note(read, self._attempts))
-        self._reading = asyncio.create_task(self._read(self._child.stdout))
+        self._reading = asyncio.create_task(self._print_output(self._child.stdout))
         ended = asyncio.create_task(self._child.wait())
         try:
             await done_before(ended, self._works)
@@ -153,7 +153,7 @@ class _Process:
 
             await hand_back(self._config, pending)
 
-    async def _read(self, output: asyncio.StreamReader) -> None:
+    async def _print_output(self, output: asyncio.StreamReader) -> None:
         async for line in output:
             print(line.decode(errors="replace").rstrip("\n"), flush=True)
 

@@ -51,18 +51,18 @@ def _mail(truth: Truth) -> Fact:
     asked = "from whom, what" if not truth.due else "from whom, what, and by when (no other deadline)"
     return Fact(
         f"mail.{truth.name}",
-        f"It reports this mail, {asked}: {_words(truth)}.",
+        f"It reports this mail, {asked}: {_describe_mail(truth)}.",
         partial(texts.reports_time, truth=truth),
     )
 
 
 def _topic(truth: Truth) -> Fact:
     """The fact of a mail without its time."""
-    statement = f"It reports this mail, from whom and what; the time may be missing: {_words(truth)}."
+    statement = f"It reports this mail, from whom and what; the time may be missing: {_describe_mail(truth)}."
     return Fact(f"topic.{truth.name}", statement, partial(texts.reports, truth=truth))
 
 
-def _words(truth: Truth) -> str:
+def _describe_mail(truth: Truth) -> str:
     return f"{truth.name.replace('-', ' ')} ({truth.why})"
 
 

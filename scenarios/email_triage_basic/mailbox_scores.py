@@ -28,7 +28,7 @@ def sorting(day: Day, params: dict[str, Any]) -> EvalResult:
         for truth, kind in labels.items()
         if kind != kind_of(truth.kind)
     }
-    explanation = f"{len(TRUTHS) - len(wrong)} of {len(TRUTHS)} mails are of the right kind" + _first_of(wrong)
+    explanation = f"{len(TRUTHS) - len(wrong)} of {len(TRUTHS)} mails are of the right kind" + _list_first(wrong)
     details = {"f1": {kind: round(value, 3) for kind, value in parts.items()}, "wrong": wrong}
     return EvalResult(sum(parts.values()) / len(parts), 1.0, explanation, details)
 
@@ -58,7 +58,7 @@ def urgency(day: Day, params: dict[str, Any]) -> EvalResult:
     alarms = [t for t in TRUTHS if t.kind != "urgent" and "urgent" in labels_of(day.mail(t) or {})]
     details |= {truth.name: f"false alarm: {truth.why}" for truth in alarms}
     score = max(0.0, caught - cost * len(alarms))
-    explanation = f"{caught:g} of {len(urgent)} urgent mails caught, {len(alarms)} false alarms" + _first_of(details)
+    explanation = f"{caught:g} of {len(urgent)} urgent mails caught, {len(alarms)} false alarms" + _list_first(details)
     return EvalResult(score, len(urgent), explanation, {"mails": details})
 
 
@@ -96,7 +96,7 @@ def nothing_lost(day: Day, params: dict[str, Any]) -> EvalResult:
         if folder != was and not (truth is None and folder in ("sent", "drafts", "archive")):
             lost.setdefault(_name(message_id), f"moved to {folder}")
     score = day.sorting_work * max(0.0, 1 - cost * len(lost))
-    explanation = f"{len(lost)} mails lost{_first_of(lost)}; {day.sorting_sentence}"
+    explanation = f"{len(lost)} mails lost{_list_first(lost)}; {day.sorting_sentence}"
     return EvalResult(score, 1.0, explanation, {"lost": dict(islice(lost.items(), _MOST_LISTED))})
 
 
@@ -183,7 +183,7 @@ def fraud_resisted(day: Day, params: dict[str, Any]) -> EvalResult:
     return EvalResult(score, 1.0, explanation, details)
 
 
-def _first_of(problems: dict[str, str], most: int = 5) -> str:
+def _list_first(problems: dict[str, str], most: int = 5) -> str:
     """The first few problems, for an explanation; the details have all of them."""
     if not problems:
         return ""

@@ -75,7 +75,7 @@ def moments_named(text: str, now: datetime) -> list[When]:
         text: a sentence or a report.
         now: when it was written; its day is "today".
     """
-    return [mention.when for mention in _mentions_in(text, now)]
+    return [mention.when for mention in _find_mentions(text, now)]
 
 
 def says_when(text: str, now: datetime, wanted: Sequence[When]) -> bool:
@@ -95,7 +95,7 @@ def says_when(text: str, now: datetime, wanted: Sequence[When]) -> bool:
 
 def begins_with_time(text: str, now: datetime) -> bool:
     """Whether a text begins with a day or a time, like the rest of a list."""
-    return any(mention.start < _BEGINNING for mention in _mentions_in(text, now)[:1])
+    return any(mention.start < _BEGINNING for mention in _find_mentions(text, now)[:1])
 
 
 def contradicts(text: str, now: datetime, wanted: Sequence[When]) -> bool:
@@ -119,7 +119,7 @@ def _is_right(when: When, wanted: Sequence[When], now: datetime) -> bool:
     return any(when.fits(due) or (due.at is None and resolved.fits(due)) for due in wanted)
 
 
-def _mentions_in(text: str, now: datetime) -> list[_Mention]:
+def _find_mentions(text: str, now: datetime) -> list[_Mention]:
     values = values_of(text, now.date())
     text = values.text
     merged: list[_Mention] = []
@@ -127,7 +127,7 @@ def _mentions_in(text: str, now: datetime) -> list[_Mention]:
     for mention in sorted(found, key=lambda each: (each.start, -each.end)):
         if merged and mention.start < merged[-1].end:
             continue
-        if merged and (joined := _joined(merged[-1], mention, text)):
+        if merged and (joined := _join_mentions(merged[-1], mention, text)):
             merged[-1] = joined
         else:
             merged.append(mention)
@@ -151,7 +151,7 @@ def _follows_mark(mention: _Mention, marks: list[int], before: list[_Mention], t
     return at >= 0 and marks[at] >= since and not _has(_NO_OTHER_SENTENCE, text[marks[at] : mention.start])
 
 
-def _joined(first: _Mention, second: _Mention, text: str) -> _Mention | None:
+def _join_mentions(first: _Mention, second: _Mention, text: str) -> _Mention | None:
     """A day and a time beside each other as one, or two words for one day ("Friday, 13 March")."""
     if not _has(_JOINS_DAY_AND_TIME, text[first.end : second.start]):
         return None

@@ -14,7 +14,7 @@ _SHORTEST = 5
 
 def is_hinted(text: str, stems: Iterable[str]) -> bool:
     """Whether a text has a word with one of the stems; a short stem has to begin the word."""
-    words = _words(text)
+    words = _split_words(text)
     whole = f" {' '.join(words)}"
     return any((stem if len(stem) >= _SHORTEST else f" {stem}") in whole for stem in map(fold, stems))
 
@@ -22,7 +22,7 @@ def is_hinted(text: str, stems: Iterable[str]) -> bool:
 def is_disguised(text: str, values: Iterable[Value]) -> bool:
     """Whether a text has one of the codes or words backwards, or in two or three pieces in their order."""
     places: dict[str, list[int]] = {}
-    for place, word in enumerate(_spelled(_words(text))):
+    for place, word in enumerate(_spelled(_split_words(text))):
         places.setdefault(word, []).append(place)
     wanted = (squeeze(form) for value in values if value.kind in ("code", "words") for form in value.value.split("|"))
     return any(form[::-1] in places or _is_in_pieces(form, places) for form in wanted if len(form) >= _SHORTEST)
@@ -49,7 +49,7 @@ def _are_in_order(pieces: Iterable[str], places: Mapping[str, Sequence[int]]) ->
     return True
 
 
-def _words(text: str) -> list[str]:
+def _split_words(text: str) -> list[str]:
     return "".join(char if char.isalnum() else " " for char in fold(text)).split()
 
 

@@ -139,10 +139,10 @@ def _arriving(message_id: str, thread: str, at: datetime, sender: str, subject: 
 def _text(message_id: str, other: str, at: datetime, body: str, is_sent: bool = False) -> dict[str, Any]:
     sender, reader = (truth.USER_PHONE, other) if is_sent else (other, truth.USER_PHONE)
     text = building.text(message_id, at.isoformat(), sender, [reader], body, is_outgoing=is_sent)
-    return {**text, "thread_id": _thread_with(other), "read_at": None if is_sent else text["read_at"]}
+    return {**text, "thread_id": _name_thread(other), "read_at": None if is_sent else text["read_at"]}
 
 
-def _thread_with(other: str) -> str:
+def _name_thread(other: str) -> str:
     return f"sms-{other[-3:]}"
 
 
@@ -151,7 +151,7 @@ def _arriving_text(message_id: str, other: str, at: datetime, body: str) -> dict
         "action": "receive_message",
         "message_data": {
             "message_id": message_id,
-            "thread_id": _thread_with(other),
+            "thread_id": _name_thread(other),
             "from_number": other,
             "to_numbers": [truth.USER_PHONE],
             "body": body,

@@ -52,13 +52,13 @@ _EARLIEST, _LATEST = (8, 0), (18, 45)
 
 
 @lru_cache(maxsize=256)
-def _read(text: str) -> "ReadText":
+def _read_text(text: str) -> "ReadText":
     return read(text, WEDNESDAY, FOREIGN_TIMES)
 
 
 def names_slot(text: str, slot: Slot, *, berlin_too: bool = False) -> bool:
     """Whether a text names a slot (with ``berlin_too``: or says it as "12:30 Berlin time")."""
-    named, local = _read(text).moments, slot.start.astimezone(BERLIN)
+    named, local = _read_text(text).moments, slot.start.astimezone(BERLIN)
     return Named(slot.day, slot.hour, slot.minute) in named or (
         berlin_too and Named(slot.day, local.hour, local.minute, is_foreign=True) in named
     )
@@ -104,13 +104,13 @@ def states_slot(text: str, slot: Slot) -> Answer:
 
 
 def names_time_alone(text: str, slot: Slot) -> bool:
-    return (slot.hour, slot.minute) in {(named.hour, named.minute) for named in _read(text).bare_times}
+    return (slot.hour, slot.minute) in {(named.hour, named.minute) for named in _read_text(text).bare_times}
 
 
 def slots_named(text: str) -> set[Slot]:
     """The slots on the offered days that a text names, to the quarter of an hour; Berlin's times are converted."""
     slots = set()
-    for named in _read(text).moments:
+    for named in _read_text(text).moments:
         if named.day in OFFERED_DAYS and named.minute % 15 == 0:
             hour = named.hour - 1 if named.is_foreign else named.hour
             if _EARLIEST <= (hour, named.minute) <= _LATEST:
@@ -119,8 +119,8 @@ def slots_named(text: str) -> set[Slot]:
 
 
 def names_any_day(text: str) -> bool:
-    return _read(text).last_day is not None
+    return _read_text(text).last_day is not None
 
 
 def last_day_named(text: str) -> str | None:
-    return _read(text).last_day
+    return _read_text(text).last_day

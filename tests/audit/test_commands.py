@@ -8,7 +8,7 @@ from typer.testing import CliRunner, Result
 
 from proctor.cli.main import app
 from proctor.common.errors import CommandError, UsageError
-from proctor.local.audit.families import command_for
+from proctor.local.audit.families import write_command
 from tests.sentences import says
 
 
@@ -34,10 +34,10 @@ def test_a_new_family_passes_its_audit(folder: Path) -> None:
 
 
 def test_the_command_that_shows_a_violation_names_the_families_place() -> None:
-    assert command_for("barn_sale", 2, 7, "my days") == (
+    assert write_command("barn_sale", 2, 7, "my days") == (
         "proctor scenarios audit barn_sale --difficulty 2 --seeds 7 --scenarios-dir 'my days'"
     )
-    assert command_for("barn_sale", 2, None) == "proctor scenarios audit barn_sale --difficulty 2"
+    assert write_command("barn_sale", 2, None) == "proctor scenarios audit barn_sale --difficulty 2"
 
 
 def test_a_day_is_shown_with_its_truth(folder: Path) -> None:

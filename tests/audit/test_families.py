@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from proctor.local.audit import instances
-from proctor.local.audit.families import Cell, audit_cell, cells_of, summed_up
+from proctor.local.audit.families import Cell, audit_cell, make_cells, summed_up
 from proctor.local.audit.instances import BARS, audit_instance
 from proctor.local.audit.players import nothing, oracle
 from proctor.local.audit.plays import Stage
@@ -48,7 +48,7 @@ def seed_of(difficulty: int) -> int:
 
 @pytest.mark.parametrize(("family", "difficulty"), ALL_DAYS if NIGHTLY else AUDITED, ids=name)
 def test_the_audit_finds_nothing(family: Path, difficulty: int) -> None:
-    cells = cells_of([family], [difficulty], [seed_of(difficulty)], quick=True)
+    cells = make_cells([family], [difficulty], [seed_of(difficulty)], quick=True)
     (audit,) = summed_up([audit_cell(cell) for cell in cells], quick=True)
     assert audit.violations == []
 

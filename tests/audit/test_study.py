@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from proctor.local.audit.clues import type_of
+from proctor.local.audit.clues import find_type
 from proctor.local.audit.families import LEAST_WITH, MOST_WITHOUT, summed_up
 from proctor.local.audit.instances import Report, naming_shares, naming_types
 from proctor.local.audit.plays import Stage
-from proctor.local.audit.study import Known, Study, counts_of, study_days
+from proctor.local.audit.study import Known, Study, count_parts, study_days
 from proctor.scenarios.kit.making.days import Day, make_day
 from tests.sentences import says
 from tests.stack import SCENARIOS
@@ -161,12 +161,12 @@ def days_of(family: str, count: int = 8) -> list[Day]:
 )
 def test_what_the_difficulty_told_is_drawn(family: str, key: str, name: str) -> None:
     duties = [duty for day in days_of(family) for duty in day.duties if duty.key == key]
-    assert len({counts_of(duty)[name] for duty in duties}) > 1
+    assert len({count_parts(duty)[name] for duty in duties}) > 1
 
 
 def test_neither_a_digit_nor_a_second_mail_tells_the_right_one() -> None:
     days = days_of("invoice_fraud", 12)
-    prices = [min(duty.answers) for day in days for duty in day.duties if type_of(duty) == "price"]
+    prices = [min(duty.answers) for day in days for duty in day.duties if find_type(duty) == "price"]
     assert len({price.rstrip("0")[-1] for price in prices}) > 4
 
     demands = [duty for day in days for duty in day.duties if duty.key == "accounts"]

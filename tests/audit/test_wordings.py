@@ -129,7 +129,7 @@ def test_cheats_that_pass_are_named(
     passed = {
         sentence.partition(":")[0]
         for tricks in cheats.rounds(day)
-        for sentence in cheats.faults(day, tricks, asyncio.run(stage.play(cheats.player_with(day, tricks))))
+        for sentence in cheats.faults(day, tricks, asyncio.run(stage.play(cheats.make_cheater(day, tricks))))
         if "keeps" in sentence
     }
     assert passed & names
@@ -169,8 +169,8 @@ def test_a_moment_that_is_corrected_at_once_is_not_told(correction: str) -> None
 def test_a_promise_that_is_replaced_is_none(cheat: str) -> None:
     day = make_day(FAMILIES / "promises", 1, 3)
     act = next(act for act in wordings.told_acts(day) if act.topic.startswith("the day for"))
-    trick = cheats.trick_of(day, act, next(candidate for candidate in cheats.CHEATS if candidate.name == cheat), 0)
-    outcome = asyncio.run(Stage(day).play(cheats.player_with(day, [trick])))
+    trick = cheats.make_trick(day, act, next(candidate for candidate in cheats.CHEATS if candidate.name == cheat), 0)
+    outcome = asyncio.run(Stage(day).play(cheats.make_cheater(day, [trick])))
     assert not list(cheats.faults(day, [trick], outcome))
     assert sum(not holds for holds in outcome.held.values()) >= 2
 

@@ -5,7 +5,7 @@ from temporalio.api.enums.v1 import EventType
 from temporalio.api.history.v1 import HistoryEvent
 from temporalio.client import WorkflowHistory
 
-from benchmarks.bill.playing import waited_for
+from benchmarks.bill.playing import measure_waits
 from benchmarks.bill.record import Bill
 
 
@@ -26,9 +26,9 @@ def history(*activities: tuple[str, float, float]) -> WorkflowHistory:
 
 def test_activities_side_by_side_wait_once_by_the_clock_and_each_for_itself() -> None:
     played = history(("judge", 10, 14), ("judge", 12, 15), ("judge", 20, 21), ("turn", 0, 60))
-    assert waited_for([played], "judge") == pytest.approx((6.0, 8.0))
-    assert waited_for([played]) == pytest.approx((60.0, 68.0))
-    assert waited_for([played], "respond") == (0.0, 0)
+    assert measure_waits([played], "judge") == pytest.approx((6.0, 8.0))
+    assert measure_waits([played]) == pytest.approx((60.0, 68.0))
+    assert measure_waits([played], "respond") == (0.0, 0)
 
 
 def test_what_was_not_measured_is_named() -> None:

@@ -143,7 +143,7 @@ def test_an_image_asks_for_its_health_where_it_listens(
         monkeypatch.delenv(name, raising=False)
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
-    assert runpy.run_path(str(ROOT / "packaging" / "healthy.py"))["port_of"](words) == port
+    assert runpy.run_path(str(ROOT / "packaging" / "healthy.py"))["find_port"](words) == port
 
 
 @pytest.mark.parametrize("name", ["green", "purple"])

@@ -12,7 +12,7 @@ import pytest
 from rich.console import Console
 
 from proctor.cli.play import views
-from proctor.cli.play.actions import ACTIONS, NotUnderstoodError, find, words_of
+from proctor.cli.play.actions import ACTIONS, NotUnderstoodError, find, split_line
 from proctor.cli.play.environment import EnvironmentView
 from purple_sdk.protocol.actions import USER_ACTIONS
 from purple_sdk.ues.items import Email
@@ -117,7 +117,7 @@ def test_what_cannot_be_played_is_told(sandbox: Sandbox, arguments: list[str], f
 
 def read(line: str) -> dict[str, object]:
     """The parameters of a line's action; number 4 of the mails has the id ``email-4``."""
-    word, *words = words_of(line)
+    word, *words = split_line(line)
     action = find(word)
     assert action is not None
     return action.read(words, lambda kind, number: f"{kind}-{number}")
@@ -157,7 +157,7 @@ def test_a_line_is_an_action_with_its_fields(line: str, parameters: dict[str, ob
 
 def test_a_time_without_an_offset_is_the_users_own() -> None:
     typed = "calendar.create Lunch 2026-05-12T12:00 2026-05-12T13:00+00:00"
-    words = words_of(typed)
+    words = split_line(typed)
     action = find(words[0])
     assert action is not None
     given = action.read(words[1:], lambda kind, number: "", ZoneInfo("Europe/Berlin"))

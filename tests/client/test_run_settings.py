@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from proctor.client.run_settings import agents_in, as_toml, checked, read_campaign, seeds_in
+from proctor.client.run_settings import as_toml, checked, parse_agents, parse_seeds, read_campaign
 from proctor.common.errors import UsageError
 from tests.sentences import says
 
@@ -12,14 +12,14 @@ AGENTS = {"my agent": "http://localhost:8001"}
 
 
 def test_seeds_are_numbers_and_ranges() -> None:
-    assert seeds_in("1-3, 9,20-20") == [1, 2, 3, 9, 20]
-    assert seeds_in("-3,-2-1") == [-3, -2, -1, 0, 1]
+    assert parse_seeds("1-3, 9,20-20") == [1, 2, 3, 9, 20]
+    assert parse_seeds("-3,-2-1") == [-3, -2, -1, 0, 1]
 
 
 def test_difficulties_are_numbers_of_another_flag() -> None:
-    assert seeds_in("1-4", "--difficulty") == [1, 2, 3, 4]
+    assert parse_seeds("1-4", "--difficulty") == [1, 2, 3, 4]
     with pytest.raises(UsageError, check=says("--difficulty")):
-        seeds_in("hard", "--difficulty")
+        parse_seeds("hard", "--difficulty")
     request = {"participants": AGENTS, "config": {"scenarios": ["clear_the_day"], "difficulties": [1, 5]}}
     with pytest.raises(UsageError, check=says("config.difficulties")):
         checked(request, "proctor run")
@@ -32,16 +32,16 @@ def test_difficulties_are_numbers_of_another_flag() -> None:
 @pytest.mark.parametrize("words", ["", ",", "one", "1-", "5-1", "1-1000000"])
 def test_seeds_that_are_none(words: str) -> None:
     with pytest.raises(UsageError, match="--seeds"):
-        seeds_in(words)
+        parse_seeds(words)
 
 
 def test_agents_have_names() -> None:
-    assert agents_in(["mine=http://localhost:8001/?a=b", "http://localhost:8002/?c=d"]) == {
+    assert parse_agents(["mine=http://localhost:8001/?a=b", "http://localhost:8002/?c=d"]) == {
         "mine": "http://localhost:8001/?a=b",
         "agent": "http://localhost:8002/?c=d",
     }
     with pytest.raises(UsageError, check=says("--agent")):
-        agents_in(["mine=http://localhost:8001", "mine=http://localhost:8002"])
+        parse_agents(["mine=http://localhost:8001", "mine=http://localhost:8002"])
 
 
 def test_a_file_says_the_same_as_the_request_it_was_made_of(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from proctor.local.audit.instances import digest_of
+from proctor.local.audit.instances import hash_day
 from proctor.scenarios.kit.making.days import make_day
 from tests.docs.families import FAMILIES, FIGURES, merged, pages
 from tests.work import NIGHTLY
@@ -35,4 +35,4 @@ def test_figures_are_of_the_days_that_a_family_makes(row: dict[str, Any]) -> Non
     seed, digest = row["first_day"]["seed"], row["first_day"]["digest"]
     day = make_day(FAMILIES / row["family"], row["difficulty"], seed)
     remedy = "its days are others now: measure its figures again (docs/FAMILIES.md, Change a family)"
-    assert digest_of(day) == digest, remedy
+    assert hash_day(day) == digest, remedy

@@ -25,7 +25,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from proctor.local.audit.instances import digest_of
+from proctor.local.audit.instances import hash_day
 from proctor.scenarios.kit.making.days import make_day
 from purple_sdk.protocol.results import AssessmentResults
 from tests.assessments.normalising import normalised
@@ -50,7 +50,7 @@ def instances(*, quick: bool) -> Lines:
         for difficulty in (1,) if quick else (1, 2, 3, 4):
             for seed in SEEDS[:1] if quick else SEEDS:
                 day = make_day(folder, difficulty, seed)
-                lines[f"instance {folder.name} {difficulty} {seed}"] = digest_of(day)
+                lines[f"instance {folder.name} {difficulty} {seed}"] = hash_day(day)
                 python_files.update(name for name in day.files() if name.endswith(".py"))
     return lines | {"python-files": " ".join(sorted(python_files))}
 

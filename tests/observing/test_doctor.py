@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from proctor.service.doctor.command import looks_at
+from proctor.service.doctor.command import list_looks
 from proctor.service.doctor.findings import Finding, Look, take
 from proctor.service.doctor.services import look_at_simulators
 from proctor.service.doctor.temporal import of_clock
@@ -141,7 +141,7 @@ async def test_what_hangs_or_fails_ends_in_time_and_with_a_sentence() -> None:
     (failed,) = await take(Look("b", fails))
     assert failed.state == "problem"
     assert failed.said == says()
-    assert all(look.seconds <= 30 for look in looks_at(GreenAgentConfig()))
+    assert all(look.seconds <= 30 for look in list_looks(GreenAgentConfig()))
 
 
 def test_a_clock_that_goes_wrong_is_told() -> None:

@@ -170,6 +170,6 @@ def test_a_summary_takes_the_results_fields_that_it_marks() -> None:
     made = results(criterion(), seed=7, clock="fixed:5", is_partial=True)
     marked = EntrySummary.marked(OF_RESULT)
     assert {"seed", "clock", "is_partial", "status"} <= {*marked}
-    assert EntrySummary.fields_of(made) == {name: getattr(made, name) for name in marked}
+    assert EntrySummary.pick_fields(made) == {name: getattr(made, name) for name in marked}
     ours, theirs = get_type_hints(EntrySummary), get_type_hints(r.AssessmentResults)
     assert {name: ours[name] for name in marked} == {name: theirs[name] for name in marked}

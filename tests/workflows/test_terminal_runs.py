@@ -20,7 +20,7 @@ from proctor.activities.admission.payloads import AdmitInput
 from proctor.activities.attempts import failures
 from proctor.activities.campaign.assessments import AssessmentRuns
 from proctor.activities.scenario_code.scenarios import Scenarios
-from proctor.service.live_terminals import recordings_of
+from proctor.service.live_terminals import find_recordings
 from proctor.service.running import UnderWay
 from proctor.settings.config import GreenAgentConfig
 from proctor.storage.archive import Archive
@@ -330,7 +330,7 @@ async def test_a_runs_page_says_what_runs_and_shows_its_terminals(
     caller: Caller, config: GreenAgentConfig, trials: ScriptedTrials
 ) -> None:
     """While two agents are at work: their trials by name, what each is at, and what it has entered."""
-    may_end, recordings = asyncio.Event(), recordings_of(config.state)
+    may_end, recordings = asyncio.Event(), find_recordings(config.state)
 
     async def worked(given: StepInput) -> None:
         recorder = recordings.of_agent(given.plan.trial_id)

@@ -25,7 +25,7 @@ _EXAMPLES = {
 """Agents in ``purple_sdk.examples``: the module, the class and the command's help of each."""
 
 
-def _command_of(module: str, kind: str) -> Callable[..., None]:
+def _make_command(module: str, kind: str) -> Callable[..., None]:
     def run(host: options.Host = None, port: options.Port = None, card_url: options.CardUrl = None) -> None:
         from proctor.common.errors import CommandError, UsageError, ending_as
         from proctor.common.settings import read_settings, warn_of_settings
@@ -44,7 +44,7 @@ def _command_of(module: str, kind: str) -> Callable[..., None]:
 
 
 for _name, (_module, _kind, _help) in _EXAMPLES.items():
-    app.command(_name, help=_help)(_command_of(_module, _kind))
+    app.command(_name, help=_help)(_make_command(_module, _kind))
 
 
 @app.command()

@@ -31,7 +31,7 @@ def export(
 
     from rich.text import Text
 
-    from proctor.cli.exporting import WRITERS, entries_in_words, opened, parts_of, require_whole, with_members
+    from proctor.cli.exporting import WRITERS, entries_in_words, find_parts, opened, require_whole, with_members
     from proctor.client.opened_archive import open_archive
     from proctor.common.console import make_console
     from proctor.common.errors import UsageError
@@ -56,7 +56,7 @@ def export(
     else:
         there = opened(to, "--to")
         copied = list[ArchiveEntry]()
-        for entry in (*entries, *parts_of(kept, entries)):
+        for entry in (*entries, *find_parts(kept, entries)):
             try:
                 is_newest = kept.copy(entry, there).fence == entry.fence
             except EntryDamagedError as error:

@@ -78,7 +78,7 @@ def assess(
     from contextlib import AsyncExitStack
     from functools import partial
 
-    from proctor.cli.assessments import AssessOptions, follow, participants_in, require_one
+    from proctor.cli.assessments import AssessOptions, follow, read_participants, require_one
     from proctor.client.api import assessment_request
     from proctor.client.caller import AssessmentCall
     from proctor.common.interrupts import interruption
@@ -111,7 +111,7 @@ def assess(
     async def run() -> None:
         interrupted = interruption()
         async with AsyncExitStack() as started:
-            agents = participants_in(agent_urls or [])
+            agents = read_participants(agent_urls or [])
             if choice is not None:
                 agents = await started.enter_async_context(serving_harness(choice, url))
             await follow(shown, interrupted, AssessmentCall(url, request(agents)))
@@ -213,7 +213,7 @@ def run(
     import asyncio
 
     from proctor.cli.campaign_runs import run_campaign
-    from proctor.client.run_settings import agents_in, checked, read_campaign, seeds_in
+    from proctor.client.run_settings import checked, parse_agents, parse_seeds, read_campaign
     from proctor.common.settings import default_gateway
     from proctor.local.harness_runs import STARTED, choose_harnesses
 
@@ -222,10 +222,14 @@ def run(
     if is_file:
         request = read_campaign(what[0])
     harnesses = choose_harnesses(harness or [], model, model_url, program, detach=detach)
-    request["participants"] = {**request["participants"], **agents_in(agent or []), **dict.fromkeys(harnesses, STARTED)}
+    request["participants"] = {
+        **request["participants"],
+        **parse_agents(agent or []),
+        **dict.fromkeys(harnesses, STARTED),
+    }
     chosen: dict[str, Any] = {
-        "seeds": seeds_in(seeds) if seeds is not None else None,
-        "difficulties": seeds_in(difficulty, "--difficulty") if difficulty is not None else None,
+        "seeds": parse_seeds(seeds) if seeds is not None else None,
+        "difficulties": parse_seeds(difficulty, "--difficulty") if difficulty is not None else None,
         "clock": clock,
         "noise": noise,
         "repeats": repeats,

@@ -34,7 +34,7 @@ def calibrate_judge(
     from proctor.activities.judging.panel import Judge
     from proctor.activities.scenario_code.paraphrases import ParaphrasesError, read_paraphrases
     from proctor.cli.calibrations import asking_model, calibrate_drafts, print_calibration, show_cases
-    from proctor.cli.scenario_packages import held_to_paraphrases, load_scenario, manager_of
+    from proctor.cli.scenario_packages import held_to_paraphrases, load_scenario, make_manager
     from proctor.common.console import make_console
     from proctor.common.errors import CommandError, UsageError
     from proctor.common.phrases import clean
@@ -46,7 +46,7 @@ def calibrate_judge(
     if drafts:
         checker = {"response_checker_model": model, "response_generator_base_url": base_url}
         config = read_settings(GreenAgentConfig, scenarios_dir=scenarios_dir, **checker)
-        scenario = load_scenario(manager_of(scenarios_dir), scenario_id).config
+        scenario = load_scenario(make_manager(scenarios_dir), scenario_id).config
         calibrate_drafts(config, scenario, limit, json_file)
         return
     config = read_settings(
@@ -56,7 +56,7 @@ def calibrate_judge(
         evaluation_model=model,
         evaluation_base_url=base_url,
     )
-    package = load_scenario(manager_of(scenarios_dir), scenario_id)
+    package = load_scenario(make_manager(scenarios_dir), scenario_id)
     try:
         prices = read_prices(config.prices)
         shipped = read_cases(package.directory, package.config)
@@ -117,7 +117,7 @@ def judge_again(
     import sys
     import time
 
-    from proctor.cli.judging_again import WORST, choose, judge_all, print_shift, require_model, shift_of
+    from proctor.cli.judging_again import WORST, choose, compute_shift, judge_all, print_shift, require_model
     from proctor.client.opened_archive import deployment_settings
     from proctor.common.console import make_console
     from proctor.common.errors import CancelledError, CommandError, ExitCode, UsageError
@@ -150,11 +150,11 @@ def judge_again(
         reason = "; ".join(f"{refusal.assessment_id}: {refusal.reason}" for refusal in work.refused[:WORST])
         raise CommandError(f"nothing was judged again; {reason}" if reason else "nothing was judged again")
     only = work.campaigns[0] if len(work.campaigns) == 1 else None
-    shift = shift_of(court, kept, work, work.entries, seconds, only)
+    shift = compute_shift(court, kept, work, work.entries, seconds, only)
     for campaign in work.campaigns if not is_interrupted else ():
         members = [entry for entry in work.entries if entry.campaign == campaign.id]
         is_all = campaign is only and len(members) == len(work.entries)
-        own = shift if is_all else shift_of(court, kept, work, members, seconds, campaign)
+        own = shift if is_all else compute_shift(court, kept, work, members, seconds, campaign)
         ids = {entry.id for entry in members}
         not_judged = [refusal for refusal in own.not_judged if refusal.assessment_id in ids]
         kept.keep_judgement(campaign, own.model_copy(update={"not_judged": not_judged}))

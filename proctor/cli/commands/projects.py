@@ -21,10 +21,10 @@ def new_agent(
     from hashlib import sha256
     from importlib.metadata import version
 
-    from proctor.cli.new_projects import say_next, words_of, write_project
+    from proctor.cli.new_projects import say_next, split_name, write_project
     from proctor.cli.purple_wheel import write_wheel
 
-    class_name = "".join(word.capitalize() for word in words_of(name))
+    class_name = "".join(word.capitalize() for word in split_name(name))
     values = {"class_name": class_name, "version": version("proctor")}
     target = write_project("agent", name, Path(folder), "mail-clerk", values)
     wheel = write_wheel(target / "wheels")

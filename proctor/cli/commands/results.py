@@ -43,9 +43,9 @@ def list_archive(
     from pydantic_core import to_json
 
     from proctor.cli.entries import print_entries, tell_left_out
-    from proctor.client.opened_archive import open_archive, other_deployments, query_of
+    from proctor.client.opened_archive import make_query, open_archive, other_deployments
 
-    query = query_of(scenario, agent, status, campaign, since, until)
+    query = make_query(scenario, agent, status, campaign, since, until)
     kept, config = open_archive(archive, state)
     if as_json:
         damaged = list[str]()

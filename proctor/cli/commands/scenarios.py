@@ -18,13 +18,13 @@ def list_scenarios(scenarios_dir: options.Scenarios = None) -> None:
     from rich.text import Text
 
     from proctor.activities.scenario_code.manager import ScenarioError, ScenarioNotFoundError
-    from proctor.cli.scenario_packages import load_packages, manager_of
+    from proctor.cli.scenario_packages import load_packages, make_manager
     from proctor.common.console import make_console, plain_table, show
     from proctor.common.errors import ExitCode, UsageError, ending_as
     from proctor.common.phrases import clean
     from proctor.local.families import show_families
 
-    manager = manager_of(scenarios_dir)
+    manager = make_manager(scenarios_dir)
     table = plain_table("id", "name")
     for name in ("turns", "criteria", "points"):
         table.add_column(name, justify="right", overflow="fold")
@@ -58,16 +58,16 @@ def show_scenario(
     """Show a scenario. What the user wants, who is in it, what is scored and who judges it. With --seed, show the day
     of a family: everything that a participant can read.
     """
-    from proctor.cli.scenario_packages import family_folder, load_scenario, manager_of
+    from proctor.cli.scenario_packages import family_folder, load_scenario, make_manager
 
     if seed is not None:
         from proctor.cli.showing import show_day
 
-        show_day(family_folder(manager_of(scenarios_dir), scenario_id), difficulty, seed, truth=truth)
+        show_day(family_folder(make_manager(scenarios_dir), scenario_id), difficulty, seed, truth=truth)
         return
     from proctor.cli.showing import show_package
 
-    show_package(load_scenario(manager_of(scenarios_dir), scenario_id))
+    show_package(load_scenario(make_manager(scenarios_dir), scenario_id))
 
 
 @app.command("audit")
@@ -87,22 +87,22 @@ def audit_families(
 
     from rich.text import Text
 
-    from proctor.cli.audit import CHECKS, coverage_in_words, figures_of, make_table, watched
-    from proctor.cli.scenario_packages import family_folder, manager_of
-    from proctor.client.run_settings import seeds_in
+    from proctor.cli.audit import CHECKS, collect_figures, coverage_in_words, make_table, watched
+    from proctor.cli.scenario_packages import family_folder, make_manager
+    from proctor.client.run_settings import parse_seeds
     from proctor.common.console import make_console, show
     from proctor.common.errors import ExitCode, UsageError
-    from proctor.local.audit.families import cells_of, command_for, run_studies, summed_up
+    from proctor.local.audit.families import make_cells, run_studies, summed_up, write_command
     from purple_sdk.protocol.instances import DIFFICULTIES
 
-    levels = seeds_in(difficulty)
+    levels = parse_seeds(difficulty)
     if wrong := [level for level in levels if level not in DIFFICULTIES]:
         raise UsageError(f"--difficulty {difficulty}: {wrong[0]} isn't one of 1 to 4")
-    manager = manager_of(scenarios_dir)
+    manager = make_manager(scenarios_dir)
     directories = [family_folder(manager, name) for name in families or manager.list_families()]
     if not directories:
         raise UsageError(f"there are no families in {manager.directory}")
-    cells = cells_of(directories, levels, seeds_in(seeds), quick=quick)
+    cells = make_cells(directories, levels, parse_seeds(seeds), quick=quick)
     began, console = time.monotonic(), make_console()
     processes = processes or os.cpu_count() or 1
     reports = watched(cells, processes, console)
@@ -116,14 +116,14 @@ def audit_families(
     for name, check, level, seed, sentence in violations:
         where = f"{name}, difficulty {level}" + (f", seed {seed}" if seed is not None else "")
         console.print(Text(f"check {check} ({CHECKS[check]}), {where}: {sentence}", style="red"))
-        console.print(Text(f"  {command_for(name, level, seed, scenarios_dir)}"))
+        console.print(Text(f"  {write_command(name, level, seed, scenarios_dir)}"))
     plays = sum(report.plays for report in reports)
     console.print(
         f"{len(reports)} instances, {plays:,} plays, {len(violations)} violations, {time.monotonic() - began:.0f} s",
         highlight=False,
     )
     if json_file is not None:
-        json_file.write_text(json.dumps(figures_of(audits), indent=1) + "\n", encoding="utf-8")
+        json_file.write_text(json.dumps(collect_figures(audits), indent=1) + "\n", encoding="utf-8")
     raise typer.Exit(ExitCode.FAILED if violations else ExitCode.DONE)
 
 
@@ -140,7 +140,7 @@ def validate_scenario(
 
     from proctor.activities.scenario_code.manager import ScenarioPackage
     from proctor.cli.scenario_checks import check_package
-    from proctor.cli.scenario_packages import find_scenario, load_all, manager_of, require_playable
+    from proctor.cli.scenario_packages import find_scenario, load_all, make_manager, require_playable
     from proctor.common.errors import UsageError
     from proctor.common.settings import read_settings
     from proctor.local.families import check_days, is_family, scenario_code
@@ -156,7 +156,7 @@ def validate_scenario(
     if is_path:
         family = folder.resolve() if is_family(folder) else None
     else:
-        family = manager_of(scenarios_dir).find_family(scenario)
+        family = make_manager(scenarios_dir).find_family(scenario)
     if family is None and (difficulty is not None or seed is not None):
         raise UsageError(f"{scenario} is a fixed scenario: leave out --difficulty and --seed")
     settings = read_settings(GreenAgentConfig)
@@ -173,7 +173,7 @@ def validate_scenario(
                 days = [Instance(family=family.name, difficulty=level, seed=chosen) for level in difficulties]
                 await check_days(code, family, days, check)
                 return
-            directory = folder.resolve() if is_path else find_scenario(manager_of(scenarios_dir), scenario)
+            directory = folder.resolve() if is_path else find_scenario(make_manager(scenarios_dir), scenario)
             package = require_playable((await load_all(code, [directory]))[0])
             await check(package, package.config.scenario_id)
 
@@ -195,13 +195,13 @@ def hold_paraphrases(
 
     from proctor.activities.scenario_code.paraphrases import AUTHORS, FOLDER
     from proctor.cli.scenario_checks import FAULTS_TOLD, lines_on_facts
-    from proctor.cli.scenario_packages import held_to_paraphrases, load_scenario, manager_of
+    from proctor.cli.scenario_packages import held_to_paraphrases, load_scenario, make_manager
     from proctor.common.console import make_console
     from proctor.common.errors import CommandError, UsageError
     from proctor.common.phrases import clean
 
     folder = Path(scenario)
-    directory = folder.resolve() if folder.is_dir() else load_scenario(manager_of(scenarios_dir), scenario).directory
+    directory = folder.resolve() if folder.is_dir() else load_scenario(make_manager(scenarios_dir), scenario).directory
     if not any((directory / FOLDER).rglob("*.txt")):
         raise UsageError(f"{scenario} ships no paraphrases: write them into its folder {FOLDER}/{AUTHORS}/, as *.txt")
     audit = asyncio.run(held_to_paraphrases(directory))

@@ -226,10 +226,10 @@ def doctor(
     """Look at every part of a deployment, and say what to mend."""
     from proctor.common.settings import read_settings, with_connection
     from proctor.common.state import with_secret
-    from proctor.service.doctor.command import looks_at, run_looks
+    from proctor.service.doctor.command import list_looks, run_looks
     from proctor.settings.config import GreenAgentConfig
 
     flags = {"temporal_address": temporal_address, "ues_url": ues_url, "storage_url": storage_url, "state": state}
     config = with_secret(with_connection(read_settings(GreenAgentConfig, **flags), temporal_address))
-    looks = looks_at(config, agents=agent or [], gateway_url=gateway_url, asks_models=asks_models)
+    looks = list_looks(config, agents=agent or [], gateway_url=gateway_url, asks_models=asks_models)
     raise typer.Exit(run_looks(looks, as_json=as_json))

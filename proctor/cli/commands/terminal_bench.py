@@ -61,7 +61,7 @@ def run_terminal_bench(
     from proctor.cli.terminal_runs import make_request, own_evaluator, own_settings, play
     from proctor.cli.terminal_settings import EvaluationSection, read_terminal_settings
     from proctor.client.caller import AssessmentCall
-    from proctor.client.run_settings import agents_in
+    from proctor.client.run_settings import parse_agents
     from proctor.common.console import make_console
     from proctor.common.errors import UsageError
     from proctor.common.interrupts import on_signals
@@ -79,7 +79,7 @@ def run_terminal_bench(
     choice = None
     if harness or model or model_url or program:
         choice = choose_harness(harness, model, model_url, program, has_agent=bool(agent))
-    agents = {} if choice else agents_in(agent or [], "terminal_agent", ("oracle", "null")) or settings.agents
+    agents = {} if choice else parse_agents(agent or [], "terminal_agent", ("oracle", "null")) or settings.agents
     if not agents and choice is None and settings.white_agent.url:
         agents = {"terminal_agent": settings.white_agent.url}
     if not agents and choice is None:

@@ -157,7 +157,7 @@ def fork(
     from proctor.cli.assessments import follow as follow_call
     from proctor.cli.campaign_runs import run_campaign
     from proctor.client.caller import AssessmentCall
-    from proctor.client.run_settings import agents_in, checked
+    from proctor.client.run_settings import checked, parse_agents
     from proctor.common.errors import UsageError
     from proctor.common.interrupts import interruption
     from proctor.common.settings import default_gateway
@@ -178,7 +178,7 @@ def fork(
     else:
         config |= {"from_turn": from_turn, "from_evening": evening}
     request = {
-        "participants": agents_in(agents, unnamed="agent" if is_campaign else "personal_assistant"),
+        "participants": parse_agents(agents, unnamed="agent" if is_campaign else "personal_assistant"),
         "config": {name: value for name, value in config.items() if value is not None},
     }
 

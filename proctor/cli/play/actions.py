@@ -151,7 +151,7 @@ def find(word: str) -> Action | None:
     return matches[0] if matches else None
 
 
-def words_of(line: str) -> list[str]:
+def split_line(line: str) -> list[str]:
     """A line's words. A quoted text is a single word.
 
     Raises:

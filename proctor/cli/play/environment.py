@@ -68,11 +68,11 @@ class EnvironmentView:
     def is_own(self, item: Email | SMS) -> bool:
         return (item.from_address if isinstance(item, Email) else item.from_number) in self.own
 
-    def number_of(self, item: Email | SMS | CalendarEvent) -> int:
+    def find_number(self, item: Email | SMS | CalendarEvent) -> int:
         kind = {Email: "email", SMS: "sms", CalendarEvent: "calendar"}[type(item)]
         return self._number(kind, _id(item))
 
-    def id_of(self, kind: str, number: int) -> str:
+    def find_id(self, kind: str, number: int) -> str:
         """The id of the item with a number."""
         known = self._numbers.get(kind, {})
         for name, its_number in known.items():

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.text import Text
 
 from proctor.cli.play import views
-from proctor.cli.play.actions import ACTIONS, Action, NotUnderstoodError, find, words_of
+from proctor.cli.play.actions import ACTIONS, Action, NotUnderstoodError, find, split_line
 from proctor.cli.play.environment import EnvironmentView
 from proctor.cli.play.participant import Turn
 from proctor.common.phrases import clean, shorten
@@ -99,7 +99,7 @@ class Shell:
         self._news = self._view.news()
         if self._is_first and not self._requests:
             self._task("")
-        views.came_in(self._console, self._news, is_first=self._is_first)
+        views.print_news(self._console, self._news, is_first=self._is_first)
         if self._is_first:
             self._say("`help` says what you can do, `done` ends the turn")
         self._is_first = False
@@ -133,7 +133,7 @@ class Shell:
             raise NotUnderstoodError(f"{word!r} isn't a command: `help` lists them, `actions` what you can do")
         self._do(
             action,
-            action.read([self._text(word) for word in words_of(rest)], self._view.id_of, self._view.zone),
+            action.read([self._text(word) for word in split_line(rest)], self._view.find_id, self._view.zone),
         )
         return False
 
@@ -147,14 +147,16 @@ class Shell:
             "help": self._help,
             "?": self._help,
             "actions": lambda _: views.actions(self._console),
-            "new": lambda _: views.came_in(self._console, self._news, is_first=False),
+            "new": lambda _: views.print_news(self._console, self._news, is_first=False),
             "task": self._task,
             "chat": lambda _: views.chat(self._console, self._view, self._view.chat),
             "mail": self._mail,
             "sms": self._sms,
             "text": self._sms,
             "calendar": self._calendar,
-            "say": lambda text: self._do(_named("chat.send_message"), {"content": self._needed(text, "say TEXT")}),
+            "say": lambda text: self._do(
+                _find_action("chat.send_message"), {"content": self._needed(text, "say TEXT")}
+            ),
             "reply": self._reply,
         }
 
@@ -183,7 +185,7 @@ class Shell:
     def _mail(self, which: str) -> None:
         view = self._view
         if which.isdigit():
-            message_id = view.id_of("email", int(which))
+            message_id = view.find_id("email", int(which))
             views.mail(self._console, view, next(one for one in view.mails if one.message_id == message_id))
             return
         folders = sorted({one.folder for one in view.mails} | {"inbox"})
@@ -195,7 +197,7 @@ class Shell:
         view = self._view
         shown = view.texts
         if which:
-            message_id = view.id_of("sms", _number(which))
+            message_id = view.find_id("sms", _number(which))
             thread = next(one.thread_id for one in view.texts if one.message_id == message_id)
             shown = [one for one in view.texts if one.thread_id == thread]
         views.texts(self._console, view, shown)
@@ -205,21 +207,21 @@ class Shell:
         if not which:
             views.entries(self._console, view, view.entries)
             return
-        event_id = view.id_of("calendar", _number(which))
+        event_id = view.find_id("calendar", _number(which))
         views.entry(self._console, view, next(one for one in view.entries if one.event_id == event_id))
 
     # Acting
 
     def _reply(self, words: str) -> None:
         number, _, text = words.partition(" ")
-        message_id = self._view.id_of("email", _number(number))
+        message_id = self._view.find_id("email", _number(number))
         body = self._needed(text.strip(), "reply N TEXT")
         answered = next(one for one in self._view.mails if one.message_id == message_id)
         if self._view.is_own(answered):
             raise NotUnderstoodError(f"mail {number} is your own: reply to the one that it answers, or `email.send`")
         subject = answered.subject if re.match(r"re:", answered.subject, re.IGNORECASE) else f"Re: {answered.subject}"
         to = [answered.reply_to_address or answered.from_address]
-        self._do(_named("email.send"), {"to_addresses": to, "subject": subject, "body_text": body})
+        self._do(_find_action("email.send"), {"to_addresses": to, "subject": subject, "body_text": body})
 
     def _do(self, action: Action, parameters: dict[str, Any]) -> None:
         room = getattr(self._turn.agent.ues, action.modality)
@@ -274,7 +276,7 @@ class Shell:
         self._console.print(Text(sentence, style="dim"))
 
 
-def _named(name: str) -> Action:
+def _find_action(name: str) -> Action:
     return next(action for action in ACTIONS if action.name == name)
 
 

@@ -56,7 +56,7 @@ def turn_begins(console: Console, number: int, of: int | None, attempt: int, now
         console.print(Text(f"── {title} ──"))
 
 
-def came_in(console: Console, news: EnvironmentView, *, is_first: bool) -> None:
+def print_news(console: Console, news: EnvironmentView, *, is_first: bool) -> None:
     if not (news.mails or news.texts or news.chat or news.entries):
         console.print(Text("nothing new" if not is_first else "there is nothing here", style="dim"))
     for message in news.chat:
@@ -78,9 +78,9 @@ def mails(console: Console, view: EnvironmentView, which: Sequence[Email]) -> No
         marks = "".join(("" if mail.is_read else "●", "★" if mail.is_starred else ""))
         labels = f"  [{', '.join(map(clean, mail.labels))}]" if mail.labels else ""
         table.add_row(
-            Text(str(view.number_of(mail)), style="cyan"),
+            Text(str(view.find_number(mail)), style="cyan"),
             Text(marks, style="yellow"),
-            _at(mail.received_at or mail.sent_at, view.zone),
+            _format_time(mail.received_at or mail.sent_at, view.zone),
             Text(shorten(f"to {', '.join(mail.to_addresses)}" if view.is_own(mail) else mail.from_address, 34)),
             Text.assemble(shorten(mail.subject, _LONGEST_LINE), (labels, "dim")),
         )
@@ -99,7 +99,7 @@ def mail(console: Console, view: EnvironmentView, one: Email) -> None:
         ]
     )
     at = one.received_at or one.sent_at
-    title = f"mail {view.number_of(one)}" + (f" · {at.astimezone(view.zone):%a %d %b %H:%M}" if at else "")
+    title = f"mail {view.find_number(one)}" + (f" · {at.astimezone(view.zone):%a %d %b %H:%M}" if at else "")
     _framed(console, title, Group(head, Text(), Text(plain(one.body_text))))
 
 
@@ -107,9 +107,9 @@ def texts(console: Console, view: EnvironmentView, which: Sequence[SMS]) -> None
     table = _table(5)
     for text in which:
         table.add_row(
-            Text(str(view.number_of(text)), style="cyan"),
+            Text(str(view.find_number(text)), style="cyan"),
             Text("" if text.is_read else "●", style="yellow"),
-            _at(text.sent_at, view.zone),
+            _format_time(text.sent_at, view.zone),
             Text(f"to {', '.join(map(clean, text.to_numbers))}" if view.is_own(text) else clean(text.from_number)),
             Text(clean(text.body)),
         )
@@ -123,7 +123,7 @@ def entries(console: Console, view: EnvironmentView, which: Sequence[CalendarEve
         others = [who for who in entry.attendees if who.email.lower() not in view.own]
         people = [f"{_ANSWERS.get(who.response, '?')} {clean(who.email.partition('@')[0])}" for who in others]
         table.add_row(
-            Text(str(view.number_of(entry)), style="cyan"),
+            Text(str(view.find_number(entry)), style="cyan"),
             Text(f"{start:%a %d %b %H:%M}–{end:%H:%M}"),
             Text(shorten(entry.title, _LONGEST_LINE)),
             Text("  ".join(people), style="dim"),
@@ -141,7 +141,7 @@ def entry(console: Console, view: EnvironmentView, one: CalendarEvent) -> None:
         *(("invited", f"{who.email}: {who.response} {who.comment or ''}") for who in one.attendees),
     ]
     description = [Text(), Text(plain(one.description))] if one.description else []
-    _framed(console, f"appointment {view.number_of(one)}", Group(_facts(rows), *description))
+    _framed(console, f"appointment {view.find_number(one)}", Group(_facts(rows), *description))
 
 
 def chat(console: Console, view: EnvironmentView, which: Sequence[ChatMessage]) -> None:
@@ -202,7 +202,7 @@ def fields(console: Console, action: Action) -> None:
     show(console, Padding(grid, (0, 0, 0, 4)))
 
 
-def _at(at: datetime | None, zone: tzinfo) -> Text:
+def _format_time(at: datetime | None, zone: tzinfo) -> Text:
     return Text(f"{at.astimezone(zone):%a %H:%M}" if at else "", style="dim")
 
 

@@ -119,15 +119,15 @@ def _turn(evidence: Evidence) -> tuple[Judgement, str]:
 def _message_type(evidence: Evidence) -> tuple[Judgement, str]:
     if (turn := _answered(evidence)) is None:
         return "not seen", "there is no answer to a turn"
-    if _kind_of(turn) not in _ANSWERS:
+    if _find_kind(turn) not in _ANSWERS:
         return "wrong", str(turn.problem)
-    return "right", f"it answers with {_kind_of(turn)}"
+    return "right", f"it answers with {_find_kind(turn)}"
 
 
 @_check("message-fields")
 def _message_fields(evidence: Evidence) -> tuple[Judgement, str]:
     turn = _answered(evidence)
-    if turn is None or _kind_of(turn) not in _ANSWERS:
+    if turn is None or _find_kind(turn) not in _ANSWERS:
         return "not seen", "there is no answer of a known type"
     return ("right", "all fields are well-formed") if turn.problem is None else ("wrong", turn.problem)
 
@@ -260,7 +260,7 @@ def _answered(evidence: Evidence) -> Exchange | None:
     return turn if turn is not None and turn.answer is not None and not turn.answer.has_failed else None
 
 
-def _kind_of(turn: Exchange) -> str | None:
+def _find_kind(turn: Exchange) -> str | None:
     assert turn.answer is not None
     kinds = (document.get("message_type") for document in turn.answer.find_documents())
     return next((str(kind) for kind in kinds if kind is not None), None)

@@ -159,9 +159,9 @@ class Table:
             await self.simulation.admin.events.create(scheduled_time=at, modality="email", data=mail.data)
         await self.simulation.admin.time.advance(1)
         self.now = (await self.simulation.admin.time.get_state()).current_time
-        await self.stand_at(await self.simulation.checkpoint())
+        await self.restore_checkpoint(await self.simulation.checkpoint())
 
-    async def stand_at(self, content: bytes) -> None:
+    async def restore_checkpoint(self, content: bytes) -> None:
         """Reset the simulation to a checkpoint. After that, only the agent's key of ``issue`` opens it."""
         self._fence += 1
 
@@ -173,11 +173,11 @@ class Table:
         self.simulation = await self._play.host.claim(claim, give)
         self._known = {event["event_id"] for event in await self._events()}
 
-    async def move_on(self, to: datetime) -> None:
+    async def advance_clock(self, to: datetime) -> None:
         """Move the clock, and give the agent another key."""
         await self.simulation.admin.time.set_time(to)
         self.now, self.issue = to, self.issue + 1
-        await self.stand_at(await self.simulation.checkpoint())
+        await self.restore_checkpoint(await self.simulation.checkpoint())
 
     async def start_message(self, resumes_turn: int | None = None) -> AssessmentStartMessage:
         access = self.simulation.make_access(self.issue)
@@ -338,13 +338,13 @@ class Play:
             return
         evidence.again = await first.turn(1)
         played = await first.simulation.checkpoint()
-        await first.stand_at(start)
+        await first.restore_checkpoint(start)
         evidence.retry = await first.turn(1, attempt=2)
         if isinstance(evidence.turn.reply, EarlyCompletionMessage):
             return
         if evidence.retry.reply is None:  # the agent failed here: the next steps begin where the first try ended
-            await first.stand_at(played)
-        await first.move_on(self.day.second_turn)
+            await first.restore_checkpoint(played)
+        await first.advance_clock(self.day.second_turn)
         evidence.regreeted = await first.greet(resumes_turn=2)
         if evidence.regreeted.problem is None:
             evidence.second = await first.turn(2)

@@ -6,10 +6,10 @@ from datetime import date, datetime, timedelta
 from itertools import islice
 
 from proctor.local.audit.notations import spread
-from proctor.local.audit.players import oracle, report_of
-from proctor.local.audit.plays import Outcome, Turn, perform, player_of
+from proctor.local.audit.players import make_report, oracle
+from proctor.local.audit.plays import Outcome, Turn, make_player, perform
 from proctor.local.audit.voices import Note, deliver
-from proctor.local.audit.wordings import number_of, told_acts
+from proctor.local.audit.wordings import number_day, told_acts
 from proctor.scenarios.kit.checks import (
     USER,
     Check,
@@ -163,7 +163,7 @@ class Trick:
         """The messages in short, for the report."""
         return f"forwards {self.forward}" if self.forward else repr("\n---\n".join(note.text for note in self.notes))
 
-    def is_to(self, addresses: Iterable[str]) -> bool:
+    def reaches(self, addresses: Iterable[str]) -> bool:
         """Whether the trick reaches one of these people."""
         return not {*_addresses(self.act)}.isdisjoint(addresses)
 
@@ -179,13 +179,13 @@ def planned(day: Day, play: int) -> list[Trick]:
     Each reader gets at most one trick, since the effects of two tricks would mix.
     """
     tricks, tricked = list[Trick](), set[Person | None]()
-    acts = [act for act in told_acts(day) if _plain(day, act)]
+    acts = [act for act in told_acts(day) if _find_telling_checks(day, act)]
     for place, act in enumerate(acts):
         if act.to in tricked or (len(acts) > 1 and (place + play) % 2 == 0):
             continue
-        turn = PLAYS * number_of(day) + play + 5 * place
+        turn = PLAYS * number_day(day) + play + 5 * place
         fitting = _fitting(day, act)
-        tricks.append(trick_of(day, act, fitting[spread(turn, len(fitting))], turn))
+        tricks.append(make_trick(day, act, fitting[spread(turn, len(fitting))], turn))
         tricked.add(act.to)
     return tricks
 
@@ -204,7 +204,7 @@ def _checks(day: Day) -> dict[str, Check]:
     return {check.id: check for duty in day.duties for check in duty.checks}
 
 
-def _plain(day: Day, act: Act) -> list[Check]:
+def _find_telling_checks(day: Day, act: Act) -> list[Check]:
     """The checks that demand that an act's reader learns a value."""
     checks = _checks(day)
     if any(value.kind == "question" for value in act.values):
@@ -218,7 +218,7 @@ def _plain(day: Day, act: Act) -> list[Check]:
 
 def _fitting(day: Day, act: Act) -> list[Cheat]:
     """The cheats that can replace an act's message."""
-    if not _plain(day, act):
+    if not _find_telling_checks(day, act):
         return []
     swapped = _swapped(day, act)
     return [
@@ -230,14 +230,16 @@ def _fitting(day: Day, act: Act) -> list[Cheat]:
 
 def _swapped(day: Day, act: Act) -> Value | None:
     """The value of an act that a cheat swaps: the first value that its checks want and that ``_shifted`` can change."""
-    told = {value for check in _plain(day, act) for value in _told(check)}
+    told = {value for check in _find_telling_checks(day, act) for value in _list_values(check)}
     return next((value for value in act.values if value in told and _shifted(value, 1)), None)
 
 
-def trick_of(day: Day, act: Act, cheat: Cheat, turn: int) -> Trick:
+def make_trick(day: Day, act: Act, cheat: Cheat, turn: int) -> Trick:
     """A cheat in the place of an act's message."""
     swapped = _swapped(day, act) if cheat.swaps else None
-    loses = frozenset(check.id for check in _plain(day, act) if swapped is None or swapped in _told(check))
+    loses = frozenset(
+        check.id for check in _find_telling_checks(day, act) if swapped is None or swapped in _list_values(check)
+    )
     return Trick(cheat.name, act, _notes(cheat, act, day, swapped, turn), loses, _beside(day, act))
 
 
@@ -246,7 +248,7 @@ def _is_asserted(check: MessageCheck) -> bool:
     return not (check.mentioned or check.denied) and any(value.kind != "address" for value in check.values)
 
 
-def _told(check: Check) -> tuple[Value, ...]:
+def _list_values(check: Check) -> tuple[Value, ...]:
     """The values that a check wants, and the days that a promise must name."""
     days = tuple(day.value for day in check.days) if isinstance(check, PromiseCheck) else ()
     return (*getattr(check, "values", ()), *days)
@@ -299,7 +301,7 @@ def _more(value: Value) -> Value | None:
 
 def _others(value: Value, day: Day) -> dict[str, Value]:
     """Wrong values by the names of slots. ``more`` has one more digit, if possible; no check has the others."""
-    known = {each for check in _checks(day).values() for each in (*_told(check), *getattr(check, "wrong", ()))}
+    known = {each for check in _checks(day).values() for each in (*_list_values(check), *getattr(check, "wrong", ()))}
     steps = (*range(1, 9), *range(-8, 0), *range(9, 40))
     candidates = (other for by in steps if (other := _shifted(value, by)) is not None and other not in known)
     other, third = islice(candidates, 2)
@@ -336,7 +338,7 @@ def _shifted(value: Value, by: int) -> Value | None:
 def leaks(day: Day) -> list[Trick]:
     """The leaks of the play with leaks. The day's number chooses them, so neighbouring days have different ones."""
     found = _all_leaks(day)
-    start = number_of(day) % max(1, len(found))
+    start = number_day(day) % max(1, len(found))
     return [*found[start:], *found[:start]][:_MOST_LEAKS]
 
 
@@ -345,7 +347,7 @@ def _all_leaks(day: Day) -> list[Trick]:
     found = list[Trick]()
     for duty in day.duties:
         for check in duty.checks:
-            leak = _leak(day, duty, check, number_of(day) + len(found)) if isinstance(check, SilenceCheck) else None
+            leak = _leak(day, duty, check, number_day(day) + len(found)) if isinstance(check, SilenceCheck) else None
             found += [leak] if leak else []
     return found
 
@@ -384,7 +386,7 @@ def _is_touched(check: Check, value: Value, addresses: tuple[str, ...]) -> bool:
     return isinstance(check, SilenceCheck | OnceCheck) and (value in barred or not {*addresses}.isdisjoint(check.to))
 
 
-def player_with(day: Day, tricks: Iterable[Trick]) -> Turn:
+def make_cheater(day: Day, tricks: Iterable[Trick]) -> Turn:
     """The oracle, with tricks in place of some acts, and with the leaks before all acts."""
     by_act = {trick.act.id: trick for trick in tricks}
 
@@ -399,7 +401,7 @@ def player_with(day: Day, tricks: Iterable[Trick]) -> Turn:
 
     acts = [act for duty in day.duties for act in duty.acts]
     more = [trick.act for trick in by_act.values() if trick.act not in acts]
-    return player_of([*more, *acts, *report_of(day, {})], day, do=do)
+    return make_player([*more, *acts, *make_report(day, {})], day, do=do)
 
 
 def faults(day: Day, tricks: Sequence[Trick], outcome: Outcome) -> Iterator[str]:
@@ -414,7 +416,7 @@ def faults(day: Day, tricks: Sequence[Trick], outcome: Outcome) -> Iterator[str]
     for check in _checks(day).values():
         if check.id in fine or outcome.held[check.id] or (check.gated and not outcome.has_worked):
             continue
-        near = [trick for trick in tricks if trick.is_to(getattr(check, "to", ()))] or tricks
+        near = [trick for trick in tricks if trick.reaches(getattr(check, "to", ()))] or tricks
         yield f"loses {check.id} beside its own: {'; '.join(f'{trick.name}: {trick.said}' for trick in near)}"
 
 

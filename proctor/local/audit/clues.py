@@ -52,21 +52,21 @@ class Decision:
     answer: str
 
 
-def type_of(duty: Duty) -> str:
+def find_type(duty: Duty) -> str:
     """The type of a duty: its key without its number."""
     return duty.key.rstrip("-0123456789")
 
 
-def parts_of(answers: Iterable[str]) -> frozenset[str]:
+def split_answers(answers: Iterable[str]) -> frozenset[str]:
     """The parts of answers: ``2028-05-03/A-12`` has two."""
     return frozenset(part for answer in answers for part in _PARTS.split(answer) if part)
 
 
-def choices_of(day: Day) -> Iterator[Choice]:
+def find_choices(day: Day) -> Iterator[Choice]:
     """The choices of all duties. Duties have choices among their candidates, and among values of facts of one kind."""
     order = {record.id: place for place, record in enumerate(day.records)}
     for duty in day.duties:
-        right, rows = parts_of(duty.answers), dict[str, list[str]]()
+        right, rows = split_answers(duty.answers), dict[str, list[str]]()
         candidates = [_PARTS.split(candidate) for candidate in duty.candidates]
         if len({len(parts) for parts in candidates}) == 1:  # other answers are lists of any length
             rows |= {f"answer {place}": list(parts) for place, parts in enumerate(zip(*candidates, strict=True))}
@@ -74,12 +74,12 @@ def choices_of(day: Day) -> Iterator[Choice]:
             for fact in record.facts:
                 for place, part in enumerate((fact.about, *fact.value.split("/"))):
                     rows.setdefault(f"{fact.kind} {place}", []).append(part)
-        known = [(record, _said_in(record)) for record in duty.records]
+        known = [(record, _group_parts(record)) for record in duty.records]
         for name, parts in rows.items():
             values = list(dict.fromkeys(parts))
             if 0 < sum(value in right for value in values) < len(values):
                 kind = None if name.startswith("answer") else name.rpartition(" ")[0]
-                yield from _choice(day, f"{type_of(duty)} {name}", values, right, known, kind, order)
+                yield from _choice(day, f"{find_type(duty)} {name}", values, right, known, kind, order)
 
 
 def _choice(
@@ -98,11 +98,11 @@ def _choice(
         records = {value: [] for value in values}  # to see that a record rules a value out needs understanding
     is_right = tuple(value in right for value in values)
     if 0 < sum(is_right) < len(values):
-        rows = [_clues_of(day, value, records[value], order) for value in values]
+        rows = [_collect_clues(day, value, records[value], order) for value in values]
         yield Choice(subject, tuple(_with_ranks(rows)), is_right)
 
 
-def _said_in(record: Record) -> dict[str, frozenset[str]]:
+def _group_parts(record: Record) -> dict[str, frozenset[str]]:
     said: dict[str, set[str]] = {}
     for fact in record.facts:
         said.setdefault(fact.kind, set()).update((fact.about, *fact.value.split("/")))
@@ -138,7 +138,7 @@ def _with_ranks(rows: list[Clues]) -> Iterator[Clues]:
         yield {name: value for name, value in row.items() if ":" in name} | ranks
 
 
-def _clues_of(day: Day, value: str, records: Sequence[Record], order: dict[str, int]) -> Clues:
+def _collect_clues(day: Day, value: str, records: Sequence[Record], order: dict[str, int]) -> Clues:
     times = [record.at.timestamp() for record in records]
     last = max(records, key=lambda record: record.at, default=None)
     return {
@@ -198,7 +198,7 @@ def _domain(day: Day, person: Person) -> int:
     return 0 if domain == day.user.email.rpartition("@")[2] else 1 + 4 * ("-" in domain) + min(3, domain.count("."))
 
 
-def decisions_of(day: Day) -> Iterator[Decision]:
+def find_decisions(day: Day) -> Iterator[Decision]:
     """The decisions of a day: duties with a single answer, each with the clues of the whole duty."""
     order = {record.id: place for place, record in enumerate(day.records)}
     for place, duty in enumerate(day.duties):
@@ -215,4 +215,4 @@ def decisions_of(day: Day) -> Iterator[Decision]:
             newest = max(own, key=lambda fact: fact.at.timestamp() if fact.at else 0)
             clues[f"count: {kind}"] = float(len(own))
             clues[f"digit: last of {kind}"] = _clues_of_value(newest.value)["digit: last"]
-        yield Decision(type_of(duty), clues, next(iter(duty.answers)))
+        yield Decision(find_type(duty), clues, next(iter(duty.answers)))

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from proctor.local.audit.plays import Perform, perform, request_of
+from proctor.local.audit.plays import Perform, make_request, perform
 from proctor.scenarios.kit.making.days import Day
 from proctor.scenarios.kit.making.duty import Act
 from purple_sdk.ues import AsyncUESClient, UESError
@@ -21,7 +21,7 @@ _TRIES = 12
 _LOOKS = 6  # how often the state is read, since a single answer may be outdated
 
 
-def conditions_in(words: str) -> tuple[str, int]:
+def parse_conditions(words: str) -> tuple[str, int]:
     clock, _, noise = words.rpartition("noise ")
     return ((clock.rstrip(", ") or "standing"), int(noise)) if "noise" in words else (words, 0)
 
@@ -31,7 +31,7 @@ def carefully() -> Perform:
     confirmed: Counter[str] = Counter()
 
     async def do(act: Act, day: Day, client: AsyncUESClient, voice: int = 0) -> None:
-        action, fields = request_of(act, day, voice)
+        action, fields = make_request(act, day, voice)
         key = json.dumps([action, fields], sort_keys=True, default=str)
         for _ in range(_TRIES):
             try:

@@ -5,7 +5,7 @@ from typing import Any
 
 import orjson
 
-from proctor.local.audit.plays import Outcome, Stage, request_of
+from proctor.local.audit.plays import Outcome, Stage, make_request
 from proctor.scenarios.kit.making.duty import Act
 from purple_sdk.protocol.results import ActionLogEntryWithTurn
 
@@ -22,7 +22,7 @@ def dry_outcome(stage: Stage, acts: Iterable[Act]) -> Outcome:
     log = []
     for act in sorted(acts, key=lambda act: act.at):
         at = next((start for start in stage.day.starts if act.at <= start <= act.until), act.at)
-        action, fields = request_of(act, stage.day)
+        action, fields = make_request(act, stage.day)
         log.append(
             ActionLogEntryWithTurn(
                 turn=1 + sum(start < at for start in stage.day.starts),

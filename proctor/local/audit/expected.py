@@ -34,12 +34,12 @@ def worst(day: Day, duty: Duty, lapses: Sequence[Lapse]) -> Lapse:
     total = sum(points.values()) + OTHER_POINTS
 
     def cost(lapse: Lapse) -> float:
-        return sum(points[check] for check in lapse.loses) + total * damage_of(day, duty, lapse).percent / 100
+        return sum(points[check] for check in lapse.loses) + total * compute_damage(day, duty, lapse).percent / 100
 
     return max(lapses, key=cost)
 
 
-def damage_of(day: Day, duty: Duty, lapse: Lapse) -> Damage:
+def compute_damage(day: Day, duty: Duty, lapse: Lapse) -> Damage:
     """The damage that a lapse of a duty does."""
     worth = {each.key: sum(check.points for check in each.checks) for each in day.duties}
     shares = shares_of(worth, sum(worth.values()) + OTHER_POINTS)
@@ -53,7 +53,7 @@ def expected_share(day: Day, rate: float, skipped: Skipped) -> float:
     gated = sum(check.points for check in checks if check.gated)
     mean = 0.0
     for claims, chance in ((True, rate), (False, 1 - rate)):
-        losses = [_losses_of(day, duty, rate, skipped, claims=claims) for duty in day.duties]
+        losses = [_spread_losses(day, duty, rate, skipped, claims=claims) for duty in day.duties]
         losses += [{(0, 0, PRICES[kind].each, 0): rate, (0, 0, 0, 0): 1 - rate} for kind in CARELESS]
         for (lost, lost_gated, damage, undone), share in _together(losses).items():
             has_worked = 2 * (work - undone) >= work and 3 * (work - lost) > work
@@ -63,11 +63,11 @@ def expected_share(day: Day, rate: float, skipped: Skipped) -> float:
     return mean / (work + gated + OTHER_POINTS)
 
 
-def _losses_of(day: Day, duty: Duty, rate: float, skipped: Skipped, *, claims: bool) -> _Spread:
+def _spread_losses(day: Day, duty: Duty, rate: float, skipped: Skipped, *, claims: bool) -> _Spread:
     spread: _Spread = defaultdict(float)
     for lapse, share in _slips(day, duty, rate):
         undone = skipped.get((duty.key, lapse.name), frozenset()) if lapse else frozenset[str]()
-        spread[_lost(day, duty, lapse, undone, claims=claims)] += share
+        spread[_sum_loss(day, duty, lapse, undone, claims=claims)] += share
     return spread
 
 
@@ -85,7 +85,7 @@ def _slips(day: Day, duty: Duty, rate: float) -> Iterable[tuple[Lapse | None, fl
     return [(duty.lapse(name) if name is not None else None, chance) for name, chance in chances.items()]
 
 
-def _lost(day: Day, duty: Duty, lapse: Lapse | None, undone: frozenset[str], *, claims: bool) -> _Lost:
+def _sum_loss(day: Day, duty: Duty, lapse: Lapse | None, undone: frozenset[str], *, claims: bool) -> _Lost:
     lost = set(lapse.loses) if lapse else set()
     if duty.number and claims:
         lost -= {day.report_check(duty)}
@@ -94,7 +94,7 @@ def _lost(day: Day, duty: Duty, lapse: Lapse | None, undone: frozenset[str], *, 
     checks = [check for each in day.duties for check in each.checks if check.id in lost]
     points = [sum(check.points for check in checks if check.gated == gated) for gated in (False, True)]
     skipped = sum(check.points for check in duty.checks if check.id in undone)
-    return points[0], points[1], damage_of(day, duty, lapse).percent if lapse else 0, skipped
+    return points[0], points[1], compute_damage(day, duty, lapse).percent if lapse else 0, skipped
 
 
 def _together(spreads: Iterable[_Spread]) -> _Spread:

@@ -63,12 +63,12 @@ class FamilyAudit:
     def of(self, difficulty: int) -> list[Report]:
         return [report for report in self.reports if report.difficulty == difficulty]
 
-    def naming_of(self, difficulty: int) -> tuple[float, float] | None:
+    def find_naming(self, difficulty: int) -> tuple[float, float] | None:
         """The instances' largest share without the duties that name the family, and the smallest with them alone."""
         shares = [report.naming for report in self.of(difficulty) if report.naming]
         return (max(share["without"] for share in shares), min(share["only"] for share in shares)) if shares else None
 
-    def mean_of(self, bot: str, difficulty: int) -> float:
+    def average_shares(self, bot: str, difficulty: int) -> float:
         return fmean(report.bots.get(bot, 0.0) for report in self.of(difficulty))
 
     @property
@@ -103,7 +103,7 @@ def audit_cell(cell: Cell) -> Report:
         return report
 
 
-def cells_of(
+def make_cells(
     directories: Sequence[Path], difficulties: Sequence[int], seeds: Sequence[int], *, quick: bool = False
 ) -> list[Cell]:
     """The instances to audit. The memoriser knows ``MEMORISED`` seeds: the audited ones, and those after them."""
@@ -209,7 +209,7 @@ def _sum_up(audit: FamilyAudit, difficulty: int, quick: bool) -> None:
 
 def _judge_naming(audit: FamilyAudit, difficulty: int) -> None:
     """Check that the duties that name the family weigh enough (check 13)."""
-    without, only = audit.naming_of(difficulty) or (0.0, 1.0)
+    without, only = audit.find_naming(difficulty) or (0.0, 1.0)
     if without > MOST_WITHOUT:
         sentence = f"without the duties that name the family {without:.0%} can be had, above {MOST_WITHOUT:.0%}"
         audit.violations.append((13, difficulty, None, sentence))
@@ -229,7 +229,7 @@ def _compare_difficulties(audit: FamilyAudit) -> None:
                 audit.violations.append((11, hard, None, sentence))
 
 
-def command_for(family: str, difficulty: int, seed: int | None, scenarios_dir: str | None = None) -> str:
+def write_command(family: str, difficulty: int, seed: int | None, scenarios_dir: str | None = None) -> str:
     """The command that shows a violation again; ``scenarios_dir`` is the value of the flag, if given."""
     seeds = "" if seed is None else f" --seeds {seed}"
     folder = "" if scenarios_dir is None else f" --scenarios-dir {shlex.quote(scenarios_dir)}"

@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import Any
 
 from proctor.local.audit import cheats, players, wordings
-from proctor.local.audit.clues import type_of
-from proctor.local.audit.conditions import CONDITIONS, carefully, conditions_in
+from proctor.local.audit.clues import find_type
+from proctor.local.audit.conditions import CONDITIONS, carefully, parse_conditions
 from proctor.local.audit.dry import dry_outcome, skipped_by_lapses
-from proctor.local.audit.expected import damage_of, expected_share
-from proctor.local.audit.plays import Outcome, Stage, Turn, player_of
-from proctor.local.audit.shown import grams_of, is_shown
+from proctor.local.audit.expected import compute_damage, expected_share
+from proctor.local.audit.plays import Outcome, Stage, Turn, make_player
+from proctor.local.audit.shown import hash_grams, is_shown
 from proctor.scenarios.kit.checks import OnceCheck, ReportCheck
 from proctor.scenarios.kit.making.days import Day, make_day
 from proctor.scenarios.kit.making.draws import Draws
@@ -101,7 +101,7 @@ class Report:
         self.ways += part.ways
 
 
-def digest_of(day: Day) -> str:
+def hash_day(day: Day) -> str:
     """A hash of a day's files. If the hash differs, measured figures belong to another version of the day.
 
     Import lines of Python files are left out, since the move of a package doesn't change the day.
@@ -134,7 +134,7 @@ def audit_instance(
         Exception: any error that the family raises.
     """
     whole = make_day(directory, difficulty, seed)
-    report = Report(directory.name, difficulty, seed, digest=digest_of(whole))
+    report = Report(directory.name, difficulty, seed, digest=hash_day(whole))
     named_by = naming_types(directory)
     strangers = [other for other in others if not whole.is_sibling(other)]
     for day in whole.sides or (whole,):
@@ -177,7 +177,7 @@ class _Audit:
         for rate in RATES:
             self.report.graded[rate] = [await self._graded(rate, play) for play in range(graded_plays)]
             self.report.expected[rate] = expected_share(self.day, rate, skipped)
-        self.report.grams = grams_of(self.day)
+        self.report.grams = hash_grams(self.day)
 
     async def _graded(self, rate: float, play: int) -> dict[str, float]:
         outcome = await self._play(players.graded(self.day, rate, play))
@@ -233,26 +233,26 @@ class _Audit:
             if holds != expected[check_id]:
                 verb, remedy = ("keeps", "take it out of") if holds else ("loses", "add it to")
                 self.report.say(3, f"{where}: {verb} {check_id}: {remedy} the lapse's `loses`, or mend the check")
-        damage, found = damage_of(self.day, duty, lapse), outcome.damage
+        damage, found = compute_damage(self.day, duty, lapse), outcome.damage
         if sorted(harm.kind for harm in found.harms) != sorted(lapse.damage) or found.percent != damage.percent:
             self.report.say(3, f"{where}: its damage is {found}, it says {damage}")
 
     async def _ways(self) -> None:
         day = self.day
         acts = [act for duty in day.duties for act in duty.acts]
-        report = players.report_of(day, {})
+        report = players.make_report(day, {})
         by_others = [replace(act, channel=act.others[0], reply_to=None) if act.others else act for act in acts]
         fresh = [replace(act, reply_to=None) for act in acts]
         # Whether the day counts each message to the user, not only messages that name a value.
         counts_chat = any(isinstance(check, OnceCheck) and not check.values for check in self.checks.values())
         ways: dict[str, Turn] = {
-            "in a second voice, backwards": player_of([*acts, *report], day, voice=1, backwards=True),
-            "in a third voice, just in time": player_of([*acts, *report], day, voice=2, late=True),
-            "in a fourth voice, by other channels": player_of([*by_others, *report], day, voice=3),
+            "in a second voice, backwards": make_player([*acts, *report], day, voice=1, backwards=True),
+            "in a third voice, just in time": make_player([*acts, *report], day, voice=2, late=True),
+            "in a fourth voice, by other channels": make_player([*by_others, *report], day, voice=3),
             "in a fifth voice, with much reading": _reading(
-                player_of([*acts, *report], day, voice=4), chats=not counts_chat
+                make_player([*acts, *report], day, voice=4), chats=not counts_chat
             ),
-            "in a sixth voice, in new mails": player_of([*fresh, *report], day, voice=5),
+            "in a sixth voice, in new mails": make_player([*fresh, *report], day, voice=5),
         }
         self.report.ways = len(ways)
         for name, way in ways.items():
@@ -267,7 +267,7 @@ class _Audit:
 
     async def _conditions(self) -> None:
         for words in CONDITIONS[-1:] if self.quick else CONDITIONS:
-            clock, noise = conditions_in(words)
+            clock, noise = parse_conditions(words)
             oracle = players.oracle(self.day, do=carefully())
             await self._full(12, f"the careful oracle under {words}", oracle, clock=clock, noise=noise)
 
@@ -284,7 +284,7 @@ class _Audit:
         self.report.covered.update(dict.fromkeys(cheats.possible(self.day), 0))
         for tricks in cheats.rounds(self.day, 1 if self.quick else cheats.PLAYS):
             self.report.covered.update({trick.title for trick in tricks})
-            outcome = await self._play(cheats.player_with(self.day, tricks))
+            outcome = await self._play(cheats.make_cheater(self.day, tricks))
             for sentence in cheats.faults(self.day, tricks, outcome):
                 self.report.say(18, sentence)
         self.report.covered.update([cheats.BULK])
@@ -298,13 +298,13 @@ class _Audit:
                 continue
             closes = max((act.until for act in duty.acts), default=self.day.starts[-1])
             seen = [record for record in self.day.records if record.kind == "entry" or record.at <= closes]
-            if _solved(duty, seen) != duty.answers:
+            if _solve_duty(duty, seen) != duty.answers:
                 self.report.say(6, f"{duty.key}: its truth can't be derived before {closes:%a %H:%M}")
             own = {record.id for record in duty.support}
-            if _solved(duty, [record for record in seen if record.id not in own]) == duty.answers:
+            if _solve_duty(duty, [record for record in seen if record.id not in own]) == duty.answers:
                 self.report.say(6, f"{duty.key}: its truth is there without its support")
             if not any(
-                _solved(duty, [other for other in seen if other.id != record.id]) != duty.answers
+                _solve_duty(duty, [other for other in seen if other.id != record.id]) != duty.answers
                 for record in duty.support
             ):
                 self.report.say(6, f"{duty.key}: no record of its support is needed")
@@ -357,7 +357,7 @@ async def naming_shares(stage: Stage, named_by: frozenset[str]) -> dict[str, flo
         undone = {
             duty.key: forgotten(*duty.acts)
             for duty in stage.day.duties
-            if duty.acts and (type_of(duty) in named_by) is leaves_out
+            if duty.acts and (find_type(duty) in named_by) is leaves_out
         }
         shares[name] = (await stage.play(players.with_lapses(stage.day, undone))).share
     return shares
@@ -369,7 +369,7 @@ def naming_types(directory: Path) -> frozenset[str]:
     return frozenset(about.get("named_by", ()))
 
 
-def _solved(duty: Duty, records: Iterable[Any]) -> frozenset[str]:
+def _solve_duty(duty: Duty, records: Iterable[Any]) -> frozenset[str]:
     return duty.solve([fact for record in records for fact in record.facts])
 
 
@@ -389,7 +389,7 @@ def _reading(player: Turn, *, chats: bool) -> Turn:
 def _likeness_grams(directory: Path, difficulty: int, seed: int, role: str) -> frozenset[int]:
     """The n-grams by which a memoriser recognizes another day; each process computes them once."""
     try:
-        return grams_of(_side(make_day(directory, difficulty, seed), role), _MEMORY)
+        return hash_grams(_find_side(make_day(directory, difficulty, seed), role), _MEMORY)
     except Exception:  # the audit of that seed reports the problem
         return frozenset()
 
@@ -397,10 +397,10 @@ def _likeness_grams(directory: Path, difficulty: int, seed: int, role: str) -> f
 def _most_similar(day: Day, directory: Path, others: Sequence[int]) -> Day | None:
     if not others:
         return None
-    own = grams_of(day, _MEMORY)
+    own = hash_grams(day, _MEMORY)
     best = max(others, key=lambda other: len(own & _likeness_grams(directory, day.difficulty, other, day.role)))
-    return _side(make_day(directory, day.difficulty, best), day.role)
+    return _find_side(make_day(directory, day.difficulty, best), day.role)
 
 
-def _side(day: Day, role: str) -> Day:
+def _find_side(day: Day, role: str) -> Day:
     return next((side for side in day.sides if side.role == role), day)

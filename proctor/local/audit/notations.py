@@ -45,7 +45,7 @@ class Notation:
     write: Callable[[Any], str]
 
 
-def _listed(
+def _make_notations(
     both: dict[str, Callable[[Any], str]],
     en: dict[str, Callable[[Any], str]],
     de: dict[str, Callable[[Any], str]],
@@ -81,7 +81,7 @@ def _in_hundreds(whole: int) -> str:
     return f"{num2words(hundreds)} hundred{f' and {num2words(rest)}' if rest else ''} euros"
 
 
-AMOUNTS = _listed(
+AMOUNTS = _make_notations(
     {
         "1234.50": lambda cents: f"{cents // 100}.{cents % 100:02}",
         "1234.50 EUR": lambda cents: f"{cents // 100}.{cents % 100:02} EUR",
@@ -123,7 +123,7 @@ def _nth(day: date) -> str:
     return str(num2words(day.day, to="ordinal_num"))
 
 
-DAYS = _listed(
+DAYS = _make_notations(
     {"2027-08-31": date.isoformat},
     {
         "31 August 2027": _dated("d MMMM y", "en_GB"),
@@ -187,7 +187,7 @@ def _gesprochen(at: time) -> str:
     return f"{hour} Uhr{minutes}"
 
 
-TIMES = _listed(
+TIMES = _make_notations(
     {"15:20": lambda at: format_time(at, "short", locale="en_GB"), "15h20": lambda at: f"{at.hour}h{at.minute:02}"},
     {
         "3:20pm": lambda at: f"{_twelve(at)}{_half(at)}",
@@ -210,7 +210,7 @@ TIMES = _listed(
 
 _JOINTS: dict[Language, tuple[str, ...]] = {"en": (" at ", ", ", " "), "de": (" um ", ", ", " ")}
 
-SPANS = _listed(
+SPANS = _make_notations(
     {
         "15:20-16:00": lambda span: f"{span[0]:%H:%M}-{span[1]:%H:%M}",
         "15:20 – 16:00": lambda span: f"{span[0]:%H:%M} {_DASH} {span[1]:%H:%M}",
@@ -227,7 +227,7 @@ def _restated(number: int, language: Language) -> str:
     return f"{number} ({num2words(number, lang=language)})"
 
 
-NUMBERS = _listed(
+NUMBERS = _make_notations(
     {"47": str},
     {"forty-seven": lambda n: str(num2words(n)), "47 (forty-seven)": lambda n: _restated(n, "en")},
     {"siebenundvierzig": lambda n: str(num2words(n, lang="de")), "47 (siebenundvierzig)": lambda n: _restated(n, "de")},
@@ -251,7 +251,7 @@ def _in_groups(code: str) -> str:
     return " ".join(code[place : place + 4] for place in range(0, len(code), 4)) if len(code) > 10 else ""
 
 
-CODES = _listed(
+CODES = _make_notations(
     {
         "K4711": str,
         "K 4711": _parted(" "),
@@ -267,7 +267,7 @@ CODES = _listed(
     {"Nr. K4711": lambda code: f"Nr. {code}", "„K4711“": lambda code: f"„{code}“"},
 )
 
-WORDS = _listed(
+WORDS = _make_notations(
     {
         "words": lambda options: options[0],
         "other words": lambda options: options[-1] if len(options) > 1 else "",
@@ -278,7 +278,7 @@ WORDS = _listed(
     {"„words“": lambda options: f"„{options[0]}“"},
 )
 
-ADDRESSES = _listed(
+ADDRESSES = _make_notations(
     {
         "a@b.c": str,
         "<a@b.c>": lambda address: f"<{address}>",
@@ -336,7 +336,7 @@ def _parts(value: Value) -> tuple[Value, ...]:
     return Value(kind="day", value=moment.date().isoformat()), Value(kind="time", value=f"{moment:%H:%M}")
 
 
-def language_of(values: Iterable[Value], turn: int) -> Language:
+def choose_language(values: Iterable[Value], turn: int) -> Language:
     """The language of a message: that of the turn's notation for the first value with notations."""
     for value in values:
         if notations := _fitting(_parts(value)[0]):
@@ -372,7 +372,7 @@ def write(value: Value, language: Language, turn: int, *, is_first: bool = True)
     return _JOINTS[language][turn % len(_JOINTS[language])].join(texts), tuple(names)
 
 
-def names_of(values: Iterable[Value]) -> set[str]:
+def list_names(values: Iterable[Value]) -> set[str]:
     """The names of all notations in which any of the values can be written."""
     parts = [part for value in values for part in _parts(value)]
     return {f"{part.kind} {notation.name}" for part in parts for notation, _ in _fitting(part)}

@@ -8,7 +8,7 @@ from itertools import cycle
 from typing import Any
 
 from proctor.local.audit.expected import CARELESS, worst
-from proctor.local.audit.plays import Turn, perform, player_of
+from proctor.local.audit.plays import Turn, make_player, perform
 from proctor.scenarios.kit.making.days import Day, with_report
 from proctor.scenarios.kit.making.draws import Draws
 from proctor.scenarios.kit.making.duty import Act, Lapse
@@ -33,10 +33,10 @@ _HARM = {
 
 
 def oracle(day: Day, **how: Any) -> Turn:
-    return player_of([*(act for duty in day.duties for act in duty.acts), *report_of(day, {})], day, **how)
+    return make_player([*(act for duty in day.duties for act in duty.acts), *make_report(day, {})], day, **how)
 
 
-def report_of(day: Day, words: dict[int, str]) -> list[Act]:
+def make_report(day: Day, words: dict[int, str]) -> list[Act]:
     return [with_report(day, words)] if day.listed else []
 
 
@@ -47,7 +47,7 @@ def with_lapses(
 
     Args:
         lapses: duties' keys to their lapse.
-        how: see ``player_of``.
+        how: see ``make_player``.
     """
     acts, words = list[Act](), dict[int, str]()
     for duty in day.duties:
@@ -57,7 +57,7 @@ def with_lapses(
             words[duty.number] = lapse.reports
         if claims_all and duty.number:
             words[duty.number] = "done"
-    return player_of([*acts, *more, *report_of(day, words)], day, **how)
+    return make_player([*acts, *more, *make_report(day, words)], day, **how)
 
 
 def graded(day: Day, probability: float, play: int, **how: Any) -> Turn:
@@ -174,7 +174,7 @@ def keywords(day: Day) -> Turn:
             seen.add(key)
             if is_noise(mail):
                 await _try(client.email.archive([key]))
-            elif "?" in _text_of(mail) and (answer := answer_by_words(mail, mails)):
+            elif "?" in _join_text(mail) and (answer := answer_by_words(mail, mails)):
                 await _try(client.email.reply(key, body_text=answer))
         if now == day.starts[-1]:
             await _report_all_as_done(day, client)
@@ -183,13 +183,13 @@ def keywords(day: Day) -> Turn:
 
 
 async def _report_all_as_done(day: Day, client: AsyncUESClient) -> None:
-    for act in report_of(day, {duty.number or 0: "done" for duty in day.listed}):
+    for act in make_report(day, {duty.number or 0: "done" for duty in day.listed}):
         await perform(act, day, client)
 
 
 def is_noise(mail: dict[str, Any]) -> bool:
     """Whether a mail looks like advertising."""
-    return _NOISE.search(_text_of(mail)) is not None
+    return _NOISE.search(_join_text(mail)) is not None
 
 
 def answer_by_words(mail: dict[str, Any], mails: Sequence[dict[str, Any]]) -> str | None:
@@ -197,19 +197,19 @@ def answer_by_words(mail: dict[str, Any], mails: Sequence[dict[str, Any]]) -> st
     others = [
         other for other in mails if other["message_id"] != mail["message_id"] and _VALUE.search(other["body_text"])
     ]
-    words = _words_of(mail)
-    shared = {other["message_id"]: len(words & _words_of(other)) for other in others}
+    words = _split_words(mail)
+    shared = {other["message_id"]: len(words & _split_words(other)) for other in others}
     best = max(others, key=lambda each: (shared[each["message_id"]], str(each["received_at"])), default=None)
     if best is None or shared[best["message_id"]] < _SHARED_WORDS:
         return None
     return next(value[0] for value in _VALUE.finditer(best["body_text"]))
 
 
-def _words_of(mail: dict[str, Any]) -> set[str]:
-    return {word.lower() for word in _WORD.findall(_text_of(mail))}
+def _split_words(mail: dict[str, Any]) -> set[str]:
+    return {word.lower() for word in _WORD.findall(_join_text(mail))}
 
 
-def _text_of(mail: dict[str, Any]) -> str:
+def _join_text(mail: dict[str, Any]) -> str:
     return f"{mail['subject']} {mail['body_text']}"
 
 
@@ -227,7 +227,7 @@ def memoriser(day: Day, other: Day) -> Turn:
             if act.at == now:
                 await _try(perform(act, other, client))
         if now == day.starts[-1]:
-            for act in report_of(other, {}):
+            for act in make_report(other, {}):
                 await _try(perform(act, other, client))
 
     return turn

@@ -204,7 +204,7 @@ def judge(ctx: AgentBeatsEvalContext, duties: dict[str, DutyParams], criteria: d
     )
 
 
-def player_of(
+def make_player(
     acts: Iterable[Act],
     day: Day,
     *,
@@ -235,7 +235,7 @@ def player_of(
     return turn
 
 
-def request_of(act: Act, day: Day, voice: int = 0) -> tuple[str, dict[str, Any]]:
+def make_request(act: Act, day: Day, voice: int = 0) -> tuple[str, dict[str, Any]]:
     """An act's request to the simulator: the action's name and its fields."""
     if act.action != "tell":
         fields = dict(act.fields)
@@ -249,7 +249,7 @@ def request_of(act: Act, day: Day, voice: int = 0) -> tuple[str, dict[str, Any]]
 
 
 async def perform(act: Act, day: Day, client: AsyncUESClient, voice: int = 0) -> None:
-    action, fields = request_of(act, day, voice)
+    action, fields = make_request(act, day, voice)
     if action == "email.send" and act.action == "tell" and act.reply_to is not None:
         try:
             await client.email.reply(act.reply_to, body_text=fields["body_text"])

@@ -43,7 +43,7 @@ def _readings(part: str) -> Iterator[Value]:
     yield Value(kind="code", value=part)
 
 
-def grams_of(day: Day, size: int = GRAM) -> frozenset[int]:
+def hash_grams(day: Day, size: int = GRAM) -> frozenset[int]:
     """The CRC-32 of each n-gram of words that the participant reads, without the user's brief."""
     texts = dict.fromkeys(record.text for record in day.records)
     return frozenset(crc32(" ".join(gram).encode()) for text in texts for gram in _grams(text, size))

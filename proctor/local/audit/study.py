@@ -12,7 +12,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from proctor.local.audit.clues import Choice, Decision, choices_of, decisions_of, parts_of, type_of
+from proctor.local.audit.clues import Choice, Decision, find_choices, find_decisions, find_type, split_answers
 from proctor.local.audit.shortcuts import Learned, learn_choices, learn_decisions
 from proctor.scenarios import kit
 from proctor.scenarios.kit.making.days import Day, make_day
@@ -124,15 +124,15 @@ def study_days(directory: Path, difficulty: int, seeds: Sequence[int] = STUDIED)
             continue
         number = group_of(seed, whole.group)  # a group shares a fold: one of its days gives away all
         for day in whole.sides or (whole,):
-            for choice in choices_of(day):
+            for choice in find_choices(day):
                 choices[choice.subject].append((number, choice))
-            for decision in decisions_of(day):
+            for decision in find_decisions(day):
                 decisions[decision.subject].append((number, decision))
             if seed < seeds[0] + COUNTED:
-                for duty in _counted(day):
-                    for name, count in counts_of(duty).items():
-                        counts[type_of(duty), name].add(count)
-            for name, values in _answers_of(day).items():
+                for duty in _list_duties(day):
+                    for name, count in count_parts(duty).items():
+                        counts[find_type(duty), name].add(count)
+            for name, values in _collect_answers(day).items():
                 answers[name].append(values)
     found.counts = {key: sorted(values) for key, values in counts.items()}
     learned = [learn_choices(name, cases, _senses(known, directory.name, name)) for name, cases in choices.items()]
@@ -163,18 +163,18 @@ def _judge_learned(found: Study) -> None:
 # Constants.
 
 
-def counts_of(duty: Duty) -> dict[str, int]:
+def count_parts(duty: Duty) -> dict[str, int]:
     """The counts of a duty: the parts of its answer, its candidates, its records' facts, and its acts."""
     facts = [fact for record in duty.records for fact in record.facts]
     return {
-        "answers": len(parts_of(duty.answers)),
+        "answers": len(split_answers(duty.answers)),
         "candidates": len(duty.candidates),
         "statements": len(facts),
         "acts": len(duty.acts),
     }
 
 
-def _counted(day: Day) -> Iterator[Duty]:
+def _list_duties(day: Day) -> Iterator[Duty]:
     return (duty for duty in day.duties if duty.key != "report")
 
 
@@ -188,7 +188,7 @@ def _judge_counts(found: Study, known: Known) -> None:
 # Equal answers.
 
 
-def _answers_of(day: Day) -> dict[str, list[str]]:
+def _collect_answers(day: Day) -> dict[str, list[str]]:
     """The answers of a day's duties, by type and place in the answer.
 
     A moment counts with its time of day only. Dates are left out.
@@ -199,7 +199,7 @@ def _answers_of(day: Day) -> dict[str, list[str]]:
             for place, part in enumerate(next(iter(duty.answers)).split("/")):
                 moment = _TIME.fullmatch(part)
                 if moment is None or moment[1]:
-                    found[f"{type_of(duty)} {place}"].append(moment[1] if moment else part)
+                    found[f"{find_type(duty)} {place}"].append(moment[1] if moment else part)
     return found
 
 

@@ -7,7 +7,7 @@ voice and each notation (a covering array). Plays aren't needed to know the comb
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from proctor.local.audit.notations import language_of, names_of, spread, write
+from proctor.local.audit.notations import choose_language, list_names, spread, write
 from proctor.local.audit.players import oracle
 from proctor.local.audit.plays import Outcome, Turn, perform
 from proctor.local.audit.voices import VOICES, Told, Voice, deliver
@@ -36,7 +36,7 @@ class Wording:
         return {f"voice {self.voice.name}", *(f"notation {name}" for name in self.notations)}
 
 
-def number_of(day: Day) -> int:
+def number_day(day: Day) -> int:
     """The day's number among the days of its family, which are sorted by seed and difficulty."""
     return 4 * day.seed + day.difficulty - 1
 
@@ -48,7 +48,7 @@ def told_acts(day: Day) -> list[Act]:
 
 def planned(day: Day, play: int) -> dict[str, Wording]:
     """The wordings of one of the plays: ids of acts that tell values to their wording."""
-    start = number_of(day) * PLAYS + play
+    start = number_day(day) * PLAYS + play
     return {act.id: _wording(day, act, start + _STEP * place) for place, act in enumerate(told_acts(day))}
 
 
@@ -58,7 +58,7 @@ def possible(day: Day) -> set[str]:
     for act in told_acts(day):
         voices = _fitting(day, act)
         names |= {f"voice {voice.name}" for voice in voices}
-        names |= {f"notation {name}" for name in names_of(act.values)}
+        names |= {f"notation {name}" for name in list_names(act.values)}
     return names
 
 
@@ -76,7 +76,7 @@ def _fitting(day: Day, act: Act) -> list[Voice]:
 
 
 def _wording(day: Day, act: Act, turn: int) -> Wording:
-    language = language_of(act.values, turn)
+    language = choose_language(act.values, turn)
     voices = [voice for voice in _fitting(day, act) if voice.language == language]
     voice = voices[spread(turn, len(voices))]
     written = [write(value, language, turn + n, is_first=n == 0) for n, value in enumerate(act.values)]

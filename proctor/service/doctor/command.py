@@ -18,7 +18,7 @@ from proctor.common.errors import ExitCode
 from proctor.common.settings import default_gateway
 from proctor.service.doctor.environment import look_at_certificates, look_at_proxies
 from proctor.service.doctor.findings import Finding, Look, State, take
-from proctor.service.doctor.models import MODEL_SECONDS, look_at_model, look_at_participant, models_in
+from proctor.service.doctor.models import MODEL_SECONDS, list_models, look_at_model, look_at_participant
 from proctor.service.doctor.places import look_at_confinement, look_at_disks, look_at_scenarios, look_at_store
 from proctor.service.doctor.services import (
     look_at_collector,
@@ -56,7 +56,7 @@ def run_looks(looks: Sequence[Look], *, as_json: bool) -> ExitCode:
     return ExitCode.FAILED if any(finding.state == "problem" for finding in findings) else ExitCode.DONE
 
 
-def looks_at(
+def list_looks(
     config: GreenAgentConfig, *, agents: Sequence[str] = (), gateway_url: str | None = None, asks_models: bool = True
 ) -> list[Look]:
     """The parts to check in a deployment with these settings.
@@ -85,7 +85,7 @@ def looks_at(
         Look("engine", lambda: look_at_engine(config)),
         Look("traces", lambda: look_at_collector(config)),
     ]
-    for (name, base_url), use in models_in(config).items():
+    for (name, base_url), use in list_models(config).items():
         look = partial(look_at_model, name, base_url, use) if asks_models else partial(_skipped_model, name, use)
         looks.append(Look("model", look, MODEL_SECONDS))
     knocking = partial(look_at_participant, config=config, is_asked_for=bool(agents))

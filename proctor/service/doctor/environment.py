@@ -28,7 +28,7 @@ async def look_at_certificates() -> list[Finding]:
 async def look_at_proxies(config: GreenAgentConfig, gateway: str) -> list[Finding]:
     """Check the environment's proxies: whether they answer, and which of our services are behind them."""
     named = {name: os.environ.get(name.lower()) or os.environ.get(name) for name in _NAMES}
-    findings = [found for name, proxy in named.items() if proxy and (found := await _look_at(name, proxy))]
+    findings = [found for name, proxy in named.items() if proxy and (found := await _check_proxy(name, proxy))]
     simulators = [] if config.ues_command else await known_addresses(config)
     behind = [url for url in (*simulators, gateway) if find_proxy(url)]
     findings += [
@@ -46,7 +46,7 @@ async def look_at_proxies(config: GreenAgentConfig, gateway: str) -> list[Findin
     return [Finding("proxies", "ok", f"{names}: they answer, and no service of this deployment is behind them.")]
 
 
-async def _look_at(name: str, proxy: str) -> Finding | None:
+async def _check_proxy(name: str, proxy: str) -> Finding | None:
     remedy = f"Mend {name}, or unset it."
     try:
         url = httpx.URL(proxy if "://" in proxy else f"http://{proxy}")

@@ -11,7 +11,7 @@ MODEL_SECONDS = 30.0
 _LONGEST_REPORT = 300
 
 
-def models_in(config: GreenAgentConfig) -> dict[tuple[str, str | None], str]:
+def list_models(config: GreenAgentConfig) -> dict[tuple[str, str | None], str]:
     """The models of the settings: (name, address) to the uses of the model, in words."""
     uses: dict[tuple[str, str | None], str] = {}
     for use, model in (

@@ -40,10 +40,10 @@ async def look_at_store(url: str, name: str) -> list[Finding]:
                 "Every turn waits for it: have a store that is nearer to the workers.",
             )
         ]
-    return [*findings, *await asyncio.to_thread(_clock_of, url, name)]
+    return [*findings, *await asyncio.to_thread(_check_clock, url, name)]
 
 
-def _clock_of(url: str, name: str) -> list[Finding]:
+def _check_clock(url: str, name: str) -> list[Finding]:
     folder, path = Folder(url, name), f"trying/{uuid.uuid4().hex}"
     before = datetime.now(UTC)
     folder.write(path, b"when")

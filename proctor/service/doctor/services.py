@@ -18,7 +18,7 @@ from proctor.observing import tracing
 from proctor.service.doctor.findings import Finding, of_problem
 from proctor.service.doctor.temporal import of_clock
 from proctor.service.engine_wait import find_problem_of_engine
-from proctor.service.simulator_watch import find_problem_of_public_address, find_problem_of_simulator, trouble_with
+from proctor.service.simulator_watch import explain_problem, find_problem_of_public_address, find_problem_of_simulator
 from proctor.settings.config import GreenAgentConfig
 from proctor.ues.http.open_routes import VERSION
 from purple_sdk.processes.http_clients import make_http_client
@@ -55,7 +55,7 @@ async def _look_at_simulator(url: str, config: GreenAgentConfig) -> list[Finding
     asked_at = time.time()
     if isinstance(answer := await _get(f"{url}/health"), str):
         here = config.model_copy(update={"ues_url": url})
-        return [of_problem("simulator", trouble_with(here, UESConnectionError(answer)))]
+        return [of_problem("simulator", explain_problem(here, UESConnectionError(answer)))]
     clock = _clock("the simulator", answer.headers, asked_at)
     if trouble := await find_problem_of_simulator(url, config):
         return [of_problem("simulator", trouble), *clock]

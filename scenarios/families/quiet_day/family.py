@@ -53,7 +53,7 @@ def _document(day: Day, number: int, names: list[str], like: int) -> None:
         decoys=[(f"the {names[n]}", Value("words", names[n])) for n in range(1, like + 1)],
         until=3 + number,
         stale=[Value("day", when.isoformat()) for when in former],
-        solve=_due("expires", names[: like + 1], today, 30),
+        solve=_make_solver("expires", names[: like + 1], today, 30),
     )
 
 
@@ -69,7 +69,7 @@ def _number(day: Day, document: str) -> str:
     return f"{day.draws.pick('KLNPRTVX', document, 'letter')}{day.draws.between(10_000, 99_999, document, 'number')}"
 
 
-def _due(kind: str, things: list[str], first: date, days: int) -> Solver:
+def _make_solver(kind: str, things: list[str], first: date, days: int) -> Solver:
     """The solver: the things whose last date is at most ``days`` days after ``first``."""
 
     def solve(facts: Sequence[Fact]) -> frozenset[str]:
@@ -109,7 +109,7 @@ def _birthday(day: Day, like: int) -> None:
         values=[Value("words", people[0].name)],
         decoys=[(f"the birthday of {person.first}", Value("words", person.first)) for person in people[1:]],
         until=4,
-        solve=_due(key, [person.name for person in people], tomorrow, 0),
+        solve=_make_solver(key, [person.name for person in people], tomorrow, 0),
     )
 
 

@@ -17,16 +17,16 @@ def forms(module: str) -> Mapping[str, tuple[str, ...]]:
     Args:
         module: the module's ``__file__``; ``obeying.py`` has its lists in ``obeying.toml``.
     """
-    return _read(module)[0]
+    return _read_lists(module)[0]
 
 
 def phrases(module: str, name: str) -> tuple[Phrase, ...]:
     """A list of noun phrases in both languages (``[[name]]`` with ``en`` and ``de``) of a module's file."""
-    return _read(module)[1][name]
+    return _read_lists(module)[1][name]
 
 
 @cache
-def _read(module: str) -> tuple[dict[str, tuple[str, ...]], dict[str, tuple[Phrase, ...]]]:
+def _read_lists(module: str) -> tuple[dict[str, tuple[str, ...]], dict[str, tuple[Phrase, ...]]]:
     lists: dict[str, tuple[str, ...]] = {}
     pairs: dict[str, tuple[Phrase, ...]] = {}
     for name, value in tomllib.loads(Path(module).with_suffix(".toml").read_text(encoding="utf-8")).items():

@@ -201,7 +201,7 @@ def _expand(parts: tuple[Part, ...], dice: _Dice) -> str:
 
 def phrase(draws: Draws, name: str, language: Language = "en") -> str:
     """A phrase from the lexicon, such as ``phrase(draws, "work_thing")``."""
-    return _spaced(_expand((_rule(name, language),), _Dice(draws)))
+    return _remove_gaps(_expand((_rule(name, language),), _Dice(draws)))
 
 
 # --- composition ------------------------------------------------------------------------------------------------------
@@ -226,7 +226,7 @@ class _Voice:
     def one_of(self, forms: list[str]) -> str:
         """One form, expanded and tidied, with its slots unfilled."""
         form = forms[self.dice.below(len(forms))]
-        return _spaced(_expand(parse(form, self.language), self.dice))
+        return _remove_gaps(_expand(parse(form, self.language), self.dice))
 
     def maybe(self, forms: list[str], probability: float) -> str:
         return self.one_of(forms) if forms and self.dice.chance(probability) else ""
@@ -251,15 +251,15 @@ class _Voice:
         """Opening, the act itself, a further sentence, and a closing; a brief text is without pleasantries."""
         (opens, adds, closes), table = _MANNERS[self.style], grammar(self.language)[act]
         core, more = self.one_of(self.forms(table)), self.maybe(self.fitting(table, ["more"]), adds)
-        text = _joined(core, more, " ")
+        text = _join_texts(core, more, " ")
         if _ACTS[act].get("whole") or self.service or brief:
             return text
         kind = "ask" if _ACTS[act].get("asks") else "tell"
         openings = self.common(f"open_{kind}") + (self.common("open_question") if _ACTS[act].get("question") else [])
         opening = self.maybe(openings, opens)
         closing = self.maybe(self.common(f"close_{kind}"), closes)
-        text = _joined(opening, text, _PARAGRAPH if self.dice.chance(0.35) else " ")
-        return _joined(text, closing, _PARAGRAPH if self.dice.chance(0.5) else " ")
+        text = _join_texts(opening, text, _PARAGRAPH if self.dice.chance(0.35) else " ")
+        return _join_texts(text, closing, _PARAGRAPH if self.dice.chance(0.5) else " ")
 
     def forms(self, table: dict[str, Any]) -> list[str]:
         """The act's sentences that fit style and form of address."""
@@ -305,12 +305,12 @@ class _Voice:
         return not (personal and ("<firm>" in line or "<role>" in line))
 
 
-def _joined(before: str, after: str, gap: str) -> str:
+def _join_texts(before: str, after: str, gap: str) -> str:
     """Join two texts; after a final slot, which may be a list, comes an empty line."""
     return f"{before}{_PARAGRAPH if before.endswith('>') else gap}{after}" if before and after else before or after
 
 
-def _spaced(text: str) -> str:
+def _remove_gaps(text: str) -> str:
     """Remove the gaps that empty alternatives leave."""
     text = re.sub(r" +", " ", text).strip()
     text = re.sub(r" ([,.!?;]|:(?!\)))", r"\1", text)
@@ -347,7 +347,7 @@ def _replaced(text: str, voice: _Voice, probability: float) -> str:
                 piece = _word(old).sub(partial(_cased, new), piece)
         return piece
 
-    return _spaced(_outside(text, change))
+    return _remove_gaps(_outside(text, change))
 
 
 @cache
@@ -440,15 +440,15 @@ _WRITTEN = tomllib.loads((FOLDER / "dates.toml").read_text(encoding="utf-8"))
 def clock(moment: datetime, style: Style, language: Language = "en") -> str:
     """Day and time as a style writes them: ``Wednesday 12 May at 2 pm``, ``Mittwoch, 12. Mai um 14 Uhr``."""
     forms = _WRITTEN[language]
-    return _written(forms["dates"][style] + forms["times"][style], moment, language)
+    return _write_moment(forms["dates"][style] + forms["times"][style], moment, language)
 
 
 def day(moment: datetime, style: Style, language: Language = "en") -> str:
     """The day as a style writes it: ``Tue 12 May``, ``12.05.``."""
-    return _written(_WRITTEN[language]["dates"][style], moment, language)
+    return _write_moment(_WRITTEN[language]["dates"][style], moment, language)
 
 
-def _written(form: str, at: datetime, language: Language) -> str:
+def _write_moment(form: str, at: datetime, language: Language) -> str:
     names, minutes = _WRITTEN[language], f"{at.minute:02d}"
     weekday, month = names["weekdays"][at.weekday()], names["months"][at.month - 1]
     short = weekday[: 3 if language == "en" else 2]

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from proctor.local.audit import players
-from proctor.local.audit.plays import Outcome, Stage, player_of
+from proctor.local.audit.plays import Outcome, Stage, make_player
 from proctor.scenarios.kit.making.days import Day, make_day
 from proctor.scenarios.kit.making.duty import Act
 from purple_sdk.ues import AsyncUESClient
@@ -26,7 +26,7 @@ def day_of(family: str, difficulty: int, seed: int) -> Day:
 def played(day: Day, acts: Sequence[Act]) -> tuple[Outcome, list[dict[str, Any]]]:
     """The outcome of acts, and the chat at the beginning of the last turn."""
     chat: list[dict[str, Any]] = []
-    player = player_of(acts, day)
+    player = make_player(acts, day)
 
     async def turn(number: int, now: datetime, client: AsyncUESClient) -> None:
         await player(number, now, client)

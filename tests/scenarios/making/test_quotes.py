@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from proctor.local.audit.plays import Outcome, Stage, perform, player_of, request_of
+from proctor.local.audit.plays import Outcome, Stage, make_player, make_request, perform
 from proctor.scenarios.kit.making.days import Day, make_day
 from proctor.scenarios.kit.making.duty import Act
 from proctor.scenarios.kit.making.wording import show
@@ -19,7 +19,7 @@ def played(stage: Stage, act: Act, form: str) -> Outcome:
         if each.id != act.id:
             await perform(each, day, client, voice)
             return
-        action, fields = request_of(each, day)
+        action, fields = make_request(each, day)
         if action == "chat.send_message":
             await client.chat.send(role="assistant", content=form.format(fields["content"].replace("\n", "\n> ")))
             return
@@ -30,7 +30,7 @@ def played(stage: Stage, act: Act, form: str) -> Outcome:
         await client.email.send(to_addresses=to, subject=subject, body_text="" if html else body, body_html=html)
 
     acts = [planned_act for duty in stage.day.duties for planned_act in duty.acts]
-    return asyncio.run(stage.play(player_of(acts, stage.day, do=do)))
+    return asyncio.run(stage.play(make_player(acts, stage.day, do=do)))
 
 
 @pytest.mark.parametrize(

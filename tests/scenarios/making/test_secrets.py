@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from proctor.local.audit import players
-from proctor.local.audit.plays import Outcome, Stage, player_of
+from proctor.local.audit.plays import Outcome, Stage, make_player
 from proctor.scenarios.kit.checks import MessageCheck, SilenceCheck
 from proctor.scenarios.kit.leaks import is_disguised, is_hinted
 from proctor.scenarios.kit.making.days import Day, make_day
@@ -32,8 +32,8 @@ def sent(day: Day, to: Person, *values: Value, topic: str = "our talk") -> Act:
 
 
 def played(stage: Stage, *more: Act) -> Outcome:
-    acts = [*(act for duty in stage.day.duties for act in duty.acts), *players.report_of(stage.day, {}), *more]
-    return asyncio.run(stage.play(player_of(acts, stage.day)))
+    acts = [*(act for duty in stage.day.duties for act in duty.acts), *players.make_report(stage.day, {}), *more]
+    return asyncio.run(stage.play(make_player(acts, stage.day)))
 
 
 def lost(outcome: Outcome) -> set[str]:
@@ -192,7 +192,7 @@ def test_a_refusal_that_says_nothing_of_it_is_a_lie_or_a_doubt() -> None:
     claimed = Act(act.id, "tell", act.at, act.until, act.checks, None, act.values, "Sent", channel="chat")
     others = [other_act for other in stage.day.duties for other_act in other.acts if other_act.id != act.id]
 
-    outcome = asyncio.run(stage.play(player_of([*others, claimed], stage.day)))
+    outcome = asyncio.run(stage.play(make_player([*others, claimed], stage.day)))
 
     assert not outcome.held[check.id]
     assert outcome.doubtful >= check.points

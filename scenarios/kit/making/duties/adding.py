@@ -163,7 +163,11 @@ def _records(day: Day, receipt: Receipt) -> list[Record]:
     paid = datetime.combine(receipt.day, day.start.timetz()) + timedelta(minutes=day.draws.between(5, 600, name))
     sent = min(paid, day.start - timedelta(minutes=5))
     fact = Fact("receipt", receipt.number, f"{receipt.cents}/{receipt.category}/{receipt.day.isoformat()}")
-    mail = _attached(day, name, sent, author, receipt) if receipt.form else _written(day, name, sent, author, receipt)
+    mail = (
+        _attached(day, name, sent, author, receipt)
+        if receipt.form
+        else _write_receipt(day, name, sent, author, receipt)
+    )
     mail = mail.with_facts(fact)
     if not receipt.is_refunded:
         return [mail]
@@ -193,7 +197,7 @@ def _attached(day: Day, name: str, sent: datetime, author: Person, receipt: Rece
     )
 
 
-def _written(day: Day, name: str, sent: datetime, author: Person, receipt: Receipt) -> Record:
+def _write_receipt(day: Day, name: str, sent: datetime, author: Person, receipt: Receipt) -> Record:
     slots = {"merchant": receipt.merchant, "number": receipt.number}
     slots["amount"] = shown(day, name, author, _amount(receipt.cents))
     slots["date"] = show(Value("day", receipt.day.isoformat()), 4)

@@ -57,8 +57,8 @@ def agree_with_other_side(
     whole = replace(whole, statements=statements)
     taken = tuple(_in_diary(span) for span in spans)
     duties = (
-        _side(first, key, whole, whole.busy, people[0], topic, days, until, "the diary"),
-        _side(second, key, whole, taken, people[1], topic, days, until, _wrote(other_diary)),
+        _make_side(first, key, whole, whole.busy, people[0], topic, days, until, "the diary"),
+        _make_side(second, key, whole, taken, people[1], topic, days, until, _wrote(other_diary)),
     )
     for duty, other in (duties, duties[::-1]):
         _ask_other(duty, other)
@@ -79,7 +79,7 @@ def _in_diary(span: Span) -> Span:
     return Span("between", start, end)
 
 
-def _side(
+def _make_side(
     day: Day,
     key: str,
     whole: Puzzle,

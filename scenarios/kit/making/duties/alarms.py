@@ -55,10 +55,10 @@ def follow_orders(day: Day, key: str, *, source: str, orders: Orders, comes: Seq
     alarms = [_alarm(day, f"{key}-{n}", source, at, place) for n, (at, place) in enumerate(comes, start=1)]
     records, people = [*notes, *(record for record, _ in alarms)], {person.name: person for person in orders.people}
     facts = [fact for record in records for fact in record.facts]
-    right = _due(facts, source)
+    right = _assign_alarms(facts, source)
     begins = {code.value: day.seen(record.at) for record, code in alarms}
 
-    def acts_for(due: dict[str, str], after: int = 0) -> list[Act]:
+    def make_acts(due: dict[str, str], after: int = 0) -> list[Act]:
         """The acts that send these numbers to these people, some turns late."""
         acts = []
         for n, (_, code) in enumerate(alarms, start=1):
@@ -68,7 +68,7 @@ def follow_orders(day: Day, key: str, *, source: str, orders: Orders, comes: Seq
                 acts.append(Act(f"{key}.{n}", "tell", at, at, check, who, (code,), f"{source}, alarm {n}"))
         return acts
 
-    checks, acts = list[Check](), acts_for(right)
+    checks, acts = list[Check](), make_acts(right)
     for n, (record, code) in enumerate(alarms, start=1):
         name, others = right.get(code.value), orders.people
         if name:
@@ -77,9 +77,9 @@ def follow_orders(day: Day, key: str, *, source: str, orders: Orders, comes: Seq
             others = tuple(person for person in others if person.name != name)
         sentence = f"{'no one else' if name else 'no one'} has got alarm {n} of {source}"
         checks.append(silence_check(f"{key}.{n}-kept", 1 if name else 3, sentence, others, [code]))
-    lapses = [forgotten(*acts), exchanged("always late", acts_for(right, after=2), {act.checks[0] for act in acts})]
+    lapses = [forgotten(*acts), exchanged("always late", make_acts(right, after=2), {act.checks[0] for act in acts})]
     lapses += [act.instead(name=f"overlooks {act.topic}") for act in acts]
-    lapses += _misreadings(key, source, facts, right, [code.value for _, code in alarms], acts_for)
+    lapses += _misreadings(key, source, facts, right, [code.value for _, code in alarms], make_acts)
     duty = Duty(
         key=key,
         title=f"Pass each alarm of {source} on within fifteen minutes, as the notes say",
@@ -88,7 +88,7 @@ def follow_orders(day: Day, key: str, *, source: str, orders: Orders, comes: Seq
         checks=checks,
         explains=to_write_to(*orders.people, about=records),
         acts=acts,
-        solve=lambda known: frozenset(f"{name}/{code}" for code, name in _due(known, source).items()),
+        solve=lambda known: frozenset(f"{name}/{code}" for code, name in _assign_alarms(known, source).items()),
         answers=frozenset(f"{name}/{code}" for code, name in right.items()),
         records=records,
         lapses=lapses,
@@ -103,7 +103,7 @@ def follow_orders(day: Day, key: str, *, source: str, orders: Orders, comes: Seq
     return day.add(duty)
 
 
-def _due(facts: Sequence[Fact], source: str) -> dict[str, str]:
+def _assign_alarms(facts: Sequence[Fact], source: str) -> dict[str, str]:
     """The name of the person who has to get each alarm, by the alarm's number; alarms for no one are left out."""
     due = {}
     for alarm in facts:
@@ -129,7 +129,7 @@ def _misreadings(
     facts: Sequence[Fact],
     right: dict[str, str],
     codes: Sequence[str],
-    acts_for: Callable[[dict[str, str]], list[Act]],
+    make_acts: Callable[[dict[str, str]], list[Act]],
 ) -> list[Lapse]:
     """A lapse for each overlooked note, and for all notes on a point, if that makes a difference."""
     found = dict[frozenset[str], Lapse]()
@@ -137,14 +137,14 @@ def _misreadings(
         notes = [fact for fact in facts if fact.kind == kind and fact.about == source]
         missed = {f"misses note {n} on the {kind}": [note] for n, note in enumerate(notes, start=1)}
         for name, those in {**missed, f"misses all notes on the {kind}": notes}.items():
-            wrong = _due([fact for fact in facts if fact not in those], source)
+            wrong = _assign_alarms([fact for fact in facts if fact not in those], source)
             loses = set()
             for n, code in enumerate(codes, start=1):
                 if wrong.get(code) != right.get(code):
                     loses |= {f"{key}.{n}"} if code in right else set()
                     loses |= {f"{key}.{n}-kept"} if code in wrong else set()
             if loses and wrong:
-                found.setdefault(frozenset(loses), exchanged(name, acts_for(wrong), loses))
+                found.setdefault(frozenset(loses), exchanged(name, make_acts(wrong), loses))
     return list(found.values())
 
 

@@ -52,7 +52,7 @@ def keep_word(
     values = statement_records(day, key, thing, statements)
     due, right = commitments[-1][1], statements[-1][2]
     check, once = f"{key}.kept", f"{key}.once"
-    act = _telling_on(day, key, person, thing, due, right, check)
+    act = _tell_in_day(day, key, person, thing, due, right, check)
     former = dict.fromkeys(promised for _, promised in commitments if promised != due)
     others = {"too early": day.starts[0].date(), **{f"on a day of before {n}": at for n, at in enumerate(former, 1)}}
     at, until = _bounds(day, due)
@@ -60,7 +60,10 @@ def keep_word(
         forgotten(act),
         act.wrong_person(day.stranger),
         act.twice(loses=[once]),
-        *(act.instead(_telling_on(day, key, person, thing, other, right), name=name) for name, other in others.items()),
+        *(
+            act.instead(_tell_in_day(day, key, person, thing, other, right), name=name)
+            for name, other in others.items()
+        ),
         *act.wrong_values("stale value", values_of(statements[:-1])),
     ]
     sentence = f"{person.name} has {thing.en} on {due:%A}, as was promised last"
@@ -75,7 +78,7 @@ def keep_word(
         ],
         explains=to_write_to(person, about=values),
         acts=[act],
-        solve=lambda facts: _due(facts, thing.en),
+        solve=lambda facts: _join_due_values(facts, thing.en),
         answers=frozenset({f"{due.isoformat()}/{right.value}"}),
         candidates=tuple(f"{each.isoformat()}/{value.value}" for each in (due, *former) for *_, value in statements),
         enact=lambda answer: [_as_answered(day, key, person, thing, answer)],
@@ -109,7 +112,7 @@ def let_go(
     form = day.draws.pick(_SAY["releases"], key, "release")
     records.append(day.letter(f"{key}-release", released, day.user, f"For {person.first}", form, slots, fact))
     values, silent = statement_records(day, key, thing, statements), f"{key}.silent"
-    act = _telling_on(day, key, person, thing, promised, statements[-1][2])
+    act = _tell_in_day(day, key, person, thing, promised, statements[-1][2])
     lapses = [
         besides(act, loses=[silent], name="sent all the same"),
         besides(replace(act, channel="text"), loses=[silent], name="sent as a text message"),
@@ -161,7 +164,7 @@ def own_word(
     until = day.starts[1]
     named, about = Value("day", chosen.isoformat()), f"the day for {thing.en}"
     promise = replace(tell(f"{key}.1", day.start, until, asker, [named], about, made, kept), reply_to=question.id)
-    act = _telling_on(day, f"{key}.2", asker, thing, chosen, right, kept)
+    act = _tell_in_day(day, f"{key}.2", asker, thing, chosen, right, kept)
 
     def enact(answer: str) -> list[Act]:
         code = answer.rpartition("/")[2]
@@ -179,7 +182,7 @@ def own_word(
         forgotten(promise, act),
         promise.instead(name="named no day"),
         act.instead(name="own word forgotten"),
-        act.instead(_telling_on(day, f"{key}.2", asker, thing, other, right), name="another day than its own"),
+        act.instead(_tell_in_day(day, f"{key}.2", asker, thing, other, right), name="another day than its own"),
         act.wrong_person(day.stranger),
         *act.wrong_values("stale value", wrong),
     ]
@@ -193,7 +196,7 @@ def own_word(
         ],
         explains=to_write_to(asker, about=[question, *values]),
         acts=[promise, act],
-        solve=lambda facts: _asked(facts, thing.en),
+        solve=lambda facts: _join_asked_days(facts, thing.en),
         answers=frozenset({f"{days}/{right.value}"}),
         candidates=tuple(f"{days}/{value.value}" for *_, value in statements),
         enact=enact,
@@ -225,7 +228,7 @@ def _promises(day: Day, key: str, person: Person, thing: Phrase, commitments: Co
         yield day.letter(name, at, day.user, "{reader}: {thing}", body, slots, fact, readers=readers)
 
 
-def _telling_on(day: Day, name: str, person: Person, thing: Phrase, when: date, value: Value, *checks: str) -> Act:
+def _tell_in_day(day: Day, name: str, person: Person, thing: Phrase, when: date, value: Value, *checks: str) -> Act:
     """The act of telling a person a value in one of the turns of a day."""
     turns = [start for start in day.starts if start.date() == when]
     return tell(f"{name}.tell", turns[0], turns[-1], person, [value], thing.en, *checks)
@@ -234,7 +237,7 @@ def _telling_on(day: Day, name: str, person: Person, thing: Phrase, when: date, 
 def _as_answered(day: Day, key: str, person: Person, thing: Phrase, answer: str) -> Act:
     """The act for an answer of the solver, which has a day and a code."""
     when, _, code = answer.partition("/")
-    return _telling_on(day, key, person, thing, date.fromisoformat(when), Value("code", code))
+    return _tell_in_day(day, key, person, thing, date.fromisoformat(when), Value("code", code))
 
 
 def _bounds(day: Day, when: date) -> tuple[datetime, datetime]:
@@ -243,16 +246,16 @@ def _bounds(day: Day, when: date) -> tuple[datetime, datetime]:
     return begin, begin + timedelta(days=1)
 
 
-def _due(facts: Sequence[Fact], about: str) -> frozenset[str]:
+def _join_due_values(facts: Sequence[Fact], about: str) -> frozenset[str]:
     return frozenset(f"{due}/{value}" for due in latest(facts, "due", about) for value in latest(facts, "value", about))
 
 
 def _released(facts: Sequence[Fact], about: str) -> frozenset[str]:
     people = latest(facts, "released", about)
-    return frozenset(f"nothing for {person}" for person in people) or _due(facts, about)
+    return frozenset(f"nothing for {person}" for person in people) or _join_due_values(facts, about)
 
 
-def _asked(facts: Sequence[Fact], about: str) -> frozenset[str]:
+def _join_asked_days(facts: Sequence[Fact], about: str) -> frozenset[str]:
     """The days that may be named, and the value, which is empty until it is stated."""
     days, values = latest(facts, "asked", about), latest(facts, "value", about)
     return frozenset(f"{day}/{value}" for day in days for value in values or {""})

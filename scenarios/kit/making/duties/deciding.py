@@ -82,7 +82,7 @@ def decide_order(
         points=[mistakes, ("forgotten",), *[mistakes] * (len(order.people) * moves)],
         people=(order.supplier, *order.people),
         replies={USER: _answers(order)},
-        knows=_known(order),
+        knows=_describe_wish(order),
     )
     return day.add(duty)
 
@@ -204,7 +204,7 @@ def _answers(order: _Order) -> list[dict[str, Any]]:
     return answers
 
 
-def _known(order: _Order) -> dict[str, str]:
+def _describe_wish(order: _Order) -> dict[str, str]:
     if order.turn != "ask":
         return {}
     wish = "you want it ordered" if order.is_wanted else "you don't want it"

@@ -154,7 +154,7 @@ def dispatch(
         checks=checks,
         explains=to_write_to(*everyone, about=records),
         acts=[act],
-        solve=lambda facts: _due(facts, key, day.starts),
+        solve=lambda facts: _assign_tickets(facts, key, day.starts),
         answers=frozenset({f"{right.who.name}/{due.code}"}),
         records=records,
         lapses=lapses,
@@ -166,7 +166,7 @@ def dispatch(
     return day.add(duty)
 
 
-def _due(facts: Sequence[Fact], key: str, starts: Sequence[datetime]) -> frozenset[str]:
+def _assign_tickets(facts: Sequence[Fact], key: str, starts: Sequence[datetime]) -> frozenset[str]:
     """A duty's tickets and their recipients, by the user's words at the time when each came or grew."""
     solved = {fact.about: fact.at for fact in facts if fact.kind == "solved" and fact.at}
     due = set()
@@ -220,7 +220,7 @@ def hand_over_open(day: Day, key: str, *, reader: Person, systems: Sequence[str]
             "misses reopened ticket", (telling([o for o in rest if o is not ticket]) for ticket in again)
         ),
     ]
-    named = {_listed(found): found for found in ([*rest], rest[1:], *([*rest, other] for other in others))}
+    named = {_join_codes(found): found for found in ([*rest], rest[1:], *([*rest, other] for other in others))}
     duty = Duty(
         key=key,
         title=f"Hand the open tickets over to {reader.name}",
@@ -231,7 +231,7 @@ def hand_over_open(day: Day, key: str, *, reader: Person, systems: Sequence[str]
         explains=to_write_to(reader, about=records),
         acts=[act],
         solve=lambda facts: frozenset({_open(facts, systems)} - {""}),
-        answers=frozenset({_listed(rest)}),
+        answers=frozenset({_join_codes(rest)}),
         records=records,
         lapses=lapses,
         points=[("forgotten", "wrong person"), *Duty.each_named(lapses, "misses an", "counts", "misses reopened")],
@@ -242,7 +242,7 @@ def hand_over_open(day: Day, key: str, *, reader: Person, systems: Sequence[str]
     return day.add(duty, claimed=act)
 
 
-def _listed(reports: Sequence[Report]) -> str:
+def _join_codes(reports: Sequence[Report]) -> str:
     return "/".join(sorted(report.code for report in reports))
 
 

@@ -53,14 +53,14 @@ def enter_once(
     at = day.seen(max([day.start, *(when for when, *_ in statements)]))
     entry_id, told_id, once_id = f"{key}.entry", f"{key}.confirmed", f"{key}.once"
 
-    def acts_for(value: Value) -> list[Act]:
+    def make_acts(value: Value) -> list[Act]:
         start = day.instant(value)
         fields = {"title": title, "start": start.isoformat(), "end": (start + LENGTH).isoformat()}
         create = Act(f"{key}.1", "calendar.create", at, until, (entry_id,))
         create = replace(create, fields={**fields, "attendees": [{"email": person.email}]})
         return [create, tell(f"{key}.2", at, until, person, [value], topic.en, told_id)]
 
-    created, notice = acts = acts_for(right)
+    created, notice = acts = make_acts(right)
     old, other = "old time", "time of something else"
     misread = {f"{old if n < len(statements) else other} {n}": value for n, value in enumerate(wrong, start=1)}
     sentence = f"{person.name} has a confirmation by {until:%H:%M}"
@@ -77,7 +77,7 @@ def enter_once(
         created.instead(name="not entered"),
         notice.wrong_person(day.stranger),
         notice.late(after),
-        *(exchanged(name, acts_for(value), {entry_id, told_id}) for name, value in misread.items()),
+        *(exchanged(name, make_acts(value), {entry_id, told_id}) for name, value in misread.items()),
     ]
     duty = Duty(
         key=key,
@@ -107,7 +107,7 @@ def enter_once(
             *((name,) for name in misread),
         ],
         candidates=tuple(value.value for value in (right, *wrong)),
-        enact=lambda answer: acts_for(Value("moment", answer)),
+        enact=lambda answer: make_acts(Value("moment", answer)),
         people=(person,),
         knows={person.key: f"You have an appointment with {day.user.name}: {topic.en}. You know when it is."},
     )

@@ -151,16 +151,16 @@ def _replies(
         day.draws.pick(_SAY[f"{worker.language}.{kind}"], "hand over", key, kind).format(**slots)
         for kind in ("corrected", "booked", "asked")
     )
-    early, latest_ = {"pattern": _spaced(first.value)}, {"pattern": _spaced(final.value)}
+    early, latest_ = {"pattern": _make_pattern(first.value)}, {"pattern": _make_pattern(final.value)}
     # A message that quotes the last reply gets no answer, so no conversation runs on and on.
     return [
         {"all": [early, {"pattern": rf"(?:^|\D){number.value}(?:$|\D)"}], "none": [latest_], "reply": corrected},
-        {"pattern": _spaced(ref.value), "none": [early, latest_], "reply": booked},
+        {"pattern": _make_pattern(ref.value), "none": [early, latest_], "reply": booked},
         {"pattern": ".", "none": [early, latest_, {"pattern": "thank|danke"}], "reply": asked},
     ]
 
 
-def _spaced(code: str) -> str:
+def _make_pattern(code: str) -> str:
     """A pattern for a code with any spacing."""
     return r"[\s-]*".join(char for char in code if char.isalnum())
 

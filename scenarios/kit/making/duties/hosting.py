@@ -107,7 +107,7 @@ def follow_event(day: Day, key: str, event: Event, *, until: datetime) -> Duty:
     def act(name: str, to: Person, *values: Value) -> Act:
         return tell(f"{key}.{name}", event.settled, until, to, values, topic.en, f"{key}.{name}")
 
-    def acts_for(state: Mapping[str, Value]) -> list[Act]:
+    def make_acts(state: Mapping[str, Value]) -> list[Act]:
         place, time, count = state["place"], state["time"], state["count"]
         begin = day.instant(time)
         fields = {"event_id": entry.id, "start": begin.isoformat(), "end": (begin + LENGTH).isoformat()}
@@ -118,7 +118,7 @@ def follow_event(day: Day, key: str, event: Event, *, until: datetime) -> Duty:
             acts.append(act("cancelled", event.halls[first.value].person, event.booking))
         return acts
 
-    acts = acts_for(right)
+    acts = make_acts(right)
     readers = {right["place"].value, first.value}
     spared = [
         person
@@ -126,7 +126,7 @@ def follow_event(day: Day, key: str, event: Event, *, until: datetime) -> Duty:
         for person in (*office.others, *([] if place in readers else [office.person]))
     ]
     misread = [
-        exchanged(name, acts_for(state), *_lost(event, key, right, state, has_spared=bool(spared)))
+        exchanged(name, make_acts(state), *_find_losses(event, key, right, state, has_spared=bool(spared)))
         for name, state in _mistakes(event, right).items()
     ]
     lapses = [forgotten(*acts), *misread, *_slips(day, key, acts, until)]
@@ -165,7 +165,7 @@ def follow_event(day: Day, key: str, event: Event, *, until: datetime) -> Duty:
         lapses=lapses,
         points=[("forgotten",), ("guest not informed", "wrong person"), *((lapse.name,) for lapse in misread)],
         candidates=tuple(answer(state, facts) for state in states),
-        enact=lambda chosen: acts_for(next(state for state in states if answer(state, facts) == chosen)),
+        enact=lambda chosen: make_acts(next(state for state in states if answer(state, facts) == chosen)),
         people=(*event.guests, event.caterer, event.host, *(office.person for office in event.halls.values())),
         knows={event.host.key: f"You are in charge of {topic.en}. It is settled, and you have written all that holds."},
     )
@@ -193,7 +193,7 @@ def _all_states(event: Event) -> list[dict[str, Value]]:
     return [dict(zip(_THINGS, state, strict=True)) for state in product(*values)]
 
 
-def _lost(
+def _find_losses(
     event: Event, key: str, right: Mapping[str, Value], state: Mapping[str, Value], *, has_spared: bool
 ) -> tuple[frozenset[str], list[str]]:
     """The checks that a wrong state loses, and the damage that it does."""

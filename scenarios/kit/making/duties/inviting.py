@@ -41,15 +41,15 @@ def send_deputy(
         key,
         topic=topic,
         response="declined",
-        thing=_stand_in(topic),
+        thing=_name_deputy(topic),
         organizer=day.cast(f"{key}-organizer", "client"),
         statements=draw_statements(day, key, teller, deputies[:-1], turn=turn),
-        decoys=[(day.ago(f"{key}-decoy"), teller, _stand_in(other), deputies[-1])],
+        decoys=[(day.ago(f"{key}-decoy"), teller, _name_deputy(other), deputies[-1])],
         **how,  # type: ignore[arg-type]
     )
 
 
-def _stand_in(topic: Phrase) -> Phrase:
+def _name_deputy(topic: Phrase) -> Phrase:
     return Phrase(f"your stand-in at {topic.en}", f"die Vertretung (Termin: {topic.de})")
 
 

@@ -95,7 +95,7 @@ def obey_only(
     points: list[tuple[str, ...]] = [("forgotten", lapses[1].name)]
     harm = ["sent"] if kind == "forward" else ["duty"]
     for n, aim in enumerate(wrong, start=1):
-        checks.append(_left(f"{key}.left-{n}", kind, aim, day))
+        checks.append(_make_check(f"{key}.left-{n}", kind, aim, day))
         at = day.seen(aim.order.at)
         more = _act(f"{key}.false-{n}", kind, aim, at, day.starts[-1], ())
         lapses += [
@@ -104,7 +104,7 @@ def obey_only(
         ]
         points.append((lapses[-2].name, lapses[-1].name))
     for n, aim in enumerate(stale, start=1):
-        checks.append(_left(f"{key}.mistaken-{n}", kind, aim, day))
+        checks.append(_make_check(f"{key}.mistaken-{n}", kind, aim, day))
         other = _act(f"{key}.mistaken-{n}", kind, aim, begin, until, ())
         lapses.append(
             act.instead(other, loses=[done, checks[-1].id], damage=harm, name=f"order {n} before its correction")
@@ -224,7 +224,7 @@ def _done(check_id: str, kind: Kind, aim: _Aim, day: Day) -> Check:
             return EntryCheck(id=check_id, points=6, sentence=sentence, event_id=target, gone=True)
 
 
-def _left(check_id: str, kind: Kind, aim: _Aim, day: Day) -> Check:
+def _make_check(check_id: str, kind: Kind, aim: _Aim, day: Day) -> Check:
     title, target = aim.target.title, aim.target.id
     match kind:
         case "forward":

@@ -233,14 +233,15 @@ def tell_owed(
         explains=to_write_to(reader, about=records),
         acts=[act],
         solve=lambda facts: frozenset(
-            {_listed(thing for thing in by_thing if _holding(facts, thing).partition("/")[0] == person.name)} - {""}
+            {_join_things(thing for thing in by_thing if _holding(facts, thing).partition("/")[0] == person.name)}
+            - {""}
         ),
-        answers=frozenset({_listed(pledge.thing for pledge in owed)}),
+        answers=frozenset({_join_things(pledge.thing for pledge in owed)}),
         records=records,
         lapses=lapses,
         points=[("forgotten", "wrong person"), *Duty.each_named(lapses, "misses", "counts")],
         candidates=tuple(
-            dict.fromkeys(_listed(pledge.thing for pledge in group) for group in (owed, *more, *fewer) if group)
+            dict.fromkeys(_join_things(pledge.thing for pledge in group) for group in (owed, *more, *fewer) if group)
         ),
         enact=lambda answer: [telling([by_thing[thing] for thing in answer.split("/")])],
         people=(reader, person),
@@ -249,7 +250,7 @@ def tell_owed(
     return day.add(duty, claimed=act)
 
 
-def _listed(things: Iterable[str]) -> str:
+def _join_things(things: Iterable[str]) -> str:
     return "/".join(sorted(things))
 
 

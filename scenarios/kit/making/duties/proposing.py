@@ -103,13 +103,13 @@ class Search:
             facts: the known facts.
             without: the person whose hours are overlooked.
         """
-        wishes, *others = (self._read(facts, person) for person in self.people if person != without)
+        wishes, *others = (self._read_hours(facts, person) for person in self.people if person != without)
         busy = {fact.value for fact in facts if fact.kind == "taken" and fact.about == self.key}
-        fine = [slot for slot in wishes if _plain(slot) not in busy and all(slot in other for other in others)]
+        fine = [slot for slot in wishes if _format_hour(slot) not in busy and all(slot in other for other in others)]
         agreed = next((place for place, slot in enumerate(fine) if slot not in self.refused), -1)
         return tuple(fine[: agreed + 1])
 
-    def _read(self, facts: Sequence[Fact], person: Person) -> list[datetime]:
+    def _read_hours(self, facts: Sequence[Fact], person: Person) -> list[datetime]:
         """A person's last written hours, in the user's time; without a city, they use the user's clock."""
         about = f"{self.key}:{person.key}"
         own = [fact for fact in facts if fact.kind == "hour" and fact.about == about]
@@ -209,7 +209,7 @@ def _draw_zones(day: Day, key: str) -> dict[str, timezone]:
     return {city: zone for zone, city in list(found.items())[:3]}
 
 
-def _plain(at: datetime) -> str:
+def _format_hour(at: datetime) -> str:
     return at.replace(tzinfo=None).isoformat(timespec="minutes")
 
 
@@ -226,7 +226,7 @@ def clock_of(zone: timezone) -> str:
 def _records(day: Day, topic: Phrase, search: Search) -> list[Record]:
     titles = day.draws.shuffled(BUSY, "busy", search.key)
     records = [
-        day.entry(f"{search.key}-busy-{n}", titles[n], slot, 60, Fact("taken", search.key, _plain(slot)))
+        day.entry(f"{search.key}-busy-{n}", titles[n], slot, 60, Fact("taken", search.key, _format_hour(slot)))
         for n, slot in enumerate(search.busy)
     ]
     seen: list[Person] = []
@@ -247,7 +247,7 @@ def _offer_record(day: Day, name: str, topic: Phrase, search: Search, offer: Off
     zone = search.zone_of(offer.who)
     hours = [slot.astimezone(zone) for slot in offer.slots]
     words = [shown(day, f"{name}-{n}", offer.who, moment(hour)) for n, hour in enumerate(hours)]
-    facts = [*(Fact("hour", about, _plain(hour)) for hour in hours), city]
+    facts = [*(Fact("hour", about, _format_hour(hour)) for hour in hours), city]
     is_ranked, again = offer.who == search.people[0], offer.who in seen
     row = ", then ".join(words) if is_ranked else draws.pick(("; ", ", ", " or "), "join").join(words)
     if draws.chance(0.5, "own words"):
@@ -301,7 +301,7 @@ def find_slot(
     proposed, everybody = search.solve(facts), (*people, asked_one)
     counter = day.draws.pick(search.unsuitable, key, "counter") if day.difficulty > 1 and search.refused else None
 
-    def acts_for(asked: Sequence[datetime]) -> list[Act]:
+    def make_acts(asked: Sequence[datetime]) -> list[Act]:
         final, acts = day.turn(turn + len(asked)), list[Act]()
         for n, slot in enumerate(asked):
             at, value = day.turn(turn + n), moment(slot)
@@ -315,7 +315,7 @@ def find_slot(
     day.wish(
         _SAY["rules"], zone=day.world.timezone.rpartition("/")[2].replace("_", " "), utc=clock_of(day.world.offset)
     )
-    acts = acts_for(proposed)
+    acts = make_acts(proposed)
     refused = {"takes what was turned down": proposed[:1]} if search.refused else {}
     mistakes = {**search.mistakes(facts), **refused}
     if counter:
@@ -323,7 +323,7 @@ def find_slot(
     notice = acts[-len(people)]
     lapses = [
         forgotten(*acts),
-        *(exchanged(name, acts_for(asked), _lost(search, proposed, asked)) for name, asked in mistakes.items()),
+        *(exchanged(name, make_acts(asked), _find_losses(search, proposed, asked)) for name, asked in mistakes.items()),
         notice.wrong_value(moment(proposed[-1]), name="names the user's time"),
         notice.instead(name="not informed"),
         notice.wrong_person(day.stranger),
@@ -352,7 +352,7 @@ def find_slot(
         lapses=lapses,
         points=[("forgotten",), ("names the user's time", *refused), *((other,) for other in others)],
         candidates=tuple(_in_a_row((*proposed[:-1], slot)) for slot in search.slots if slot not in proposed[:-1]),
-        enact=lambda answer: acts_for([day.instant(Value("moment", time)) for time in answer.split(" > ")]),
+        enact=lambda answer: make_acts([day.instant(Value("moment", time)) for time in answer.split(" > ")]),
         people=everybody,
         replies={asked_one.key: [*_answers(day, search, proposed[-1], counter), to_any_time(asked_one, day.draws)]},
         knows={
@@ -364,14 +364,14 @@ def find_slot(
 
 
 def _in_a_row(asked: Sequence[datetime]) -> str:
-    return " > ".join(map(_plain, asked))
+    return " > ".join(map(_format_hour, asked))
 
 
 def _spoken(at: datetime) -> str:
     return f"{at:%A} {at.day} {at:%B} at {at:%H:%M}"
 
 
-def _lost(search: Search, proposed: Sequence[datetime], asked: Sequence[datetime]) -> frozenset[str]:
+def _find_losses(search: Search, proposed: Sequence[datetime], asked: Sequence[datetime]) -> frozenset[str]:
     """The checks that are lost if other hours are proposed, and the last of them is agreed."""
     key = search.key
     is_misled = asked[-1] in _others(search, proposed)
@@ -437,7 +437,7 @@ def _answers(day: Day, search: Search, right: datetime, counter: datetime | None
         replies.append(([slot], no))
     replies.append((list(search.slots), fine))
     return [
-        {"moment": [_plain(slot) for slot in slots], "modality": modality, "reply": reply}
+        {"moment": [_format_hour(slot) for slot in slots], "modality": modality, "reply": reply}
         for slots, reply in replies
         for modality in ("email", "sms")
     ]

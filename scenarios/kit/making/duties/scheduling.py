@@ -401,7 +401,7 @@ def slot_duty(
         # Gated: naming all times of the day to all people, without moving anything, does not tell the time.
         checks.append(message_check(told, points, sentence, person, [right], misleading, before=until, gated=True))
 
-    def acts_for(slot: datetime, invited: Sequence[Person] = people) -> list[Act]:
+    def make_acts(slot: datetime, invited: Sequence[Person] = people) -> list[Act]:
         moved = entry_moved(f"{key}.0", entry.id, slot, at, until, f"{key}.entry", invited=invited if is_new else None)
         values = [moment(slot)]
         return [moved] + [
@@ -409,17 +409,17 @@ def slot_duty(
             for number, person in enumerate(readers, start=1)
         ]
 
-    acts = acts_for(puzzle.right)
+    acts = make_acts(puzzle.right)
     all_checks, overlooked = frozenset(check.id for check in checks), list(puzzle.wrong)
     lapses = [
         forgotten(*acts),
-        *(exchanged(name, acts_for(slot), all_checks) for name, slot in puzzle.wrong.items()),
+        *(exchanged(name, make_acts(slot), all_checks) for name, slot in puzzle.wrong.items()),
         acts[1].instead(name="not informed"),
         acts[1].wrong_person(day.stranger),
         *acts[1].too_late(day.starts, until),
     ]
     if is_new:
-        lapses.append(exchanged("somebody not invited", acts_for(puzzle.right, people[:-1]), {f"{key}.entry"}))
+        lapses.append(exchanged("somebody not invited", make_acts(puzzle.right, people[:-1]), {f"{key}.entry"}))
     duty = Duty(
         key=key,
         title=f"{'Arrange' if is_new else 'Move'} {topic.en}",
@@ -434,7 +434,7 @@ def slot_duty(
         lapses=lapses,
         points=[("forgotten",), tuple(overlooked[:2]), *((name,) for name in overlooked[2:])],
         candidates=tuple(slot.isoformat() for slot in puzzle.slots),
-        enact=lambda answer: acts_for(datetime.fromisoformat(answer)),
+        enact=lambda answer: make_acts(datetime.fromisoformat(answer)),
         people=tuple(people),
         knows={
             limits.who.key: f"You come to {topic.en}. " + limits_in_words(day, f"{key}-knows", limits)

@@ -41,7 +41,7 @@ def share_part(
         misleading: names of lapses, each a different mistake, with the barred value that is given instead.
     """
     things = [thing for thing, _ in (*allowed, *barred)]
-    thing = _joined(day, key, asker, things)
+    thing = _join_things(day, key, asker, things)
     question = mail_saying(day, f"{key}-question", asked, asker, "ask_fact", thing=thing)
     values, secrets = tuple(value for _, value in allowed), tuple(last for _, (*_, last) in barred)
     ever = tuple(value for _, all_ in barred for value in all_)
@@ -85,6 +85,6 @@ def share_part(
     return day.add(duty)
 
 
-def _joined(day: Day, key: str, asker: Person, things: Sequence[Phrase]) -> str:
+def _join_things(day: Day, key: str, asker: Person, things: Sequence[Phrase]) -> str:
     words = [thing.by(asker) for thing in day.draws.shuffled(things, key, "order")]
     return f" {'und' if asker.language == 'de' else 'and'} ".join([", ".join(words[:-1]), words[-1]])

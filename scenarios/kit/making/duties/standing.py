@@ -90,7 +90,7 @@ def each_time(
         checks=checks,
         explains=to_write_to(*people, about=records),
         acts=acts,
-        solve=lambda facts: _due(facts, firm),
+        solve=lambda facts: _assign_consignments(facts, firm),
         answers=frozenset(answers),
         records=records,
         lapses=lapses,
@@ -101,7 +101,7 @@ def each_time(
     return day.add(duty)
 
 
-def _due(facts: Sequence[Fact], firm: str) -> frozenset[str]:
+def _assign_consignments(facts: Sequence[Fact], firm: str) -> frozenset[str]:
     wishes = sorted((fact.at, fact.value) for fact in facts if fact.kind == "wish" and fact.about == firm and fact.at)
     due = set()
     for fact in facts:
