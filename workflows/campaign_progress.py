@@ -84,7 +84,7 @@ class CampaignProgress(BaseModel):
     @property
     def to_play(self) -> int:
         """The number of cells that this campaign plays: past, running and waiting ones."""
-        return sum(each.count for each in self.lists)
+        return sum(cells.count for cells in self.lists)
 
     def tally(self) -> Tally:
         return Tally(

@@ -187,7 +187,7 @@ def _only_folder(folder: Path) -> Path:
 
     Archives often have a folder around their content.
     """
-    entries = [each for each in folder.iterdir() if not each.name.startswith(".")]
+    entries = [path for path in folder.iterdir() if not path.name.startswith(".")]
     is_wrapped = len(entries) == 1 and entries[0].is_dir() and not _is_task(entries[0])
     return entries[0] if is_wrapped else folder
 

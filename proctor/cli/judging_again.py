@@ -216,8 +216,8 @@ def compute_shift(
 
 def _both(results: AssessmentResults, judgement: Judgement) -> list[tuple[CriterionResult, CriterionResult]]:
     """Pairs (first, new) of verdicts on criteria that were judged both times."""
-    now = {each.criterion_id: each for each in judgement.criteria_results}
-    firsts = [each for each in results.criteria_results if each.max_score and each.criterion_id in now]
+    now = {result.criterion_id: result for result in judgement.criteria_results}
+    firsts = [result for result in results.criteria_results if result.max_score and result.criterion_id in now]
     return [(first, now[first.criterion_id]) for first in firsts if now[first.criterion_id].max_score]
 
 
@@ -305,8 +305,8 @@ def print_shift(console: Console, shift: Shift, named: int, *, has_judge: bool) 
     if shift.changed_runs:
         say(f"\nThe largest shifts of {counted(shift.changed, 'run')}:")
         for run in shift.changed_runs[:WORST]:
-            change = f"{_format_percent(run.before)} → {_format_percent(run.now)}"
-            say(f"  {run.assessment_id}  {clean(run.day)}  {clean(run.agent)}: {change}")
+            points = f"{_format_percent(run.before)} → {_format_percent(run.now)}"
+            say(f"  {run.assessment_id}  {clean(run.day)}  {clean(run.agent)}: {points}")
     if shift.kept:
         hint = "" if has_judge else ": --judge MODEL asks one"
         say(f"{counted(shift.kept, 'verdict')} needed a model and stayed as before{hint}")

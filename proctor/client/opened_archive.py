@@ -111,7 +111,7 @@ def _places(config: GreenAgentConfig) -> tuple[list[Deployment], list[GreenAgent
 
 def find_campaign(kept: Archive, name: str) -> ArchiveEntry | None:
     """The campaign with the id ``name``, or else the only one whose id begins with ``name``; None without campaigns."""
-    ids = [each.id for each in kept.select(EntryQuery(kind="campaign")) if each.id.startswith(name)]
+    ids = [campaign.id for campaign in kept.select(EntryQuery(kind="campaign")) if campaign.id.startswith(name)]
     if len(ids) > 1 and name not in ids:
         raise UsageError(
             f"--campaign {name}: {len(ids)} campaigns begin so: {', '.join(ids[:5])}; write more of the id"

@@ -40,7 +40,7 @@ def test_each_day_of_a_family_is_a_unit() -> None:
     assert row.percent is not None
     assert (row.percent.values, row.percent.units) == (12, 12)
     assert row.percent.mean == pytest.approx(27)
-    repeated = [*DAYS, *(each.model_copy(update={"repeat": 1, "run_id": f"{each.run_id}-"}) for each in DAYS)]
+    repeated = [*DAYS, *(day.model_copy(update={"repeat": 1, "run_id": f"{day.run_id}-"}) for day in DAYS)]
     again = overall(repeated, "family")
     assert again.percent is not None
     assert (again.percent.values, again.percent.units) == (24, 12)

@@ -167,7 +167,7 @@ def test_copies_count_as_one_run_and_have_no_interval() -> None:
     both = summaries([*runs, *other])[0]
     assert expect(both.percent).units == 2
     assert both.by_scenario_error == pytest.approx(25)
-    different = [each.model_copy(update={"tokens": 100 + n}) for n, each in enumerate(runs)]
+    different = [run.model_copy(update={"tokens": 100 + n}) for n, run in enumerate(runs)]
     assert expect(expect(summaries(different)[0].percent).low) < 80
 
 
@@ -186,7 +186,7 @@ def test_a_run_that_its_participant_failed_has_no_points_anywhere() -> None:
         "status": "failed",
         "failed_by_participant": True,
     }
-    runs = [each.model_copy(update=failed) if (each.agent, each.scenario) == ("a", "hard") else each for each in runs]
+    runs = [run.model_copy(update=failed) if (run.agent, run.scenario) == ("a", "hard") else run for run in runs]
     rows = {(row.agent, row.scenario, row.of): row for row in summaries(runs)}
     whole = rows["a", None, "overall"]
     percent, passes = expect(whole.percent), expect(whole.passes)

@@ -74,7 +74,7 @@ def test_what_it_does_is_done_and_stands_in_the_logs_like_a_request(sim: Sim) ->
     assert (done, told["status"]) == (True, "executed")
     assert sim.state("email")["emails"][mail]["is_starred"]
     by_request = user.post("/email/unstar", json={"message_ids": [mail]}).json()
-    by_tool, of_request = (sim.ok("GET", f"/events/{each['event_id']}") for each in (told, by_request))
+    by_tool, of_request = (sim.ok("GET", f"/events/{answer['event_id']}") for answer in (told, by_request))
     assert by_tool["agent_id"] == of_request["agent_id"] == user.key_id
     assert by_tool["metadata"] == of_request["metadata"]
     logged = sim.ok("GET", "/access-logs", key_id=user.key_id)["logs"]

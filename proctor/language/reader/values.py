@@ -296,7 +296,7 @@ class Values:
 
     def _find_moment(self, value: str) -> list[tuple[int, int]]:
         """Return the places that name a day and time. If the text names no day, return the places of the time."""
-        found = [(each.start, each.end) for each in self.moments if value in each.values]
+        found = [(moment.start, moment.end) for moment in self.moments if value in moment.values]
         at = datetime.fromisoformat(value)
         strong = [day for day in self.days if not day.is_weak]
         if found or (strong and not any(f"{at:%Y-%m-%d}" in day.values for day in strong)):

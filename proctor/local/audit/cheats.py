@@ -301,7 +301,7 @@ def _more(value: Value) -> Value | None:
 
 def _others(value: Value, day: Day) -> dict[str, Value]:
     """Wrong values by the names of slots. ``more`` has one more digit, if possible; no check has the others."""
-    known = {each for check in _checks(day).values() for each in (*_list_values(check), *getattr(check, "wrong", ()))}
+    known = {told for check in _checks(day).values() for told in (*_list_values(check), *getattr(check, "wrong", ()))}
     steps = (*range(1, 9), *range(-8, 0), *range(9, 40))
     candidates = (other for by in steps if (other := _shifted(value, by)) is not None and other not in known)
     other, third = islice(candidates, 2)
