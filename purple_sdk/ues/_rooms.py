@@ -1467,6 +1467,6 @@ class HostRoom(Room[Runner]):
 
     @wire.post("/simulations/{simulation_id}/step", raw, whole_body="body")
     def step(self, simulation_id: str, body: bytes) -> None:
-        """Claim a simulation, and carry out a step in it. The body's first line is the request (JSON), the rest,
-        if any, the content of the checkpoint; the answer likewise.
+        """Claim a simulation, and carry out a step in it. The body's first line is the request (JSON). The content
+        of the checkpoint follows, if it is sent. The answer has the same form.
         """
