@@ -164,7 +164,7 @@ def main() -> None:
     levels, clocks = [str(level) for level in NOISE], [clock.removeprefix("fixed:") for clock in CLOCKS]
     noise = asyncio.run(measured(in_noise, days, [(STANDING, level) for level in NOISE]))
     print(by_noise := table("player", [f"noise {level}" for level in levels], noise), flush=True)
-    clock = asyncio.run(measured(by_the_clock, days, [(each, 0) for each in CLOCKS]))
+    clock = asyncio.run(measured(by_the_clock, days, [(pace, 0) for pace in CLOCKS]))
     print(
         by_clock := table("player", [f"{seconds} s" if seconds != STANDING else seconds for seconds in clocks], clock)
     )

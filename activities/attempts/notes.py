@@ -104,7 +104,7 @@ def has_task_after(clarification: Clarification) -> bool:
 
 def noted_tasks() -> list[str]:
     """Return the ids of tasks that the participant made for attempts of this step."""
-    return [each.task_id for each in noted(TaskNote)]
+    return [note.task_id for note in noted(TaskNote)]
 
 
 def with_tasks(problem: ApplicationError) -> ApplicationError:

@@ -89,7 +89,9 @@ def _row(item: Item, place: int, ballots: Sequence[Ballot], evidence: Sequence[W
         "quotes": [_quote_row(quote, evidence) for quote in decisive.quotes],
     }
     # The median if every doubt is decided for the participant.
-    at_most = median_high(item.points if each.is_doubtful else vote for each, vote in zip(ballots, votes, strict=True))
+    at_most = median_high(
+        item.points if ballot.is_doubtful else vote for ballot, vote in zip(ballots, votes, strict=True)
+    )
     if at_most > points:
         row |= {"doubt": True, "at_most": at_most}
         if median_high(votes) > points:

@@ -101,7 +101,7 @@ class PlainParticipant:
 
 def takes_plain_messages(card: AgentCard) -> bool:
     """Return whether an agent's card names ``/agent/messages`` as its address."""
-    return any(each.url.rstrip("/").endswith(PLAIN_PATH) for each in card.supported_interfaces)
+    return any(interface.url.rstrip("/").endswith(PLAIN_PATH) for interface in card.supported_interfaces)
 
 
 def _last_object(response: httpx.Response) -> Any:

@@ -27,7 +27,7 @@ class ServerProcess(Child):
 
     secrets: list[str]
     _last_lines: deque[str]
-    _reading: asyncio.Task[None] | None = None  # None if the start was cancelled
+    _reading: asyncio.Task[None]
 
     @classmethod
     async def serve(
@@ -42,8 +42,7 @@ class ServerProcess(Child):
         return server
 
     async def hear_last_words(self) -> str:
-        if self._reading:
-            await asyncio.wait([self._reading], timeout=_LAST_WORDS_SECONDS)
+        await asyncio.wait([self._reading], timeout=_LAST_WORDS_SECONDS)
         return self._last_lines[-1] if self._last_lines else ""
 
     async def end(self, seconds: float = _STOP_SECONDS) -> bool:
@@ -51,8 +50,7 @@ class ServerProcess(Child):
         try:
             return await super().end(seconds)
         finally:
-            if self._reading:
-                self._reading.cancel()
+            self._reading.cancel()
 
     async def _read_output(self) -> None:
         rest, is_cut = b"", False

@@ -51,7 +51,7 @@ class Shown:
 
 def below(listed: list[dict[str, Any]], name: str) -> list[dict[str, Any]]:
     """Return the data in parts that lies below the member with this name."""
-    return [{**each, "path": [name, *each["path"]]} for each in listed]
+    return [{**file, "path": [name, *file["path"]]} for file in listed]
 
 
 def _values(entries: Any) -> Any:

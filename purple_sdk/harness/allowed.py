@@ -135,7 +135,7 @@ _GEMINI_TOOLS = {"functiondeclarations"}
 
 def find_route(wire: Wire, method: str, path: str) -> Route | None:
     """Return the kind of a request; None if the request isn't passed on. ``path`` is not decoded."""
-    return next((each for each in ROUTES[wire] if each.method == method and each.path.fullmatch(path)), None)
+    return next((route for route in ROUTES[wire] if route.method == method and route.path.fullmatch(path)), None)
 
 
 def allowed_query(query: Mapping[str, str]) -> dict[str, str]:

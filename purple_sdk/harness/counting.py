@@ -261,7 +261,7 @@ def _read_anthropic(values: Iterable[Json]) -> ModelAnswer:
     rounds = _objects(usage.get("iterations"))  # these include rounds (compactions) that the total leaves out
 
     def total(*names: str) -> int:
-        return max(_number(usage, *names), sum(_number(each, *names) for each in rounds))
+        return max(_number(usage, *names), sum(_number(counted, *names) for counted in rounds))
 
     hour = _number(usage.get("cache_creation"), "ephemeral_1h_input_tokens")
 

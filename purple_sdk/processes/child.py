@@ -100,13 +100,16 @@ class Child:
             raise
         return cls(transport, protocol, guard)
 
-    @classmethod
+    @staticmethod
     async def _end_started(
-        cls, starting: "asyncio.Future[tuple[asyncio.SubprocessTransport, _Protocol]]", guard: Guard | None
+        starting: "asyncio.Future[tuple[asyncio.SubprocessTransport, _Protocol]]", guard: Guard | None
     ) -> None:
-        """End a child whose start was cancelled, including any processes that it has started itself."""
+        """End a child whose start was cancelled, including any processes that it has started itself.
+
+        It ends as a plain ``Child``: a subclass may set its attributes only after ``start``.
+        """
         with suppress(OSError):
-            await cls(*await starting, guard).end(_END_SECONDS)
+            await Child(*await starting, guard).end(_END_SECONDS)
 
     @property
     def pid(self) -> int:

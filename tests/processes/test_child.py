@@ -12,6 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from proctor.activities.simulation.server_process import ServerProcess
 from purple_sdk.processes.child import Child, python_command
 from purple_sdk.processes.guard import Guard
 from tests import programs as processes
@@ -68,12 +69,15 @@ async def test_what_a_child_leaves_behind_when_it_dies_is_killed_at_the_end(guar
     assert await gone(left)
 
 
-async def test_nothing_is_left_of_a_start_that_was_given_up_halfway(guard: Guard, tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", [Child, ServerProcess])
+async def test_nothing_is_left_of_a_start_that_was_given_up_halfway(
+    guard: Guard, tmp_path: Path, kind: type[Child]
+) -> None:
     told = tmp_path / "pids"
     already = psutil.Process().children()
     with told.open("wb") as file:
         starting = asyncio.create_task(
-            Child.start([sys.executable, "-c", PARENT.format("pass")], guard, environment=dict(os.environ), stdout=file)
+            kind.start([sys.executable, "-c", PARENT.format("pass")], guard, environment=dict(os.environ), stdout=file)
         )
         while len(psutil.Process().children()) == len(already):
             await asyncio.sleep(0)
