@@ -289,7 +289,7 @@ class Court:
         return {}
 
     async def _source(self, entry: ArchiveEntry) -> str:
-        """The hash of the code that judges an entry; the code needn't be loaded."""
+        """The hash of the code that judges an entry. Only today's scenarios, other than families, must be loaded."""
         if not self.is_current:
             return entry.package.sha256 if entry.package else ""
         name = entry.scenario_id

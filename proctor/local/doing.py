@@ -1,4 +1,4 @@
-"""Run activities without Temporal, in the same context as Temporal would give them."""
+"""Run activities without Temporal, in the context that Temporal would give them."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 async def do(activity: Callable[..., Awaitable[T]], *arguments: Any, attempt: int = 1) -> T:
-    """Run an activity in the same context as Temporal would give it."""
+    """Run an activity in the context that Temporal would give it."""
     environment = ActivityEnvironment()
     now = datetime.now(UTC)
     environment.info = replace(environment.info, current_attempt_scheduled_time=now, attempt=attempt)
@@ -31,7 +31,7 @@ class _Running(ActivityInboundInterceptor):
 
 
 def noting(activity: Callable[..., Awaitable[T]]) -> Callable[..., Awaitable[T]]:
-    """Wrap an activity as workers do: it may leave notes for its next attempt."""
+    """Wrap an activity, as workers do, to let it leave notes for its next attempt."""
 
     async def run(*arguments: Any) -> T:
         payload = ExecuteActivityInput(fn=activity, args=arguments, executor=None, headers={})

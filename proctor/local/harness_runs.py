@@ -1,4 +1,4 @@
-"""A CLI agent that a command starts as its participant (``--harness``), and ends with itself."""
+"""A CLI agent that a command starts as its participant (``--harness``). The agent ends with the command."""
 
 import os
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -29,7 +29,7 @@ _LONGEST_PAUSE = 1.0
 
 
 def read_harness_settings(**flags: Any) -> HarnessConfig:
-    """The settings of a CLI agent; they also hide the evaluator's state folder and scenarios from it."""
+    """Return the settings of a CLI agent, which also hide the evaluator's state folder and scenarios from the agent."""
     config, evaluator = read_settings(HarnessConfig, **flags), read_settings(GreenAgentConfig)
     hidden = [config.hidden, evaluator.state, str(Path(evaluator.scenarios_dir).absolute())]
     return config.model_copy(update={"hidden": os.pathsep.join(hidden)})
@@ -37,10 +37,14 @@ def read_harness_settings(**flags: Any) -> HarnessConfig:
 
 @dataclass(frozen=True)
 class HarnessChoice:
-    """The CLI agent that the flags choose: its name, model, model's address, executable, and limits.
+    """The CLI agent that the flags choose.
 
-    ``turn_timeout`` is in seconds; ``max_cost`` and ``max_tokens`` are limits of an assessment. With ``is_terminal``,
-    the agent plays terminal tasks.
+    Attributes:
+        model_url: the address of the model.
+        program: the agent's executable.
+        turn_timeout: the time limit of a turn in seconds.
+        max_cost, max_tokens: the limits of an assessment.
+        is_terminal: whether the agent plays terminal tasks.
     """
 
     name: str
@@ -121,7 +125,7 @@ def choose_harnesses(
 
 
 def require_near(gateway_url: str) -> None:
-    """Raise an error if the evaluator isn't on this machine: other machines can't reach a command's CLI agent."""
+    """Raise ``UsageError`` if the evaluator isn't on this machine. Other machines can't reach a command's CLI agent."""
     host = urlsplit(gateway_url).hostname or ""
     if host not in ("localhost", "127.0.0.1", "::1"):
         raise UsageError(
@@ -134,8 +138,8 @@ def require_near(gateway_url: str) -> None:
 async def serving_harness(choice: HarnessChoice, gateway_url: str | None = None) -> AsyncIterator[str]:
     """Serve a CLI agent on a free port, for the evaluator at ``gateway_url``; yield the agent's address.
 
-    If the agent's server dies, it is started again, and finds the sessions of its assessments. At the end, the server
-    and the sessions are removed.
+    If the agent's server dies, it is started again and finds the sessions of its assessments. At the end, the server is
+    stopped and the sessions are removed.
     """
     if gateway_url is not None:
         require_near(gateway_url)

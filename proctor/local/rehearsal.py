@@ -1,8 +1,8 @@
-"""Play a scenario in this process, for tests by the scenario's author. The judged evidence is that of a real day.
+"""Play a scenario in this process, for tests by the scenario's author.
 
-The simulator and the activities are the real ones. The simulator is asked without a network. The activities are called
-one after the other, in the order of ``proctor.workflows.assessment`` and ``proctor.workflows.turns``. Temporal, A2A and
-HTTP are missing, but they don't affect a score. A play takes seconds.
+The simulator and the activities are the real ones, so the evidence is the same as in a deployment. The activities are
+called one after the other, in the order of ``proctor.workflows.assessment`` and ``proctor.workflows.turns``. Temporal,
+A2A and the network are missing, but they don't affect a score. A play takes seconds.
 
     with rehearsing(Path("scenarios")) as rehearsal:
         results = asyncio.run(rehearsal.play("team_lunch", script))
@@ -138,7 +138,7 @@ class Rehearsal:
 
 @contextmanager
 def rehearsing(scenarios_dir: Path, **settings: Any) -> Iterator[Rehearsal]:
-    """Open a rehearsal for any number of plays of a folder's scenarios. The rehearsal has its own simulator and store.
+    """Open a rehearsal, with its own simulator and store, for any number of plays of a folder's scenarios.
 
     ``settings`` are fields of ``GreenAgentConfig``.
     """

@@ -1,4 +1,4 @@
-"""Check a scenario's data by the simulator's own models. So authors see problems before the scenario is played."""
+"""Check a scenario's data with the simulator's own models, to show problems before the scenario is played."""
 
 from codecs import BOM_UTF8
 from collections.abc import Iterator, Mapping
@@ -29,9 +29,10 @@ def unknown_settings(scenario_json: bytes) -> list[str]:
 
 
 def read_initial_state(directory: Path, role: str = "") -> dict[str, Any]:
-    """The initial state of a loadable scenario as its author wrote it; ``role`` is one of the scenario's roles, if any.
+    """The initial state of a loadable scenario as its author wrote it.
 
-    The outer wrapper is left out, and the contents of attached files are added.
+    The outer wrapper is left out, and the contents of attached files are added. If the scenario has roles, ``role``
+    chooses one.
     """
     document = from_json((directory / "scenario.json").read_bytes().removeprefix(BOM_UTF8))
     data = {**document, **(document["roles"][role] if role else {})}["initial_state"]

@@ -1,7 +1,7 @@
-"""Try out a scenario's evaluators on an idle participant and on a busy participant, with and without a model.
+"""Try out a scenario's evaluators on an idle and on a busy participant, with and without a model.
 
-The simulator is the real one, and runs in this process. The evaluators run in separate processes, as in judging. The
-model is a fake: its answers have the right shape, but no meaning.
+The real simulator runs in this process. The evaluators run in separate processes, as in judging. The model is a fake
+whose answers have the right shape, but no meaning.
 """
 
 import json

@@ -43,7 +43,7 @@ SEARCH_ATTRIBUTES = {
     "ProctorScore": "Double",
     "ProctorStatus": "Keyword",
 }
-"""The search attributes of ``proctor.workflows.names``: name to type. That module would import Temporal's client."""
+"""The search attributes of ``proctor.workflows.names``, name to type, repeated here to avoid Temporal's client."""
 
 RETENTION = "P30D"
 """How long the dev server keeps closed workflows by default. Without this it would keep them for one day."""
@@ -238,7 +238,7 @@ class LocalStack:
         )
 
     def _choose_observe_port(self, place: int) -> dict[str, str | None]:
-        """The variables with a service's observing address: ports are consecutive. Empty without the setting."""
+        """The variable with a service's observing port. Ports are consecutive; None without the setting."""
         first = self.config.observe_port
         return {"AGENTBEATS_GREEN_OBSERVE_PORT": str(first + place if first else first) if first is not None else None}
 
@@ -277,7 +277,9 @@ _SECRET = re.compile(r"(?:^|_)(?:KEYS?|TOKENS?|SECRETS?|PASSWORDS?|CREDENTIALS?|
 
 
 def find_secrets(environment: Iterable[str], but: Collection[str] = ()) -> dict[str, str | None]:
-    """Variables to None, to remove secrets from a service's environment (see ``activities/attempts/scrubbing.py``).
+    """Return the secrets to remove from a service's environment: name to None.
+
+    See ``activities/attempts/scrubbing.py``.
 
     Args:
         but: secrets that the service needs. If there are any, it also keeps the store's secrets.
@@ -290,7 +292,7 @@ def find_secrets(environment: Iterable[str], but: Collection[str] = ()) -> dict[
 
 
 def _own_temporal() -> dict[str, str | None]:
-    """Changes to the environment that hide its Temporal server: services shall use the stack's own dev server."""
+    """Changes to the environment that hide its Temporal settings, so services use the stack's own dev server."""
     others = {name: None for name in os.environ if name.startswith("TEMPORAL_")}
     return {**others, "TEMPORAL_CONFIG_FILE": os.devnull}
 

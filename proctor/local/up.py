@@ -132,7 +132,7 @@ async def _stay_up(stack: LocalStack, console: Console) -> None:
 
 
 async def find_problems_of_stores(stack: LocalStack) -> list[str]:
-    """The reasons why the store or the archive can't be used, as sentences. Services start without them, and wait."""
+    """The reasons why the store or the archive can't be used, as sentences. Services start anyway, and wait."""
     from proctor.storage.trying import find_problem_of_store
 
     places = {"store": stack.storage_url, "archive": stack.archive_url}

@@ -1,34 +1,34 @@
 """The files of an archive entry: the permanent record of an assessment, a trial or a campaign.
 
-They are readable for years without proctor. An entry is a folder ``DATE/ID.FENCE`` of an archive. Each has
+They are readable for years without proctor. An entry is a folder ``DATE/ID.FENCE`` of an archive. Each entry has
 
-* ``entry.json``: an ``ArchiveEntry``; written last: a folder without it isn't an entry
+* ``entry.json``: an ``ArchiveEntry``. It is written last; a folder without it isn't an entry.
 * ``result.json``: the result, by its ``message_type``: ``AssessmentResults``, ``TrialResult``, ``RunResults`` (of a
   campaign of assessments) or ``TerminalResults`` (of a campaign of trials)
-* ``updates.jsonl``: an ``ArchivedUpdate`` a line, all task updates in order
+* ``updates.jsonl``: all task updates in order, one ``ArchivedUpdate`` a line
 
 An assessment also has
 
-* ``turns.jsonl``: a ``TurnRecord`` a line: new items, the participant's actions and texts, the characters' replies
-* ``states.jsonl``: a ``StateRecord`` a line: mailbox, messages, calendar and chat before the first turn and after each
-* ``trajectories/TURN.json``: the transcript of a turn in the Agent Trajectory Interchange Format (ATIF), if the
-  participant has sent one: its observations, decisions and actions
+* ``turns.jsonl``: new items, the participant's actions and texts, the characters' replies, one ``TurnRecord`` a line
+* ``states.jsonl``: the state before the first turn and after each turn, one ``StateRecord`` a line
+* ``trajectories/TURN.json``: the participant's transcript of a turn, if it sent one, in the Agent Trajectory
+  Interchange Format (ATIF)
 
-a trial in a terminal has
+A trial in a terminal also has
 
-* ``transcript.jsonl``: a ``CommandRecord`` a line: the traffic of the trial's command endpoint
-* ``recording.cast``: the same as a recording for asciinema (asciicast v2), if one was made
-* ``logs/…``: the logs of agent, tests and services, long ones cut in the middle
+* ``transcript.jsonl``: the traffic of the trial's command endpoint, one ``CommandRecord`` a line
+* ``recording.cast``: the same traffic as a recording for asciinema (asciicast v2), if one was made
+* ``logs/…``: the logs of agent, tests and services; long logs are cut in the middle
 
-and a campaign has
+A campaign also has
 
-* ``runs.jsonl``: a ``Run`` (``purple_sdk.protocol.statistics``) a line: the data of all its statistics
+* ``runs.jsonl``: the data of all its statistics, one ``Run`` (``purple_sdk.protocol.statistics``) a line
 
-Any entry may also have files ``judgements/KEY.json``, one for each way in which it was judged again later. Each has a
-``Judgement``, or for a campaign a ``Shift`` (``proctor.protocol.judgements``).
+If an entry was judged again later, it has a file ``judgements/KEY.json`` for each way of judging. The file contains a
+``Judgement``, or a ``Shift`` for a campaign (``proctor.protocol.judgements``).
 
-Large content that many entries share (a scenario, its initial state) is in the archive's folder ``contents``. Each file
-there is named by the SHA-256 of its content.
+The archive's folder ``contents`` has large content that many entries share, such as a scenario or its initial state.
+The SHA-256 of its content names each file in this folder.
 """
 
 import re
@@ -108,28 +108,35 @@ class Content(WireModel):
 
 
 OF_RESULT = "of the result"
-"""Marks a field of an entry's summary that has the value of the result's field of the same name."""
+"""The mark of summary fields that repeat the result's field of the same name."""
 
 OF_MANY = "of many entries"
-"""Marks a field that mostly has the same value in many entries: tables keep it once for all of them."""
+"""The mark of fields with the same value in many entries. Tables store such a value once."""
 
 
 class EntrySummary(WireModel):
-    """An entry's line in lists; the archive's index by day has one for each entry.
+    """An entry's line in lists. The archive's index by day has one line for each entry.
 
-    ``kind`` is ``assessment``, ``trial`` (in a terminal) or ``campaign``. A campaign has assessments or trials, as its
-    ``campaign_kind`` says, and its ``tally`` counts them. In the place of the scenario, a trial has its task, and
-    a campaign its scenarios. ``earned`` is a trial's reward or a campaign's mean, 0 to 1; assessments have points.
-    ``fence`` rises with each writing of the entry: the highest one counts (a reset makes a new one). ``family``,
-    ``difficulty`` and ``instance_seed`` identify a family's day; a fork of it may have another ``seed``. ``clock`` and
-    ``noise`` are the conditions of play. ``owner`` is the caller that the entry belongs to, empty if callers aren't
-    authenticated. ``campaign`` is the id of its campaign; ``forked_from`` is the assessment and the turn from which a
-    fork started. ``sentence`` says how it ended; ``failed_by_participant`` whether its participant caused a failure.
-    ``role`` is the participant's name in the request. An assessment of several participants has them all in ``roles``.
-    Each of them also has its own entry with its turns and states, whose ``part_of`` is the id of the whole. ``score``,
-    ``max_score`` and ``total_points`` are points earned, judged and in all. ``doubtful_points`` would be added if every
-    doubt were settled for the participant. ``is_partial`` says that ``max_turns`` stopped it with time left.
-    ``judge_warnings`` are copied from the result.
+    Attributes:
+        kind: ``assessment``, ``trial`` (in a terminal) or ``campaign``.
+        fence: the number of this writing of the entry. The highest fence counts; a reset makes a new, higher one.
+        roles: the names of all participants, if there are several. Each of them also has its own entry with its turns
+            and states; ``part_of`` is the id of the whole.
+        campaign: the id of the entry's campaign.
+        campaign_kind, tally: for a campaign, the kind and the counts of its assessments or trials.
+        forked_from: the assessment and the turn from which a fork started.
+        owner: the caller that the entry belongs to; empty if callers aren't authenticated.
+        failed_by_participant: whether the participant caused a failure.
+        sentence: a description of how the run ended.
+        scenario_id, scenario_name, scenario_version: the scenario, a trial's task or a campaign's scenarios.
+        family, difficulty, instance_seed: the family's day. A fork of the day may have another ``seed``.
+        clock, noise: the conditions of play.
+        role: the participant's name in the request.
+        score, max_score, total_points: the points earned, judged and in all.
+        doubtful_points: the additional points if every doubt were settled for the participant.
+        earned: a trial's reward or a campaign's mean, 0 to 1; None for an assessment, which has points.
+        is_partial: whether ``max_turns`` stopped the assessment with time left.
+        judge_warnings: the warnings of the result.
     """
 
     format: Annotated[int, OF_MANY] = FORMAT
@@ -461,7 +468,10 @@ def replay_states(initial: Items, records: Iterable[StateRecord]) -> Iterator[tu
 
 
 def schemas() -> dict[str, dict[str, Any]]:
-    """Return the JSON schema of each kind of file of an entry, by file name. For JSON Lines, it is that of a line."""
+    """Return the JSON schema of each kind of file of an entry, by file name.
+
+    The schema of a JSON Lines file describes one line.
+    """
     kinds: dict[str, Any] = {
         ENTRY: ArchiveEntry,
         RESULT: Annotated[Results, Field(discriminator="message_type")],

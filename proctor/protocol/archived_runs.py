@@ -103,9 +103,9 @@ def runs_of_entries(
     """Return the runs of assessments and trials, ordered by start; campaigns are left out.
 
     An agent's name is its label (``EntrySummary.agent``). The first run of an agent, scenario, difficulty and seed is
-    repeat 0, the next one repeat 1, and so on. A scenario counts as a new one once its files or settings have changed:
-    its title then has a version number. Other conditions of clock and noise, or another first turn of forks, also make
-    a new one.
+    repeat 0, the next run is repeat 1, and so on. If a scenario's files or settings have changed, it counts as another
+    scenario, and its title gets a version number. Another clock, noise level or first turn of forks also makes another
+    scenario.
 
     Args:
         known: additional data by id: points of dimensions and criteria, tokens, groups of days.
@@ -146,7 +146,10 @@ def runs_of_entries(
 
 
 def _version_title(entry: ArchiveEntry, known: list[tuple[object, ...]]) -> str:
-    """Return `` (version 2)`` for a scenario's second version, empty for the first. ``known``: the versions so far."""
+    """Return `` (version 2)`` for a scenario's second version, and an empty text for the first.
+
+    ``known`` has the versions so far; a new version is appended.
+    """
     version: tuple[object, ...] = (entry.contents.get("scenario"), entry.offline, entry.max_turns)
     if entry.kind == "trial":
         version = (entry.package,)  # a task's files

@@ -14,11 +14,11 @@ from purple_sdk.protocol.results import ActionLogEntryWithTurn
 
 
 class CannotJudgeError(Exception):
-    """Raised by an evaluator that lacks something it needs to judge, such as a model.
+    """Raised by an evaluator if something that it needs to judge is missing, such as a model.
 
-    Points that need a model are declared in ``scenario.json`` (``needs_model_for``); without a model they are not asked
-    for. So an evaluator that raises this needs something undeclared, and the judging fails. A participant's actions
-    earn points or none; they never take points out of the maximum.
+    ``needs_model_for`` in ``scenario.json`` declares the points that need a model. Without a model, these points stay
+    unscored. An evaluator that raises this error therefore needs something undeclared, and the judging fails. The
+    participant's actions never lower the maximum of points.
     """
 
 
@@ -26,9 +26,11 @@ class CannotJudgeError(Exception):
 class EvalResult:
     """An evaluator's finding.
 
-    ``score`` and ``max_score`` are in the evaluator's own units. If ``max_score`` differs from the criterion's, the
-    score is scaled. ``unscored_points`` (same units, part of ``max_score``) were not judged because there is no model.
-    They must equal the criterion's declaration (``needs_model_for``).
+    Attributes:
+        score, max_score: in the evaluator's own units. If ``max_score`` differs from the criterion's, the score is
+            scaled.
+        unscored_points: the part of ``max_score`` that was not judged because there is no model. It must equal the
+            criterion's ``needs_model_for``.
     """
 
     score: float

@@ -1,7 +1,8 @@
 """Second judgements of archived assessments (``proctor judge again``), stored beside the first verdicts.
 
-An assessment's folder in the archive has a file ``judgements/KEY.json`` with a ``Judgement`` for each way in which it
-was judged again. A campaign's has one with a ``Shift``. Results, lists and means still show the first verdicts.
+An entry's folder in the archive has a file ``judgements/KEY.json`` for each way in which the entry was judged again.
+The file contains a ``Judgement`` for an assessment, and a ``Shift`` for a campaign. Results, lists and means still show
+the first verdicts.
 """
 
 import hashlib

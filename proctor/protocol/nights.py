@@ -27,7 +27,7 @@ class Night(BaseModel):
 
 
 def end_of_turn(began_at: datetime, step: timedelta, nights: Sequence[Night], end_time: datetime) -> datetime:
-    """Return the simulated time after a turn. If a night comes first, time moves to the morning in one step.
+    """Return the simulated time at the end of a turn. If the turn reaches a night, time moves to the night's end.
 
     ``step`` is the move in the daytime. ``nights`` are in order. No turn passes ``end_time``.
     """
@@ -54,7 +54,7 @@ def count_turns(start: datetime, end: datetime, step: timedelta, nights: Sequenc
 
 
 def last_turns(turns: Iterable[tuple[int, datetime, datetime]], zone: tzinfo | None) -> list[int]:
-    """Return the last turn of each day except the final day: turns that end on a later date than they begin.
+    """Return the last turn of each day except the final day. Such a turn ends on a later date than it begins.
 
     ``turns`` has the number of each turn, its start, and the next turn's start.
     """

@@ -1,4 +1,4 @@
-"""Recipients: the one place that knows which fields name the people whom a message or an invitation goes to."""
+"""The recipients of messages and invitations. Only this module knows the fields that name recipients."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -17,16 +17,16 @@ _FIELDS: dict[str, Callable[[str], str]] = {
 
 
 def read_recipients(message: Mapping[str, Any]) -> list[str]:
-    """The addresses and numbers of all recipients, as they are written, by To, CC, BCC, and those invited.
+    """Return the addresses and numbers of all recipients as written, in the order To, CC, BCC, attendees.
 
-    ``message`` is an action's parameters, or an entry of the simulator's state. A field may have nothing, one value or
-    a list; an attendee is an address or an object with its ``email``.
+    ``message`` is an action's parameters or an entry of the simulator's state. A field may be empty, one value or a
+    list. An attendee is an address or an object with an ``email``.
     """
     return [address for field in _FIELDS for address in _find_addresses(message.get(field))]
 
 
 def read_bare_recipients(message: Mapping[str, Any]) -> frozenset[str]:
-    """The recipients in a form to compare: addresses in lower case without names, numbers without signs of grouping."""
+    """Return the recipients in a comparable form: addresses in lower case without names, numbers without separators."""
     return frozenset(
         bare(address) for field, bare in _FIELDS.items() for address in _find_addresses(message.get(field))
     )

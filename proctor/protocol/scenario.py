@@ -1,7 +1,7 @@
 """The schema of a scenario package's ``scenario.json`` (seed 000, section 3.2).
 
-A model-judged criterion may have a ``rubric``. A rubric item may have a mechanical ``check``, which scores it if no
-model is available. A character may have ``scripted_replies``, which answer for it if no model is available.
+If no model is available, a rubric item is scored by its mechanical ``check``, and a character answers with its
+``scripted_replies``. Both are optional.
 """
 
 from datetime import date, datetime, timedelta
@@ -63,16 +63,22 @@ class ResponseTiming(ScenarioModel):
 class ScriptedReply(TextTest):
     """An answer of a character, or of the user, without a model.
 
-    A test of the message's text (``TextTest``) decides whether this is the answer. The text of an email is ``subject``,
-    line break, ``body`` (for HTML, its visible text); of an SMS or a chat message, its body. The text of a calendar
-    invitation is ``title``, ``start``, ``end`` (ISO 8601), ``location``, ``description``, each on a line.
-    ``modality`` restricts the answer to messages of that kind. ``reply`` is the text of the answer (for a calendar
-    invitation: the response's comment); ``response`` is the RSVP to an invitation. The first reply that matches is the
-    answer; a reply with neither text nor response is deliberate silence.
+    The first reply whose test (``TextTest``) passes the message's text is the answer. The text is:
 
-    It answers only messages sent from ``after`` on and before ``before``: people can change their minds at a set time.
-    ``again`` is the answer to a repeated question: an earlier message of the same thread and author also passes the
-    test.
+    * for an email, ``subject``, line break, ``body`` (for HTML, its visible text)
+    * for an SMS or a chat message, its body
+    * for a calendar invitation, ``title``, ``start``, ``end`` (ISO 8601), ``location`` and ``description``, each on a
+      line
+
+    Attributes:
+        reply: the text of the answer, or the comment on a response to an invitation. A reply with neither text nor
+            ``response`` is deliberate silence.
+        again: the answer to a repeated question. A question is repeated if an earlier message of the same thread and
+            author also passes the test.
+        modality: the only kind of message to answer; None for all kinds.
+        after, before: the time in which an answered message must be sent; ``before`` is exclusive. A character can
+            thus change its mind at a set time.
+        response: the RSVP to an invitation.
     """
 
     reply: str = ""
@@ -110,22 +116,24 @@ class CharacterProfile(ScenarioModel):
 class RubricCheck(ScenarioModel):
     """A mechanical test of the participant's texts.
 
-    ``target`` selects the texts: ``chat`` (the assistant's chat messages), ``email`` (sent mails: subject, line break,
-    body), ``sms`` (sent messages), ``calendar`` (created or changed events: title, line break, description), ``any``
-    (all of these). ``to`` (a regular expression that a recipient's address must match) and ``turns`` ([first, last])
-    restrict them.
+    Patterns have RE2's syntax and ignore case; ``.`` matches line ends.
 
-    ``kind`` decides when the check passes. ``pattern_found``: a text has the pattern (with ``every``: every text, and
-    there is at least one). ``pattern_absent``: there is at least one text, and no text has the pattern. ``length``:
-    there is at least one text, and each has between ``min`` and ``max`` words. ``count``: the number of texts, or of
-    texts with the pattern if one is given, is between ``min`` and ``max``. Patterns are RE2's, ignore case, and ``.``
-    matches line ends.
-
-    ``all``, ``any`` and ``none`` express more than one pattern can; each member is a pattern or a test (``TextTest``).
-    A text has "the pattern" if it has ``pattern`` and passes these.
-
-    A text that doesn't have the pattern but passes ``doubtful`` is undecided. If the outcome depends on such a text,
-    the item is in doubt: not met, and reported as in doubt.
+    Attributes:
+        kind: when the check passes.
+            ``pattern_found``: a text has the pattern; with ``every``, there are texts and all have it.
+            ``pattern_absent``: there are texts, and none has the pattern.
+            ``length``: there are texts, and each has ``min`` to ``max`` words.
+            ``count``: the number of texts is between ``min`` and ``max``. If there is a pattern, only texts with the
+            pattern count.
+        target: the texts. ``chat``: the assistant's chat messages. ``email``: sent mails (subject, line break, body).
+            ``sms``: sent messages. ``calendar``: created or changed events (title, line break, description).
+            ``any``: all of these.
+        pattern, all, any, none: a text has "the pattern" if it has ``pattern`` and passes ``all``, ``any`` and
+            ``none``. Each member of these is a pattern or a test (``TextTest``).
+        doubtful: a text without the pattern is undecided if it passes this test. If the outcome depends on such a
+            text, the item is not met, and is reported as in doubt.
+        to: a regular expression; only texts to a matching recipient are tested.
+        turns: the first and the last turn whose texts are tested.
     """
 
     kind: Literal["pattern_found", "pattern_absent", "length", "count"]
@@ -185,18 +193,19 @@ class RubricItem(ScenarioModel):
 
 
 class EvaluationCriterion(ScenarioModel):
-    """A scored requirement, judged by the function ``evaluator_id`` or by a model with ``evaluation_prompt`` and
-    ``rubric``.
+    """A scored requirement, judged by an evaluator function or by a model.
 
-    ``needs_model_for`` is the number of points that an evaluator function can judge only with a model (``ctx.llm``).
-    Without a model they stay unscored; if they are all of its points, the function isn't called at all. ``points_from``
-    divides ``max_score`` by the source that decides the points. ``state`` is the actions and the state at the end.
-    ``values`` are times, amounts, addresses and the like, read mechanically from texts. ``text`` is free text, read by
-    a model or, without one, by patterns. The numbers add up to ``max_score``. A rubric's points are all from text.
-
-    ``work_evaluator_id`` is for criteria that a model or rubric judges. It names an evaluator function that returns the
-    share of the work done (its score of its maximum). The points are multiplied by that share: good manners and the
-    absence of harm earn nothing without work.
+    Attributes:
+        evaluator_id: the name of the evaluator function.
+        evaluation_prompt, rubric: for a criterion that a model judges.
+        needs_model_for: the number of points that the evaluator function can judge only with a model (``ctx.llm``).
+            Without a model, these points stay unscored. If they are all of its points, the function isn't called.
+        points_from: the points by the source that decides them; the sum is ``max_score``. ``state``: the actions and
+            the final state. ``values``: times, amounts, addresses and the like, read mechanically from texts.
+            ``text``: free text, read by a model or, without one, by patterns. A rubric's points are all from ``text``.
+        work_evaluator_id: for a criterion that a model judges, an evaluator function that returns the share of the
+            work done (score divided by maximum). The criterion's points are multiplied by this share, so good manners
+            and the absence of harm earn nothing without work.
     """
 
     criterion_id: str = Field(min_length=1)
@@ -283,9 +292,7 @@ def _with_whole_roles(data: dict[str, Any]) -> dict[str, Any]:
 
 
 def _check_roles(roles: dict[str, "ScenarioConfig"]) -> None:
-    """Make sure that roles can be played side by side and have equal points. The ``ValueError`` names the role, the
-    field and the remedy.
-    """
+    """Raise ``ValueError`` unless roles can be played side by side and have equal points."""
     if len(roles) > MOST_ROLES:
         raise ValueError(f"roles has {len(roles)} names: at most {MOST_ROLES} participants play side by side")
     if len(roles) == 1:
@@ -309,21 +316,23 @@ def _check_roles(roles: dict[str, "ScenarioConfig"]) -> None:
 class ScenarioConfig(ScenarioModel):
     """A scenario: a span of simulated time, its people, the user's request and the criteria.
 
-    Between days are ``nights`` without turns. In a scenario with several participants, ``roles`` has for each
-    role the fields in which its scenario differs from the rest of the document. These may be the user, prompt,
-    criteria, initial state and ``max_turns``. After reading, each role is a whole scenario, and the document's own
-    fields are those of the first role. ``roles`` also sets ``colleagues``: the characters for whom the other
-    participants work, by role. ``max_turns`` is a role's budget of turns.
-
-    ``user_character`` is the id of the character for whom the participant works. ``user_talks`` are the channels on
-    which the user answers the participant; without any, the user never answers. ``initial_state`` is the name of a file
-    beside ``scenario.json``, or the UES scenario itself, with or without its outer ``scenario`` wrapper.
-    ``foreign_times`` is a pattern for words that mark a time in another zone than the scenario's ("Berlin|CEST").
-    ``reader`` is the version of the rules by which people and tests of texts read. Stored documents without it use
-    version 1, the only one at that time; a newly admitted scenario gets the newest (``admitted``). ``noise`` is the
-    lowest level of noise for playing it; a request may name a higher one. ``version`` is the author's name for this
-    state of the scenario; results include it. ``canary`` is a unique GUID by which people who train models can find the
-    scenario in their data and leave it out.
+    Attributes:
+        nights: the times without turns between days, in order.
+        user_character: the id of the character for whom the participant works.
+        user_talks: the channels on which the user answers the participant; without any, the user never answers.
+        initial_state: the name of a file beside ``scenario.json``, or the UES scenario itself, with or without its
+            outer ``scenario`` wrapper.
+        foreign_times: a pattern for words that mark a time in another zone than the scenario's ("Berlin|CEST").
+        reader: the version of the rules for reading texts. A stored document without ``reader`` uses version 1. A
+            newly admitted scenario gets the newest version (``admitted``).
+        noise: the lowest level of noise for playing the scenario; a request may name a higher one.
+        version: the author's name for this state of the scenario; results include it.
+        canary: a unique GUID, by which the scenario can be found in training data and left out.
+        max_turns: the budget of turns.
+        roles: for several participants, the fields of each role that differ from the rest of the document: user,
+            prompt, criteria, initial state, ``max_turns``. After reading, each role is a whole scenario, and the
+            document's own fields are those of the first role.
+        colleagues: the characters for whom the other participants work, by role; derived from ``roles``.
     """
 
     scenario_id: str = Field(min_length=1, pattern=r"^[A-Za-z0-9_.-]+$")
@@ -388,14 +397,17 @@ class ScenarioConfig(ScenarioModel):
 
     @classmethod
     def admitted(cls, document: dict[str, Any]) -> Self:
-        """Read a scenario's document with today's rules: with the newest reader, unless it names one.
+        """Read a scenario's document. Unless it names a reader, it gets the newest one.
 
         Raises ``pydantic.ValidationError``.
         """
         return cls.model_validate({"reader": VERSION, **document})
 
     def read(self, text: str, written: date | None = None) -> Reading:
-        """Read a text as people of the scenario do; ``written`` is its day, by default the scenario's first day."""
+        """Read a text with the scenario's reader.
+
+        ``written`` is the day on which the text was written, by default the scenario's first day.
+        """
         first_day = self.start_time.date()
         if self.reader == 1:  # weekdays belong to the week that begins with the first day
             return moments.Reading(text, first_day, self.foreign_times)

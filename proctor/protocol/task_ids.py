@@ -1,6 +1,6 @@
-"""The ids of assessments: a UUID, then scenario and participant, which lists of workflows therefore show.
+"""The ids of assessments: a UUID, then scenario and participant, so lists of workflows show both.
 
-Participants must not know their scenario, so they see only the UUID (``unique_part``).
+Participants must not know their scenario. They see only the UUID (``unique_part``).
 """
 
 import re
@@ -18,7 +18,8 @@ _LONGEST = 40
 def readable_id(unique: str, request: Raw) -> str:
     """Return a task's id: ``unique``, then the request's scenario and participant, even if the request is invalid.
 
-    ``1f0e…-email_triage_basic-127-0-0-1-9009``; with several participants, the one whose role's name is first.
+    An example is ``1f0e…-email_triage_basic-127-0-0-1-9009``. If there are several participants, the id has the one
+    whose role comes first in alphabetical order.
     """
     try:
         raw: Any = read_text(request) if isinstance(request, str) else request

@@ -1,6 +1,6 @@
 """The eleven task updates that report an assessment's progress (seed 000, section 2.3).
 
-Each travels as the data part of an A2A ``TaskStatusUpdateEvent``; ``sentence()`` is the text part beside it.
+Each update is the data part of an A2A ``TaskStatusUpdateEvent``. Its ``sentence()`` is the event's text part.
 """
 
 from enum import StrEnum
@@ -39,7 +39,7 @@ def _count(number: int, noun: str) -> str:
 
 
 class _TaskUpdate(WireModel):
-    """``role`` is the participant that the update concerns, if there are several."""
+    """The base of all updates; ``role`` is the participant concerned, if there are several."""
 
     role: OfRole = None
 

@@ -1,9 +1,13 @@
 """The visible part of a text: the part that a person sees in a chat window or a mail client.
 
-Hidden are HTML comments, comments of Markdown (``[//]: # (…)``) and characters without a glyph. Also hidden are
-elements that aren't displayed: ``display: none``, font size 0, white on white, ``hidden``, ``script``. So is
-everything after a gap of ``GAP`` lines without a letter or digit. Styles are read as CSS 2.2 defines them, by
-attribute and by class. The work grows only in proportion to the text's length.
+The following parts are hidden:
+
+* comments of HTML and of Markdown (``[//]: # (…)``)
+* characters without a glyph
+* elements that aren't displayed, such as ``display: none``, font size 0, white on white, ``hidden`` or ``script``
+* everything after a gap of ``GAP`` lines without a letter or digit
+
+Styles are read as CSS 2.2 defines them, from attributes and classes. The work is proportional to the text's length.
 """
 
 import unicodedata
@@ -47,8 +51,9 @@ _SEE_THROUGH = r"\A(?:transparent|rgba\(.*,\s*0?\.?0+\s*\)|#[0-9a-f]{6}00|#[0-9a
 
 
 def visible(text: str) -> str:
-    """Return the part of a text (plain, Markdown or HTML) that its reader sees, without markup, and with characters in
-    their usual form (Unicode's NFKC).
+    """Return the part of a text that its reader sees, without markup.
+
+    The text may be plain, Markdown or HTML. Characters are returned in their usual form (Unicode's NFKC).
     """
     seen = text[:READ_AT_MOST]
     if not seen.isascii():

@@ -78,8 +78,9 @@ def check_webhook(webhook: Webhook) -> SplitResult:
 
 
 async def look_up(host: str) -> list[str]:
-    """Return the IP addresses of a host. It uses its own threads, so a slow name server delays only webhooks. Raises
-    ``OSError`` if the host has none, or the look-up takes too long.
+    """Return the IP addresses of a host. Raises ``OSError`` if the host has none, or the look-up takes too long.
+
+    The look-up uses its own threads, so a slow name server delays only webhooks.
     """
     asking = partial(socket.getaddrinfo, host, None, type=socket.SOCK_STREAM)
     async with asyncio.timeout(_LOOK_UP_SECONDS):

@@ -20,10 +20,11 @@ _RESULTS = (AssessmentResults, RunResults, TerminalResults)
 
 
 def wire_schemas() -> dict[str, dict[str, Any]]:
-    """Return the schema of each message, update and result by ``message_type``; requests, which have none, by a name.
+    """Return the JSON Schemas of all messages, requests, updates and results, by ``message_type``.
 
-    Order: to the participant, from it, requests, updates, results. A writer may leave out a field that isn't required;
-    a reader ignores unknown fields.
+    Requests have no ``message_type``; their keys are ``assessment_request``, ``run_request`` and ``terminal_request``.
+    The order is: messages to the participant, messages from it, requests, updates, results. Writers may leave out
+    fields that aren't required. Readers ignore unknown fields.
     """
     kinds: dict[str, type[WireModel]] = {}
     for kind in (*get_args(ToParticipant), TerminalTaskMessage, *get_args(FromParticipant)):

@@ -7,13 +7,12 @@ Layout below its folder (``proctor.protocol.archive`` describes the files themse
         contents/ab/cdef….json                             content that entries share, by its SHA-256
         index/…                                            an index of the entries (``day_index``, ``entry_ids``)
 
-    No file of an entry is ever changed; second judgements are added. A later writer of the same entry (a retry, a
-    reset) has a higher fence, and therefore another folder. The highest fence is the entry, even if an earlier writer
-    writes again later. The index is derived from the entries: readers rebuild it if it is damaged, gone, or older than
-    the entries.
+Files of an entry never change; only second judgements are added. A later writer of the same entry (a retry, a reset)
+has a higher fence, and therefore another folder. The folder with the highest fence counts, even if an earlier writer
+writes again later. If the index is damaged, gone, or older than the entries, readers rebuild it from the entries.
 
-    An archive may come from elsewhere, with any content. An entry counts only in the folder that its id, fence and date
-    determine. Each file has a size limit; a larger file, or one that is not a plain file, counts as damaged.
+An archive may come from elsewhere, with any content. An entry counts only in the folder that its id, fence and date
+determine. Files above a size limit, and files that aren't plain files, count as damaged.
 """
 
 import hashlib
@@ -45,7 +44,7 @@ from purple_sdk.protocol.statistics import Run
 
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _GRACE = timedelta(days=1)
-"""The minimum age of a content that is removed because no entry names it; a younger one's entry may come soon."""
+"""The minimum age at which an unused content is removed. The entry of a younger content may still be written."""
 
 _REMEMBERED = 2_000
 """The number of entries that are cached in memory."""
@@ -101,10 +100,15 @@ class Archive(EntryFiles):
     ) -> ArchiveEntry:
         """Write an entry; earlier ones with the same id are removed. The cost doesn't depend on the number of entries.
 
-        ``files`` are its other files by name. ``contents`` are the contents that it shares with other entries, by their
-        role in the entry. This method fills in the entry's fields ``files`` and ``contents``. Unless ``is_indexed``,
-        the caller adds the entry to the index with ``indexing``. Returns the entry as written, or a newer one if the
-        archive has it already.
+        This method fills in the entry's fields ``files`` and ``contents``.
+
+        Args:
+            files: the entry's other files by name.
+            contents: the contents that the entry shares with other entries, by their role in the entry.
+            is_indexed: whether to add the entry to the index; otherwise the caller adds it with ``indexing``.
+
+        Returns:
+            The entry as written. If the archive already has a newer entry with this id, that one.
         """
         at = get_entry_folder(entry)
         if not is_folder(at):
@@ -145,7 +149,7 @@ class Archive(EntryFiles):
     def entries(self, damaged: list[str] | None = None) -> list[ArchiveEntry]:
         """Return every entry in full, the latest start first; ``damaged`` collects a sentence for each unreadable one.
 
-        It lists the whole archive and reads each entry; ``select`` is faster.
+        This lists the whole archive and reads each entry; ``select`` is faster.
         """
         visible = [entry for entry in self.walk(damaged) if self._caller.may_see(entry.owner)]
         return sorted(visible, key=lambda entry: (entry.started_at, entry.id), reverse=True)
@@ -169,9 +173,9 @@ class Archive(EntryFiles):
         """Describe the damage in an entry's files as a sentence; empty if there is none.
 
         Args:
-            reading: the names of files whose contents are checked. Of other files, only the sizes are checked. None
-                checks all contents. In an object store each look is a request: with names, only the entry's own file is
-                looked at.
+            reading: the names of files whose contents are checked; of the other files, only the sizes are checked. None
+                checks all contents. If names are given for an object store, only ``entry.json`` is checked, since each
+                check is a request.
         """
         folder, is_quick = get_entry_folder(summary), reading is not None
         try:
@@ -186,14 +190,17 @@ class Archive(EntryFiles):
         return ""
 
     def damages(self, summaries: Sequence[EntrySummary]) -> dict[str, str]:
-        """Return a sentence for each damaged entry, by its id; unlike ``damage``, this reads only results."""
+        """Return a sentence for each damaged entry, by its id. Of the files, only results are checked in full."""
         if self.folder.is_of_objects:  # it answers many requests at once
             self.in_full(summaries)
         sentences = self.folder.together(lambda: {entry.id: self.damage(entry, (RESULT,)) for entry in summaries})
         return {entry_id: sentence for entry_id, sentence in sentences.items() if sentence}
 
     def unlisted(self) -> list[str]:
-        """Return the folders of entries that are unreadable and missing from all lists, since the index lacks them."""
+        """Return the folders of unreadable entries that the index, and therefore every list, lacks.
+
+        The result is empty unless the caller is an administrator.
+        """
         return self._local.ask(lambda table: table.damaged()) if self._caller.is_admin else []
 
     def find_forks(self, entry_id: str) -> list[EntrySummary]:
@@ -216,7 +223,12 @@ class Archive(EntryFiles):
         return self._local.ask(lambda table: (table.select(own[0]), [table.count(restricted) for restricted in own]))
 
     def find(self, prefix: str) -> ArchiveEntry:
-        """Return the entry whose id is ``prefix``, or the only one that begins with it. Raises ``NoSuchEntryError``."""
+        """Return the entry whose id is ``prefix``, or the only entry whose id begins with it.
+
+        Raises:
+            NoSuchEntryError: there is no such entry, or there are several (``SeveralEntriesError``).
+            EntryDamagedError: the entry can't be read.
+        """
         if prefix and (entry := self.get(prefix)) is not None:
             return entry
         own = self._restrict_query(EntryQuery())
@@ -248,7 +260,7 @@ class Archive(EntryFiles):
         return None
 
     def newest_fence(self, entry_id: str) -> int:
-        """Return the highest fence of an id here, in an entry or in the remains of one; -1 if there is none."""
+        """Return the highest fence of an id in this archive, including incomplete entries; -1 if there is none."""
         return max(map(parse_fence, self._find_folders(entry_id)), default=-1)
 
     def collect_runs(self, entries: Sequence[ArchiveEntry], called: Mapping[str, str] = NO_NAMES) -> list[Run]:
@@ -275,8 +287,9 @@ class Archive(EntryFiles):
         return runs_of_entries(entries, known, called)
 
     def copy(self, entry: ArchiveEntry, to: "Archive", **changes: Any) -> ArchiveEntry:
-        """Write an entry with its judgements into another archive, with ``changes`` to its fields. Returns the entry
-        that is there afterwards: this one, or a newer one.
+        """Write an entry with its judgements into another archive, with ``changes`` to its fields.
+
+        Returns the entry that the other archive has afterwards: the written one, or a newer one.
         """
         total = sum(content.size for content in (*entry.files.values(), *entry.contents.values()))
         if total > ENTRY_FILES_AT_MOST:
@@ -292,9 +305,7 @@ class Archive(EntryFiles):
         return written
 
     def remove(self, entries: Iterable[ArchiveEntry]) -> None:
-        """Remove entries, all that earlier writers of their ids have left, and the contents that no entry needs any
-        longer.
-        """
+        """Remove entries, the folders of earlier writers of their ids, and contents that are no longer needed."""
         entries = list(entries)
         folders = {entry.id: self._find_folders(entry.id) for entry in entries}
         doomed = {
@@ -312,9 +323,9 @@ class Archive(EntryFiles):
             self.folder.remove(path)
 
     def unused_contents(self) -> list[str]:
-        """Return the paths of contents that no entry names and no entry in writing can need.
+        """Return the paths of contents that no entry names, except recent ones, whose entry may still be written.
 
-        The list is empty while an entry is unreadable, since that entry may name any of them.
+        While an entry is unreadable, the list is empty, since that entry may name any content.
         """
         damaged = list[str]()
         used = {content_path(content) for entry in self.walk(damaged) for content in entry.contents.values()}
@@ -325,7 +336,7 @@ class Archive(EntryFiles):
         return [path for path, (_, at) in files.items() if path not in used and (at is None or at < before)]
 
     def _lists(self, entry_id: str) -> bool:
-        """Tell whether the caller may know of an unreadable entry: the index has its owner."""
+        """Tell whether the caller may know of an unreadable entry, by the owner in the index."""
         own = self._restrict_query(EntryQuery())
         if own is None or own.owner is None:
             return own is not None
@@ -388,9 +399,9 @@ class Archive(EntryFiles):
         return None
 
     def walk(self, damaged: list[str] | None = None) -> Iterator[ArchiveEntry]:
-        """Yield every readable entry, by listing the whole archive; of each id, the one with the highest fence.
+        """List the whole archive and yield every readable entry. Of each id, yield the one with the highest fence.
 
-        ``damaged`` collects a sentence for each unreadable one.
+        ``damaged`` collects a sentence for each unreadable entry.
         """
         by_id: dict[str, list[str]] = {}
         for folders in self._walk():

@@ -19,7 +19,7 @@ RENEWED_AFTER = timedelta(days=1)
 _PIECE, _PACKED_PIECE = 1024 * 1024, 32 * 1024
 
 _LARGE = 64 * 1024
-"""Size in bytes from which content is packed small rather than fast: large blobs are few and fill most of a store."""
+"""Contents from this size in bytes are compressed better but slower. Large blobs are few but fill most of a store."""
 
 _RESTORE = "put it back from a copy of the store; a scenario's is written again when it is next played."
 

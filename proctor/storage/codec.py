@@ -2,7 +2,7 @@
 
 The cipher is AES-256-GCM (``cryptography``), with a fresh nonce for each payload. A payload names its key, and the name
 is authenticated. Keys can therefore be changed while assessments run: new payloads are written with the first key, and
-old payloads are read with the key that wrote them. Data written before the first key stays readable.
+old payloads are read with the key that wrote them. Data from the time before the first key stays readable.
 """
 
 import base64

@@ -2,7 +2,7 @@
 
 The source is a profile (``TEMPORAL_PROFILE``) in a file (``TEMPORAL_CONFIG_FILE``, by default
 ``temporalio/temporal.toml`` in the user's folder for settings). The variables ``TEMPORAL_ADDRESS``, ``_NAMESPACE``,
-``_API_KEY``, ``_TLS…`` and ``_GRPC_META_…`` override it. Every tool of Temporal's reads them in this way.
+``_API_KEY``, ``_TLS…`` and ``_GRPC_META_…`` override the profile. All of Temporal's tools work this way.
 """
 
 from collections.abc import Mapping

@@ -6,12 +6,12 @@ Each writer has its own file, so writers never wait for each other. A writer rew
 and begins another file after ``LINES`` lines or at midnight (UTC). The cost of a write therefore doesn't depend on
 the archive's size.
 
-A line is written before its entry is. Its ``is_written`` is false then, and becomes true when the file is next
-rewritten. While it is false, readers check whether the entry exists. The entry of a killed writer is therefore
-found.
+A line is written before its entry. At first, its ``is_written`` is false; when the file is next rewritten, the field
+becomes true. While it is false, readers check whether the entry exists. They therefore find the entry even if its
+writer was killed.
 
-A day is closed ``CLOSED_AFTER`` its end, and readers don't look at it again. A writer that took longer than
-``WRITTEN_WITHIN`` writes its line again.
+A day is closed ``CLOSED_AFTER`` its end; readers don't read a closed day again. If writing an entry takes longer than
+``WRITTEN_WITHIN``, its line is written again.
 """
 
 import gzip
@@ -43,7 +43,7 @@ _PACKED_LINES = 2_000
 """Lines of a file to which many entries are written at once."""
 
 _LINES_AT_MOST = UNPACKED_AT_MOST // 4
-"""Bytes of the lines of one file, excluding the longest line."""
+"""The number of bytes after which a file gets no further line."""
 
 _SENTENCE_AT_MOST = 2_000
 """Characters of an entry's final sentence that the index keeps."""

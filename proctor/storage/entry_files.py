@@ -96,7 +96,7 @@ class EntryFiles:
         return _model(entry, RESULT, lambda: parse_campaign_results(self.read_json(entry, RESULT)))
 
     def runs(self, entry: ArchiveEntry, results: CampaignResults | None = None) -> list[Run]:
-        """Return the runs of an ended campaign, in the order of ``results``, which are read unless they are given."""
+        """Return the runs of an ended campaign, in the order of its results. If ``results`` is None, they are read."""
         stored_runs = self._read_lines(entry, RUNS, Run) if RUNS in entry.files else []
         return runs_of_campaign(results or self.campaign_results(entry), stored_runs)
 
@@ -145,10 +145,10 @@ class EntryFiles:
         self.folder.write(f"{get_entry_folder(entry)}/{JUDGEMENT.replace('KEY', judgement.key)}", content)
 
     def judgements(self, entry: ArchiveEntry, kind: type[J]) -> list[J]:
-        """Return an entry's second judgements, oldest first. Unreadable ones are left out, and so are judgements of
-        another entry or of other first verdicts.
+        """Return an entry's second judgements, oldest first.
 
-        ``kind`` is ``Shift`` for a campaign, otherwise ``Judgement``.
+        Judgements that are unreadable, or belong to another entry or to other first verdicts, are left out. ``kind`` is
+        ``Shift`` for a campaign, otherwise ``Judgement``.
         """
         judgements = []
         for content in self._read_judgements(entry).values():
@@ -198,7 +198,7 @@ class EntryFiles:
         return content
 
     def require(self, folder: str, entry: ArchiveEntry | None) -> ArchiveEntry:
-        """Return the entry of a folder, which is read unless it is given. Raises ``EntryDamagedError``."""
+        """Return the entry of a folder; if ``entry`` is None, read it. Raises ``EntryDamagedError``."""
         if entry is not None:
             return entry
         path = f"{folder}/{ENTRY}"

@@ -5,13 +5,13 @@
     index/earlier/ab.gz             the folders that existed before this index, as lines
     index/complete.json             its presence means that every entry is in one of these
 
-A first writer creates its file under the condition that it doesn't exist, which takes one request and no listing. A
-writer that is refused adds itself under ``again`` and lists the other writers of its id. Some stores ignore the
-condition. This is tested when the index is made (``conditions`` of complete.json). In such stores, every writer
-adds itself.
+The first writer of an id creates the file under ``ids`` with a conditional write, which fails if the file exists. This
+takes one request and no listing. A later writer, whose write fails, adds itself under ``again`` and lists the other
+writers of its id. Some stores ignore the condition; in these, every writer adds itself under ``again``. The field
+``conditions`` of complete.json records the result of a test for this.
 
-Texts in these files count only if they are the folder of an entry (``is_folder``): an archive may come from
-elsewhere.
+An archive may come from elsewhere. Texts in these files are ignored unless they are the folder of an entry
+(``is_folder``).
 """
 
 import gzip
@@ -36,14 +36,14 @@ UNPACKED_AT_MOST = 32 * 2**20
 
 _FOLDER = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}/(.+)\.(?:0|[1-9][0-9]{0,15})", re.DOTALL)
 _LONGEST_FENCE = 16
-"""The most digits of a fence. A fence is a time in microseconds, so they suffice until 2286."""
+"""The largest number of digits of a fence. A fence is a time in microseconds, so 16 digits suffice until 2286."""
 
 _LONGEST_ID = 217
 """Bytes of an id in a file's name; the rest is for the suffix of a file that is being written."""
 
 _COMPLETE = f"{INDEX}/complete.json"
 _LONGEST_NAME = 255
-"""Bytes of a file's name. No entry has a longer id, and a file system would refuse to look for it."""
+"""Largest size in bytes of a file's name. A file system would refuse to look for a longer id."""
 
 
 class EntryIds:

@@ -1,8 +1,7 @@
 """A reader's table of an archive's entries, in SQLite: a copy of the archive's data, safe to delete.
 
-Values that many entries share (scenario, agent, status, campaign) are one row of ``shared``, which counts these
-entries. A search looks for its words in these rows. It scans all ids only for words that can occur in an id: every
-letter of the word must occur in some id.
+Entries with the same scenario, agent, status and campaign share a row of ``shared``, which counts them. A search looks
+for its words in these rows. It also scans all ids for a word if each of the word's letters occurs in some id.
 """
 
 import hashlib
@@ -115,9 +114,9 @@ class MatrixCell:
 
 
 class EntryTable:
-    """The table in a file, or in a temporary one if ``path`` is empty; for one thread at a time.
+    """The table in a file, or in a temporary file if ``path`` is empty. Only one thread may use it at a time.
 
-    It has no entries of single participants: the entry of their assessment names them.
+    If an assessment has several participants, the table has only the entry of the whole.
 
     Raises:
         sqlite3.OperationalError: the file can't be written.
@@ -148,7 +147,7 @@ class EntryTable:
         self._db.execute("COMMIT")
 
     def learn(self, lines: Iterable[Line], *, is_indexed: bool = True) -> None:
-        """Take over lines of the index, in any order. An id's highest fence counts, and a fence's latest line."""
+        """Add lines of the index, in any order. Of each id, the latest line with the highest fence counts."""
         for line in lines:
             if is_of_role(parse_id(line.folder)):
                 continue
@@ -171,7 +170,7 @@ class EntryTable:
         yield from (row[0] for row in self._db.execute("SELECT folder FROM walked"))
 
     def unknown(self) -> list[str]:
-        """Return folders of the walk whose fence is higher than the known one, the highest fence of each id first."""
+        """Return the walked folders whose fence is higher than the table's, the highest fence of each id first."""
         rows = self._db.execute(
             "SELECT w.folder FROM walked w LEFT JOIN entries e ON e.id = w.id "
             "WHERE e.id IS NULL OR e.fence < w.fence ORDER BY w.id, w.fence DESC"
@@ -208,9 +207,7 @@ class EntryTable:
         self._db.execute(statement, (folder,))
 
     def forget_pending(self, before: int) -> None:
-        """Forget pending folders whose lines are older than ``before`` (microseconds since 1970): they stayed
-        incomplete.
-        """
+        """Forget pending folders, still incomplete, with lines older than ``before`` (microseconds since 1970)."""
         self._db.execute("DELETE FROM pending WHERE at < ?", (before,))
 
     def version(self, path: str) -> str | None:
@@ -360,10 +357,10 @@ class EntryTable:
         self._searched = key
 
     def find_ids(self, prefix: str, owner: str | None, most: int) -> tuple[int, list[str]]:
-        """Return how many ids begin with a prefix, and the ids themselves, at most ``most``.
+        """Return how many ids begin with a prefix, and the first ``most`` of these ids.
 
-        The ids of the shortest id's members (``ID.…``) are left out, since they belong to it. ``owner`` limits
-        the entries to an owner's; None means all.
+        The list leaves out members (``ID.…``) of the shortest id. If only the shortest id remains, the number is 1;
+        otherwise it includes the members. ``owner`` limits the entries to an owner's; None means all.
         """
         of_owner = "" if owner is None else "AND shared IN (SELECT number FROM shared WHERE owner = :owner)"
         parameters = {"prefix": prefix, "end": prefix + "\U0010ffff", "owner": owner, "most": most}

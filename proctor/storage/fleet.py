@@ -102,8 +102,9 @@ def missing_worker_problem(queue: str) -> Problem:
 
 
 async def find_fleet_problem(client: Client, config: GreenAgentConfig, timeout: timedelta = _SECONDS) -> Problem | None:
-    """Return why the workers at the deployment's task queue can't work together; None if they can. Raises the errors
-    of ``find_stranger``.
+    """Return why the workers at the deployment's task queue can't work together; None if they can.
+
+    Raises the errors of ``find_stranger``.
     """
     stranger = await find_stranger(client, config, timeout)
     return stranger or await _find_version_problem(client, config, timeout)
@@ -131,8 +132,9 @@ async def _find_version_problem(client: Client, config: GreenAgentConfig, timeou
 
 
 async def find_stranger(client: Client, config: GreenAgentConfig, timeout: timedelta = _SECONDS) -> Problem | None:
-    """Return a sentence about a worker at the deployment's task queue whose settings differ from this process's; None
-    if all agree. Raises ``RPCError`` if Temporal doesn't answer within ``timeout``.
+    """Return a problem if a worker at the deployment's task queue has other settings than this process, else None.
+
+    Raises ``RPCError`` if Temporal doesn't answer within ``timeout``.
     """
     own = await Fingerprint.of(config)
     for identity in await polling_now(client, config.task_queue, WORKFLOWS, timeout):
@@ -152,7 +154,7 @@ def _digest(content: bytes) -> str:
 
 
 async def _read_id(url: str) -> str:
-    """Return the id of a store, which its first user writes into it."""
+    """Return the id of a store. If the store has none, write a new one."""
     if url.startswith("memory://"):  # each process has its own
         return _UNKNOWN
     if url in _ids:
@@ -177,7 +179,7 @@ _POLLED_WITHIN = timedelta(seconds=90)
 
 
 async def are_versioned(client: Client, queue: str, timeout: timedelta) -> bool:
-    """Tell whether all workers at a task queue have a build id: only the current version then gets work."""
+    """Tell whether all workers at a task queue have a build id. If so, only the current version gets work."""
     pollers = await _pollers(client, queue, WORKFLOWS, timeout)
     versioned = WorkerVersioningMode.WORKER_VERSIONING_MODE_VERSIONED
     return bool(pollers) and all(poller.deployment_options.worker_versioning_mode == versioned for poller in pollers)

@@ -71,7 +71,7 @@ class StoreUnavailableError(Exception):
 def _bounded(
     done: str, size: Callable[..., int] = lambda *_: 0, times: int = 1
 ) -> Callable[[Callable[Concatenate["Folder", P], T]], Callable[Concatenate["Folder", P], T]]:
-    """Give a method of ``Folder`` a time limit; ``size`` computes the bytes that it moves from its arguments."""
+    """Give a method of ``Folder`` a time limit. ``size`` returns the bytes to transfer, from the method's arguments."""
 
     def bounded(method: Callable[Concatenate["Folder", P], T]) -> Callable[Concatenate["Folder", P], T]:
         @functools.wraps(method)
@@ -149,11 +149,11 @@ class Folder:
 
     @_bounded("written", lambda _, content: len(content))
     def write_first(self, path: str, content: bytes) -> bool | None:
-        """Write a file unless it exists. Of two writers at the same time, one gets True. An object store needs one
-        request.
+        """Write a file unless it exists. An object store needs one request for this.
 
-        Returns True if it was written and False if the file exists. Returns None if another look is needed: on file
-        systems without such a request, and in a store in which another upload of the file is under way.
+        Returns:
+            True if the file was written; only one of several writers gets True. False if the file exists. None if it is
+            unknown: the file system has no such operation, or another upload of the file is under way.
         """
         if self._store is None:
             return self._link_first(path, content)
@@ -179,8 +179,9 @@ class Folder:
             raise self.unavailable(error, "written", path) from error
 
     def write_once(self, path: str, content: bytes) -> bytes:
-        """Write a file unless it exists, and return its content. Of two writers at the same time, one wins if the file
-        system is local or an object store.
+        """Write a file unless it exists, and return its content.
+
+        If the file system is local or an object store, one of several simultaneous writers wins.
         """
         if not self.exists(path) and self.write_first(path, content) is None and not self.exists(path):
             self.write(path, content)
@@ -188,7 +189,7 @@ class Folder:
 
     @_bounded("read", lambda _, size=0: size)
     def read(self, path: str, size: int = 0) -> bytes:
-        """Return a file's content; give the ``size`` of a large one, which may take longer.
+        """Return a file's content. For a large file, give its ``size``, which raises the limits of size and time.
 
         Raises:
             FileNotFoundError: there is no such file.
@@ -215,8 +216,10 @@ class Folder:
 
     @_bounded("read", times=2)
     def read_all(self, paths: list[str], size: int = 0) -> dict[str, bytes]:
-        """Return the contents of many files, read in parallel if the file system can; ``size`` is the limit for each
-        file. Missing files are left out; files that ``read`` refuses are empty.
+        """Return the contents of many files, read in parallel if the file system can.
+
+        ``size`` is the expected size of each file, as in ``read``. Missing files are left out. Files that ``read``
+        refuses are empty.
         """
         if self._local is not None:
             return {path: content for path in paths if (content := self._read_if_there(path, size)) is not None}
@@ -249,7 +252,7 @@ class Folder:
 
     @_bounded("read")
     def versions(self, path: str) -> dict[str, str]:
-        """Return the files in a subfolder: the name of each, and a text that changes whenever it is rewritten."""
+        """Return the names of the files in a subfolder, each with a text that changes when the file is rewritten."""
         versions: dict[str, str] = {}
         with self._listing(path):
             if self._local is not None:
@@ -362,7 +365,7 @@ class Folder:
 
     @contextmanager
     def _listing(self, path: str) -> Iterator[None]:
-        """Handle errors while a folder is listed: a missing one, or one behind a link, counts as empty."""
+        """Handle errors while a folder is listed. A folder that is missing or behind a link counts as empty."""
         try:
             yield
         except (FileNotFoundError, NotADirectoryError) as error:
@@ -373,8 +376,9 @@ class Folder:
             raise self.unavailable(error, "read") from error
 
     def unavailable(self, problem: Exception, done: str, path: str | None = None) -> StoreUnavailableError:
-        """Return the error for a problem of the file system; for an object store it names bucket and key. ``done`` is
-        the failed operation, ``read`` or ``written``; ``path`` is the file below the folder.
+        """Return the error for a problem of the file system. For an object store, it names bucket and key.
+
+        ``done`` is the failed operation, ``read`` or ``written``. ``path`` is the file below the folder.
         """
         code = problem.errno if isinstance(problem, OSError) else None
         reason = (problem.strerror if isinstance(problem, OSError) else None) or str(problem) or type(problem).__name__

@@ -1,9 +1,8 @@
 """A reader's table (``entry_table``), kept up to date with the archive.
 
-The first time, everything is read: the index by day, the names of all folders of entries, and entries without a line
-in the index. Such lines are missing if an earlier version wrote the entry, or the index is damaged or gone. They are
-then added to the index for the next reader. Later, only changed files of the index are read. The newest days are read
-first.
+The first time, everything is read: the index by day, the names of all folders of entries, and each entry that the index
+lacks. The index lacks an entry that an earlier version wrote, or whose line was damaged or removed. The reader adds the
+missing lines to the index. Later, only changed files of the index are read. The newest days are read first.
 """
 
 import logging
@@ -75,8 +74,11 @@ class LocalIndex:
         self._unread: set[str] = set()
 
     def ask(self, work: Callable[[EntryTable], T]) -> T:
-        """Query the table, with everything archived until now. Raises ``StoreUnavailableError``, and
-        ``ArchiveBeingReadError`` while the archive is being read for the first time.
+        """Update the table and query it.
+
+        Raises:
+            ArchiveBeingReadError: the archive is being read for the first time.
+            StoreUnavailableError: the archive or the table can't be used.
         """
         if not self.reads_in_background:
             return self._ask(work)

@@ -22,8 +22,9 @@ _NO_ATTRIBUTE = "no mapping defined for search attribute"
 async def find_missing_attributes(
     client: Client, keys: Sequence[SearchAttributeKey[Any]], timeout: timedelta = _SECONDS
 ) -> list[SearchAttributeKey[Any]]:
-    """Return which of the search attributes ``keys`` the client's namespace lacks. Raises ``RPCError`` if Temporal
-    doesn't answer the question.
+    """Return those of the search attributes ``keys`` that the client's namespace lacks.
+
+    Raises ``RPCError`` if Temporal doesn't answer or refuses.
     """
     request = ListSearchAttributesRequest(namespace=client.namespace)
     known = await client.operator_service.list_search_attributes(request, timeout=timeout)
@@ -31,8 +32,9 @@ async def find_missing_attributes(
 
 
 async def find_namespace_problem(client: Client, keys: Sequence[SearchAttributeKey[Any]]) -> Problem | None:
-    """Return why assessments can't be started in the client's namespace. Return None if they can be started, or if
-    Temporal may not say it. Raises ``RPCError`` if Temporal doesn't answer.
+    """Return why assessments can't be started in the client's namespace; None if they can, or if we may not ask.
+
+    Raises ``RPCError`` if Temporal doesn't answer.
     """
     try:
         missing = await find_missing_attributes(client, keys)

@@ -13,7 +13,7 @@ from typing import Any
 import fsspec
 
 PART_BYTES = 8 * 2**20
-"""Larger files (over twice this size) are uploaded in parts of this size, in parallel; each part is retried alone."""
+"""Files over twice this size are uploaded in parts of this size, in parallel; each part is retried separately."""
 
 
 class StoreSettingsError(ValueError):
@@ -145,7 +145,7 @@ def is_there_already(problem: BaseException) -> bool:
 
 
 def is_being_written(problem: BaseException) -> bool:
-    """Tell whether an upload was refused because another one of the same name is under way, which may still fail."""
+    """Tell whether an upload was refused because another one of the same name is under way. That may still fail."""
     return any("ConditionalRequestConflict" in str(cause) for cause in _walk_causes(problem))
 
 

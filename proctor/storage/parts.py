@@ -1,7 +1,6 @@
-"""Store checkpoints in parts (``proctor.ues.parts``): a manifest, and the parts that it names.
+"""Checkpoints in parts (``proctor.ues.parts``), stored as blobs: a manifest, and the parts that it names.
 
-The manifest and each of the parts is a blob. The manifest is stored last, so its readers find all parts. A worker
-handles only a few parts at a time, regardless of their number.
+The manifest is stored last, so its readers find all parts. A worker handles only a few parts at a time.
 """
 
 import asyncio
@@ -31,10 +30,10 @@ def is_in_parts(checkpoint: bytes) -> bool:
 async def keep_parts(
     store: BlobStore, new: Iterable[BlobRef], along: Sequence[bytes], fetch: Callable[[str], Awaitable[bytes]]
 ) -> None:
-    """Make sure that the parts named by ``new`` are in the store.
+    """Store the parts named by ``new``.
 
-    ``along`` are contents that came with the request, in any order. Other parts that the store lacks come from
-    ``fetch``, which takes their SHA-256.
+    ``along`` has contents that came with the request, in any order. If a part is neither there nor in the store,
+    ``fetch`` returns it, given its SHA-256.
     """
     contents = {blob_ref(content): content for content in along}
     few = asyncio.Semaphore(AT_ONCE)
@@ -95,8 +94,9 @@ class InParts:
             await self.read(part)
 
     def paths(self, top: str | None = None) -> Iterator[tuple[tuple[str, ...], list[BlobRef]]]:
-        """Yield the collections that are in parts, or those below a name, each with its pages. This method and the next
-        ones are for callers without an event loop.
+        """Yield the path of each collection in parts, with its pages; with ``top``, only paths that begin with it.
+
+        This method and the next ones are for callers without an event loop.
         """
         for collection in self._listed:
             path = tuple(collection["path"])
@@ -108,7 +108,7 @@ class InParts:
         return map(self._read_page, pages)
 
     def join(self, data: dict[str, Any], top: str | None = None) -> dict[str, Any]:
-        """Fill the collections that are in parts into the data: all of them, or those below a name."""
+        """Fill the collections in parts into the data; with ``top``, only collections whose path begins with it."""
         for path, pages in self.paths(top):
             *above, last = path
             node: Any = data

@@ -50,8 +50,8 @@ class TemporalUnreachableError(ConnectionError):
 class BlobPayloads(converter.StorageDriver):
     """A storage driver that keeps large payloads in the blob store.
 
-    For a moment after a payload was stored, the driver doesn't check the store for it again. If the store is too slow
-    for a step of a workflow, the step is repeated and then passes quickly.
+    For a minute after a payload was stored, the driver doesn't store it again. If a slow store delays a step of a
+    workflow until the step is repeated, the repetition is therefore quick.
     """
 
     def __init__(self, store: BlobStore) -> None:

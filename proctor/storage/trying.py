@@ -14,8 +14,9 @@ TRIED_WITHIN = 2.5
 
 
 async def find_problem_of_store(url: str, name: str = "store", seconds: float = TRIED_WITHIN) -> Problem | None:
-    """Return why the store at an fsspec URL or in a folder can't be used; None if it can. The sentence calls it
-    ``name``.
+    """Return why the store at an fsspec URL or in a folder can't be used; None if it can.
+
+    ``name`` is the store's name in the sentence.
     """
     try:
         folder = await asyncio.to_thread(Folder, url, name)

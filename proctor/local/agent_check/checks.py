@@ -22,7 +22,7 @@ _LONGEST = 300
 
 
 class Finding(BaseModel):
-    """The result of one check. ``not seen`` means that there was no evidence; it doesn't count against the agent."""
+    """The result of one check. ``not seen`` means that evidence is missing; this doesn't count against the agent."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -246,7 +246,7 @@ def _leads_astray(exchange: Exchange) -> bool:
 
 
 def _is_version_to_blame(evidence: Evidence, version: str) -> bool:
-    """Whether a greeting failed for its protocol version: the agent accepted another, or the answer wasn't A2A."""
+    """Whether a greeting failed because of its version: the answer wasn't A2A, or another version was accepted."""
     greeted = evidence.greeted[version]
     if greeted.problem is None or _leads_astray(greeted):
         return False

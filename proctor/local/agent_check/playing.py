@@ -105,7 +105,8 @@ class Evidence:
     Attributes:
         card_problem: why the card can't be used.
         greeted: the start message in each protocol version that was tried.
-        astray: the agent's actions in the other assessment during turn 1.
+        astray: the agent's requests to the other assessment's simulation during turn 1. Empty if the agent only read
+            there and also made requests to its own simulation.
         again: the message of turn 1, sent a second time.
         retry: turn 1 in a second try, from the turn's beginning.
         regreeted: the start message in mid-assessment, with a new key.

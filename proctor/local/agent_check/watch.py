@@ -53,7 +53,7 @@ class Watch:
         return self
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request. If requests are held, wait first; then there is no answer if the client has gone."""
+        """Answer a request. If requests are held, wait first; if the client leaves while waiting, don't answer."""
         assert self._app is not None
         place = _PLACE.match(scope.get("path", "")) if scope["type"] == "http" else None
         if place is None or _key(scope) in self.own_keys:

@@ -39,13 +39,13 @@ _MOST_LEAKS = 3  # leaks in a play: each costs its duty's points, and the play n
 
 @dataclass(frozen=True)
 class Cheat:
-    """One way to say a value without letting its reader know it.
+    """One way to name a value without informing the reader.
 
     Attributes:
         name: its name in the report.
         forms: sentences in English and German, with ``{value}``, ``{other}`` and ``{third}``.
-        later: sentences of a second message, with ``{topic}``. If there are any, ``forms`` are true.
-        swaps: whether the cheat needs other values. Such a cheat changes only one value of the message.
+        later: sentences of a second message, with ``{topic}``. If there are any, ``forms`` state the true value.
+        swaps: whether the cheat needs wrong values. Such a cheat changes only one value of the message.
     """
 
     name: str
@@ -139,7 +139,7 @@ class Trick:
 
     Attributes:
         name: the name of the cheat or leak.
-        act: the replaced act, or the leak's.
+        act: the act that is replaced, or the leak's own act.
         notes: the messages.
         loses: the checks that must not hold.
         may_lose: the checks that need not hold.
@@ -229,7 +229,7 @@ def _fitting(day: Day, act: Act) -> list[Cheat]:
 
 
 def _swapped(day: Day, act: Act) -> Value | None:
-    """The value of an act that a cheat swaps: the first value that its checks want and that ``_shifted`` can change."""
+    """The value of an act that a cheat swaps: the first one that a check wants and ``_shifted`` can change."""
     told = {value for check in _find_telling_checks(day, act) for value in _list_values(check)}
     return next((value for value in act.values if value in told and _shifted(value, 1)), None)
 
@@ -257,7 +257,8 @@ def _list_values(check: Check) -> tuple[Value, ...]:
 def _beside(day: Day, act: Act) -> frozenset[str]:
     """The checks that may be lost if an act is replaced.
 
-    They are its checks, all reports, and on its reader the duty's checks, counts and bars.
+    These are the act's own checks, all report checks, and some checks on messages to the act's reader: those of the
+    act's duty, counts (``OnceCheck``) and bars (``SilenceCheck``).
     """
     reader = {*_addresses(act)}
     return frozenset(
@@ -300,7 +301,7 @@ def _more(value: Value) -> Value | None:
 
 
 def _others(value: Value, day: Day) -> dict[str, Value]:
-    """Wrong values by the names of slots. ``more`` has one more digit, if possible; no check has the others."""
+    """Wrong values by slot. ``other`` and ``third`` occur in no check; ``more`` has one more digit, if possible."""
     known = {told for check in _checks(day).values() for told in (*_list_values(check), *getattr(check, "wrong", ()))}
     steps = (*range(1, 9), *range(-8, 0), *range(9, 40))
     candidates = (other for by in steps if (other := _shifted(value, by)) is not None and other not in known)
@@ -336,14 +337,14 @@ def _shifted(value: Value, by: int) -> Value | None:
 
 
 def leaks(day: Day) -> list[Trick]:
-    """The leaks of the play with leaks. The day's number chooses them, so neighbouring days have different ones."""
+    """The leaks of a day's play with leaks. Neighbouring days have different leaks."""
     found = _all_leaks(day)
     start = number_day(day) % max(1, len(found))
     return [*found[start:], *found[:start]][:_MOST_LEAKS]
 
 
 def _all_leaks(day: Day) -> list[Trick]:
-    """A leak for each check that bars values. It tells a value in the first turn to a person who may not get it."""
+    """A leak for each check that bars values. In the first turn, a person gets a value that is barred for them."""
     found = list[Trick]()
     for duty in day.duties:
         for check in duty.checks:
@@ -377,8 +378,9 @@ def _somebody_barred(day: Day, check: SilenceCheck) -> Person | None:
 
 
 def _is_touched(check: Check, value: Value, addresses: tuple[str, ...]) -> bool:
-    """Whether a leak may affect a check: the check bars or counts the value or the reader's messages, or it is about
-    order or forbidden actions.
+    """Whether a leak may affect a check.
+
+    This is so if the check bars or counts the value or the reader's messages, or is about order or forbidden actions.
     """
     if isinstance(check, OrderCheck | NotDoneCheck):
         return True
@@ -405,7 +407,7 @@ def make_cheater(day: Day, tricks: Iterable[Trick]) -> Turn:
 
 
 def faults(day: Day, tricks: Sequence[Trick], outcome: Outcome) -> Iterator[str]:
-    """Sentences on checks that hold though a trick should lose them, or that are lost though they should hold."""
+    """Sentences on checks that hold although a trick should lose them, and on checks that no trick should lose."""
     for trick in tricks:
         if kept := [check for check in sorted(trick.loses) if outcome.held[check]]:
             yield f"{trick.name}: keeps {', '.join(kept)}: {trick.said}"

@@ -95,7 +95,7 @@ def _choice(
     if any(records[value] for value in values if value in right):
         values = [value for value in values if records[value]]  # values that no record names do not compete
     else:
-        records = {value: [] for value in values}  # to see that a record rules a value out needs understanding
+        records = {value: [] for value in values}  # only with understanding one sees that a record rules a value out
     is_right = tuple(value in right for value in values)
     if 0 < sum(is_right) < len(values):
         rows = [_collect_clues(day, value, records[value], order) for value in values]
@@ -110,7 +110,10 @@ def _group_parts(record: Record) -> dict[str, frozenset[str]]:
 
 
 def _says(record: Record, said: dict[str, frozenset[str]], value: str, kind: str | None) -> bool:
-    """Whether a record names a value in a fact of the kind. None is any kind, or the text of a record without facts."""
+    """Whether a record names a value in a fact of the kind.
+
+    If ``kind`` is None, facts of all kinds count, and the text of a record without facts.
+    """
     if kind is not None:
         return value in said.get(kind, ())
     if said:

@@ -1,6 +1,6 @@
 """Check 12: the oracle earns all points under noise and a running clock.
 
-Before the oracle repeats a failed action, it looks whether the action was carried out.
+Before the oracle repeats a failed action, it checks whether the action was carried out.
 """
 
 import json

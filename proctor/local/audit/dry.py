@@ -1,4 +1,4 @@
-"""Verdicts of the checks on acts without a play. They are fast enough to try out every possible answer."""
+"""The checks' verdicts on acts that aren't played. They are fast enough to try out every possible answer."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -15,7 +15,7 @@ _CHANGING = {"calendar": "events", "email": "emails"}
 def dry_outcome(stage: Stage, acts: Iterable[Act]) -> Outcome:
     """The outcome of acts, as if each act had been done at its time.
 
-    Actions only change mails, texts, chat and the calendar.
+    All actions are logged. In the state, only calendar entries and existing mails change.
     """
     changing = {room: stage.before.get(room, {inner: {}}) for room, inner in _CHANGING.items()}
     states = {**stage.before, **orjson.loads(orjson.dumps(changing))}  # a copy, many times faster than deepcopy

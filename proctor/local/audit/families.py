@@ -1,4 +1,4 @@
-"""The audit of families: it audits many instances in parallel, and adds the checks of several (10, 11, 13 to 16)."""
+"""The audit of families: many instances in parallel, and the checks across instances (10, 11, 13 to 16)."""
 
 import shlex
 import traceback
@@ -64,7 +64,10 @@ class FamilyAudit:
         return [report for report in self.reports if report.difficulty == difficulty]
 
     def find_naming(self, difficulty: int) -> tuple[float, float] | None:
-        """The instances' largest share without the duties that name the family, and the smallest with them alone."""
+        """The largest share without the duties that name the family, and the smallest share with only these duties.
+
+        None if all duties name the family.
+        """
         shares = [report.naming for report in self.of(difficulty) if report.naming]
         return (max(share["without"] for share in shares), min(share["only"] for share in shares)) if shares else None
 

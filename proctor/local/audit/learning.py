@@ -76,7 +76,10 @@ def scores(fit: Callable[[Matrix, Matrix], Fitted], rows: Matrix, target: Matrix
 
 
 def right_among(scored: Matrix, is_right: NDArray[np.bool_]) -> float:
-    """The share of right candidates among the N highest scores, if N are right. Equal scores count by their mean."""
+    """The share of right candidates among the N highest scores, where N is the number of right candidates.
+
+    Candidates with the lowest of these scores count by their mean.
+    """
     count = int(is_right.sum())
     bound = np.sort(scored)[-count]
     above, level = scored > bound, scored == bound

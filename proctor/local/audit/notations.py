@@ -1,7 +1,7 @@
 """Check 17's notations: how people write days, times, amounts, numbers, codes and addresses in English and German.
 
-``babel`` and ``num2words`` write most of them. No notation is taken from the tests of the reader: the reader was fitted
-to those, so they can't find its errors.
+``babel`` and ``num2words`` write most of them. No notation is taken from the reader's tests, since the reader was
+fitted to these tests.
 """
 
 from collections.abc import Callable, Iterable
@@ -337,7 +337,7 @@ def _parts(value: Value) -> tuple[Value, ...]:
 
 
 def choose_language(values: Iterable[Value], turn: int) -> Language:
-    """The language of a message: that of the turn's notation for the first value with notations."""
+    """The language of a message: the language of the notation that ``turn`` chooses for its first value."""
     for value in values:
         if notations := _fitting(_parts(value)[0]):
             round_, place = divmod(turn, len(notations))
@@ -354,9 +354,9 @@ def spread(turn: int, count: int) -> int:
 
 
 def write(value: Value, language: Language, turn: int, *, is_first: bool = True) -> tuple[str, tuple[str, ...]]:
-    """Write a value in a notation of the language, which ``turn`` chooses.
+    """Write a value in a notation that ``turn`` chooses among those of the language.
 
-    A moment is written as its day, a joint and its time. ``is_first``: the value also chose the language.
+    A moment is written as its day, a joint and its time. ``is_first`` says that the value also chose the language.
 
     Returns:
         The text, and the notations' names, each after its kind.

@@ -61,10 +61,10 @@ def with_lapses(
 
 
 def graded(day: Day, probability: float, play: int, **how: Any) -> Turn:
-    """The oracle, but it slips with the same probability at each reasoning point, in carelessness and in honesty.
+    """The oracle with slips, which have the same probability at each reasoning point, in carelessness and in honesty.
 
-    If a player slips at several points of a duty, the most expensive lapse counts. A slip at one rate is also a slip at
-    every higher rate of the same ``play``, so rates can be compared.
+    If a player slips at several points of a duty, the most expensive lapse counts. Each slip also occurs at all higher
+    probabilities of the same ``play``, so these plays can be compared.
     """
     draws = Draws("graded", day.family, day.seed, play)
     lapses: dict[str, Lapse] = {}
@@ -128,7 +128,7 @@ async def nothing(number: int, now: datetime, client: AsyncUESClient) -> None:
 
 
 async def everything(number: int, now: datetime, client: AsyncUESClient) -> None:
-    """Stars, labels and archives each mail, answers each with a word, accepts and moves each invitation, every turn."""
+    """Stars, labels, answers and archives each mail in every turn. In the first turn, accepts all invitations."""
     for mail in await _inbox(client):
         await _try(client.email.star([mail["message_id"]]))
         await _try(client.email.label([mail["message_id"]], ["handled", "urgent", "expense", "noise"]))
@@ -159,9 +159,9 @@ def answers_all(day: Day) -> Turn:
 
 
 def keywords(day: Day) -> Turn:
-    """A player that answers each question with a value of the newest mail that shares most words with it.
+    """A player that answers each question with a value of the mail that shares the most words with the question.
 
-    It archives mails that look like advertising, and reports everything as done.
+    The player archives mails that look like advertising, and reports everything as done.
     """
     seen: set[str] = set()
 
@@ -193,7 +193,10 @@ def is_noise(mail: dict[str, Any]) -> bool:
 
 
 def answer_by_words(mail: dict[str, Any], mails: Sequence[dict[str, Any]]) -> str | None:
-    """A value of the newest other mail that shares most words with this one; None if none shares three."""
+    """A value of the other mail that shares the most words with this one, the newest of equals.
+
+    None if no other mail shares three words.
+    """
     others = [
         other for other in mails if other["message_id"] != mail["message_id"] and _VALUE.search(other["body_text"])
     ]

@@ -1,7 +1,7 @@
 """Check 17: right acts keep their points in other voices and notations.
 
 Voices and notations alternate from seed to seed. Over the seeds of a release audit, each family is played with each
-voice and each notation (a covering array). Plays aren't needed to know the combinations.
+voice and each notation (a covering array). The combinations can be computed without plays.
 """
 
 from collections.abc import Iterator
