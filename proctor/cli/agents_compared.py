@@ -13,7 +13,7 @@ from purple_sdk.protocol.statistics import Comparison, GroupedBy, Of, Run
 def compare_agents(
     console: Console, runs: Sequence[Run], first: str, second: str, difference: int = 5, by: GroupedBy = "scenario"
 ) -> None:
-    """Print two agents side by side: means over what both have played, and how many runs would show a difference.
+    """Print two agents side by side: their means over common runs, and how many runs would show a difference.
 
     Args:
         runs: runs of any agents; only those of the two agents count.

@@ -34,7 +34,7 @@ class AssessOptions:
         is_whole: show the table of all criteria, not only the largest losses.
         has_pages: whether the gateway still runs after the assessment, and has a page of it.
         has_progress: show the turns while they are played.
-        has_warned: whether a warning of points that stay unscored without a model has been printed.
+        has_warned: whether the command has already warned of points that stay unscored without a model.
         json_file: the file for the exact result; ``-`` is standard output.
     """
 
@@ -48,7 +48,7 @@ class AssessOptions:
 
 
 def read_participants(agents: Sequence[str]) -> str | dict[str, str]:
-    """The address of a single agent. Several agents are given as ``ROLE=ADDRESS``: their roles to their addresses."""
+    """Return the agent's address; if all agents are given as ``ROLE=ADDRESS``, return their addresses by role."""
     named = [_WITH_ROLE.fullmatch(agent) for agent in agents]
     if not agents or not all(named):
         return agents[0] if agents else ""

@@ -130,7 +130,7 @@ def _learned(audit: FamilyAudit, difficulty: int) -> tuple[str, str]:
 
 
 def collect_figures(audits: Sequence[FamilyAudit]) -> list[dict[str, Any]]:
-    """The figures for the families' pages. A mean has half the width of its 95 % interval (1.96 standard errors)."""
+    """The figures for the families' pages. With each mean comes half the width of its 95 % interval."""
     return [
         {
             "family": audit.name,

@@ -120,7 +120,7 @@ def _tokens(use: ModelUse | None) -> str:
 def calibrate_drafts(
     config: GreenAgentConfig, scenario: ScenarioConfig, limit: int | None, json_file: str | None
 ) -> None:
-    """Check drafts that are made from a scenario's people, by the rules alone and with the model. Print the agreement.
+    """Check drafts in the names of a scenario's people, by the rules alone and with the model. Print the agreement.
 
     Args:
         limit: the largest number of drafts.

@@ -34,7 +34,7 @@ async def play_demo(config: GreenAgentConfig, scenario_id: str, seed: int, keep:
     """
     interrupted = asyncio.Event()
     console = make_console()
-    # The supervisor's guard removes the folder even if this process is killed. Before the guard runs, the context does.
+    # The supervisor's guard removes the folder even if this process is killed. Until the guard runs, this context does.
     with tempfile.TemporaryDirectory(prefix="proctor-demo-", ignore_cleanup_errors=True) as folder:
         archive = _prepare_archive(config)
         stack = throwaway_stack(config, Path(folder), with_agent=True, archive=archive, has_links=keep)

@@ -160,7 +160,7 @@ class AssessmentDisplay:
                 return
 
     def _repeated_problem(self, update: ErrorOccurredUpdate) -> str | None:
-        """A few words on a try of a step that failed like the previous try; None otherwise."""
+        """Return a few words if a step failed again in the same way; otherwise None."""
         before = self._problem
         if before is None or update.attempt is None or before.attempt is None or update.attempt <= before.attempt:
             return None

@@ -18,11 +18,7 @@ from proctor.viewer.pages import Pages
 
 
 def require_whole(damaged: Sequence[str]) -> None:
-    """Raise an error if a command has left out damaged entries.
-
-    Raises:
-        CommandError: there are any.
-    """
+    """Raise ``CommandError`` if a command has left out damaged entries, and name them on stderr."""
     if damaged:
         tell_left_out(damaged)
         raise CommandError(f"{counted(len(damaged), 'damaged entry was', 'damaged entries were')} left out")

@@ -36,7 +36,7 @@ class GroupedCommands(TyperGroup):
 
 
 class CommandWithExamples(TyperCommand):
-    """A command that refuses an option twice if the option has a single value: one value would be ignored."""
+    """A command with examples in its help. It refuses an option with a single value if it is given twice."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         _, _, in_order = self.make_parser(ctx).parse_args(args=list(args))

@@ -81,7 +81,10 @@ def ask(changing: dict[str, str]) -> None:
 
 
 def take(other: Archive, kept: Archive, light: ArchiveEntry, owner: str, damaged: list[str]) -> bool:
-    """Write an entry. If this deployment archives the same id later, that entry has a higher fence and replaces it."""
+    """Write an entry; return whether it could be read.
+
+    If this deployment archives the same id later, the later entry has a higher fence and replaces this one.
+    """
     fence = max(min(light.fence, time.time_ns() // 1000), kept.newest_fence(light.id) + 1)
     found: Sequence[ArchiveEntry] = other.in_full([light], damaged)
     try:

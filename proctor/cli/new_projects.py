@@ -1,4 +1,4 @@
-"""``proctor new-agent`` and ``proctor new-scenario``: make projects from ``templates/``, ready to be played."""
+"""``proctor new-agent``, ``new-scenario`` and ``new-family``: make projects from ``templates/``, ready to be played."""
 
 import re
 from collections.abc import Mapping

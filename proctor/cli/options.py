@@ -7,20 +7,20 @@ from typer import Argument, Option
 
 
 def option(default: Any, metavar: str, text: str, *names: str, **bounds: float) -> Any:
-    """Make the default of an option's parameter, from the option's default value, metavar and help.
+    """Declare an option; the result is the default value of a command's parameter.
 
-    ``bounds`` are ``min`` and ``max``. The option has the name of the parameter, unless ``names`` are given.
+    ``bounds`` are ``min`` and ``max``. Unless ``names`` are given, the option has the parameter's name.
     """
     return Option(default, *names, metavar=metavar, help=text, min=bounds.get("min"), max=bounds.get("max"))
 
 
 def valued(metavar: str, text: str, *names: str, **bounds: float) -> Any:
-    """Make an option for an annotation that several commands share, from the same arguments as ``option``."""
+    """Declare an option for an annotation that several commands share. The arguments are those of ``option``."""
     return option(..., metavar, text, *names, **bounds)
 
 
 def _use_token_file(file: str | None) -> None:
-    """Name the flag's file in the environment, from where the token is read. A token in the environment is removed."""
+    """Put the flag's file into the environment, where the token is looked up. Remove a token from the environment."""
     if file is not None:
         os.environ.pop("AGENTBEATS_TOKEN", None)
         os.environ["AGENTBEATS_TOKEN_FILE"] = file

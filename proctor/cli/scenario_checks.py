@@ -88,7 +88,7 @@ def points_needing_model(scenario: ScenarioConfig, least_share: float = 0.0) -> 
 
 
 def warn_of_unscored_points(scenario_id: str) -> bool:
-    """Print a warning if an assessment without models won't score more than a tenth of the points.
+    """Print a warning if more than a tenth of the points stay unscored without a model.
 
     The scenario is read from this machine. An evaluator elsewhere reports its own scenario's points when it begins.
 

@@ -103,7 +103,10 @@ def require_built(unbuilt: Sequence[TrialResult]) -> None:
 
 
 def own_settings(settings: TerminalSettings, dataset: str, state: str | None) -> GreenAgentConfig:
-    """Settings of an evaluator for this command alone. The dataset's folder is among its datasets."""
+    """Return the settings of an evaluator for this command alone, which knows the dataset.
+
+    Raises ``UsageError`` if there is no such dataset.
+    """
     folder = Path(dataset).absolute()
     config = read_settings(
         GreenAgentConfig,

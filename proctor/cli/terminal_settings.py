@@ -5,7 +5,7 @@
 * ``.env``, for secrets only
 * ``config.toml``, with the seed's sections
 
-Every setting has a section and a key. Its environment variable is both in capitals (``EVALUATION_N_ATTEMPTS``).
+Every setting has a section and a key. Its environment variable joins both in capitals (``EVALUATION_N_ATTEMPTS``).
 """
 
 import json

@@ -55,10 +55,10 @@ async def find_task(gateway_url: str, name: str) -> str:
 
 
 class UnderWayDisplay:
-    """Show the events of a call that follows an assessment or a campaign. It is a context manager, like both displays.
+    """Show the events of a call that follows an assessment or a campaign; a context manager.
 
-    It begins as a campaign's display, which can show the problems of both. At the first update of an assessment, it
-    becomes an assessment's display.
+    At first, events are shown by a campaign's display, which can show the problems of both kinds. The first update of
+    an assessment replaces that display with an assessment's.
     """
 
     def __init__(self, console: Console) -> None:

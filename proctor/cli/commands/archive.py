@@ -1,4 +1,4 @@
-"""Commands over the archive: copied, pruned, its schemas and its pages. They need nothing that runs."""
+"""Commands that copy and prune the archive, print its schemas and serve its pages. They need no running service."""
 
 import os
 import re

@@ -1,7 +1,7 @@
-"""A player's actions, as typed in a line. They are made from the simulator's declarations of the user's actions.
+"""A player's actions, as typed in a line. The simulator's routes declare the available actions.
 
 ``email.archive 2,3`` is an action with its required fields in order. ``FIELD=VALUE`` sets any field by its name.
-Numbers stand for items of the list that was shown.
+Numbers stand for items of the lists that were shown.
 """
 
 import json

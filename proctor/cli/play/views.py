@@ -152,7 +152,7 @@ def chat(console: Console, view: EnvironmentView, which: Sequence[ChatMessage]) 
 
 
 def print_instructions(console: Console, instructions: str) -> None:
-    """Print the user's instructions, if they aren't in the chat."""
+    """Print the user's instructions, which callers show if the chat has no request of the user."""
     console.print(Text("the user asks", style="bold"))
     show(console, Padding(Text(plain(instructions)), _INDENT))
 
