@@ -44,9 +44,9 @@ def chosen_agent(name: str, entries: Sequence[ArchiveEntry]) -> list[ArchiveEntr
 def runs_of_agents(
     archive: Archive, entries: Sequence[ArchiveEntry], names: Sequence[str], campaign: str | None = None
 ) -> list[Run]:
-    """The runs of agents, which are called by the given names.
+    """Return the runs of agents, each under the given name of its agent.
 
-    Forks are left out: they begin with turns of another assessment.
+    Forks are left out, since they begin with turns of another assessment.
 
     Args:
         names: names as ``chosen_agent`` takes them.

@@ -58,8 +58,8 @@ def assess(
         scenario: the scenario's id, or a family's name.
         seed: decides all random choices, and which day a family makes. By default the gateway chooses a seed.
         difficulty: the difficulty of a family's day, 1 to 4. By default 2.
-        clock: how simulated time passes during a turn. With ``fixed:5`` each request costs five simulated seconds. With
-            ``measured`` as much passes as the agent takes. By default no time passes.
+        clock: how simulated time passes during a turn. With ``fixed:5``, each request costs five simulated seconds.
+            With ``measured``, the time that the agent takes passes. By default no time passes.
         noise: how often requests fail, or get outdated or incomplete answers, from 0 (never) to 3. By default 0.
         offline: judge without a model; points that need a model stay unscored.
         max_turns: end after this many turns. By default the scenario's time decides.

@@ -54,9 +54,7 @@ _END_STATES: dict[a2a.TaskState, EndState] = {
 
 
 def trace_of_environment() -> dict[str, str]:
-    """The headers of this process's trace, from OpenTelemetry's environment variables (``TRACEPARENT``,
-    ``TRACESTATE``).
-    """
+    """The headers of this process's trace, from the environment variables ``TRACEPARENT`` and ``TRACESTATE``."""
     headers = {name: os.environ.get(name.upper(), "") for name in ("traceparent", "tracestate")}
     return {name: value for name, value in headers.items() if value}
 
@@ -101,7 +99,7 @@ class ConnectionBack:
 
 @dataclass(frozen=True)
 class Ended:
-    """The task has ended; ``results`` is the exact JSON of the ``AssessmentResults``, if there are any."""
+    """The task has ended; ``results`` is the exact JSON of its results, if there are any."""
 
     state: EndState
     sentence: str
@@ -112,14 +110,13 @@ CallEvent = Accepted | Progress | GatewayMessage | ConnectionLost | ConnectionBa
 
 
 class AssessmentCall:
-    """One request for an assessment.
+    """One request for an assessment or a campaign.
 
     The gateway derives the task's id from the message's id. If the message is sent again after a lost connection, the
-    call joins the assessment that it started.
+    call joins the task that it started.
 
     Args:
-        request_json: the ``AssessmentRequest`` as JSON. It is sent as a text part: a data part would round seeds above
-            2**53.
+        request_json: the request as JSON. It is sent as a text part, since a data part would round seeds above 2**53.
     """
 
     def __init__(self, gateway_url: str, request_json: str) -> None:

@@ -38,7 +38,7 @@ class Deployment:
 
 
 def known_deployments(home: Path) -> list[Deployment]:
-    """All deployments with results or a note. Running ones come first; within either group, that of ``home`` does.
+    """All deployments with results or a note. Running deployments come first; in each group, ``home`` comes first.
 
     Args:
         home: the default state folder.

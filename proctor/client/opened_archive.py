@@ -110,7 +110,7 @@ def _places(config: GreenAgentConfig) -> tuple[list[Deployment], list[GreenAgent
 
 
 def find_campaign(kept: Archive, name: str) -> ArchiveEntry | None:
-    """The campaign with the id ``name``, or else the only one whose id begins with ``name``; None without campaigns."""
+    """The campaign with the id ``name``, or else the only one whose id begins with ``name``; None if there is none."""
     ids = [campaign.id for campaign in kept.select(EntryQuery(kind="campaign")) if campaign.id.startswith(name)]
     if len(ids) > 1 and name not in ids:
         raise UsageError(

@@ -56,7 +56,7 @@ def show(console: Console, content: RenderableType) -> None:
 def command_name() -> str:
     """The command that calls ``proctor``: its name if the program is on the PATH, else its path.
 
-    Under ``uv`` it is the path, too: ``uv`` puts an environment on the PATH only while a program runs.
+    Under ``uv``, it is always the path, since ``uv`` puts an environment on the PATH only while a program runs.
     """
     program = Path(sys.argv[0])
     if program.name != "proctor" or not program.is_file():

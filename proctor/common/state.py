@@ -34,8 +34,9 @@ def with_secret(config: GreenAgentConfig) -> GreenAgentConfig:
 
 
 def deployment_secret(state: Path) -> str:
-    """The secret of this state folder's deployment. The first process that needs the secret makes it, with read access
-    for its owner only.
+    """The secret of this state folder's deployment.
+
+    The first process that needs the secret makes it, with read access for its owner only.
     """
     path = state / "secret"
     make_folder(state)

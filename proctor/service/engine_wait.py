@@ -40,10 +40,10 @@ async def find_problem_of_engine(config: GreenAgentConfig) -> Problem | None:
 
 
 async def until_there_may_be_an_engine(config: GreenAgentConfig) -> None:
-    """Wait until a socket of this machine exists at the engine's address, unless an engine is required.
+    """Wait until this machine has a socket at the engine's address.
 
-    The engine's client checks later whether the engine answers. If that client isn't installed, log this and wait
-    forever.
+    Return at once if the address isn't a local socket, or if the settings require an engine. The engine's client later
+    checks whether the engine answers. If that client isn't installed, log this and wait forever.
     """
     if missing := find_missing():
         (log.warning if config.containers == "on" else log.info)("no terminal trials are played here: %s", missing)

@@ -29,7 +29,7 @@ _AT_ONCE = 16
 
 
 class WritingDown:
-    """A guard around activities that writes to a pipe which attempts begin and end."""
+    """A guard around activities that writes a line to a pipe when an attempt begins, and when it ends."""
 
     def __init__(self, pipe: int) -> None:
         self._pipe = pipe

@@ -71,8 +71,7 @@ async def find_problem_of_simulator(url: str, config: GreenAgentConfig) -> Probl
 
 
 async def find_problem_of_public_address(config: GreenAgentConfig, *, must_answer: bool = False) -> Problem | None:
-    """The reason why participants can't use the simulator's public address (``ues_public_url``), as far as this machine
-    can see. None if no problem is found.
+    """The reason why participants can't use the simulator's public address (``ues_public_url``); None if none is found.
 
     Args:
         must_answer: whether it is a problem if the address doesn't answer this machine. In some networks only

@@ -24,8 +24,9 @@ _TAIL_LINES = 15
 
 
 class ServiceStartError(CommandError):
-    """A service ended before it was ready, or wasn't ready in time. The message has the end of its log, ``summary``
-    doesn't.
+    """A service ended before it was ready, or wasn't ready in time.
+
+    The message includes the end of the service's log; ``summary`` is the message without the log.
     """
 
     def __init__(self, summary: str, log: str = "") -> None:
@@ -120,8 +121,9 @@ class Supervisor:
         return "\n".join(text.splitlines()[-lines:])
 
     def reopen_logs(self) -> None:
-        """Have services open their logs again, under the same names. A service that isn't ready yet does so once it is
-        ready: until then, a SIGHUP would end it.
+        """Have services open their logs again, under the same names.
+
+        A service that isn't ready yet does so once it is ready. Before that, a SIGHUP would end the service.
         """
         for child in self._children.values():
             child.has_old_log = not child.ready.is_set()

@@ -23,9 +23,9 @@ _TRIES = 5
 
 
 def make_telemetry(config: GreenAgentConfig) -> tuple[Runtime | None, metrics.Render]:
-    """The SDK's runtime, and the export of all metrics.
+    """Return the SDK's runtime, and the export of all metrics.
 
-    The runtime counts if metrics are served, and logs JSON if the worker does. None stands for the SDK's default
+    If metrics are served, the runtime counts; if the worker logs JSON, so does the runtime. None is the SDK's default
     runtime, which counts nothing and logs in the SDK's own form.
     """
     if config.observe_port is None:

@@ -77,9 +77,9 @@ _POLLS, _WAITING_POLLS = 2, 1
 ``_WAITING_POLLS`` is for steps with the participant: they have only six attempts, and a lost one is noticed late.
 """
 _QUICK_AT_ONCE = 12
-"""How many quick steps a worker runs at a time. Other steps wait in Temporal, where tasks don't time out. A step that a
-worker has fetched, and that waits too long for the event loop, counts as lost with a dead worker. A higher number would
-not be faster, and would lose steps on an overloaded machine.
+"""How many quick steps a worker runs at a time. Other steps wait in Temporal, where tasks don't time out. If a fetched
+step waits too long for the event loop, it counts as lost, as if its worker had died. A higher number would not be
+faster, and would lose steps on an overloaded machine.
 """
 _WORKFLOW_TASKS_AT_ONCE = 6
 """The same limit for steps of workflows."""
@@ -365,11 +365,12 @@ def _say_if_failed(work: asyncio.Task[None]) -> None:
 
 
 async def _tidy(client: Client, simulation_host: SimulationHost, watch: SimulatorWatch) -> None:
-    """End simulations whose assessments are over. They are left behind in these cases:
+    """End simulations whose assessments are over, by a check every ``_TIDY_SECONDS``.
 
-    * the assessment was terminated, which skips its clean-up
-    * it ended while the simulator didn't answer
-    * it ended on another worker
+    A simulation is left behind if its assessment was terminated, which skips the clean-up, or ended while the simulator
+    didn't answer, or ended on another worker than the one with its UES server. If Temporal doesn't know the assessment,
+    the simulation stays on a shared simulator, since it may belong to another Temporal. On an own UES server, it is
+    ended at the second check in a row.
     """
     missing: frozenset[str] = frozenset()
     while True:
@@ -379,7 +380,7 @@ async def _tidy(client: Client, simulation_host: SimulationHost, watch: Simulato
             statuses = {simulation_id: await _find_status(client, simulation_id) for simulation_id in ids}
             before, missing = missing, frozenset(name for name, status in statuses.items() if status is None)
             for simulation_id, status in statuses.items():
-                # Temporal's list lags behind. So an assessment that isn't in the list is looked up by its id.
+                # An unknown assessment may be another Temporal's, or have just begun: Temporal's list lags behind.
                 is_unsure = status is None and (simulation_host.may_be_others or simulation_id not in before)
                 if status != WorkflowExecutionStatus.RUNNING and not is_unsure:
                     # If a reset has restored the simulation since then, the fence is old, and nothing is ended.
@@ -391,8 +392,8 @@ async def _tidy(client: Client, simulation_host: SimulationHost, watch: Simulato
 async def _find_status(client: Client, simulation_id: str) -> WorkflowExecutionStatus | None:
     """Find the state of the assessment that a simulation belongs to; None if Temporal has no such assessment.
 
-    The id of an assessment begins with the id of its simulation. The state is read by id, since Temporal's list lags
-    behind.
+    The id of an assessment begins with the id of its simulation. Temporal's list, which lags behind, gives only the
+    ids; each state is read by id.
     """
     begin = get_task_id(simulation_id)
     query = f"WorkflowType = '{ASSESSMENT_WORKFLOW}' AND WorkflowId STARTS_WITH '{begin}-'"

@@ -1,11 +1,11 @@
 """``proctor worker --processes N``: a parent that runs N processes and restarts dead ones.
 
 Each process is a complete worker: it has an event loop, a cache of workflows, and processes for scenarios' code.
-Temporal distributes the work among them. Only the first process does tasks that a machine needs once: it plays terminal
-trials, whose commands come to one port, and reports the simulator's problems.
+Temporal distributes the work among them. Only the first process does the tasks that a machine needs once. It plays
+terminal trials, whose commands arrive at one port, and it reports the simulator's problems.
 
-The other processes start after the first. So a problem that all of them have, such as an unreachable Temporal, is
-reported once. The command ends with the first process's exit code.
+The other processes start after the first one works, so a problem of all processes, such as an unreachable Temporal, is
+reported once. If the first process can't start, the command ends with its exit code.
 """
 
 import asyncio
@@ -131,7 +131,7 @@ class _Process:
                 self._say("works again")
 
     def hang_up(self) -> None:
-        """Have the process open its log again. If it doesn't work yet, wait until it does: a SIGHUP would end it."""
+        """Have the process open its log again, once the process works. Before that, a SIGHUP would end it."""
         self._has_old_log = not self._works.is_set()
         if self._child is not None and not self._has_old_log:
             self._child.hang_up()
@@ -164,7 +164,7 @@ class _Process:
 async def _note(pipe: int, attempts: Attempts) -> None:
     """Read a process's messages until it has ended.
 
-    A transport isn't used: uvloop would close the descriptor twice, and by then it may belong to another file.
+    A transport isn't used: uvloop would close the descriptor twice, and at the second time it may be another file's.
     """
     loop, readable, rest = asyncio.get_running_loop(), asyncio.Event(), b""
     os.set_blocking(pipe, False)

@@ -1,20 +1,22 @@
 """The actions that a page offers: a button, a page that asks for confirmation, and the operation.
 
-An ``Action`` describes one. The server of the pages passes the list (``proctor.viewer.app.create_app``), since the
-pages themselves can't act. To add one, such as *fork from this turn*:
+An ``Action`` describes an action. The server of the pages passes the list of actions to
+``proctor.viewer.app.create_app``, since the pages themselves can't act. To add an action, such as
+*fork from this turn*:
 
 1. Write ``async def do(request: ActionRequest) -> str``. It performs the action and returns the id of the entry to
    show next (the same assessment, a new one, a campaign). If it can't, it raises ``ActionRefusedError`` with a sentence
    for the reader.
-2. Make an ``Action`` of it: its ``name`` (a part of the address) and the ``label`` on the button. ``at_each_turn`` says
-   whether the button is at each turn or once on the page. ``is_offered`` chooses the entries that have it. ``fields``
-   are further inputs (an address, a number), which come as ``request.fields``.
-3. Add it to the list in ``proctor.service.page_actions.page_actions``.
+2. Make an ``Action`` of this function. Give it a ``name`` (a part of the address) and the button's ``label``.
+   ``at_each_turn`` says whether the button is at each turn or once on the page. ``is_offered`` chooses the entries with
+   the button. ``fields`` are further inputs (an address, a number), which ``do`` gets as ``request.fields``.
+3. Add the action to the list in ``proctor.service.page_actions.page_actions``.
 
 This module does the rest. The button leads to a page that asks for confirmation (``question`` says what would be lost).
 Its form is posted to ``/view/ID/do/NAME``. A request is refused unless the browser reports the same origin and the form
-has the token of that page. With authentication, callers may act on their own entries. Without it, only callers at a
-loopback address may act, or all of them if ``pages_may_act`` says so.
+has the token of that page. With authentication, callers may act on their own entries. Without authentication,
+``for_nameless`` says who may act: callers at a loopback address, or no caller if other machines reach the pages. The
+setting ``pages_may_act`` permits all callers.
 """
 
 import hmac

@@ -224,9 +224,10 @@ class _Served:
         return action, ActionRequest(entry, turn, inputs, get_caller(request.scope))
 
     async def _ask_live(self, ask: Callable[[], Awaitable[T]], otherwise: T) -> T:
-        """Ask for running work; return ``otherwise`` if the answer takes too long: pages of ended work stay readable.
+        """Ask for running work. If that fails or takes too long, return ``otherwise``.
 
-        After a failure, nothing is asked for a while: without Temporal, pages stay fast.
+        Pages of ended work thus stay readable. For some seconds after a failure, ``otherwise`` is returned at once, so
+        pages stay fast without Temporal.
         """
         if time.monotonic() < self._ask_again_at:
             return otherwise

@@ -14,8 +14,11 @@ from proctor.protocol.campaigns import Tally
 class Running:
     """A running assessment, trial or campaign.
 
-    ``kind`` is as in the archive. ``campaign`` is the id of an assessment's campaign. ``tally`` is a campaign's
-    progress, if known. ``owner`` is the caller that it belongs to.
+    Attributes:
+        owner: the caller that the work belongs to.
+        kind: ``assessment``, ``trial`` or ``campaign``.
+        campaign: the id of the campaign of an assessment or a trial.
+        tally: a campaign's progress, if known.
     """
 
     id: str
@@ -53,10 +56,14 @@ class LiveTerminal:
 
 @dataclass(frozen=True)
 class RunningDetails:
-    """Running work with the data of its updates so far; ``wait_reason`` says why it waits, if it does.
+    """Running work in detail.
 
-    ``cells`` are a campaign's running cells. ``step`` is a trial's current step. ``terminal`` is a trial's terminal,
-    None if it is recorded on another machine.
+    Attributes:
+        updates: the data of the updates so far.
+        wait_reason: why the work waits, if it does.
+        cells: a campaign's running cells.
+        step: a trial's current step.
+        terminal: a trial's terminal; None if it is recorded on another machine.
     """
 
     running: Running
@@ -68,7 +75,7 @@ class RunningDetails:
 
 
 class Live:
-    """A source of running work. This one has none, for archives alone; ``proctor.service.running`` asks Temporal.
+    """A source of running work. This base class has none; ``proctor.service.running.UnderWay`` asks Temporal.
 
     All methods may raise any exception: the running work is then unknown, and only the archive is shown.
     """

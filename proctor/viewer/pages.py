@@ -371,7 +371,7 @@ class Pages:
         )
 
     def _find_forks(self, entry: ArchiveEntry) -> Sequence[EntrySummary]:
-        """Return its forks; none while the archive's table is being built, to keep the page readable."""
+        """Return an assessment's forks; none while the archive's table is being built, to keep the page readable."""
         with suppress(ArchiveBeingReadError):
             return self.archive.find_forks(entry.id)
         return []
@@ -382,8 +382,11 @@ class Pages:
         return base64.b64decode(str(item["content"])) if isinstance(item, dict) else None
 
     def text(self, entry: ArchiveEntry, name: str, turn: int) -> str | None:
-        """Return the whole of a long text; None if there is none. ``name`` is the anchor of a card, read as it was
-        after ``turn``, or ``dTURN-NUMBER`` for the text of one of the participant's actions.
+        """Return the whole of a long text; None if there is none.
+
+        Args:
+            name: the anchor of a card, or ``dTURN-NUMBER`` for the text of one of the participant's actions.
+            turn: the turn after which the card is read.
         """
         turns = self.archive.turns(entry)
         if of_action := re.fullmatch(r"d(\d{1,6})-(\d{1,6})", name):

@@ -22,8 +22,9 @@ def clip(text: Any, longest: int = LONGEST_LINE) -> str:
 
 
 def plain(text: Any) -> str:
-    """Return approximately what a terminal would show of a text: without escape sequences and control characters, and
-    only the last version of an overwritten line.
+    """Return approximately the text that a terminal would show.
+
+    Escape sequences and control characters are removed. Of an overwritten line, only the last version is kept.
     """
     text_only = _ESCAPES.sub("", str(text or "")).replace("\r\n", "\n")
     lines = [line.rstrip("\r").rpartition("\r")[2] for line in text_only.split("\n")]
@@ -31,7 +32,7 @@ def plain(text: Any) -> str:
 
 
 def when(value: Any, zone: tzinfo | None = None, form: str = "%a %d %b %H:%M") -> str:
-    """Write a time for people; other values stay unchanged.
+    """Write a time for people. Other texts are shortened; for other values, return an empty text.
 
     Args:
         value: an ISO 8601 text or a datetime.

@@ -20,11 +20,14 @@ from purple_sdk.protocol.problems import Problem
 
 _SLOW_STORE, _WAITS = 2.0, 10.0  # seconds after which a store is slow, and after which it does not answer
 _SCARCE, _TOO_SCARCE = 5e9, 500e6
-"""A disk with fewer free bytes is a finding. An assessment keeps some 100 kB, or 60 MB with a 50 MB mailbox."""
+"""Free bytes of a disk, below which a warning and a problem are reported.
+
+An assessment keeps some 100 kB, or 60 MB with a 50 MB mailbox.
+"""
 
 
 async def look_at_store(url: str, name: str) -> list[Finding]:
-    """Check that a store can be written, read and cleaned up, how long that takes, and the store's clock."""
+    """Check that a store can be written, read and cleaned up. Also check its speed and its clock."""
     began = time.monotonic()
     problem = await find_problem_of_store(url, name, _WAITS)
     if problem:

@@ -29,7 +29,10 @@ _SECONDS = 5.0
 
 
 async def look_at_simulators(config: GreenAgentConfig) -> list[Finding]:
-    """Check that each simulator answers and accepts this deployment's key. It is only a warning if some of them do."""
+    """Check that each simulator answers and accepts this deployment's key.
+
+    If at least one simulator does, a failure of another one is only a warning.
+    """
     if config.ues_command:
         sentence = "Each assessment gets a UES server of its own (AGENTBEATS_GREEN_UES_COMMAND)."
         return [Finding("simulator", "skipped", sentence)]

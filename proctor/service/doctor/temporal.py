@@ -21,10 +21,11 @@ from purple_sdk.protocol.problems import Problem
 _SECONDS = timedelta(seconds=5)
 _SHORT_RETENTION = timedelta(days=3)
 _OWN_QUEUE = "proctor-doctor"
-"""A task queue without workers. The doctor polls it, and reads when that was by Temporal's clock."""
+"""A task queue without workers. The doctor polls it, and reads the time of the poll by Temporal's clock."""
 
 SKEW = 2.0
-"""Seconds that clocks may differ. Fences depend on Temporal's clock alone, but results and logs mix times of all."""
+"""Seconds that clocks may differ. Fences depend only on Temporal's clock, but results and logs mix times of all clocks.
+"""
 
 
 async def look_at_temporal(config: GreenAgentConfig) -> list[Finding]:
