@@ -367,10 +367,14 @@ def _say_if_failed(work: asyncio.Task[None]) -> None:
 async def _tidy(client: Client, simulation_host: SimulationHost, watch: SimulatorWatch) -> None:
     """End simulations whose assessments are over, by a check every ``_TIDY_SECONDS``.
 
-    A simulation is left behind if its assessment was terminated, which skips the clean-up, or ended while the simulator
-    didn't answer, or ended on another worker than the one with its UES server. If Temporal doesn't know the assessment,
-    the simulation stays on a shared simulator, since it may belong to another Temporal. On an own UES server, it is
-    ended at the second check in a row.
+    A simulation is left behind in these cases:
+
+    * the assessment was terminated, which skips the clean-up
+    * the assessment ended while the simulator didn't answer
+    * the assessment ended on another worker than the one with its UES server
+
+    If Temporal doesn't know the assessment, its simulation stays on a shared simulator, since it may belong to another
+    Temporal. On a separate UES server, the simulation is ended if the next check doesn't find the assessment, either.
     """
     missing: frozenset[str] = frozenset()
     while True:
