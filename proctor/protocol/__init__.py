@@ -1,6 +1,6 @@
-"""Models of scenarios, updates, campaigns and archived files.
+"""Messages, results, updates, scenarios and requests: everything that crosses the wire.
 
-``purple_sdk.protocol`` has the models that participants need: messages, requests and results.
+``purple_sdk.protocol`` has the messages, requests and results that participants and callers use. This package has
 
 * ``updates``: the eleven task updates that report an assessment's progress
 * ``runs``: the request for a campaign of assessments, and its results
