@@ -28,8 +28,8 @@ _CALLED_OFF = PendingActivityState.PENDING_ACTIVITY_STATE_CANCEL_REQUESTED
 
 
 class MarkNote(Model):
-    """The simulation was marked. Since then, the participant may have been asked. A stopped attempt may wake up and
-    mark a simulator that has lost all data. That mark differs from the noted mark.
+    """The simulation was marked. Since then, the participant may have been asked to play. A stopped attempt may wake up
+    and mark a simulator that has lost all data. That mark differs from the noted mark.
     """
 
     kind: Literal["mark"] = "mark"
