@@ -1,5 +1,5 @@
-"""Get structured answers from any chat model. An answer is checked, and requested once more if it is unusable; it is
-never guessed.
+"""Get structured answers from any chat model. Each answer is checked. An unusable answer is requested once more, never
+guessed.
 
 There are several ways to ask, and the first one that works with a server is remembered:
 
@@ -32,8 +32,8 @@ Check = Callable[[AnswerT], str | None]
 
 _TEXT = "text"
 _WITHOUT_LENGTHS = "json_schema without lengths"
-"""The way without ``maxLength``, a word that some providers refuse. Without it, small models ramble for thousands of
-tokens in a string.
+"""The way for providers that refuse ``maxLength``. Other ways keep the limit, since small models may ramble for
+thousands of tokens in a string.
 """
 
 _LENGTHS = {"maxLength", "maxItems", "minItems"}
@@ -46,9 +46,7 @@ _MODES: dict[str, tuple[str, ...]] = {
 _OTHER_MODES = (_TEXT,)
 _LONGEST_SHOWN = 2000
 _MOST_FAILED = 100
-"""The most braces in an answer at which no object begins. Each attempt to parse takes time in proportion to the
-answer.
-"""
+"""The most failed attempts to parse an object in one answer. Each attempt takes time in proportion to the answer."""
 MOST_CHARACTERS = 200_000
 """The longest answer that is parsed: parsing blocks the event loop for all other work."""
 
@@ -76,8 +74,8 @@ async def ask(
             none.
         context: text before the question, the same for many questions. Providers that cache by prefix serve it from
             their cache; providers that want a hint get one.
-        narrower_type: a stricter type for the second try, which small models need. The first try doesn't use it: it
-            differs by question, and a schema is part of a provider's cached prefix.
+        narrower_type: a stricter type for the second try, which small models need. The first try doesn't use this type:
+            it differs by question, and a schema is part of a provider's cached prefix.
 
     Raises:
         ModelAnswerError: the second answer was unusable too; another try may help.
