@@ -40,7 +40,8 @@ async def end_all(participant: ParticipantClient, known: Iterable[str], *, lists
     Args:
         participant: the tasks' participant.
         known: the task ids that the evaluator has noted.
-        lists: whether to ask the participant for other tasks too. All of its tasks must be obsolete then.
+        lists: whether to end all other tasks that the participant lists, too. Then, none of its tasks may belong to
+            this step.
         seconds: the longest time to wait. The old key is invalid in any case.
     """
     clock = asyncio.get_running_loop().time
