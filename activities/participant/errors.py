@@ -105,7 +105,7 @@ def card_failure(url: str, problem: BaseException) -> ApplicationError:
 
 def unreachable(url: str, problem: BaseException, elsewhere: Sequence[str] = ()) -> ApplicationError:
     """Return the failure for a participant that can't be reached at its address, or at an address in its card. If the
-    message may have arrived, it is an ``AnswerLostError``.
+    message may have arrived, the failure is an ``AnswerLostError``.
     """
     others = " or ".join(map(shortened, elsewhere[:_MOST_NAMED]))
     named = f", or at {others}, as its agent card says" if others else ""
