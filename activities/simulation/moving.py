@@ -1,6 +1,6 @@
 """Moves an assessment to another server when its simulator's server is lost, if there are several.
 
-A step that can't reach its server fails finally and names another one; the workflow remembers that one. No attempt of a
+A step that can't reach its server fails finally and names another server, which the workflow remembers. No attempt of a
 step ever changes its server, so all attempts at the old server are outdated.
 """
 
