@@ -30,9 +30,13 @@ def note_score(results: AssessmentResults) -> None:
 
 
 class Ending(NamedTuple):
-    """The end of an assessment, with the reason as a word of ``completion_reason``. ``failure`` is a sentence; if there
-    is one, every criterion is unscored. ``failure_kind`` is the failure's type
-    (``proctor.activities.attempts.failures``).
+    """The end of an assessment.
+
+    Attributes:
+        status: the status of the results.
+        reason: a word of ``completion_reason``.
+        failure: a sentence. If there is one, every criterion is unscored.
+        failure_kind: the failure's type (``proctor.activities.attempts.failures``).
     """
 
     status: ResultStatus

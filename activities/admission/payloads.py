@@ -39,7 +39,7 @@ class Inherited(Model):
     Attributes:
         turns: the turns' notes, after the note of the beginning (turn 0).
         has_ended_early: whether the participant ended its assessment in the last of these turns.
-        has_reported_all: whether the participant has reported its actions up to the last of these turns.
+        has_reported_all: whether the participant has reported its actions of the last of these turns.
     """
 
     turns: list[TurnNote]
