@@ -88,7 +88,7 @@ def sum_up(plan: Plan, progress: Progress | None, judging: Judging, ending: Endi
 
 
 def _provenance(plan: Plan, progress: Progress | None, judging: Judging) -> Provenance:
-    """Return what was assessed, by what means and when. It includes all existing judgements, even those that don't
+    """Return the versions, hashes, models and times of an assessment. Models' usage includes judgements that don't
     count.
     """
     verdicts = judging.verdicts

@@ -9,7 +9,7 @@ From the outside in, with the reason for each place:
 5. *Keeping* stores a large result, patiently and with heartbeats. It must get the scrubbed result.
 6. *Scrubbing* takes secrets out of the result, the failure and the notes of the attempt.
 7. *Fencing* explains a refused fence in a sentence, which is scrubbed like any other.
-8. *Giving up* makes the failure of a lost blob final, so that *troubles* doesn't announce another attempt.
+8. *Giving up* makes the failure of a lost blob final. Without it, *troubles* would announce another attempt.
 9. *Moving* replaces the failure of a lost simulator by a failure that names another server. It must see the original.
 
 A worker of several processes has one more guard outside all others. It reports to the parent process which attempts are

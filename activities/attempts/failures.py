@@ -83,7 +83,7 @@ STORE_UNAVAILABLE = Kind("StoreUnavailableError")
 """The blob store is full, read-only, away or doesn't answer. ``proctor.storage.blobs`` raises an error of this name."""
 
 SCENARIO_BROKEN = Kind("ScenarioBroken")
-"""The scenario can't be played as it is."""
+"""The scenario is broken and can't be played."""
 
 EVALUATOR_FAILED = Kind("EvaluatorFailed")
 """An evaluator of the scenario gave no verdict, by its own fault; its author has to fix it."""

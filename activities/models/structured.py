@@ -79,8 +79,8 @@ async def ask(
 
     Raises:
         ModelAnswerError: the second answer was unusable too; another try may help.
-        ModelUnavailableError: no connection, timeout, rate limit or server failure, or a response that is not a model's
-            answer (a page of HTML with status 200, an empty or cut body). Another try may help.
+        ModelUnavailableError: there is no connection, a timeout, a rate limit or a server failure. Or the response is
+            not a model's answer, such as a page of HTML or a cut body. Another try may help.
         ModelSettingsError: the request was refused for good (key, model name, prompt too long).
     """
     modes = _MODES.get(type(llm).__name__, _OTHER_MODES)

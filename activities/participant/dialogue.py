@@ -53,7 +53,7 @@ class Dialogues:
     ) -> AsyncIterator["Dialogue"]:
         """Talk to the participant within its time. Ask the participant to stop if its answer is no longer awaited.
 
-        An attempt that was replaced by another one, or that ends with its worker, sends no cancellation: the next
+        If another attempt has replaced this one, or if this one ends with its worker, no cancellation is sent: the next
         attempt waits for the same task.
 
         Args:
@@ -88,7 +88,7 @@ class Dialogues:
                 raise
 
     async def end(self, plan: Plan, unfinished: Sequence[str], message: messages.AssessmentCompleteMessage) -> None:
-        """Send the last message, after asking the participant to stop its ``unfinished`` tasks and those that it lists.
+        """Ask the participant to stop its ``unfinished`` tasks and all tasks that it lists, then send the last message.
 
         An attempt that waits for a task also cancels it. If that attempt has died, this method knows the task from
         notes or from the participant's list.

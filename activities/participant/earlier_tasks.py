@@ -27,7 +27,7 @@ def was_asked_in_earlier_run(payload: AskedInRun) -> bool:
 
 
 async def cancel_all(participant: ParticipantClient, known: Iterable[str]) -> None:
-    """Ask the participant to cancel its known tasks and those that it lists. Doesn't wait for their end."""
+    """Ask the participant to cancel its known tasks and all tasks that it lists. Don't wait for their end."""
     with suppress(TimeoutError):
         async with asyncio.timeout(CANCEL_SECONDS):
             unfinished = dict.fromkeys([*known, *await participant.list_unfinished()])

@@ -56,7 +56,7 @@ def _causes(problem: BaseException | None) -> Iterator[BaseException]:
 def message_of_failure(problem: BaseException) -> str | None:
     """Return the message in a JSON-RPC or REST error of a participant that failed at its work. None for other errors.
 
-    If an ordinary agent raises, its server answers with an internal error, or with an error code of its own.
+    If an ordinary agent raises, its server answers with an internal error, or with a server-specific error code.
     """
     if isinstance(problem, a2a_errors.InternalError | a2a_errors.ContentTypeNotSupportedError):
         return shortened(str(problem))

@@ -82,7 +82,7 @@ class TurnAnswer(Model):
         time_step: the participant's choice; None if it made none.
         is_reported: whether the answer has the turn's actions. An early completion may leave them out.
         applied: the turn's outcome, if the same step has read it. Otherwise ``apply`` reads it from ``checkpoint``.
-        checkpoint: the checkpoint after ``applied``; without ``applied``, the one after the answer.
+        checkpoint: the checkpoint after ``applied``; without ``applied``, the checkpoint after the answer.
         trajectory: the turn's transcript in the store, if the participant sent one.
     """
 

@@ -8,8 +8,8 @@ task or by the same message id. If an expected mark is missing, the simulator ha
 No overtaken attempt may act or send. So an attempt checks whether it was overtaken right before it sends something,
 unless it has just claimed the simulation. Its messages carry its fence.
 
-If the participant may still work on an abandoned request, it gets a new key and is greeted again; the old key is
-refused. This happens in these cases:
+If the participant may still work on an abandoned request, its old key is revoked. It is greeted again with a new key.
+This happens in these cases:
 
 * in a new run
 * in a try after another one whose end the participant didn't confirm

@@ -1,5 +1,4 @@
-"""Do the work of a process with a scenario's code, after it was forked and confined: load a package, or judge by its
-evaluators.
+"""The work of a confined process with a scenario's code, such as loading a package or judging by its evaluators.
 
 The process exchanges JSON with the worker over one socket (``frames``):
 
