@@ -86,7 +86,7 @@ SCENARIO_BROKEN = Kind("ScenarioBroken")
 """The scenario is broken and can't be played."""
 
 EVALUATOR_FAILED = Kind("EvaluatorFailed")
-"""An evaluator of the scenario gave no verdict, by its own fault; its author has to fix it."""
+"""An evaluator of the scenario gave no verdict, by its own fault; the author has to fix the evaluator."""
 
 EVALUATOR_INTERRUPTED = Kind("EvaluatorInterrupted")
 """An evaluator couldn't reach the simulator, or was lost with its process; another try may help."""

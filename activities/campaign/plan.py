@@ -33,8 +33,8 @@ class Cell(Model):
     """One trial or assessment of a campaign.
 
     Attributes:
-        cell_id: its name in the campaign, and part of its workflow's id. It doesn't depend on the campaign's other
-            cells.
+        cell_id: its name in the campaign, and part of its workflow's id. The name doesn't depend on the campaign's
+            other cells.
         label: its name for people.
         group: the group of similar cells, for people: an agent on a scenario, a terminal task.
         workflow: the workflow that plays it; it gets a ``CellInput`` and returns a ``CellOutcome``.

@@ -222,8 +222,8 @@ async def _judge_case(
 
 
 def keep(calibration: Calibration, state: Path) -> Path:
-    """Store a calibration in the state folder, and return its file. It replaces the earlier calibration of the same
-    scenario, model and prompt.
+    """Store a calibration in the state folder, and return its file. An earlier calibration of the same scenario, model
+    and prompt is replaced.
     """
     path = _file(state, calibration.scenario_id, calibration.model)
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)

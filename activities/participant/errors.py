@@ -1,7 +1,7 @@
 """Turn errors of a conversation into failures that name whose fault they are.
 
-A participant's own messages over A2A are reported unchanged. If another kind of server answers at its address, that
-answer is never quoted: it may not be meant for the caller.
+A participant's own messages over A2A are reported unchanged. If another kind of server answers at the participant's
+address, its answer is never quoted: it may not be meant for the caller.
 """
 
 import json

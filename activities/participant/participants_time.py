@@ -1,4 +1,4 @@
-"""Measure the participant's time for a step. It begins when a worker first gets the step; our own waits aren't
+"""Measure the participant's time for a step. The time begins when a worker first gets the step; our own waits aren't
 charged.
 """
 

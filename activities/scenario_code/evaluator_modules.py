@@ -58,7 +58,7 @@ _compiled: dict[bytes, CodeType] = {}
 
 
 def import_evaluators(directory: Path) -> ModuleType:
-    """Import ``evaluators.py`` of a scenario's folder. It can import its siblings by plain and relative names.
+    """Import ``evaluators.py`` of a scenario's folder. The module can import its siblings by plain and relative names.
 
     The same content gives the same module. Changed content gives a new module; functions of the old module keep
     working. Raises all exceptions of the modules' import.

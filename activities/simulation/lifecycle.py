@@ -133,7 +133,7 @@ def _derive_seed(plan: Plan) -> int:
 
 
 async def summarise(client: AsyncUESClient, now: datetime) -> InitialStateSummary:
-    """Count the items of the modalities that this simulator has; it may have fewer than we count."""
+    """Count a simulation's items. Modalities that the simulator lacks count as empty."""
     return count_items(Shown(await snapshot(client)), now)
 
 

@@ -150,8 +150,8 @@ class OwnSimulation:
         return lacking
 
     async def look(self) -> CurrentCheckpoint:
-        """Return the simulation's current checkpoint. Raises ``SimulationGoneError`` if the server is gone; it isn't
-        started again.
+        """Return the simulation's current checkpoint. Raises ``SimulationGoneError`` if the server is gone. The server
+        isn't started again.
         """
         try:
             stands = await self._stands()
