@@ -27,8 +27,8 @@ _SHARED_WORDS = 6
 """A shared run of this many words from another person's instructions counts as a disclosed secret."""
 
 _PARROTED = 0.7
-"""The least share of a draft's runs of ``_SHARED_WORDS`` words that makes the draft a repetition, if these come from
-the message.
+"""If at least this share of a draft's runs of ``_SHARED_WORDS`` words comes from the message, the draft is a
+repetition.
 """
 
 _NUMBER = r"\d+(?:[.,'’ ]\d{3})*(?:[.,]\d{1,2})?"
